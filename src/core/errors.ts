@@ -1,0 +1,321 @@
+/**
+ * The one catalogue of errors: code → kind, HTTP status, exit code, sentence and hint.
+ * Everything that is thrown on purpose is made by {@link fail}; docs/errors.md lists the same codes and a test compares them.
+ */
+
+/** user: yours to fix. environment: your machine's. bug: ours. */
+export type ErrorKind = 'user' | 'environment' | 'bug'
+
+interface Entry {
+  kind: ErrorKind
+  /** The HTTP status that carries it (R7). */
+  http: number
+  /** The exit code that carries it. */
+  exit: number
+  message: (details: never) => string
+  hint?: (details: never) => string
+}
+
+const catalogue = {
+  usage: { kind: 'user', http: 400, exit: 2, message: (d: { problem: string }) => d.problem },
+  invalid_json: {
+    kind: 'user',
+    http: 422,
+    exit: 2,
+    message: (d: { where: string }) => `Invalid JSON in ${d.where}`,
+  },
+  input_too_large: {
+    kind: 'user',
+    http: 413,
+    exit: 5,
+    message: (d: { what: string; bytes: number; limit: number }) =>
+      `The ${d.what} has ${d.bytes} bytes; the limit is ${d.limit}.`,
+  },
+  form_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (_: { errors: readonly string[] }) => 'Validation failed',
+  },
+  form_malformed: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { where: string; errors: readonly string[] }) =>
+      `The ${d.where} is not a well-formed form: ${d.errors.join(' ')}`,
+    hint: () => 'Its author has to mend it; docs/forms.md shows every shape.',
+  },
+  manifest_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { path: string; errors: readonly string[] }) =>
+      `${d.path} is not a valid manifest (${d.errors.length} ${d.errors.length === 1 ? 'fault' : 'faults'}).`,
+    hint: () => 'Mend every fault listed and add the resolver again; docs/writing-a-resolver.md shows a whole manifest.',
+  },
+  resolver_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { name: string }) => `No resolver is named "${d.name}".`,
+    hint: () => 'See "resolve resolver list", or add one with "resolve resolver add <path-or-git-url>".',
+  },
+  resolver_exists: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { name: string; source: string }) => `A resolver named "${d.name}" is already added from ${d.source}.`,
+    hint: () => 'Replace it with --force, or choose another name in its manifest.',
+  },
+  resolver_builtin: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { name: string }) => `"${d.name}" comes with resolve: there is nothing to fetch for it.`,
+  },
+  source_invalid: {
+    kind: 'user',
+    http: 400,
+    exit: 2,
+    message: (d: { source: string; reason: string }) => `Can't add "${d.source}": ${d.reason}.`,
+    hint: () => 'A source is a directory, https://…, git+https://…@ref, ssh://…, git@host:path or "name @ git+https://…@ref".',
+  },
+  source_missing: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { path: string }) => `There is no manifest.json in ${d.path}.`,
+    hint: () => 'A resolver is a directory with a manifest.json at its top.',
+  },
+  instance_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { id: string }) => `No instance matches "${d.id}".`,
+    hint: () => 'See "resolve instance list".',
+  },
+  instance_ambiguous: {
+    kind: 'user',
+    http: 400,
+    exit: 2,
+    message: (d: { id: string; matches: readonly string[] }) =>
+      `"${d.id}" matches ${d.matches.length} instances: ${d.matches.slice(0, 5).join(', ')}${d.matches.length > 5 ? ', …' : ''}.`,
+    hint: () => 'Give more characters of the id.',
+  },
+  request_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { request: string; instance: string }) => `Instance ${d.instance} has no input request "${d.request}".`,
+    hint: (d: { instance: string }) => `See "resolve instance answer ${d.instance} --list".`,
+  },
+  message_type_unknown: {
+    kind: 'user',
+    http: 422,
+    exit: 6,
+    message: (d: { type: string; known: readonly string[] }) =>
+      d.known.length === 0
+        ? `The resolver takes no messages now, and so none of type "${d.type}".`
+        : `The resolver takes no message of type "${d.type}" now; it takes: ${d.known.join(', ')}.`,
+    hint: () => 'Message types can change with the phase: see "resolve instance message <id> --list".',
+  },
+  file_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { path: string }) => `There is no data file "${d.path}".`,
+    hint: () => 'See "resolve instance data <id>".',
+  },
+  path_refused: {
+    kind: 'user',
+    http: 400,
+    exit: 2,
+    message: (_: { path: string }) => 'The path leaves the data directory.',
+    hint: () => 'A path has no empty, "." or ".." part.',
+  },
+  state_missing: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { path: string }) => `The state snapshot has nothing at ${d.path}.`,
+  },
+  invalid_state: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { action: string; status: string }) => `Can't ${d.action} an instance that is ${d.status}.`,
+  },
+  already_answered: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { request: string; actor: string; via: string; at: string }) =>
+      `"${d.request}" was answered already, by ${d.actor} (${d.via}) at ${d.at}.`,
+  },
+  request_cancelled: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { request: string }) => `"${d.request}" no longer waits for an answer: it was withdrawn.`,
+  },
+  resume_unsupported: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { resolver: string }) => `The resolver "${d.resolver}" supports neither pause nor resume.`,
+  },
+  resolver_silent: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { method: string; limit_ms: number }) => `The resolver did not answer ${d.method} within ${d.limit_ms / 1000} s.`,
+    hint: () => 'Its stderr may say why: see "resolve instance explain", or run its command by hand.',
+  },
+  resolver_refused: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { method: string; detail: string }) => `The resolver answered ${d.method} with an error: ${d.detail}`,
+  },
+  resolver_gone: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { method: string; detail: string }) => `The resolver ended before it answered ${d.method}${d.detail ? `: ${d.detail}` : '.'}`,
+  },
+  launch_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { command: string; reason: string }) => `Can't start "${d.command}": ${d.reason}.`,
+    hint: () => 'Is the program installed and in PATH?',
+  },
+  executor_missing: {
+    kind: 'environment',
+    http: 501,
+    exit: 10,
+    message: (d: { executor: string }) => `No worker of kind "${d.executor}" can be started by this version.`,
+    hint: () => 'Add --executor local to run it as a process of this machine, without isolation.',
+  },
+  coordination_tampered: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `The coordination file ${d.path} is not what it must be: ${d.reason}.`,
+  },
+  host_unreachable: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { instance: string; reason: string }) => `Can't reach the host of instance ${d.instance}: ${d.reason}.`,
+    hint: () => 'Give the command again: a host that is gone is replaced by the next one.',
+  },
+  git_missing: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (_: Record<string, never>) => "Can't run git.",
+    hint: () => 'Install git and give the command again.',
+  },
+  git_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { url: string; reason: string }) => `Can't fetch ${d.url}: ${d.reason}`,
+    hint: () => 'Check the address, the ref and that this machine may read it.',
+  },
+  home_unusable: {
+    kind: 'environment',
+    http: 507,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't use the home directory ${d.path}: ${d.reason}.`,
+    hint: () => 'Choose another with RESOLVE_HOME, or mend its permissions.',
+  },
+  disk_full: {
+    kind: 'environment',
+    http: 507,
+    exit: 10,
+    message: (d: { path: string }) => `No space is left for ${d.path}.`,
+    hint: () => 'Free some space and give the command again; nothing was half written.',
+  },
+  journal_broken: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't read the journal ${d.path}: ${d.reason}.`,
+  },
+  catalog_broken: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't read the catalog ${d.path}: ${d.reason}.`,
+    hint: () => 'Mend the file, or move it away to begin with the built-in resolvers.',
+  },
+  connection_closed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { peer: string }) => `The connection to ${d.peer} closed.`,
+  },
+  bug: {
+    kind: 'bug',
+    http: 500,
+    exit: 70,
+    message: (d: { what: string }) => `resolve has a fault: ${d.what}`,
+    hint: () => 'The report named below holds what we need to mend it.',
+  },
+} as const satisfies Record<string, Entry>
+
+export type ErrorCode = keyof typeof catalogue
+
+export const ERROR_CODES = Object.keys(catalogue) as ErrorCode[]
+
+type DetailsOf<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>[0]
+
+/** An error of the catalogue. `errors` holds every sentence where there are several (a form, a manifest). */
+export class ResolveError extends Error {
+  readonly code: ErrorCode
+  readonly kind: ErrorKind
+  readonly httpStatus: number
+  readonly exitCode: number
+  readonly hint: string | undefined
+  readonly errors: readonly string[]
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, details: Record<string, unknown>, cause?: unknown) {
+    const entry: Entry = catalogue[code]
+    super(entry.message(details as never), cause === undefined ? undefined : { cause })
+    this.name = 'ResolveError'
+    this.code = code
+    this.kind = entry.kind
+    this.httpStatus = entry.http
+    this.exitCode = entry.exit
+    this.hint = entry.hint?.(details as never)
+    this.details = details
+    this.errors = Array.isArray(details['errors']) ? (details['errors'] as string[]) : []
+  }
+}
+
+/** Makes (does not throw) an error of the catalogue: `throw fail('instance_unknown', {id})`. */
+export function fail<C extends ErrorCode>(code: C, details: DetailsOf<C>, options?: { cause?: unknown }): ResolveError {
+  return new ResolveError(code, details as Record<string, unknown>, options?.cause)
+}
+
+/** An error of the catalogue again after it crossed a border as `{code, details}`; anything unknown becomes a bug. */
+export function revive(code: unknown, details: unknown, message: string): ResolveError {
+  const known = typeof code === 'string' && Object.hasOwn(catalogue, code)
+  if (!known || typeof details !== 'object' || details === null) return fail('bug', { what: message })
+  return new ResolveError(code as ErrorCode, details as Record<string, unknown>)
+}
+
+/** The entry of a code without its sentence, for the docs test and the HTTP schema. */
+export function describeError(code: ErrorCode): { kind: ErrorKind; http: number; exit: number } {
+  const { kind, http, exit } = catalogue[code]
+  return { kind, http, exit }
+}
+
+/** The `code` of a system error (`ENOENT`, `ENOSPC`), or undefined. */
+export function systemCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,70 @@
+/**
+ * Every number of the platform, with its unit in its name and its source beside it.
+ * Sources: "spec" is the interface specification, R… a ruling, "plan" ARCHITECTURE.md, "threats" docs/threats.
+ */
+
+export const KIB = 1024
+export const MIB = 1024 * KIB
+export const GIB = 1024 * MIB
+
+/** What a manifest, a name or an id may be. */
+export const RESOLVER_NAME_MAX_CHARS = 64 // R4
+export const INSTANCE_ID_CHARS = 12 // R3
+export const INSTANCE_PREFIX_MIN_CHARS = 4 // R3
+
+/** What is read from a resolver. */
+export const EVENT_LINE_MAX_BYTES = 1 * MIB // R16
+export const JSON_MAX_DEPTH = 64 // R16
+export const RPC_FRAME_MAX_BYTES = 4 * MIB // R41
+export const STDOUT_NOISE_MAX_LINES = 1_000 // R41
+export const STDOUT_NOISE_MAX_BYTES = 10 * MIB // threats RPC-1
+export const COORDINATION_FILE_MAX_BYTES = 1 * MIB // plan: state, status, request
+export const INPUT_REQUESTS_MAX_FILES = 1_000 // threats FS-7
+export const DATA_LISTING_MAX_FILES = 10_000 // threats FS-7
+export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
+export const STDERR_TAIL_BYTES = 4 * KIB // threats F5
+
+/** What is read from a consumer. */
+export const INPUT_MAX_BYTES = 1 * MIB // plan: HTTP body
+
+/** Forms (R30, R34). */
+export const FORM_MAX_COMPONENTS = 200
+export const FORM_MAX_DEPTH = 32
+export const FORM_MAX_OPTIONS = 1_000
+export const FORM_MAX_STRING_CHARS = 8 * KIB // threats RPC-6
+export const PATTERN_MAX_CHARS = 1_000
+export const PATTERN_LIMIT_MS = 50
+export const PATTERN_FORM_LIMIT_MS = 250
+export const PATTERN_VALUE_MAX_CHARS = 64 * KIB // threats WEB-9
+
+/** Calls into a resolver (spec, Limits: RPC timeouts). */
+export const INITIALIZE_LIMIT_MS = 30_000
+export const STOP_LIMIT_MS = 30_000
+export const SCHEMA_LIMIT_MS = 10_000
+export const WORKSPACE_SPEC_LIMIT_MS = 10_000
+export const INPUT_RESPONSE_LIMIT_MS = 5_000
+export const MESSAGE_LIMIT_MS = 5_000
+export const MESSAGE_TYPES_LIMIT_MS = 5_000
+
+/** Ending a worker (R26). */
+export const TERM_LIMIT_MS = 10_000
+export const SHUTDOWN_LIMIT_MS = 2_000
+export const OUTCOME_GRACE_MS = 2_000
+
+/** Life of an instance (R27). */
+export const INSTANCE_LIFETIME_MS = 12 * 60 * 60_000
+export const LIFETIME_WARNING_FRACTION = 0.8
+
+/** Watching (plan). */
+export const SWEEP_MS = 250
+export const SWEEP_WATCHED_MS = 2_000
+export const WATCHDOG_MS = 10_000
+export const JOURNAL_SYNC_MS = 200 // threats F24
+export const DISK_FLOOR_BYTES = 2 * GIB
+export const DISK_FLOOR_FRACTION = 0.05
+
+/** Reaching a host. */
+export const HOST_CONNECT_LIMIT_MS = 2_000
+export const HOST_ADOPT_LIMIT_MS = 10_000
+export const GIT_LIMIT_MS = 5 * 60_000
+export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB

@@ -1,0 +1,103 @@
+/**
+ * Everything a consumer can do, as one interface. Commands and the HTTP API call nothing else.
+ * {@link file://./local.ts} serves it from this machine's home directory.
+ * Every method throws a `ResolveError` of the catalogue where it cannot do what it says.
+ */
+import type { CatalogEntry } from '../protocol/catalog.ts'
+import type { Form, Payload } from '../protocol/form.ts'
+import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } from '../protocol/instance.ts'
+import type { Executor, JournalEvent } from '../protocol/journal.ts'
+import type { Status } from '../protocol/status.ts'
+import type { Story } from '../view/story.ts'
+
+export interface CreateRequest {
+  resolver: string
+  input: Payload
+  name?: string | null
+  parent_id?: string | null
+  /** Default: docker where the manifest has a container, local otherwise. */
+  executor?: Executor | 'auto'
+  /** Where the host runs: in this process (default), or in one of its own that outlives it. */
+  host?: 'here' | 'background'
+}
+
+export interface InstanceFilter {
+  status?: readonly Status[]
+  resolver?: string
+  /** How many at most; newest first. */
+  limit?: number
+  /** From {@link InstancePage.cursor}. */
+  cursor?: string
+}
+
+export interface InstancePage {
+  records: InstanceRecord[]
+  /** For the next page; null on the last one. */
+  cursor: string | null
+}
+
+export interface FollowOptions {
+  /** Only events with a greater sequence number. Default 0: all. */
+  after?: number
+  /** Go on until the instance ends (default false: up to now). */
+  follow?: boolean
+  signal?: AbortSignal
+}
+
+export interface DataFile {
+  path: string
+  bytes: number
+  /** ISO-8601 UTC. */
+  modified_at: string
+}
+
+export interface DataContent {
+  bytes: number
+  /** The file's bytes; it stops at `bytes` even where the file grows meanwhile. */
+  stream: AsyncIterable<Buffer>
+}
+
+export interface Platform {
+  resolvers(): Promise<CatalogEntry[]>
+  resolver(name: string): Promise<CatalogEntry>
+  /** The form for these params (progressive disclosure); null where the resolver has none. */
+  schema(name: string, params: Payload): Promise<Form | null>
+  /** The form for this input, and every message of a failing check (R10). Creates nothing. */
+  check(name: string, input: Payload): Promise<{ form: Form | null; errors: string[] }>
+
+  /** Returns once the intent is on disk (R12); follow the events for the rest. */
+  create(request: CreateRequest): Promise<InstanceRecord>
+  list(filter?: InstanceFilter): Promise<InstancePage>
+  /** A whole id from an id, a unique prefix of 4 or more, or `@last` (R3). */
+  find(reference: string): Promise<string>
+  record(id: string): Promise<InstanceRecord>
+  story(id: string): Promise<Story>
+  rename(id: string, name: string | null): Promise<InstanceRecord>
+  /** Sees to it that a live host owns the instance: adopts it where its host is gone. */
+  attend(id: string): Promise<void>
+  state(id: string): Promise<Record<string, unknown> | null>
+  /** Events of the journal, in order, each once. With `follow` it ends when the instance has ended (also paused: no). */
+  events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
+  /** The last bytes of the worker's stderr, as text. */
+  stderrTail(id: string): Promise<string>
+
+  inputRequests(id: string, status?: RequestStatus): Promise<InputRequest[]>
+  answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void>
+  messageTypes(id: string): Promise<MessageType[]>
+  message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }>
+
+  pause(id: string): Promise<InstanceRecord>
+  /** `host` as in {@link CreateRequest}. */
+  resume(id: string, options?: { host?: 'here' | 'background' }): Promise<InstanceRecord>
+  /** Asks for a graceful stop and returns once that is on disk; with `force` the worker is killed at once. */
+  stop(id: string, options?: { reason?: string; force?: boolean }): Promise<InstanceRecord>
+  cancel(id: string): Promise<InstanceRecord>
+
+  dataFiles(id: string): Promise<DataFile[]>
+  data(id: string, path: string): Promise<DataContent>
+
+  /** Hands an instance that this process hosts to a background host; does nothing for any other. */
+  leave(id: string): Promise<void>
+  /** Ends what this process holds; what it still hosts is handed over as {@link leave} does. */
+  close(): Promise<void>
+}

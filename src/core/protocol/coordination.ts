@@ -1,0 +1,34 @@
+/** Names of the coordination files in `.resolve/` (spec, Worker container layout). */
+
+export const CONFIG_FILE = 'config.json'
+export const EVENTS_FILE = 'events.jsonl'
+export const STATE_FILE = 'state.json'
+export const STATUS_FILE = 'status.json'
+export const REQUESTS_DIR = 'input-requests'
+export const MESSAGES_DIR = 'messages'
+export const DATA_DIR = 'data'
+
+/** What a request id may be (threats FS-13): it names a file on both sides of the border. */
+const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+
+export function isRequestId(value: unknown): value is string {
+  return typeof value === 'string' && REQUEST_ID.test(value) && !value.endsWith('.response') && !value.endsWith('.error')
+}
+
+export function requestFile(requestId: string): string {
+  return `${REQUESTS_DIR}/${requestId}.json`
+}
+
+export function responseFile(requestId: string): string {
+  return `${REQUESTS_DIR}/${requestId}.response.json`
+}
+
+/** Written by the host when a request cannot be asked (R30): `{errors: string[]}`; the SDK rejects its future with it. */
+export function refusalFile(requestId: string): string {
+  return `${REQUESTS_DIR}/${requestId}.error.json`
+}
+
+/** 1 → `messages/001.json`; four digits and more when they are needed. */
+export function messageFile(number: number): string {
+  return `${MESSAGES_DIR}/${String(number).padStart(3, '0')}.json`
+}

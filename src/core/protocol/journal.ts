@@ -1,0 +1,28 @@
+/** What stands in an instance's journal (ARCHITECTURE.md, The journal). */
+import type { EventEnvelope } from './event.ts'
+import type { Payload } from './form.ts'
+import type { Manifest } from './manifest.ts'
+
+export type Executor = 'local' | 'docker'
+
+/** Line 0 of a journal: what was fixed when the instance was created. Never an event, never streamed. */
+export interface Birth {
+  schema: 'resolve.journal/1'
+  instance_id: string
+  name: string | null
+  parent_id: string | null
+  created_at: string
+  input: Payload
+  executor: Executor
+  /** The resolver as the catalog had it then: a later `resolver update` does not change a running instance. */
+  resolver: { name: string; version: string; dir: string; commit: string | null; manifest: Manifest }
+}
+
+/** One event of a journal. `text` is the envelope exactly as it stands there, and as it goes out. */
+export interface JournalEvent {
+  seq: number
+  /** The offset just after this line in the worker's events.jsonl; null for an event of the platform. */
+  sourceEnd: number | null
+  text: string
+  event: EventEnvelope
+}

@@ -1,0 +1,21 @@
+/** A resolver's manifest.json (spec, Resolver manifest). */
+
+export interface ContainerManifest {
+  command?: string[]
+  setup_commands?: string[]
+  bundles?: string[]
+  volume_mounts?: unknown[]
+  dev_source_overrides?: string[]
+}
+
+export interface Manifest {
+  name: string
+  version: string
+  description: string
+  command: string[]
+  supports_resume?: boolean
+  capabilities_required?: string[]
+  viewport_bundle?: string
+  viewport_path?: string
+  container?: ContainerManifest
+}

@@ -1,0 +1,76 @@
+/** Cuts a stream of bytes into lines on LF, with a cap: used for JSON-RPC frames and for events (R16, R41). */
+
+const LF = 0x0a
+
+export interface Line {
+  /** The bytes before the LF; null where the line was over the cap and was skipped. */
+  bytes: Buffer | null
+  /** How many bytes the line had, LF included. */
+  size: number
+}
+
+/**
+ * A splitter that never holds more than `maxBytes` of an unfinished line: past the cap it drops to "skip until LF" and
+ * then reports the line once, without its bytes. Splitting works on bytes, so no character is ever cut in two.
+ */
+export class LineSplitter {
+  readonly #maxBytes: number
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #skipping = false
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Bytes of the unfinished line so far. */
+  get pendingBytes(): number {
+    return this.#heldBytes
+  }
+
+  *push(chunk: Buffer): Generator<Line> {
+    let start = 0
+    while (start < chunk.length) {
+      const end = chunk.indexOf(LF, start)
+      if (end === -1) {
+        this.#hold(chunk.subarray(start))
+        return
+      }
+      yield this.#finish(chunk.subarray(start, end))
+      start = end + 1
+    }
+  }
+
+  /** Forgets the unfinished line and tells how long it was: for a stream that starts anew. */
+  reset(): number {
+    const dropped = this.#heldBytes
+    this.#held = []
+    this.#heldBytes = 0
+    this.#skipping = false
+    return dropped
+  }
+
+  #hold(piece: Buffer): void {
+    this.#heldBytes += piece.length
+    if (this.#skipping) return
+    if (this.#heldBytes > this.#maxBytes) {
+      this.#skipping = true
+      this.#held = []
+      return
+    }
+    // A copy: the caller may reuse its buffer before the rest of the line comes.
+    this.#held.push(Buffer.from(piece))
+  }
+
+  #finish(last: Buffer): Line {
+    const size = this.#heldBytes + last.length + 1
+    const whole = this.#skipping || size - 1 > this.#maxBytes ? null : this.#joined(last)
+    this.reset()
+    return { bytes: whole, size }
+  }
+
+  #joined(last: Buffer): Buffer {
+    if (this.#held.length === 0) return last
+    return Buffer.concat([...this.#held, last])
+  }
+}
