@@ -1,0 +1,61 @@
+/** A lock file for short writes by several processes, held by process identity: a dead holder never blocks anyone. */
+import { randomBytes } from 'node:crypto'
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemCode } from '../errors.ts'
+import { identify, isSameProcess, type ProcessIdentity } from './process-identity.ts'
+
+const RETRY_MS = 10
+
+/** Runs `work` while holding the lock at `path`; waits for a live holder, replaces a dead one. */
+export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const mine = `${path}.${randomBytes(8).toString('hex')}`
+  await writeFile(mine, JSON.stringify(identify(process.pid)), { mode: 0o600, flag: 'wx' })
+  try {
+    await acquire(path, mine)
+  } finally {
+    await unlink(mine).catch(() => {})
+  }
+  try {
+    return await work()
+  } finally {
+    await unlink(path).catch(() => {})
+  }
+}
+
+async function acquire(path: string, mine: string): Promise<void> {
+  for (;;) {
+    try {
+      // A link is made whole or not at all: nobody ever reads a lock without its holder in it.
+      await link(mine, path)
+      return
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error
+    }
+    const holder = await readHolder(path)
+    if (holder !== undefined && !isSameProcess(holder)) await removeDead(path, holder)
+    else await sleep(RETRY_MS)
+  }
+}
+
+async function readHolder(path: string): Promise<ProcessIdentity | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity
+  } catch {
+    return undefined
+  }
+}
+
+/** Takes a dead holder's lock away; gives it back where somebody alive got in between. */
+async function removeDead(path: string, holder: ProcessIdentity): Promise<void> {
+  const aside = `${path}.dead.${randomBytes(8).toString('hex')}`
+  try {
+    await rename(path, aside)
+  } catch {
+    return
+  }
+  const taken = await readHolder(aside)
+  const isDead = taken === undefined || (taken.pid === holder.pid && taken.startTime === holder.startTime)
+  if (!isDead) await link(aside, path).catch(() => {})
+  await unlink(aside).catch(() => {})
+}

@@ -1,0 +1,235 @@
+/**
+ * Reads and writes below a directory that a resolver can write to. Every path is walked component by component with
+ * O_NOFOLLOW from a held directory descriptor, so no link, swap or device planted there leads out of it (threats D1, D2, FS-1…3).
+ */
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { fail, systemCode } from '../errors.ts'
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_CREAT, O_EXCL, O_WRONLY } = fs.constants
+
+export interface FoundFile {
+  path: string
+  bytes: number
+  modifiedMs: number
+}
+
+export class SafeRoot {
+  readonly path: string
+  readonly #fd: number
+
+  /** Opens a directory on the platform's own ground. Throws the system's error. */
+  constructor(path: string) {
+    this.path = path
+    this.#fd = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  }
+
+  close(): void {
+    fs.closeSync(this.#fd)
+  }
+
+  /** A descriptor of a regular file, or undefined where there is none; anything else throws `coordination_tampered`. */
+  openFile(relative: string): { fd: number; stat: fs.Stats } | undefined {
+    return this.#inParent(relative, (at) => {
+      const fd = openOrMissing(at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, relative)
+      if (fd === undefined) return undefined
+      const stat = fs.fstatSync(fd)
+      if (stat.isFile()) return { fd, stat }
+      fs.closeSync(fd)
+      throw tampered(relative, 'not a regular file')
+    })
+  }
+
+  /** The whole file, or undefined where there is none. Throws `coordination_tampered` past `maxBytes`. */
+  readFile(relative: string, maxBytes: number): Buffer | undefined {
+    const opened = this.openFile(relative)
+    if (opened === undefined) return undefined
+    try {
+      if (opened.stat.size > maxBytes) throw tampered(relative, `${opened.stat.size} bytes are over the limit of ${maxBytes}`)
+      const content = Buffer.allocUnsafe(Math.min(maxBytes, opened.stat.size))
+      const read = fs.readSync(opened.fd, content, 0, content.length, 0)
+      return content.subarray(0, read)
+    } finally {
+      fs.closeSync(opened.fd)
+    }
+  }
+
+  /** Writes a file whole under a random temporary name; a link planted at the name is replaced, never followed. */
+  writeFile(relative: string, data: string | Uint8Array, options: { mode?: number; durable?: boolean } = {}): void {
+    this.#publish(relative, data, options, (temporary, at) => fs.renameSync(temporary, at))
+  }
+
+  /** As {@link writeFile}, but only where nothing has the name: answers false, and changes nothing, where something has. */
+  createFile(relative: string, data: string | Uint8Array, options: { mode?: number; durable?: boolean } = {}): boolean {
+    try {
+      this.#publish(relative, data, options, (temporary, at) => {
+        fs.linkSync(temporary, at)
+        fs.unlinkSync(temporary)
+      })
+      return true
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') return false
+      throw error
+    }
+  }
+
+  /** Makes a directory and its parents; throws `coordination_tampered` where something else has the name. */
+  makeDirectory(relative: string): void {
+    const parts = split(relative)
+    for (let depth = 1; depth <= parts.length; depth += 1) {
+      const step = parts.slice(0, depth).join('/')
+      this.#inParent(step, (at) => {
+        try {
+          fs.mkdirSync(at, { mode: 0o700 })
+        } catch (error) {
+          if (systemCode(error) !== 'EEXIST') throw error
+        }
+        fs.closeSync(openDirectory(at, step))
+      })
+    }
+  }
+
+  remove(relative: string): void {
+    this.#inParent(relative, (at) => {
+      try {
+        fs.unlinkSync(at)
+      } catch (error) {
+        if (systemCode(error) !== 'ENOENT') throw error
+      }
+    })
+  }
+
+  /** Names in a directory, at most `max`, in no order; empty where there is none. */
+  names(relative: string, max: number): string[] {
+    const fd = this.#openDirectory(relative)
+    if (fd === undefined) return []
+    try {
+      const directory = fs.opendirSync(`/proc/self/fd/${fd}`)
+      try {
+        const names: string[] = []
+        for (let entry = directory.readSync(); entry !== null && names.length < max; entry = directory.readSync()) {
+          names.push(entry.name)
+        }
+        return names
+      } finally {
+        directory.closeSync()
+      }
+    } finally {
+      fs.closeSync(fd)
+    }
+  }
+
+  /** Every regular file below a directory, at most `max`, sorted; links and devices are passed over. */
+  files(relative: string, max: number): FoundFile[] {
+    const found: FoundFile[] = []
+    this.#collect(relative, '', max, 0, found)
+    return found.sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  #collect(relative: string, below: string, max: number, depth: number, found: FoundFile[]): void {
+    if (depth > MAX_DEPTH) return
+    for (const name of this.names(relative, max)) {
+      if (found.length >= max) return
+      const path = `${relative}/${name}`
+      const shown = below === '' ? name : `${below}/${name}`
+      try {
+        const stat = this.#inParent(path, (at) => fs.lstatSync(at))
+        if (stat === undefined) continue
+        if (stat.isDirectory()) this.#collect(path, shown, max, depth + 1, found)
+        else if (stat.isFile()) found.push({ path: shown, bytes: stat.size, modifiedMs: stat.mtimeMs })
+      } catch {
+        // It vanished, or was swapped for a link, between the listing and the look: then it is not listed.
+      }
+    }
+  }
+
+  #publish(
+    relative: string,
+    data: string | Uint8Array,
+    options: { mode?: number; durable?: boolean },
+    place: (temporary: string, at: string) => void,
+  ): void {
+    const written = this.#inParent(relative, (at, parent) => {
+      const temporary = `/proc/self/fd/${parent}/.${randomBytes(12).toString('hex')}.tmp`
+      const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, options.mode ?? 0o600)
+      try {
+        try {
+          fs.writeFileSync(fd, data)
+          if (options.durable) fs.fsyncSync(fd)
+        } finally {
+          fs.closeSync(fd)
+        }
+        place(temporary, at)
+      } catch (error) {
+        fs.rmSync(temporary, { force: true })
+        throw error
+      }
+      if (options.durable) fs.fsyncSync(parent)
+      return true
+    })
+    if (written !== true) throw tampered(relative, 'its directory is gone')
+  }
+
+  /** Runs `work` with a path that names the last component inside its parent, which is held open meanwhile. */
+  #inParent<T>(relative: string, work: (at: string, parentFd: number) => T): T | undefined {
+    const parts = split(relative)
+    const name = parts.pop() as string
+    const parent = parts.length === 0 ? this.#fd : this.#openDirectory(parts.join('/'))
+    if (parent === undefined) return undefined
+    try {
+      return work(`/proc/self/fd/${parent}/${name}`, parent)
+    } finally {
+      if (parent !== this.#fd) fs.closeSync(parent)
+    }
+  }
+
+  #openDirectory(relative: string): number | undefined {
+    let at = this.#fd
+    for (const part of split(relative)) {
+      let next: number | undefined
+      try {
+        next = openOrMissing(`/proc/self/fd/${at}/${part}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, relative)
+      } finally {
+        if (at !== this.#fd) fs.closeSync(at)
+      }
+      if (next === undefined) return undefined
+      at = next
+    }
+    return at
+  }
+}
+
+const MAX_DEPTH = 32
+
+/** The components of a relative path; throws `path_refused` for an empty, "." or ".." part, a backslash or a NUL. */
+export function split(relative: string): string[] {
+  const parts = relative.split('/')
+  for (const part of parts) {
+    const isBad = part === '' || part === '.' || part === '..' || part.includes('\\') || part.includes('\0')
+    if (isBad || Buffer.byteLength(part) > 255) throw fail('path_refused', { path: relative })
+  }
+  return parts
+}
+
+function openOrMissing(at: string, flags: number, relative: string): number | undefined {
+  try {
+    return fs.openSync(at, flags)
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT') return undefined
+    if (code === 'ELOOP' || code === 'EMLINK') throw tampered(relative, 'a symbolic link')
+    if (code === 'ENOTDIR') throw tampered(relative, 'not a directory')
+    if (code === 'ENXIO') throw tampered(relative, 'not a regular file')
+    throw error
+  }
+}
+
+function openDirectory(at: string, relative: string): number {
+  const fd = openOrMissing(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, relative)
+  if (fd === undefined) throw tampered(relative, 'it is gone')
+  return fd
+}
+
+function tampered(path: string, reason: string): Error {
+  return fail('coordination_tampered', { path, reason })
+}
