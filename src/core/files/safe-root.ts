@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_CREAT, O_EXCL, O_WRONLY } = fs.constants
@@ -104,7 +105,7 @@ export class SafeRoot {
     const fd = this.#openDirectory(relative)
     if (fd === undefined) return []
     try {
-      const directory = fs.opendirSync(`/proc/self/fd/${fd}`)
+      const directory = fs.opendirSync(this.#via(fd, relative))
       try {
         const names: string[] = []
         for (let entry = directory.readSync(); entry !== null && names.length < max; entry = directory.readSync()) {
@@ -150,7 +151,7 @@ export class SafeRoot {
     place: (temporary: string, at: string) => void,
   ): void {
     const written = this.#inParent(relative, (at, parent) => {
-      const temporary = `/proc/self/fd/${parent}/.${randomBytes(12).toString('hex')}.tmp`
+      const temporary = `${dirname(at)}/.${randomBytes(12).toString('hex')}.tmp`
       const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, options.mode ?? 0o600)
       try {
         try {
@@ -177,7 +178,7 @@ export class SafeRoot {
     const parent = parts.length === 0 ? this.#fd : this.#openDirectory(parts.join('/'))
     if (parent === undefined) return undefined
     try {
-      return work(`/proc/self/fd/${parent}/${name}`, parent)
+      return work(`${this.#via(parent, parts.join('/'))}/${name}`, parent)
     } finally {
       if (parent !== this.#fd) fs.closeSync(parent)
     }
@@ -185,10 +186,12 @@ export class SafeRoot {
 
   #openDirectory(relative: string): number | undefined {
     let at = this.#fd
-    for (const part of split(relative)) {
+    const parts = split(relative)
+    for (const [depth, part] of parts.entries()) {
       let next: number | undefined
       try {
-        next = openOrMissing(`/proc/self/fd/${at}/${part}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, relative)
+        const here = this.#via(at, parts.slice(0, depth).join('/'))
+        next = openOrMissing(`${here}/${part}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, relative)
       } finally {
         if (at !== this.#fd) fs.closeSync(at)
       }
@@ -196,6 +199,14 @@ export class SafeRoot {
       at = next
     }
     return at
+  }
+
+  /**
+   * A path that names what a held directory descriptor holds, whatever its name means by now. Only Linux can say that;
+   * elsewhere the plain path is used, and each component is still opened with O_NOFOLLOW.
+   */
+  #via(fd: number, relative: string): string {
+    return process.platform === 'linux' ? `/proc/self/fd/${fd}` : join(this.path, relative)
   }
 }
 

@@ -1,0 +1,86 @@
+/** Reads a file that grows, from an offset on, and notices when it is cut or replaced (threats FS-10). */
+import * as fs from 'node:fs'
+
+export interface Chunk {
+  bytes: Buffer
+  /** The offset just after these bytes. */
+  end: number
+}
+
+export interface OpenedFile {
+  fd: number
+  stat: fs.Stats
+}
+
+const CHUNK_BYTES = 256 * 1024
+
+export class Tail {
+  readonly #open: () => OpenedFile | undefined
+  #opened: { fd: number; ino: number } | undefined
+  #offset: number
+
+  /** `open` gives the file as it is now under its name; the tail closes what it is given. */
+  constructor(open: () => OpenedFile | undefined, offset: number) {
+    this.#open = open
+    this.#offset = offset
+  }
+
+  get offset(): number {
+    return this.#offset
+  }
+
+  /** The next bytes, or undefined at the present end of the file. May throw what `open` throws. */
+  read(): Chunk | undefined {
+    const file = this.#ensureOpen()
+    if (file === undefined) return undefined
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
+    const read = fs.readSync(file.fd, buffer, 0, buffer.length, this.#offset)
+    if (read === 0) return undefined
+    this.#offset += read
+    return { bytes: buffer.subarray(0, read), end: this.#offset }
+  }
+
+  /** Goes back, so that bytes which could not be kept are read again. */
+  seek(offset: number): void {
+    this.#offset = offset
+  }
+
+  /** Whether the file was cut below the offset, or replaced by another; then reading starts anew at its beginning. */
+  wasReset(): boolean {
+    const file = this.#ensureOpen()
+    if (file === undefined) return false
+    const now = this.#open()
+    if (now === undefined) return false
+    if (now.stat.ino === file.ino && now.stat.size >= this.#offset) {
+      fs.closeSync(now.fd)
+      return false
+    }
+    fs.closeSync(file.fd)
+    this.#opened = { fd: now.fd, ino: now.stat.ino }
+    this.#offset = 0
+    return true
+  }
+
+  close(): void {
+    if (this.#opened !== undefined) fs.closeSync(this.#opened.fd)
+    this.#opened = undefined
+  }
+
+  #ensureOpen(): { fd: number; ino: number } | undefined {
+    if (this.#opened === undefined) {
+      const file = this.#open()
+      if (file !== undefined) this.#opened = { fd: file.fd, ino: file.stat.ino }
+    }
+    return this.#opened
+  }
+}
+
+/** Opens a regular file on the platform's own ground for a {@link Tail}. */
+export function openOwnFile(path: string): OpenedFile | undefined {
+  try {
+    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+    return { fd, stat: fs.fstatSync(fd) }
+  } catch {
+    return undefined
+  }
+}

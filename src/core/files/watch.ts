@@ -1,0 +1,29 @@
+/** Tells when something may have changed: a watch as accelerator, a sweep as guarantee (plan, decision 3; threats D9). */
+import { watch } from 'node:fs'
+import { SWEEP_MS, SWEEP_WATCHED_MS } from '../limits.ts'
+
+/**
+ * Calls `onChange` when something in one of the directories changes, and at every sweep; `swept` tells which of the two.
+ * Answers its stop. The timer does not keep the process alive.
+ */
+export function watchDirectories(paths: readonly string[], onChange: (swept: boolean) => void): () => void {
+  const watchers = paths.map((path) => watchOne(path, () => onChange(false)))
+  const isWatched = watchers.every((stop) => stop !== undefined)
+  const sweep = setInterval(() => onChange(true), isWatched ? SWEEP_WATCHED_MS : SWEEP_MS)
+  sweep.unref()
+  return () => {
+    clearInterval(sweep)
+    for (const stop of watchers) stop?.()
+  }
+}
+
+function watchOne(path: string, onChange: () => void): (() => void) | undefined {
+  try {
+    const watcher = watch(path, { persistent: false }, onChange)
+    watcher.on('error', () => watcher.close())
+    return () => watcher.close()
+  } catch {
+    // Watches are a shared and limited good: without one the sweep is quicker.
+    return undefined
+  }
+}

@@ -1,0 +1,30 @@
+/** Creates an instance's directory whole: it is there with its journal, or not at all (threats F1). */
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fail, systemCode } from '../errors.ts'
+import { syncDirectory } from '../files/write-whole.ts'
+import type { Birth } from '../protocol/journal.ts'
+import { beginStory } from '../view/story.ts'
+import { instancesDirectory, pathsIn } from './home.ts'
+import { birthLine } from './journal-line.ts'
+import { writeRecord } from './record.ts'
+
+/** Returns once the birth is on disk (R12). Throws `disk_full`, `home_unusable`. */
+export async function createInstance(home: string, birth: Birth): Promise<void> {
+  const instances = instancesDirectory(home)
+  const draft = join(instances, `.new-${randomBytes(8).toString('hex')}`)
+  try {
+    const paths = pathsIn(draft)
+    for (const path of [draft, paths.owners, paths.mailbox]) mkdirSync(path, { mode: 0o700 })
+    writeFileSync(paths.journal, birthLine(birth), { mode: 0o600, flag: 'wx', flush: true })
+    writeRecord(paths.record, beginStory(birth))
+    renameSync(draft, join(instances, birth.instance_id))
+    await syncDirectory(instances)
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
+    const code = systemCode(error)
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw fail('disk_full', { path: 'the new instance' }, { cause: error })
+    throw fail('home_unusable', { path: home, reason: error instanceof Error ? error.message : String(error) }, { cause: error })
+  }
+}

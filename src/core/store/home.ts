@@ -1,0 +1,123 @@
+/** The home directory: where it is, what is in it, and the directory of each instance (ARCHITECTURE.md, On disk; R2, R3). */
+import { randomBytes } from 'node:crypto'
+import { accessSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fail, systemCode } from '../errors.ts'
+import { INSTANCE_ID_CHARS, INSTANCE_PREFIX_MIN_CHARS } from '../limits.ts'
+
+/** R2: `$RESOLVE_HOME`, else `$XDG_DATA_HOME/resolve`, else `~/.local/share/resolve`. */
+export function homeDirectory(env: NodeJS.ProcessEnv = process.env): string {
+  if (env['RESOLVE_HOME']) return env['RESOLVE_HOME']
+  if (env['XDG_DATA_HOME']) return join(env['XDG_DATA_HOME'], 'resolve')
+  return join(env['HOME'] || homedir(), '.local', 'share', 'resolve')
+}
+
+/** Makes the home usable: mode 0700, its rooms in place. Throws `home_unusable`. */
+export function prepareHome(home: string): void {
+  try {
+    for (const path of [home, instancesDirectory(home), join(home, 'resolvers')]) {
+      mkdirSync(path, { recursive: true, mode: 0o700 })
+    }
+    accessSync(instancesDirectory(home), constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw fail('home_unusable', { path: home, reason: reasonOf(error) }, { cause: error })
+  }
+}
+
+function reasonOf(error: unknown): string {
+  switch (systemCode(error)) {
+    case 'EACCES':
+    case 'EPERM':
+      return 'it may not be written'
+    case 'EROFS':
+      return 'its file system is read-only'
+    case 'ENOSPC':
+      return 'no space is left there'
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'something that is not a directory is in the way'
+    default:
+      return error instanceof Error ? error.message : String(error)
+  }
+}
+
+export function instancesDirectory(home: string): string {
+  return join(home, 'instances')
+}
+
+export function newInstanceId(): string {
+  return randomBytes(INSTANCE_ID_CHARS / 2).toString('hex')
+}
+
+const INSTANCE_ID = /^[0-9a-f]{12}$/
+
+export function isInstanceId(value: unknown): value is string {
+  return typeof value === 'string' && INSTANCE_ID.test(value)
+}
+
+/** Every instance id in the home, in no order. */
+export function instanceIds(home: string): string[] {
+  try {
+    return readdirSync(instancesDirectory(home)).filter(isInstanceId)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw fail('home_unusable', { path: home, reason: reasonOf(error) }, { cause: error })
+  }
+}
+
+/** R3: a whole id, a unique prefix of 4 or more, or `@last`. Throws `instance_unknown` or `instance_ambiguous`. */
+export function findInstance(home: string, reference: string): string {
+  if (reference === '@last') return newestInstance(home)
+  if (!/^[0-9a-f]+$/.test(reference) || reference.length < INSTANCE_PREFIX_MIN_CHARS) {
+    throw fail('instance_unknown', { id: reference })
+  }
+  const matches = instanceIds(home).filter((id) => id.startsWith(reference))
+  const [first] = matches
+  if (first === undefined) throw fail('instance_unknown', { id: reference })
+  if (matches.length > 1) throw fail('instance_ambiguous', { id: reference, matches })
+  return first
+}
+
+function newestInstance(home: string): string {
+  let newest: { id: string; at: number } | undefined
+  for (const id of instanceIds(home)) {
+    const at = statSync(join(instancesDirectory(home), id), { throwIfNoEntry: false })?.birthtimeMs ?? 0
+    if (newest === undefined || at > newest.at) newest = { id, at }
+  }
+  if (newest === undefined) throw fail('instance_unknown', { id: '@last' })
+  return newest.id
+}
+
+/** The paths inside one instance's directory. */
+export interface InstancePaths {
+  root: string
+  journal: string
+  record: string
+  owners: string
+  mailbox: string
+  worker: string
+  stdin: string
+  stdout: string
+  stderr: string
+  project: string
+}
+
+export function instancePaths(home: string, id: string): InstancePaths {
+  return pathsIn(join(instancesDirectory(home), id))
+}
+
+export function pathsIn(root: string): InstancePaths {
+  return {
+    root,
+    journal: join(root, 'journal'),
+    record: join(root, 'record.json'),
+    owners: join(root, 'owners'),
+    mailbox: join(root, 'mailbox'),
+    worker: join(root, 'worker.json'),
+    stdin: join(root, 'stdin'),
+    stdout: join(root, 'stdout'),
+    stderr: join(root, 'stderr'),
+    project: join(root, 'project'),
+  }
+}

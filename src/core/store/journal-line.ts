@@ -1,0 +1,30 @@
+/** The shape of a journal line: `seq TAB source_end TAB envelope` (plan, decision 1). */
+import type { Birth } from '../protocol/journal.ts'
+
+export interface JournalLine {
+  seq: number
+  /** null for an event of the platform. */
+  sourceEnd: number | null
+  text: string
+}
+
+const LINE = /^(\d+)\t(-|\d+)\t(\{.*\})$/s
+
+/** A line without its LF, or undefined where it is none. The envelope is not looked into. */
+export function parseLine(line: string): JournalLine | undefined {
+  const match = LINE.exec(line)
+  if (match === null) return undefined
+  return {
+    seq: Number(match[1]),
+    sourceEnd: match[2] === '-' ? null : Number(match[2]),
+    text: match[3] as string,
+  }
+}
+
+export function prefixOf(seq: number, sourceEnd: number | null): string {
+  return `${seq}\t${sourceEnd ?? '-'}\t`
+}
+
+export function birthLine(birth: Birth): string {
+  return `${prefixOf(0, null)}${JSON.stringify(birth)}\n`
+}

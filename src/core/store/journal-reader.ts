@@ -1,0 +1,126 @@
+/** Reads an instance's journal, by anyone: from any number on, once or following it as it grows. */
+import * as fs from 'node:fs'
+import { fail } from '../errors.ts'
+import type { Birth } from '../protocol/journal.ts'
+import { type JournalLine, parseLine } from './journal-line.ts'
+
+const CHUNK_BYTES = 256 * 1024
+const PROBE_BYTES = 4 * 1024
+
+/** A cursor into a journal: each call reads the whole lines that have come since the one before. */
+export class JournalReader {
+  readonly #path: string
+  readonly #fd: number
+  /** Always at the beginning of a line: a torn one may be cut off and written anew by the next owner. */
+  #offset: number
+
+  /** Positions before the first line whose number is greater than `after`. */
+  constructor(path: string, after = 0) {
+    this.#path = path
+    this.#fd = fs.openSync(path, 'r')
+    this.#offset = seekAfter(this.#fd, after)
+  }
+
+  /** The next whole lines, up to a chunk's worth; empty at the present end. Throws `journal_broken`. */
+  read(): JournalLine[] {
+    for (let size = CHUNK_BYTES; ; size *= 4) {
+      const buffer = Buffer.allocUnsafe(size)
+      const read = fs.readSync(this.#fd, buffer, 0, size, this.#offset)
+      const last = buffer.subarray(0, read).lastIndexOf(0x0a)
+      if (last !== -1) {
+        this.#offset += last + 1
+        return buffer.toString('utf8', 0, last).split('\n').map((text) => this.#parse(text))
+      }
+      if (read < size) return []
+    }
+  }
+
+  close(): void {
+    fs.closeSync(this.#fd)
+  }
+
+  #parse(text: string): JournalLine {
+    const line = parseLine(text)
+    if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a line has no number' })
+    return line
+  }
+}
+
+/** Line 0. Throws `journal_broken`. */
+export function readBirth(path: string): Birth {
+  let text: string
+  try {
+    const fd = fs.openSync(path, 'r')
+    try {
+      text = firstLine(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+  } catch (cause) {
+    throw fail('journal_broken', { path, reason: cause instanceof Error ? cause.message : String(cause) }, { cause })
+  }
+  const line = parseLine(text)
+  if (line?.seq !== 0) throw fail('journal_broken', { path, reason: 'its first line is not the birth of an instance' })
+  try {
+    return JSON.parse(line.text) as Birth
+  } catch (cause) {
+    throw fail('journal_broken', { path, reason: 'the birth of its instance is not JSON' }, { cause })
+  }
+}
+
+function firstLine(fd: number): string {
+  const parts: Buffer[] = []
+  for (let offset = 0; ; ) {
+    const buffer = Buffer.alloc(PROBE_BYTES * 4)
+    const read = fs.readSync(fd, buffer, 0, buffer.length, offset)
+    const piece = buffer.subarray(0, read)
+    const end = piece.indexOf(0x0a)
+    parts.push(end === -1 ? piece : piece.subarray(0, end))
+    if (end !== -1 || read === 0) return Buffer.concat(parts).toString('utf8')
+    offset += read
+  }
+}
+
+/** The offset of the first line with a number greater than `after`: a binary search over bytes (plan, decision 1). */
+function seekAfter(fd: number, after: number): number {
+  let low = 0
+  let high = fs.fstatSync(fd).size
+  // Invariant: every line that starts before `low` has a number ≤ after; every line that starts at or after `high` a greater one.
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const line = lineStartingFrom(fd, middle, low)
+    if (line === undefined || line.start >= high) high = middle
+    else if (line.seq <= after) low = line.next
+    else high = middle === low ? low : middle
+    if (line !== undefined && line.seq > after && line.start === low) return low
+  }
+  return low
+}
+
+/** The first line that starts at or after `from` (`from` = `lineStart` is known to be a start). */
+function lineStartingFrom(
+  fd: number,
+  from: number,
+  lineStart: number,
+): { start: number; next: number; seq: number } | undefined {
+  const start = from === lineStart ? from : nextStart(fd, from - 1)
+  if (start === undefined) return undefined
+  const next = nextStart(fd, start)
+  if (next === undefined) return undefined
+  const head = Buffer.alloc(32)
+  const read = fs.readSync(fd, head, 0, head.length, start)
+  const seq = Number.parseInt(head.subarray(0, read).toString('latin1'), 10)
+  return Number.isNaN(seq) ? undefined : { start, next, seq }
+}
+
+/** The offset just after the first LF at or after `from`. */
+function nextStart(fd: number, from: number): number | undefined {
+  const buffer = Buffer.alloc(PROBE_BYTES)
+  for (let offset = from; ; ) {
+    const read = fs.readSync(fd, buffer, 0, buffer.length, offset)
+    if (read === 0) return undefined
+    const at = buffer.subarray(0, read).indexOf(0x0a)
+    if (at !== -1) return offset + at + 1
+    offset += read
+  }
+}

@@ -1,0 +1,164 @@
+/** Appends to an instance's journal. Only the owner of an instance holds one (plan, decisions 1 and 2). */
+import * as fs from 'node:fs'
+import { fail, systemCode } from '../errors.ts'
+import { JOURNAL_SYNC_MS } from '../limits.ts'
+import { type JournalLine, parseLine, prefixOf } from './journal-line.ts'
+
+/** One line to append: the envelope as it goes out, and where it ended in the worker's events file. */
+export interface Entry {
+  text: string | Buffer
+  sourceEnd: number | null
+}
+
+const LF = 0x0a
+const TAIL_BYTES = 4 * 1024 * 1024
+
+export class JournalWriter {
+  readonly path: string
+  readonly #fd: number
+  #size: number
+  #seq: number
+  #sourceEnd: number
+  #syncTimer: NodeJS.Timeout | undefined
+
+  private constructor(path: string, fd: number, size: number, end: { seq: number; sourceEnd: number }) {
+    this.path = path
+    this.#fd = fd
+    this.#size = size
+    this.#seq = end.seq
+    this.#sourceEnd = end.sourceEnd
+  }
+
+  /**
+   * Opens a journal to go on with it: a torn last line is cut off, for it was never acknowledged nor shown.
+   * A whole line that cannot be read ends the trusted part: the file is frozen beside a new one (threats 4.4).
+   */
+  static open(path: string): JournalWriter {
+    const fd = fs.openSync(path, 'r+')
+    const size = cutTornLine(fd)
+    const end = readEnd(fd, size)
+    if (end !== undefined) return new JournalWriter(path, fd, size, end)
+    fs.closeSync(fd)
+    return JournalWriter.open(freeze(path))
+  }
+
+  /** The number of the last line. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** How far into the worker's events file the journal has come. */
+  get sourceEnd(): number {
+    return this.#sourceEnd
+  }
+
+  /**
+   * Appends all entries in one write, or none: on a failed or short write the file is cut back. Throws `disk_full`.
+   * Answers the number of the first one.
+   */
+  append(entries: readonly Entry[]): number {
+    const first = this.#seq + 1
+    const parts: Buffer[] = []
+    for (const [index, entry] of entries.entries()) {
+      parts.push(Buffer.from(prefixOf(first + index, entry.sourceEnd), 'latin1'))
+      parts.push(typeof entry.text === 'string' ? Buffer.from(entry.text) : entry.text, NEWLINE)
+    }
+    this.#write(Buffer.concat(parts))
+    this.#seq += entries.length
+    for (const entry of entries) if (entry.sourceEnd !== null) this.#sourceEnd = entry.sourceEnd
+    this.#syncTimer ??= setTimeout(() => this.sync(), JOURNAL_SYNC_MS).unref()
+    return first
+  }
+
+  /** Puts everything appended so far on disk, before an acknowledgement is given (R12). */
+  sync(): void {
+    clearTimeout(this.#syncTimer)
+    this.#syncTimer = undefined
+    fs.fdatasyncSync(this.#fd)
+  }
+
+  close(): void {
+    if (this.#syncTimer !== undefined) this.sync()
+    fs.closeSync(this.#fd)
+  }
+
+  #write(bytes: Buffer): void {
+    let written = 0
+    try {
+      while (written < bytes.length) {
+        written += fs.writeSync(this.#fd, bytes, written, bytes.length - written, this.#size + written)
+      }
+    } catch (error) {
+      fs.ftruncateSync(this.#fd, this.#size)
+      const code = systemCode(error)
+      if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
+        throw fail('disk_full', { path: 'the journal' }, { cause: error })
+      }
+      throw error
+    }
+    this.#size += bytes.length
+  }
+}
+
+const NEWLINE = Buffer.from('\n')
+
+function cutTornLine(fd: number): number {
+  const { size } = fs.fstatSync(fd)
+  let end = size
+  const buffer = Buffer.alloc(64 * 1024)
+  while (end > 0) {
+    const start = Math.max(0, end - buffer.length)
+    const read = fs.readSync(fd, buffer, 0, end - start, start)
+    const last = buffer.subarray(0, read).lastIndexOf(LF)
+    if (last !== -1) {
+      const whole = start + last + 1
+      if (whole < size) fs.ftruncateSync(fd, whole)
+      return whole
+    }
+    end = start
+  }
+  return size
+}
+
+/** The last number and the last source offset, from the end of the file; undefined where the end cannot be trusted. */
+function readEnd(fd: number, size: number): { seq: number; sourceEnd: number } | undefined {
+  let lines: (JournalLine | undefined)[] = []
+  for (let window = Math.min(TAIL_BYTES, size); ; window = Math.min(window * 4, size)) {
+    const buffer = Buffer.alloc(window)
+    fs.readSync(fd, buffer, 0, window, size - window)
+    const texts = buffer.toString('utf8').split('\n')
+    texts.pop()
+    if (window < size) texts.shift()
+    lines = texts.map(parseLine)
+    if (window === size || lines.some((line) => line?.sourceEnd != null)) break
+  }
+  const last = lines.at(-1)
+  if (last === undefined || !areGapless(lines)) return undefined
+  const lastSource = lines.findLast((line) => line?.sourceEnd != null)
+  return { seq: last.seq, sourceEnd: lastSource?.sourceEnd ?? 0 }
+}
+
+function areGapless(lines: readonly (JournalLine | undefined)[]): boolean {
+  return lines.every((line, index) => {
+    if (line === undefined) return false
+    const before = lines[index - 1]
+    return before === undefined || line.seq === before.seq + 1
+  })
+}
+
+/** Moves a damaged journal aside and begins a new one with its trusted part. Answers the path, to open again. */
+function freeze(path: string): string {
+  const text = fs.readFileSync(path, 'utf8')
+  const trusted: string[] = []
+  for (const line of text.split('\n')) {
+    if (parseLine(line)?.seq !== trusted.length) break
+    trusted.push(line)
+  }
+  if (trusted.length === 0) throw fail('journal_broken', { path, reason: 'its first line cannot be read' })
+  const frozen = `${path}.frozen-${Date.now()}`
+  const fresh = `${path}.new`
+  fs.writeFileSync(fresh, `${trusted.join('\n')}\n`, { mode: 0o600, flush: true })
+  fs.renameSync(path, frozen)
+  fs.renameSync(fresh, path)
+  return path
+}

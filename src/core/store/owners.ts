@@ -1,0 +1,100 @@
+/** Who owns an instance: `owners/<epoch>.json`, the highest epoch owns, dead exactly when its socket refuses (plan, decision 2). */
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { systemCode } from '../errors.ts'
+import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
+import { writeWholeSync } from '../files/write-whole.ts'
+import { HOST_CONNECT_LIMIT_MS } from '../limits.ts'
+
+export interface Owner {
+  epoch: number
+  /** Where the host listens. */
+  socket: string
+  process: ProcessIdentity
+  /** The host let go of the instance while it lives on. */
+  released: boolean
+}
+
+/** The owner with the highest epoch; undefined where nobody ever owned the instance. */
+export function readOwner(directory: string): Owner | undefined {
+  const epoch = highestEpoch(directory)
+  if (epoch === 0) return undefined
+  try {
+    return JSON.parse(fs.readFileSync(ownerFile(directory, epoch), 'utf8')) as Owner
+  } catch {
+    return undefined
+  }
+}
+
+/** The highest epoch claimed so far; 0 for none. */
+export function highestEpoch(directory: string): number {
+  let highest = 0
+  for (const name of listNames(directory)) {
+    const match = /^(\d+)\.json$/.exec(name)
+    if (match !== null) highest = Math.max(highest, Number(match[1]))
+  }
+  return highest
+}
+
+/** Claims an epoch; false where another process was first. */
+export function claimEpoch(directory: string, epoch: number, socket: string): boolean {
+  fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const owner: Owner = { epoch, socket, process: identify(process.pid) as ProcessIdentity, released: false }
+  const temporary = join(directory, `.${randomBytes(8).toString('hex')}.tmp`)
+  fs.writeFileSync(temporary, JSON.stringify(owner), { mode: 0o600, flag: 'wx', flush: true })
+  try {
+    fs.linkSync(temporary, ownerFile(directory, epoch))
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false
+    throw error
+  } finally {
+    fs.unlinkSync(temporary)
+  }
+}
+
+/** Lets go of an epoch without waiting for the host's end: anyone may claim the next one. */
+export function releaseEpoch(directory: string, owner: Owner): void {
+  writeWholeSync(ownerFile(directory, owner.epoch), JSON.stringify({ ...owner, released: true }))
+}
+
+/** Whether the owner can still be talked to. A socket file that vanished under a living host does not make it dead. */
+export async function isOwnerAlive(owner: Owner): Promise<boolean> {
+  if (owner.released) return false
+  const answer = await knock(owner.socket)
+  if (answer === 'missing') return isSameProcess(owner.process)
+  return answer === 'open'
+}
+
+function knock(socket: string): Promise<'open' | 'refused' | 'missing'> {
+  return new Promise((resolve) => {
+    const connection = connect(socket)
+    const settle = (answer: 'open' | 'refused' | 'missing') => {
+      clearTimeout(timer)
+      connection.destroy()
+      resolve(answer)
+    }
+    // A host that neither accepts nor refuses is busy or stopped, not dead.
+    const timer = setTimeout(() => settle('open'), HOST_CONNECT_LIMIT_MS)
+    connection.on('connect', () => settle('open'))
+    connection.on('error', (error) => {
+      const code = systemCode(error)
+      if (code === 'ECONNREFUSED') settle('refused')
+      else settle(code === 'ENOENT' ? 'missing' : 'open')
+    })
+  })
+}
+
+function ownerFile(directory: string, epoch: number): string {
+  return join(directory, `${epoch}.json`)
+}
+
+function listNames(directory: string): string[] {
+  try {
+    return fs.readdirSync(directory)
+  } catch {
+    return []
+  }
+}
