@@ -57,7 +57,8 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { name: string }) => `No resolver is named "${d.name}".`,
+    message: (d: { name: string; nearest?: string }) =>
+      `No resolver is named "${d.name}".${d.nearest === undefined ? '' : ` Did you mean "${d.nearest}"?`}`,
     hint: () => 'See "resolve resolver list", or add one with "resolve resolver add <path-or-git-url>".',
   },
   resolver_exists: {

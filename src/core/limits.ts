@@ -9,6 +9,8 @@ export const GIB = 1024 * MIB
 
 /** What a manifest, a name or an id may be. */
 export const RESOLVER_NAME_MAX_CHARS = 64 // R4
+export const MANIFEST_MAX_BYTES = 1 * MIB // plan: as every file read from a resolver
+export const CATALOG_MAX_BYTES = 16 * MIB // plan: thousands of resolvers
 export const INSTANCE_ID_CHARS = 12 // R3
 export const INSTANCE_PREFIX_MIN_CHARS = 4 // R3
 
