@@ -1,0 +1,108 @@
+/**
+ * Builds dist/ when something it is made from changed: bundles by tsup, declarations by tsc, the files that resolvers bring along.
+ * Everything is made in a folder of its own first and then put in place file by file, so that a program started meanwhile still
+ * finds its parts. Run by task.mjs, with Node 24.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import * as fs from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const dist = join(root, 'dist')
+const stamp = join(dist, '.stamp')
+const made = join(root, `.dist-${process.pid}`)
+
+const sources = [
+  'src',
+  'scripts/build.mjs',
+  'tsup.config.ts',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'package.json',
+  'package-lock.json',
+]
+
+function main() {
+  const hash = hashOf(sources)
+  if (readOrEmpty(stamp) === hash) return
+  const began = Date.now()
+  process.on('exit', () => fs.rmSync(made, { recursive: true, force: true }))
+  run('tsup', ['tsup/dist/cli-default.js'], { RESOLVE_BUILD_DIR: relative(root, made) })
+  const types = join(made, 'types')
+  // Types are checked by `npm run types`; here they are only written down.
+  run('tsc', ['typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', types])
+  copyResolverFiles()
+  putInPlace(hash)
+  process.stderr.write(`Built in ${((Date.now() - began) / 1000).toFixed(1)} s.\n`)
+}
+
+function hashOf(paths) {
+  const hash = createHash('sha256').update(process.version)
+  for (const path of paths) {
+    for (const file of filesBelow(join(root, path))) {
+      hash.update(relative(root, file)).update('\0').update(fs.readFileSync(file)).update('\0')
+    }
+  }
+  return hash.digest('hex')
+}
+
+/** Every file below a path, sorted; the path itself where it is a file, nothing where it is missing. */
+function filesBelow(path) {
+  const found = fs.statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return []
+  if (found.isFile()) return [path]
+  return fs
+    .readdirSync(path)
+    .sort()
+    .flatMap((name) => filesBelow(join(path, name)))
+}
+
+function run(name, [program, ...args], extra = {}) {
+  const child = spawnSync(process.execPath, [join(root, 'node_modules', program), ...args], {
+    cwd: root,
+    env: { ...process.env, ...extra },
+    encoding: 'utf8',
+  })
+  if (child.status === 0) return
+  process.stderr.write(
+    `${child.stdout}${child.stderr}\n${name} ended with ${child.status ?? child.signal}: dist was left as it was.\n`,
+  )
+  process.exit(1)
+}
+
+/** What stands beside a built-in resolver and is not code: its manifest, its recorded answers. */
+function copyResolverFiles() {
+  const from = join(root, 'src', 'resolvers')
+  for (const file of filesBelow(from)) {
+    if (/\.tsx?$/.test(file)) continue
+    const to = join(made, 'resolvers', relative(from, file))
+    fs.mkdirSync(dirname(to), { recursive: true })
+    fs.copyFileSync(file, to)
+  }
+}
+
+/** Shared parts first, then the programs that name them, and at last what no longer belongs is removed. */
+function putInPlace(hash) {
+  fs.rmSync(stamp, { force: true })
+  const files = filesBelow(made).map((file) => relative(made, file))
+  const isShared = (file) => file.includes('chunk-')
+  for (const file of [...files.filter(isShared), ...files.filter((file) => !isShared(file))]) {
+    fs.mkdirSync(dirname(join(dist, file)), { recursive: true })
+    fs.renameSync(join(made, file), join(dist, file))
+  }
+  const kept = new Set(files)
+  for (const file of filesBelow(dist)) if (!kept.has(relative(dist, file))) fs.rmSync(file)
+  fs.writeFileSync(stamp, hash)
+}
+
+function readOrEmpty(path) {
+  try {
+    return fs.readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+main()

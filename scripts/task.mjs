@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+/**
+ * Every npm script goes through here: `node scripts/task.mjs <task> [arguments]`. It brings Node 24 and the dependencies
+ * where they are missing, builds where the task needs it and something changed, and runs the task. Runs on Node 18 and later.
+ */
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { withTaskLock } from './task-lock.mjs'
+import { ensureDependencies, ensureNode, say, TaskError, taskEnvironment } from './toolchain.mjs'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const module = (path) => join(root, 'node_modules', path)
+const build = join(root, 'scripts', 'build.mjs')
+
+/** Each task: whether it needs a build first, and the program it runs (by Node, or by itself where it is a binary). */
+const tasks = {
+  demo: {
+    builds: true,
+    run: [
+      join(root, 'bin', 'run.js'),
+      'instance',
+      'run',
+      'tour',
+      '--answers',
+      join(root, 'dist/resolvers/tour/answers.json'),
+    ],
+  },
+  test: { builds: true, run: [module('vitest/vitest.mjs'), 'run'] },
+  build: { builds: true },
+  lint: { run: [module('@biomejs/biome/bin/biome'), 'check'] },
+  format: { run: [module('@biomejs/biome/bin/biome'), 'check', '--write'] },
+  types: { run: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.json')] },
+  'dead-exports': { run: [module('knip/bin/knip.js')] },
+}
+
+async function main([name, ...args]) {
+  const task = Object.hasOwn(tasks, name ?? '') ? tasks[name] : undefined
+  if (task === undefined) throw new TaskError(`A task is one of: ${Object.keys(tasks).join(', ')}.`)
+  const node = await withTaskLock(root, async () => {
+    const found = await ensureNode(root)
+    await ensureDependencies(root, found)
+    if (task.builds === true) await ensureBuilt(found)
+    return found
+  })
+  return task.run === undefined ? 0 : await run(node, [...task.run, ...args])
+}
+
+async function ensureBuilt(node) {
+  const code = await run(node, [build])
+  if (code !== 0) throw new TaskError('The build failed; what it printed stands above.')
+}
+
+/** Runs a program of Node with the checkout's tools first in PATH; passes signals on and returns the exit code. */
+function run(node, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(node, args, { cwd: root, stdio: 'inherit', env: taskEnvironment(root, node) })
+    const pass = (signal) => {
+      // Ctrl-C on a terminal reaches the child by itself; passed on, it would count twice.
+      if (signal === 'SIGINT' && process.stdin.isTTY) return
+      child.kill(signal)
+    }
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+    for (const signal of signals) process.on(signal, pass)
+    child.on('error', reject)
+    child.on('exit', (code, signal) => {
+      for (const name of signals) process.off(name, pass)
+      resolve(code ?? 128 + (constants.signals[signal] ?? 0))
+    })
+  })
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code
+  },
+  (error) => {
+    say(error instanceof TaskError ? error.message : error.stack)
+    process.exitCode = 1
+  },
+)

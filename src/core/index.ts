@@ -1,0 +1,27 @@
+/** The door of the core for commands, servers and programs that embed the platform: every name listed one by one. */
+
+export {
+  describeError,
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorKind,
+  fail,
+  ResolveError,
+} from './errors.ts'
+export type {
+  CreateRequest,
+  DataContent,
+  DataFile,
+  FollowOptions,
+  InstanceFilter,
+  InstancePage,
+  Platform,
+} from './platform/platform.ts'
+export type { CatalogEntry } from './protocol/catalog.ts'
+export type { EventEnvelope } from './protocol/event.ts'
+export type { Form, Payload } from './protocol/form.ts'
+export type { Actor, InputRequest, InstanceRecord, MessageType } from './protocol/instance.ts'
+export type { JournalEvent } from './protocol/journal.ts'
+export type { Manifest } from './protocol/manifest.ts'
+export type { Status } from './protocol/status.ts'
+export type { Story } from './view/story.ts'

@@ -1,0 +1,48 @@
+/** How dist/ is bundled: one entry per program. Run by scripts/build.mjs, which also writes declarations and copies manifests. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineConfig, type Options } from 'tsup'
+
+const outDir = process.env['RESOLVE_BUILD_DIR'] ?? 'dist'
+
+/** Entry names (paths in dist without extension) and their sources; what does not exist is left out. */
+function entries(wanted: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(wanted).filter(([, source]) => existsSync(source)))
+}
+
+function commands(): Record<string, string> {
+  const files = readdirSync('src/commands', { recursive: true, encoding: 'utf8' })
+  const sources = files.filter((file) => /\.tsx?$/.test(file))
+  return Object.fromEntries(sources.map((file) => [`cli/${file.replace(/\.tsx?$/, '')}`, join('src/commands', file)]))
+}
+
+function resolvers(): Record<string, string> {
+  const names = readdirSync('src/resolvers')
+  return Object.fromEntries(names.map((name) => [`resolvers/${name}/resolver`, `src/resolvers/${name}/resolver.ts`]))
+}
+
+const shared: Options = {
+  outDir,
+  format: 'esm',
+  target: 'node24',
+  platform: 'node',
+  splitting: true,
+  clean: false,
+  dts: false,
+  silent: true,
+  config: false,
+}
+
+const programs: Options[] = [
+  {
+    ...shared,
+    entry: entries({ ...commands(), 'core/index': 'src/core/index.ts', host: 'src/core/host/program.ts' }),
+  },
+  {
+    // On its own: an author's resolver loads nothing of the platform beside the SDK.
+    ...shared,
+    entry: entries({ 'sdk/index': 'src/sdk/index.ts', 'sdk/register': 'src/sdk/register.ts', ...resolvers() }),
+  },
+]
+
+export default defineConfig(programs.filter((program) => Object.keys(program.entry ?? {}).length > 0))

@@ -1,0 +1,17 @@
+/** How tests run: real processes and real files, a home directory that is never the person's own. */
+import { defineConfig } from 'vitest/config'
+
+const inCi = process.env['CI'] !== undefined && process.env['CI'] !== ''
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.{ts,tsx}'],
+    globalSetup: ['test/house/temporary-home.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    // In CI the figures are also written down, for the closing line of .ci/run.
+    ...(inCi ? { reporters: ['default', 'json'], outputFile: { json: 'coverage/test-results.json' } } : {}),
+  },
+})
