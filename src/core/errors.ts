@@ -176,7 +176,8 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { method: string; detail: string }) => `The resolver answered ${d.method} with an error: ${d.detail}`,
+    message: (d: { method: string; detail: string; rpc: number }) =>
+      `The resolver answered ${d.method} with an error: ${d.detail}`,
   },
   resolver_gone: {
     kind: 'environment',
@@ -251,6 +252,59 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't read the catalog ${d.path}: ${d.reason}.`,
     hint: () => 'Mend the file, or move it away to begin with the built-in resolvers.',
+  },
+  resolver_not_ready: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { what: string }) => `Can't ${d.what}: the resolver has no instance yet.`,
+    hint: () => 'What the SDK offers works from run() on, after resolver.initialize.',
+  },
+  resolver_mismatch: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { field: string; resolver: string; expected: string }) =>
+      `The resolver's ${d.field} is "${d.resolver}", but its manifest says "${d.expected}".`,
+    hint: () => 'Leave it out of the code and the SDK takes it from manifest.json, or make the two equal.',
+  },
+  request_id_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { request: string }) => `"${d.request}" can't be the id of an input request.`,
+    hint: () => 'An id has up to 128 letters, digits, ".", "_" and "-", and begins with a letter or digit.',
+  },
+  request_repeated: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { request: string }) => `The input request "${d.request}" was made already by this run.`,
+    hint: () => 'Every request of an instance has an id of its own.',
+  },
+  event_refused: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { type: string; reason: string }) => `Can't emit "${d.type}": ${d.reason}.`,
+  },
+  sessions_missing: {
+    kind: 'environment',
+    http: 501,
+    exit: 10,
+    message: (d: { session: string }) => `Can't open the session "${d.session}": this version has no LLM sessions.`,
+  },
+  instance_stopped: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { reason: string }) => `The instance is being stopped: ${d.reason}.`,
+  },
+  run_paused: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { summary: string }) => d.summary,
   },
   connection_closed: {
     kind: 'environment',
