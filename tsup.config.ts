@@ -1,6 +1,7 @@
 /** How dist/ is bundled: one entry per program. Run by scripts/build.mjs, which also writes declarations and copies manifests. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
 
 const outDir = process.env['RESOLVE_BUILD_DIR'] ?? 'dist'
@@ -21,6 +22,20 @@ function resolvers(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [`resolvers/${name}/resolver`, `src/resolvers/${name}/resolver.ts`]))
 }
 
+/** Ink names its developer tools only where DEV is set; they are no part of the program. */
+const withoutDevtools: Plugin = {
+  name: 'without-devtools',
+  setup(build) {
+    build.onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'without-devtools' }))
+    build.onLoad({ filter: /.*/, namespace: 'without-devtools' }, () => ({ contents: 'export default {}' }))
+  },
+}
+
+/** Packages written for CommonJS ask for Node's own modules by `require`. */
+const requireBanner =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
+
+/** What package.json lists under devDependencies is bundled where it is used; `dependencies` stay outside. */
 const shared: Options = {
   outDir,
   format: 'esm',
@@ -36,6 +51,9 @@ const shared: Options = {
 const programs: Options[] = [
   {
     ...shared,
+    esbuildPlugins: [withoutDevtools],
+    banner: { js: requireBanner },
+    env: { NODE_ENV: 'production' },
     entry: entries({ ...commands(), 'core/index': 'src/core/index.ts', host: 'src/core/host/program.ts' }),
   },
   {

@@ -34,6 +34,7 @@ function main() {
   // Types are checked by `npm run types`; here they are only written down.
   run('tsc', ['typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', types])
   copyResolverFiles()
+  writeNotices()
   putInPlace(hash)
   process.stderr.write(`Built in ${((Date.now() - began) / 1000).toFixed(1)} s.\n`)
 }
@@ -81,6 +82,26 @@ function copyResolverFiles() {
     fs.mkdirSync(dirname(to), { recursive: true })
     fs.copyFileSync(file, to)
   }
+}
+
+/** The licences of the packages whose code is in the bundles, as they ask for; esbuild names each module it took. */
+function writeNotices() {
+  const packages = new Set()
+  for (const file of filesBelow(made).filter((name) => name.endsWith('.js'))) {
+    const text = fs.readFileSync(file, 'utf8')
+    for (const [, path] of text.matchAll(/^ *\/\/ ((?:node_modules\/(?:@[^/\n]+\/)?[^/\n]+\/)+)/gm)) packages.add(path)
+  }
+  const notices = [...packages].sort().map((path) => {
+    const { name, version, license } = JSON.parse(fs.readFileSync(join(root, path, 'package.json'), 'utf8'))
+    const file = fs.readdirSync(join(root, path)).find((candidate) => /^licen[cs]e/i.test(candidate))
+    const text = file === undefined ? '' : `\n${fs.readFileSync(join(root, path, file), 'utf8').trim()}\n`
+    return `${name} ${version} (${license})\n${text}`
+  })
+  const rule = `\n${'-'.repeat(80)}\n\n`
+  fs.writeFileSync(
+    join(made, 'NOTICES.txt'),
+    ['Code of these packages is part of the files beside this one.\n', ...notices].join(rule),
+  )
 }
 
 /** Shared parts first, then the programs that name them, and at last what no longer belongs is removed. */
