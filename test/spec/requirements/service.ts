@@ -1,0 +1,47 @@
+/** Requirements of the specification's first section: what the service does, and the coordination directory. */
+import { section, waits } from './requirement.ts'
+
+const service = section('What the service does', 'SVC', {
+  '01': 'An instance is one run of a named resolver against an input',
+  '02': 'A resolver runs as a separate process',
+  '03': waits.docker('A resolver runs inside an isolated worker container'),
+  '04': 'Resolver and platform talk JSON-RPC 2.0 on stdio, one JSON object per line',
+  '05': 'A consumer can create an instance',
+  '06': 'A consumer can stream the events of an instance',
+  '07': 'A consumer can read the state snapshot of an instance',
+  '08': 'A consumer can answer input requests',
+  '09': 'A consumer can send unsolicited messages',
+  '10': 'A consumer can pause, resume, stop and cancel an instance',
+  '11': 'A consumer can fetch data files that the resolver produced',
+  '12': 'The host writes config, input responses and messages as files; the resolver writes events, state, input requests and data',
+  '13': 'A host monitor mirrors the files to consumers',
+  '14': waits.workspace('A resolver may declare the capability of a local git server sidecar'),
+  '15': waits.page('A resolver may ship a viewport for the web page'),
+  '16': waits.realityCheck('A resolver may call a reality check and gets a verdict'),
+  '17': waits.pipeline('A pipeline in DOT runs each node as an LLM session and passes outputs between nodes'),
+  '18': 'A resolver is registered by `resolver add <path-or-git-url>` and shown by `resolver list`',
+  '19': 'The catalog is resolvers.json in the data directory, the single source of truth',
+  '20': 'The catalog is reloaded live: no restart after adding a resolver',
+})
+
+const directory = section('Worker container layout', 'DIR', {
+  '01': '.resolve/config.json is written by the host at startup and holds the InstanceConfig',
+  '02': '.resolve/events.jsonl is append-only, flushed immediately, and the source of truth for events',
+  '03': '.resolve/state.json is replaced atomically on each update',
+  '04': '.resolve/status.json is optional and holds status checkpoints of the resolver',
+  '05': '.resolve/input-requests/{rid}.json holds schema and prompt',
+  '06': '.resolve/input-requests/{rid}.response.json is written by the host with the payload',
+  '07': '.resolve/messages/{N}.json are numbered one after another: 001, 002, …',
+  '08': '.resolve/data/{path} holds artifacts in any format, read by consumers on demand',
+  '09': waits.workspace('/project/workspace/{repo} is cloned before run()'),
+  '10': waits.workspace('/usr/local/bin/create-pr is injected at startup and knows every provider'),
+  '11': waits.docker('A resolver can run steps in ephemeral sub-containers'),
+  '12': waits.workspace(
+    'The sidecar is started before run() when git-server is required, with a mirror of each workspace repo',
+  ),
+  '13': waits.workspace('create-pr pushes to the sidecar and creates PRs there'),
+  '14': waits.workspace("The sidecar's REST API is reachable from the worker at a known URL"),
+  '15': waits.workspace('Mirroring from upstream and promotion of PRs back upstream are done by the platform'),
+})
+
+export const serviceRequirements = [...service, ...directory]
