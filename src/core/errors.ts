@@ -18,6 +18,13 @@ interface Entry {
 
 const catalogue = {
   usage: { kind: 'user', http: 400, exit: 2, message: (d: { problem: string }) => d.problem },
+  command_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 127,
+    message: (d: { words: string }) => `There is no command "resolve ${d.words}".`,
+    hint: () => 'See "resolve --help".',
+  },
   invalid_json: {
     kind: 'user',
     http: 422,
@@ -198,6 +205,13 @@ const catalogue = {
     exit: 10,
     message: (d: { executor: string }) => `No worker of kind "${d.executor}" can be started by this version.`,
     hint: () => 'Add --executor local to run it as a process of this machine, without isolation.',
+  },
+  feature_missing: {
+    kind: 'environment',
+    http: 501,
+    exit: 10,
+    message: (d: { resolver: string; feature: string }) =>
+      `The resolver "${d.resolver}" needs ${d.feature}, which this version cannot provide.`,
   },
   coordination_tampered: {
     kind: 'environment',

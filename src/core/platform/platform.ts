@@ -72,7 +72,6 @@ export interface Platform {
   find(reference: string): Promise<string>
   record(id: string): Promise<InstanceRecord>
   story(id: string): Promise<Story>
-  rename(id: string, name: string | null): Promise<InstanceRecord>
   /** Sees to it that a live host owns the instance: adopts it where its host is gone. */
   attend(id: string): Promise<void>
   state(id: string): Promise<Record<string, unknown> | null>

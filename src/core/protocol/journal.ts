@@ -14,6 +14,8 @@ export interface Birth {
   created_at: string
   input: Payload
   executor: Executor
+  /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
+  environment: Record<string, string>
   /** The resolver as the catalog had it then: a later `resolver update` does not change a running instance. */
   resolver: { name: string; version: string; dir: string; commit: string | null; manifest: Manifest }
 }

@@ -159,12 +159,12 @@ function parseFrame(line: string): Record<string, unknown> | undefined {
 
 /** What another side's error reply says: one of ours again where it carries `data: {code, details}`. */
 function toError(method: string, error: unknown): ResolveError {
-  const { message, data } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
+  const { code, message, data } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
   const detail = typeof message === 'string' ? message : 'an error without a message'
   if (typeof data === 'object' && data !== null && 'resolve_error' in data && 'details' in data) {
     return revive(data.resolve_error, data.details, detail)
   }
-  return fail('resolver_refused', { method, detail })
+  return fail('resolver_refused', { method, detail, rpc: typeof code === 'number' ? code : 0 })
 }
 
 function toReply(error: unknown): Record<string, unknown> {

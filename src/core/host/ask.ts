@@ -1,0 +1,112 @@
+/** Asks a resolver for its form and its workspace spec, in a short-lived process without secrets (plan; threats 1.2). */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { fail, ResolveError, systemCode } from '../errors.ts'
+import { parseForm } from '../forms/parse-form.ts'
+import { RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
+import type { CatalogEntry } from '../protocol/catalog.ts'
+import type { Form, Payload } from '../protocol/form.ts'
+import type { HostCall, HostCalls } from '../protocol/methods.ts'
+import type { Channel } from '../rpc/channel.ts'
+import { LineSplitter } from '../rpc/lines.ts'
+import { workerEnvironment } from '../worker/environment.ts'
+import { signalAll, processesOf } from '../worker/process-tree.ts'
+import { ResolverCalls } from './resolver-calls.ts'
+
+/** A resolver's process that only answers questions. One caller; close it. */
+export class Inquiry {
+  readonly #entry: CatalogEntry
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #calls: ResolverCalls
+  #stderr = ''
+  #launchError: Error | undefined
+
+  constructor(entry: CatalogEntry) {
+    this.#entry = entry
+    const [command = '', ...args] = entry.manifest.command
+    this.#child = spawn(command, args, {
+      cwd: entry.dir,
+      env: workerEnvironment(),
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    this.#child.on('error', (error) => {
+      this.#launchError = error
+    })
+    this.#child.stderr.on('data', (bytes: Buffer) => {
+      this.#stderr = (this.#stderr + bytes.toString('utf8')).slice(-STDERR_TAIL_BYTES)
+    })
+    this.#calls = new ResolverCalls(new ChildChannel(this.#child), { epoch: 0 })
+  }
+
+  /** The form for these params; null for none (R44). Throws `form_malformed` where it is not one (R30). */
+  async form(params: Payload | null): Promise<Form | null> {
+    const answer = await this.#ask('resolver.getInstantiationSchema', { params })
+    if (answer === null) return null
+    const parsed = parseForm(answer)
+    if (parsed.form !== null) return parsed.form
+    throw fail('form_malformed', { where: `form of ${this.#entry.name}`, errors: parsed.errors })
+  }
+
+  /** The workspace spec as it was answered; null for none. */
+  async workspaceSpec(params: Payload, credentials: string[]): Promise<Record<string, unknown> | null> {
+    const answer = await this.#ask('resolver.getWorkspaceSpec', { params, available_credentials: credentials })
+    return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null
+  }
+
+  close(): void {
+    const { pid } = this.#child
+    if (pid !== undefined && this.#child.exitCode === null) signalAll(processesOf({ leader: pid }), 'SIGKILL')
+    this.#child.stdin.destroy()
+    this.#child.stdout.destroy()
+    this.#child.stderr.destroy()
+    this.#child.unref()
+  }
+
+  async #ask<M extends HostCall>(method: M, params: HostCalls[M]['params']): Promise<unknown> {
+    try {
+      return await this.#calls.ask(method, params)
+    } catch (error) {
+      throw this.#explain(error, method)
+    }
+  }
+
+  #explain(error: unknown, method: string): unknown {
+    if (!(error instanceof ResolveError) || error.code !== 'connection_closed') return error
+    if (this.#launchError !== undefined) {
+      const command = this.#entry.manifest.command.join(' ')
+      const reason = systemCode(this.#launchError) === 'ENOENT' ? 'there is no such program, or its directory is gone' : this.#launchError.message
+      return fail('launch_failed', { command, reason }, { cause: this.#launchError })
+    }
+    return fail('resolver_gone', { method, detail: this.#stderr.trim().split('\n').slice(-3).join(' ') }, { cause: error })
+  }
+}
+
+class ChildChannel implements Channel {
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #splitter = new LineSplitter(RPC_FRAME_MAX_BYTES)
+
+  constructor(child: ChildProcessWithoutNullStreams) {
+    this.#child = child
+    // A resolver that ends early closes its stdin: the call that waits says so.
+    child.stdin.on('error', () => {})
+  }
+
+  send(line: string): void {
+    this.#child.stdin.write(`${line}\n`)
+  }
+
+  onLine(listener: (line: string) => void): void {
+    this.#child.stdout.on('data', (bytes: Buffer) => {
+      for (const line of this.#splitter.push(bytes)) listener(line.bytes === null ? '' : line.bytes.toString('utf8'))
+    })
+  }
+
+  onClose(listener: () => void): void {
+    this.#child.on('error', listener)
+    this.#child.on('close', listener)
+  }
+
+  close(): void {
+    this.#child.stdin.destroy()
+  }
+}

@@ -1,0 +1,48 @@
+/** Writes `.resolve/config.json`, the only way a secret reaches a worker, and scrubs it at the end (R43, R45). */
+import { CONFIG_FILE } from '../protocol/coordination.ts'
+import type { InstanceConfig } from '../protocol/instance.ts'
+import type { Birth } from '../protocol/journal.ts'
+import type { Ground } from '../worker/worker.ts'
+
+export function buildConfig(birth: Birth, ground: Ground, env: NodeJS.ProcessEnv = process.env): InstanceConfig {
+  const { manifest } = birth.resolver
+  const token = env['RESOLVE_GIT_HOST_TOKEN'] ?? ''
+  return {
+    instance_id: birth.instance_id,
+    resolver_name: birth.resolver.name,
+    params: birth.input,
+    workspace_path: ground.seen.workspace,
+    project_path: ground.seen.project,
+    resolve_path: ground.seen.resolve,
+    git_provider: {
+      type: env['RESOLVE_GIT_PROVIDER'] ?? '',
+      base_url: env['RESOLVE_GIT_BASE_URL'] ?? '',
+      token,
+    },
+    credentials: { llm_provider_api_key: env['RESOLVE_LLM_PROVIDER_API_KEY'] ?? '', git_host_token: token },
+    sub_container_token: '',
+    capabilities: manifest.capabilities_required ?? [],
+  }
+}
+
+/** The names of the credentials this host has, for workspace_spec (R44). */
+export function availableCredentials(env: NodeJS.ProcessEnv = process.env): string[] {
+  const names = []
+  if (env['RESOLVE_LLM_PROVIDER_API_KEY']) names.push('llm_provider_api_key')
+  if (env['RESOLVE_GIT_HOST_TOKEN']) names.push('git_host_token')
+  return names
+}
+
+export function writeConfig(ground: Ground, config: InstanceConfig): void {
+  ground.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable: true })
+}
+
+export function scrubConfig(ground: Ground, config: InstanceConfig): void {
+  const scrubbed: InstanceConfig = {
+    ...config,
+    git_provider: { ...config.git_provider, token: '' },
+    credentials: { llm_provider_api_key: '', git_host_token: '' },
+    sub_container_token: '',
+  }
+  writeConfig(ground, scrubbed)
+}

@@ -1,0 +1,62 @@
+/** Calls kept answers and messages into the resolver, one after the other, at least once each (R42; threats F6). */
+import { ResolveError } from '../errors.ts'
+import { publish, type Delivery as Intent } from './mailbox.ts'
+import type { Desk } from './questions.ts'
+import type { ResolverCalls } from './resolver-calls.ts'
+
+export class Delivery {
+  readonly #desk: Desk
+  readonly #calls: ResolverCalls
+  /** Tried by this host without an answer: the next host, or the next run, tries again. */
+  readonly #tried = new Set<string>()
+  #isBusy = false
+  #isAsked = false
+
+  constructor(desk: Desk, calls: ResolverCalls) {
+    this.#desk = desk
+    this.#calls = calls
+  }
+
+  /** Starts delivering what is there; what comes meanwhile follows. */
+  deliverAll(): void {
+    this.#isAsked = true
+    if (this.#isBusy) return
+    this.#isBusy = true
+    void this.#work().finally(() => {
+      this.#isBusy = false
+    })
+  }
+
+  async #work(): Promise<void> {
+    while (this.#isAsked) {
+      this.#isAsked = false
+      for (const intent of this.#desk.mailbox.undelivered()) {
+        const name = intent.kind === 'answer' ? intent.request_id : String(intent.number)
+        const key = `${intent.kind} ${name}`
+        if (this.#tried.has(key)) continue
+        this.#tried.add(key)
+        if (await this.#deliver(intent)) this.#desk.mailbox.markDelivered(intent)
+      }
+    }
+  }
+
+  async #deliver(intent: Intent): Promise<boolean> {
+    try {
+      publish(intent, this.#desk.ledger, this.#desk.ground)
+      await this.#call(intent)
+      return true
+    } catch (error) {
+      // An error the resolver itself answered with is an answer; silence, a closed channel and a full disk are not.
+      return error instanceof ResolveError && error.code === 'resolver_refused'
+    }
+  }
+
+  async #call(intent: Intent): Promise<unknown> {
+    const { payload } = intent
+    if (intent.kind === 'answer') {
+      return await this.#calls.call('resolver.inputResponse', { request_id: intent.request_id, payload })
+    }
+    const { message_type, number } = intent
+    return await this.#calls.call('resolver.message', { message_type, payload, number })
+  }
+}

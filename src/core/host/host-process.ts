@@ -1,0 +1,120 @@
+/** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
+import { fail, systemCode } from '../errors.ts'
+import type { Executor } from '../protocol/journal.ts'
+import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../store/owners.ts'
+import { type InstancePaths, instancePaths } from '../store/home.ts'
+import { LocalDriver } from '../worker/local.ts'
+import type { Driver } from '../worker/worker.ts'
+import { listen } from './control-socket.ts'
+import { InstanceHost } from './host.ts'
+import { Ledger } from './ledger.ts'
+import { Mailbox } from './mailbox.ts'
+
+interface Held {
+  host: InstanceHost
+  /** Ends with the story, or with a release. */
+  life: Promise<void>
+}
+
+export class HostProcess {
+  readonly #home: string
+  readonly #held = new Map<string, Held>()
+  #socket: Promise<{ path: string; close: () => void }> | undefined
+
+  constructor(home: string) {
+    this.#home = home
+  }
+
+  /** How many instances are hosted now. */
+  get size(): number {
+    return this.#held.size
+  }
+
+  get(id: string): InstanceHost | undefined {
+    return this.#held.get(id)?.host
+  }
+
+  /**
+   * Owns an instance whose owner is gone, or that never had one; undefined where a live host owns it.
+   * `begin` runs before the story goes on, with the ledger open: it may move a paused instance on.
+   */
+  async own(id: string, begin?: (ledger: Ledger) => void): Promise<InstanceHost | undefined> {
+    const paths = instancePaths(this.#home, id)
+    const before = readOwner(paths.owners)
+    if (before !== undefined && (await isOwnerAlive(before))) return undefined
+    const { path: socket } = await this.#listen()
+    const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
+    if (!claimEpoch(paths.owners, epoch, socket)) return undefined
+    const ledger = this.#openLedger(id, paths)
+    try {
+      begin?.(ledger)
+    } catch (error) {
+      ledger.close()
+      releaseEpoch(paths.owners, readOwner(paths.owners) as Owner)
+      throw error
+    }
+    return this.#hold(id, paths, ledger, epoch)
+  }
+
+  /** Lets an instance go on without this process. */
+  release(id: string): void {
+    this.get(id)?.release()
+  }
+
+  /** Resolves when the instance is no longer held here. */
+  async over(id: string): Promise<void> {
+    await this.#held.get(id)?.life
+  }
+
+  /** Releases everything and stops listening. */
+  async close(): Promise<void> {
+    for (const id of [...this.#held.keys()]) this.release(id)
+    const socket = await this.#socket?.catch(() => undefined)
+    socket?.close()
+    this.#socket = undefined
+  }
+
+  #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
+    let isHeld = true
+    const host = new InstanceHost({
+      ledger,
+      mailbox: new Mailbox(paths.mailbox),
+      driver: driverFor(ledger.story.birth.executor, paths),
+      epoch,
+      stillOwns: () => highestEpoch(paths.owners) === epoch,
+      letGo: () => {
+        if (!isHeld) return
+        isHeld = false
+        this.#held.delete(id)
+        const owner = readOwner(paths.owners)
+        if (owner?.epoch === epoch) releaseEpoch(paths.owners, owner)
+      },
+    })
+    this.#held.set(id, { host, life: host.live() })
+    return host
+  }
+
+  #openLedger(id: string, paths: InstancePaths): Ledger {
+    try {
+      return Ledger.open(paths)
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') throw fail('instance_unknown', { id }, { cause: error })
+      throw error
+    }
+  }
+
+  #listen(): Promise<{ path: string; close: () => void }> {
+    this.#socket ??= listen((id) => {
+      const host = this.get(id)
+      if (host === undefined) throw fail('host_unreachable', { instance: id, reason: 'it has let go of it' })
+      return host
+    })
+    return this.#socket
+  }
+}
+
+function driverFor(executor: Executor, paths: InstancePaths): Driver {
+  if (executor === 'local') return new LocalDriver(paths)
+  throw fail('executor_missing', { executor })
+}
+

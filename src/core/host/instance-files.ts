@@ -1,0 +1,53 @@
+/** What an instance left in its coordination directory, read without its host: state, data files, stderr (R13). */
+import { existsSync } from 'node:fs'
+import { fail, ResolveError } from '../errors.ts'
+import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../limits.ts'
+import { DATA_DIR } from '../protocol/coordination.ts'
+import type { InstancePaths } from '../store/home.ts'
+import { LocalDriver } from '../worker/local.ts'
+import type { Ground } from '../worker/worker.ts'
+import { readState } from './questions.ts'
+
+export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
+  return withGround(paths, null, readState)
+}
+
+export interface ListedFile {
+  path: string
+  bytes: number
+  /** ISO-8601 UTC. */
+  modified_at: string
+}
+
+export function listData(paths: InstancePaths): ListedFile[] {
+  return withGround(paths, [], (ground) =>
+    ground.list(DATA_DIR, DATA_LISTING_MAX_FILES).map(({ path, bytes, modifiedMs }) => {
+      return { path, bytes, modified_at: new Date(modifiedMs).toISOString() }
+    }),
+  )
+}
+
+/** Throws `path_refused`, and `file_unknown` for anything but a regular file below `data/`. */
+export function openData(paths: InstancePaths, path: string): { bytes: number; stream: AsyncIterable<Buffer> } {
+  try {
+    const opened = withGround(paths, undefined, (ground) => ground.open(`${DATA_DIR}/${path}`))
+    if (opened !== undefined) return opened
+  } catch (error) {
+    if (!(error instanceof ResolveError) || error.code !== 'coordination_tampered') throw error
+  }
+  throw fail('file_unknown', { path })
+}
+
+export function readStderrTail(paths: InstancePaths): string {
+  return new LocalDriver(paths).stderrTail(STDERR_TAIL_BYTES)
+}
+
+function withGround<T>(paths: InstancePaths, missing: T, read: (ground: Ground) => T): T {
+  if (!existsSync(paths.project)) return missing
+  const ground = new LocalDriver(paths).openGround()
+  try {
+    return read(ground)
+  } finally {
+    ground.close()
+  }
+}

@@ -1,0 +1,124 @@
+/** What a host knows of an instance, and the only way it makes news: each line goes to the journal first, then into the story. */
+import { writeRecord } from '../store/record.ts'
+import { type Entry, JournalWriter } from '../store/journal-writer.ts'
+import { readStory } from '../store/record.ts'
+import { fail } from '../errors.ts'
+import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../protocol/event.ts'
+import type { InstanceError } from '../protocol/instance.ts'
+import { canMove, type Status } from '../protocol/status.ts'
+import { pendingRequests, type Story, tell } from '../view/story.ts'
+
+const RECORD_DELAY_MS = 250
+
+/** A line of the resolver that may go on as it is. */
+export interface ForwardedLine {
+  text: Buffer
+  event: EventEnvelope
+  sourceEnd: number
+}
+
+export interface MoveDetails {
+  reason?: string
+  output?: string | null
+  error?: InstanceError | null
+}
+
+export class Ledger {
+  readonly story: Story
+  readonly #writer: JournalWriter
+  readonly #recordPath: string
+  readonly #listeners = new Set<() => void>()
+  #recordTimer: NodeJS.Timeout | undefined
+  #closed = false
+
+  private constructor(writer: JournalWriter, recordPath: string, story: Story) {
+    this.#writer = writer
+    this.#recordPath = recordPath
+    this.story = story
+  }
+
+  /** For the owner of the instance only. Throws `journal_broken`. */
+  static open(paths: { journal: string; record: string }): Ledger {
+    const writer = JournalWriter.open(paths.journal)
+    return new Ledger(writer, paths.record, readStory(paths.journal))
+  }
+
+  get status(): Status {
+    return this.story.status
+  }
+
+  /** How far the worker's events file has been carried over. */
+  get sourceEnd(): number {
+    return this.#writer.sourceEnd
+  }
+
+  /** Writes an event of the platform. Throws `disk_full`, and then nothing was written. */
+  record(type: PlatformEvent, data: Record<string, unknown>, sourceEnd: number | null = null): void {
+    const event: EventEnvelope = {
+      schema_version: EVENT_SCHEMA_VERSION,
+      event_type: type,
+      instance_id: this.story.birth.instance_id,
+      data,
+      timestamp: new Date().toISOString(),
+    }
+    const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
+    tell(this.story, first, event)
+    this.#changed()
+  }
+
+  /** Carries lines of the resolver over, in one write. Throws `disk_full`, and then none was. */
+  forward(lines: readonly ForwardedLine[]): void {
+    const entries: Entry[] = lines.map((line) => ({ text: line.text, sourceEnd: line.sourceEnd }))
+    const first = this.#writer.append(entries)
+    for (const [index, line] of lines.entries()) tell(this.story, first + index, line.event)
+    this.#changed()
+  }
+
+  /** Moves the status along the table and puts it on disk. Throws `invalid_state` for a move that is not in it. */
+  move(to: Status, details: MoveDetails = {}): void {
+    const from = this.story.status
+    if (!canMove(from, to)) throw fail('invalid_state', { action: `move to ${to}`, status: from })
+    this.record('platform.instance.status_changed', { from, to, ...details })
+    this.sync()
+    this.#saveRecord()
+  }
+
+  /** R25: awaiting_input holds exactly while a request is pending. Mends what a crash or a full disk left half done. */
+  reconcile(): void {
+    const isAsking = pendingRequests(this.story).length > 0
+    if (isAsking && this.status === 'running') this.move('awaiting_input')
+    if (!isAsking && this.status === 'awaiting_input') this.move('running')
+  }
+
+  sync(): void {
+    this.#writer.sync()
+  }
+
+  /** Calls back after anything was written. Answers its stop. */
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#saveRecord()
+    this.#writer.close()
+  }
+
+  #changed(): void {
+    this.#recordTimer ??= setTimeout(() => this.#saveRecord(), RECORD_DELAY_MS).unref()
+    for (const listener of this.#listeners) listener()
+  }
+
+  #saveRecord(): void {
+    clearTimeout(this.#recordTimer)
+    this.#recordTimer = undefined
+    try {
+      writeRecord(this.#recordPath, this.story)
+    } catch {
+      // A cache: what it lacks is read from the journal. A full disk must not end a run because of it.
+    }
+  }
+}

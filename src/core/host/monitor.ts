@@ -1,0 +1,175 @@
+/** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
+import { isRequestId, EVENTS_FILE, REQUESTS_DIR, requestFile, refusalFile, responseFile } from '../protocol/coordination.ts'
+import { COORDINATION_FILE_MAX_BYTES, EVENT_LINE_MAX_BYTES, INPUT_REQUESTS_MAX_FILES } from '../limits.ts'
+import { ResolveError } from '../errors.ts'
+import { LineSplitter } from '../rpc/lines.ts'
+import type { Following, Ground } from '../worker/worker.ts'
+import { judgeLine } from './event-line.ts'
+import { readRequest } from './input-request.ts'
+import type { ForwardedLine, Ledger } from './ledger.ts'
+
+/** How long a request file may be half written before it counts as malformed. */
+const HALF_WRITTEN_MS = 2_000
+
+export interface MonitorHooks {
+  /** After each look, whatever was found. */
+  onLook: (swept: boolean) => void
+  /** A request that cannot be asked, with every reason (R30). */
+  onRefused: (requestId: string, errors: readonly string[]) => void
+}
+
+export class Monitor {
+  readonly #ground: Ground
+  readonly #ledger: Ledger
+  readonly #hooks: MonitorHooks
+  readonly #following: Following
+  readonly #splitter = new LineSplitter(EVENT_LINE_MAX_BYTES)
+  readonly #settled = new Set<string>()
+  readonly #firstSeen = new Map<string, number>()
+  readonly #tampered = new Set<string>()
+  #rejected: { reason: string; bytes: number; lines: number; detail?: string } | undefined
+  #stopWatch: () => void = () => {}
+  #closed = false
+
+  constructor(ground: Ground, ledger: Ledger, hooks: MonitorHooks) {
+    this.#ground = ground
+    this.#ledger = ledger
+    this.#hooks = hooks
+    this.#following = ground.follow(EVENTS_FILE, ledger.sourceEnd)
+    for (const request of ledger.story.requests) if (request.status !== 'cancelled') this.#settled.add(request.id)
+  }
+
+  start(): void {
+    this.#stopWatch = this.#ground.watch((swept) => this.look(swept))
+    this.look(true)
+  }
+
+  /** Reads everything there is now. A full disk leaves the rest for the next look. */
+  look(swept = false): void {
+    if (this.#closed) return
+    if (swept) this.#guard(() => this.#noticeReset())
+    this.#guard(() => this.#carryEvents())
+    this.#guard(() => this.#findRequests())
+    this.#guard(() => this.#ledger.reconcile())
+    this.#hooks.onLook(swept)
+  }
+
+  /** After the worker's end: the last events, and an unfinished line as what it is (threats F10). */
+  finish(): void {
+    this.look(true)
+    const dropped = this.#splitter.reset()
+    if (dropped === 0 || this.#closed) return
+    const end = this.#following.offset
+    this.#guard(() => this.#ledger.record('platform.event.rejected', { reason: 'unfinished', bytes: dropped }, end))
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#stopWatch()
+    this.#following.close()
+  }
+
+  #noticeReset(): void {
+    if (!this.#following.wasReset()) return
+    const dropped = this.#splitter.reset()
+    this.#ledger.record('platform.event.rejected', { reason: 'source_reset', bytes: dropped }, 0)
+  }
+
+  /** Nothing is carried over that the journal could not keep: reading goes back to where the journal stands. */
+  #guard(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      if (!(error instanceof ResolveError)) throw error
+      this.#splitter.reset()
+      this.#rejected = undefined
+      this.#following.seek(this.#ledger.sourceEnd)
+      if (error.code === 'coordination_tampered') this.#noteTampering(error)
+    }
+  }
+
+  #noteTampering(error: ResolveError): void {
+    const path = String(error.details['path'])
+    if (this.#tampered.has(path)) return
+    this.#tampered.add(path)
+    const data = { reason: 'coordination_tampered', bytes: 0, detail: error.message }
+    this.#guard(() => this.#ledger.record('platform.event.rejected', data))
+  }
+
+  #carryEvents(): void {
+    const { instance_id: id } = this.#ledger.story.birth
+    for (let chunk = this.#following.read(); chunk !== undefined; chunk = this.#following.read()) {
+      let at = chunk.end - chunk.bytes.length - this.#splitter.pendingBytes
+      let batch: ForwardedLine[] = []
+      for (const line of this.#splitter.push(chunk.bytes)) {
+        at += line.size
+        if (line.bytes !== null && line.bytes.length === 0) continue
+        const verdict = line.bytes === null ? ({ reason: 'too_long' } as const) : judgeLine(line.bytes, id)
+        if ('event' in verdict) {
+          this.#flushRejected(at - line.size)
+          batch.push({ text: verdict.text, event: verdict.event, sourceEnd: at })
+          continue
+        }
+        if (batch.length > 0) this.#ledger.forward(batch)
+        batch = []
+        this.#reject(verdict, line.size, at)
+      }
+      if (batch.length > 0) this.#ledger.forward(batch)
+      this.#flushRejected(at)
+    }
+  }
+
+  /** Lines refused in a row for one reason make one event, so that a flood of them stays small. */
+  #reject(verdict: { reason: string; detail?: string }, bytes: number, end: number): void {
+    if (this.#rejected !== undefined && this.#rejected.reason !== verdict.reason) this.#flushRejected(end - bytes)
+    this.#rejected ??= { ...verdict, bytes: 0, lines: 0 }
+    this.#rejected.bytes += bytes
+    this.#rejected.lines += 1
+  }
+
+  #flushRejected(sourceEnd: number): void {
+    if (this.#rejected === undefined) return
+    this.#ledger.record('platform.event.rejected', this.#rejected, sourceEnd)
+    this.#rejected = undefined
+  }
+
+  #findRequests(): void {
+    if (this.#ledger.status !== 'running' && this.#ledger.status !== 'awaiting_input') return
+    const names = new Set(this.#ground.names(REQUESTS_DIR, INPUT_REQUESTS_MAX_FILES * 3))
+    for (const name of [...names].sort()) {
+      const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
+      if (!isRequestId(id) || this.#settled.has(id)) continue
+      if (names.has(`${id}.error.json`)) this.#settled.add(id)
+      else this.#take(id)
+    }
+  }
+
+  #take(id: string): void {
+    const read = readRequest(() => this.#ground.read(requestFile(id), COORDINATION_FILE_MAX_BYTES), id)
+    if (read === undefined) return
+    if ('errors' in read) {
+      if (!read.mayBeHalf || !this.#isYoung(id)) this.#refuse(id, read.errors)
+      return
+    }
+    const { prompt, schema } = read
+    // A response that was there before the question is nobody's answer.
+    this.#ground.remove(responseFile(id))
+    this.#ledger.record('platform.input.requested', { request_id: id, prompt, schema, status: 'pending' })
+    this.#settled.add(id)
+  }
+
+  #isYoung(id: string): boolean {
+    const seen = this.#firstSeen.get(id) ?? Date.now()
+    this.#firstSeen.set(id, seen)
+    return Date.now() - seen < HALF_WRITTEN_MS
+  }
+
+  #refuse(id: string, errors: readonly string[]): void {
+    this.#ground.put(refusalFile(id), JSON.stringify({ errors }))
+    const detail = errors.join(' ').slice(0, 4_000)
+    this.#ledger.record('platform.event.rejected', { reason: 'input_request', bytes: 0, request_id: id, detail })
+    this.#settled.add(id)
+    this.#hooks.onRefused(id, errors)
+  }
+}

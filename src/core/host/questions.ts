@@ -1,0 +1,109 @@
+/** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
+import { fail, ResolveError } from '../errors.ts'
+import { parseForm } from '../forms/parse-form.ts'
+import { validate } from '../forms/validate.ts'
+import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
+import { STATE_FILE } from '../protocol/coordination.ts'
+import type { Payload } from '../protocol/form.ts'
+import type { Actor, MessageType } from '../protocol/instance.ts'
+import type { Ground } from '../worker/worker.ts'
+import type { Ledger } from './ledger.ts'
+import { type Delivery, type Mailbox, publish } from './mailbox.ts'
+import { boundedMatcher } from './matcher.ts'
+import type { ResolverCalls } from './resolver-calls.ts'
+
+export interface Desk {
+  ledger: Ledger
+  ground: Ground
+  mailbox: Mailbox
+}
+
+/**
+ * Keeps a valid answer and moves the status on; it is on disk when this returns.
+ * Throws `request_unknown`, `already_answered`, `request_cancelled`, `form_invalid`, `disk_full`.
+ */
+export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, actor: Actor): void {
+  const { ledger, mailbox } = desk
+  const { instance_id: instance } = ledger.story.birth
+  const request = ledger.story.requests.find((candidate) => candidate.id === requestId)
+  if (request === undefined) throw fail('request_unknown', { request: requestId, instance })
+  if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
+  if (request.status === 'answered') {
+    const { actor: who, via, answered_at: at } = request
+    throw fail('already_answered', { request: requestId, actor: who ?? '', via: via ?? '', at: at ?? '' })
+  }
+  const errors = validate(request.schema, payload, boundedMatcher())
+  if (errors.length > 0) throw fail('form_invalid', { errors })
+  const intent = { kind: 'answer', request_id: requestId, payload, ...actor, at: new Date().toISOString() } as const
+  if (!mailbox.keepAnswer(intent)) {
+    const first = mailbox.readAnswer(requestId) ?? intent
+    throw fail('already_answered', { request: requestId, actor: first.actor, via: first.via, at: first.at })
+  }
+  keepOrDrop(desk, intent, () => mailbox.dropAnswer(requestId))
+  ledger.reconcile()
+  ledger.sync()
+}
+
+/** The catalog of message types for the present state (spec, Message type). Throws what the call throws, `form_malformed`. */
+export async function askMessageTypes(desk: Desk, calls: ResolverCalls): Promise<MessageType[]> {
+  const answer = await calls.ask('resolver.getMessageTypes', { instance_state: readState(desk.ground) ?? {} })
+  if (answer === null) return []
+  if (!Array.isArray(answer)) throw malformed(['It is not a list.'])
+  return answer.map(parseMessageType)
+}
+
+/** Throws `message_type_unknown`, `form_invalid`, `disk_full`. */
+export function acceptMessage(desk: Desk, types: readonly MessageType[], type: string, payload: Payload, actor: Actor): number {
+  const known = types.find((candidate) => candidate.name === type)
+  if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
+  const errors = validate(known.schema, payload, boundedMatcher())
+  if (errors.length > 0) throw fail('form_invalid', { errors })
+  const at = new Date().toISOString()
+  const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
+  keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))
+  desk.ledger.sync()
+  return intent.number
+}
+
+/** The state snapshot; null where there is none or it is not an object. Throws `coordination_tampered`. */
+export function readState(ground: Ground): Record<string, unknown> | null {
+  const bytes = ground.read(STATE_FILE, COORDINATION_FILE_MAX_BYTES)
+  if (bytes === undefined) return null
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+/** What the journal could not take was not accepted; a file that could not be published yet is published at delivery. */
+function keepOrDrop(desk: Desk, intent: Delivery, drop: () => void): void {
+  const before = desk.ledger.story.lastSeq
+  try {
+    publish(intent, desk.ledger, desk.ground)
+  } catch (error) {
+    if (desk.ledger.story.lastSeq > before) return
+    drop()
+    throw error
+  }
+}
+
+function parseMessageType(value: unknown, index: number): MessageType {
+  const entry = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+  const { name, label, description } = entry
+  if (typeof name !== 'string' || name === '') throw malformed([`Entry ${index + 1} has no name.`])
+  const schema = entry['schema'] ?? { type: 'form', components: [] }
+  const parsed = parseForm(schema)
+  if (parsed.form === null) throw malformed(parsed.errors.map((error) => `"${name}": ${error}`))
+  return {
+    name,
+    label: typeof label === 'string' ? label : name,
+    description: typeof description === 'string' ? description : '',
+    schema: parsed.form,
+  }
+}
+
+function malformed(errors: readonly string[]): ResolveError {
+  return fail('form_malformed', { where: 'list of message types', errors })
+}

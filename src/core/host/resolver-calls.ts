@@ -1,0 +1,88 @@
+/** The host's calls on a resolver, each with its limit (spec, RPC timeouts), over one worker's channel. */
+import { ResolveError } from '../errors.ts'
+import * as limits from '../limits.ts'
+import type { HostCall, HostCalls } from '../protocol/methods.ts'
+import { SHUTDOWN } from '../protocol/methods.ts'
+import type { Channel } from '../rpc/channel.ts'
+import { Peer } from '../rpc/peer.ts'
+
+/** Milliseconds; 0 waits for ever. */
+const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
+  'resolver.initialize': limits.INITIALIZE_LIMIT_MS,
+  'resolver.run': 0,
+  'resolver.stop': limits.STOP_LIMIT_MS,
+  'resolver.inputResponse': limits.INPUT_RESPONSE_LIMIT_MS,
+  'resolver.message': limits.MESSAGE_LIMIT_MS,
+  'resolver.getInstantiationSchema': limits.SCHEMA_LIMIT_MS,
+  'resolver.getWorkspaceSpec': limits.WORKSPACE_SPEC_LIMIT_MS,
+  'resolver.getMessageTypes': limits.MESSAGE_TYPES_LIMIT_MS,
+}
+
+export interface CallsOptions {
+  epoch: number
+  /** The doorbell: read the events file now. */
+  onEvent?: () => void
+  /** The result is in `status.json`. */
+  onFinished?: () => void
+  onLog?: (level: string, message: string) => void
+  /** More noise on stdout than can be borne (R41, threats RPC-1). */
+  onProtocolError?: (detail: string) => void
+}
+
+export class ResolverCalls {
+  readonly #peer: Peer
+  readonly #options: CallsOptions
+  #noiseLines = 0
+  #noiseBytes = 0
+
+  constructor(channel: Channel, options: CallsOptions) {
+    this.#options = options
+    this.#peer = new Peer(channel, {
+      epoch: options.epoch,
+      onNoise: (line, why) => {
+        if (why === 'not_json_rpc') this.#countNoise(line)
+      },
+    })
+    this.#peer.handle('resolver.event', () => options.onEvent?.())
+    this.#peer.handle('resolver.finished', () => options.onFinished?.())
+    this.#peer.handle('resolver.log', (params) => {
+      const { level, message } = (params ?? {}) as Record<string, unknown>
+      options.onLog?.(String(level), String(message))
+    })
+  }
+
+  /** Throws `resolver_silent` after the method's limit, `resolver_refused`, or `resolver_gone`. */
+  async call<M extends HostCall>(method: M, params: HostCalls[M]['params'], limitMs = CALL_LIMITS[method]): Promise<unknown> {
+    return await this.#peer.call(method, params, limitMs)
+  }
+
+  /** A call for something a resolver may not have: null where it does not know the method. */
+  async ask<M extends HostCall>(method: M, params: HostCalls[M]['params']): Promise<unknown> {
+    try {
+      return await this.call(method, params)
+    } catch (error) {
+      if (error instanceof ResolveError && error.details['rpc'] === METHOD_NOT_FOUND) return null
+      throw error
+    }
+  }
+
+  /** R30: tells that a request cannot be asked. */
+  refuse(requestId: string, errors: readonly string[]): void {
+    this.#peer.notify('resolver.inputRefused', { request_id: requestId, errors })
+  }
+
+  shutdown(): void {
+    this.#peer.notify(SHUTDOWN, {})
+  }
+
+  #countNoise(line: string): void {
+    this.#noiseLines += 1
+    this.#noiseBytes += line.length
+    this.#options.onLog?.('noise', line.slice(0, 200))
+    const isTooMuch =
+      this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
+    if (isTooMuch) this.#options.onProtocolError?.(`${this.#noiseLines} lines on stdout were not JSON-RPC`)
+  }
+}
+
+const METHOD_NOT_FOUND = -32601

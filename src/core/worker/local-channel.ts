@@ -1,0 +1,88 @@
+/** A local worker's stdio: stdin is a FIFO, stdout a file, so both survive their host (plan, decision 3). */
+import * as fs from 'node:fs'
+import { systemCode } from '../errors.ts'
+import { openOwnFile, Tail } from '../files/tail.ts'
+import { RPC_FRAME_MAX_BYTES } from '../limits.ts'
+import type { Channel } from '../rpc/channel.ts'
+import { LineSplitter } from '../rpc/lines.ts'
+
+const RETRY_MS = 10
+
+export class LocalChannel implements Channel {
+  readonly #stdin: number
+  readonly #stdout: Tail
+  readonly #splitter = new LineSplitter(RPC_FRAME_MAX_BYTES)
+  readonly #queue: Buffer[] = []
+  #onLine: (line: string) => void = () => {}
+  #onClose: () => void = () => {}
+  #retry: NodeJS.Timeout | undefined
+  #closed = false
+
+  /** `resumed`: an earlier host may have died in the middle of a frame; the first byte is then an LF (threats D5). */
+  constructor(stdinPath: string, stdoutPath: string, resumed: boolean) {
+    // Read-write, so that opening never waits for the other side and writing never meets a closed one.
+    this.#stdin = fs.openSync(stdinPath, fs.constants.O_RDWR | fs.constants.O_NONBLOCK)
+    this.#stdout = new Tail(() => openOwnFile(stdoutPath), 0)
+    if (resumed) this.#push(Buffer.from('\n'))
+  }
+
+  send(line: string): void {
+    this.#push(Buffer.from(`${line}\n`))
+  }
+
+  onLine(listener: (line: string) => void): void {
+    this.#onLine = listener
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose = listener
+  }
+
+  /** Reads what the worker has written since the last call. */
+  poll(): void {
+    if (this.#closed) return
+    for (let chunk = this.#stdout.read(); chunk !== undefined && !this.#closed; chunk = this.#stdout.read()) {
+      for (const line of this.#splitter.push(chunk.bytes)) {
+        // A frame over the cap is noise like any other line that is not JSON-RPC.
+        this.#onLine(line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8'))
+        if (this.#closed) return
+      }
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#retry)
+    fs.closeSync(this.#stdin)
+    this.#stdout.close()
+    this.#onClose()
+  }
+
+  #push(bytes: Buffer): void {
+    if (this.#closed) return
+    this.#queue.push(bytes)
+    this.#flush()
+  }
+
+  #flush(): void {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      let written: number
+      try {
+        written = fs.writeSync(this.#stdin, next)
+      } catch (error) {
+        if (systemCode(error) !== 'EAGAIN') throw error
+        written = 0
+      }
+      if (written === next.length) {
+        this.#queue.shift()
+        continue
+      }
+      this.#queue[0] = next.subarray(written)
+      this.#retry = setTimeout(() => this.#flush(), RETRY_MS).unref()
+      return
+    }
+  }
+}

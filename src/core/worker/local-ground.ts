@@ -1,0 +1,80 @@
+/** The ground of a local worker: a directory of this machine, read and written as hostile (threats B1, B2). */
+import { closeSync, createReadStream, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { SafeRoot } from '../files/safe-root.ts'
+import { Tail } from '../files/tail.ts'
+import { watchDirectories } from '../files/watch.ts'
+import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.ts'
+import type { Following, Ground } from './worker.ts'
+
+/** Opens `<project>/.resolve`, made where it is missing. */
+export function openLocalGround(project: string): Ground {
+  const resolve = join(project, '.resolve')
+  const workspace = join(project, 'workspace')
+  for (const path of [project, resolve, workspace]) mkdirSync(path, { recursive: true, mode: 0o700 })
+  return new LocalGround(project, resolve, workspace)
+}
+
+class LocalGround implements Ground {
+  readonly seen: Ground['seen']
+  readonly #root: SafeRoot
+
+  constructor(project: string, resolve: string, workspace: string) {
+    this.seen = { project, resolve, workspace }
+    this.#root = new SafeRoot(resolve)
+  }
+
+  put(path: string, data: string, options: { mode?: number; exclusive?: boolean; durable?: boolean } = {}): boolean {
+    const slash = path.lastIndexOf('/')
+    if (slash > 0) this.#root.makeDirectory(path.slice(0, slash))
+    if (options.exclusive) return this.#root.createFile(path, data, options)
+    this.#root.writeFile(path, data, options)
+    return true
+  }
+
+  remove(path: string): void {
+    this.#root.remove(path)
+  }
+
+  read(path: string, maxBytes: number): Buffer | undefined {
+    return this.#root.readFile(path, maxBytes)
+  }
+
+  open(path: string): { bytes: number; stream: AsyncIterable<Buffer> } | undefined {
+    const opened = this.#root.openFile(path)
+    if (opened === undefined) return undefined
+    const { fd, stat } = opened
+    if (stat.size > 0) return { bytes: stat.size, stream: createReadStream('', { fd, start: 0, end: stat.size - 1 }) }
+    closeSync(fd)
+    return { bytes: 0, stream: Readable.from([]) }
+  }
+
+  names(directory: string, max: number): string[] {
+    return this.#root.names(directory, max)
+  }
+
+  list(directory: string, max: number) {
+    return this.#root.files(directory, max)
+  }
+
+  follow(path: string, from: number): Following {
+    return new Tail(() => this.#root.openFile(path), from)
+  }
+
+  watch(onChange: (swept: boolean) => void): () => void {
+    for (const directory of [REQUESTS_DIR, MESSAGES_DIR, DATA_DIR]) {
+      try {
+        this.#root.makeDirectory(directory)
+      } catch {
+        // Something else has the name: whoever reads there says so; the sweep still looks.
+      }
+    }
+    const { path } = this.#root
+    return watchDirectories([path, join(path, REQUESTS_DIR)], onChange)
+  }
+
+  close(): void {
+    this.#root.close()
+  }
+}

@@ -1,0 +1,203 @@
+/** Runs a worker as a local process that does not depend on its host: the driver of {@link file://./worker.ts} for this machine. */
+import { execFileSync, spawn } from 'node:child_process'
+import * as fs from 'node:fs'
+import { fail, systemCode } from '../errors.ts'
+import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
+import { watchDirectories } from '../files/watch.ts'
+import { writeWholeSync } from '../files/write-whole.ts'
+import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS } from '../limits.ts'
+import { workerEnvironment } from './environment.ts'
+import { LocalChannel } from './local-channel.ts'
+import { openLocalGround } from './local-ground.ts'
+import { killTree, processesOf, signalAll, type TreeMark } from './process-tree.ts'
+import type { Condition, Driver, Ground, LaunchPlan, Worker } from './worker.ts'
+
+/** Where the driver keeps an instance's worker, all in the instance's directory. */
+export interface LocalPlaces {
+  root: string
+  worker: string
+  stdin: string
+  stdout: string
+  stderr: string
+  project: string
+}
+
+/** What worker.json holds; only this driver reads it. */
+interface Saved {
+  incarnation: number
+  process: ProcessIdentity
+}
+
+export class LocalDriver implements Driver {
+  readonly #places: LocalPlaces
+
+  constructor(places: LocalPlaces) {
+    this.#places = places
+  }
+
+  openGround(): Ground {
+    return openLocalGround(this.#places.project)
+  }
+
+  async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
+    await this.sweep()
+    const { stdin, stdout, stderr } = this.#places
+    makeFifo(stdin)
+    const fds = [
+      fs.openSync(stdin, fs.constants.O_RDWR),
+      fs.openSync(stdout, 'w', 0o600),
+      fs.openSync(stderr, 'a', 0o600),
+    ] as const
+    // Opened for writing above to cut it, appended to from here on: two writers of one file never overwrite each other.
+    const appending = fs.openSync(stdout, 'a')
+    try {
+      const [command = '', ...args] = plan.command
+      const environment = workerEnvironment({ resolveDirectory: ground.seen.resolve, added: plan.environment })
+      const child = spawn(command, args, {
+        cwd: plan.directory,
+        env: environment,
+        detached: true,
+        stdio: [fds[0], appending, fds[2]],
+      })
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve)
+        child.once('error', (error) =>
+          reject(fail('launch_failed', { command: plan.command.join(' '), reason: launchReason(error) }, { cause: error })),
+        )
+      })
+      child.unref()
+      const pid = child.pid as number
+      const identity = identify(pid) ?? { pid, startTime: '', bootId: '' }
+      const saved: Saved = { incarnation: plan.incarnation, process: identity }
+      writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
+      const worker = new LocalWorker(this.#places, this.#mark(pid), saved, false)
+      child.once('exit', (code, signal) => worker.noteExit(code, signal))
+      return worker
+    } finally {
+      for (const fd of [...fds, appending]) fs.closeSync(fd)
+    }
+  }
+
+  async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
+    const saved = this.#readSaved()
+    if (saved?.incarnation !== incarnation) return undefined
+    return new LocalWorker(this.#places, this.#mark(saved.process.pid), saved, true)
+  }
+
+  async sweep(): Promise<void> {
+    const saved = this.#readSaved()
+    const leader = saved !== undefined && isSameProcess(saved.process) ? saved.process.pid : 0
+    await killTree(this.#mark(leader), TERM_LIMIT_MS)
+  }
+
+  stderrTail(maxBytes: number): string {
+    try {
+      const fd = fs.openSync(this.#places.stderr, 'r')
+      try {
+        const { size } = fs.fstatSync(fd)
+        const buffer = Buffer.alloc(Math.min(size, maxBytes))
+        fs.readSync(fd, buffer, 0, buffer.length, size - buffer.length)
+        return buffer.toString('utf8')
+      } finally {
+        fs.closeSync(fd)
+      }
+    } catch {
+      return ''
+    }
+  }
+
+  #mark(leader: number): TreeMark {
+    return { leader, variable: `RESOLVE_DIR=${this.#places.project}/.resolve` }
+  }
+
+  #readSaved(): Saved | undefined {
+    try {
+      return JSON.parse(fs.readFileSync(this.#places.worker, 'utf8')) as Saved
+    } catch {
+      return undefined
+    }
+  }
+}
+
+class LocalWorker implements Worker {
+  readonly incarnation: number
+  readonly channel: LocalChannel
+  readonly condition: Condition
+  readonly ended: Promise<void>
+  readonly #places: LocalPlaces
+  readonly #mark: TreeMark
+  readonly #identity: ProcessIdentity
+  readonly #stops: (() => void)[] = []
+  #noteEnd: () => void = () => {}
+
+  constructor(places: LocalPlaces, mark: TreeMark, saved: Saved, adopted: boolean) {
+    this.#places = places
+    this.#mark = mark
+    this.#identity = saved.process
+    this.incarnation = saved.incarnation
+    this.condition = { engine: 'running', link: 'up', exitCode: null, signal: null }
+    this.ended = new Promise((resolve) => {
+      this.#noteEnd = resolve
+    })
+    this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
+    this.#stops.push(watchDirectories([places.root], (swept) => this.#look(swept)))
+    // Only the parent is told of an exit; everyone else has to look.
+    const look = setInterval(() => this.#look(true), SWEEP_MS).unref()
+    this.#stops.push(() => clearInterval(look))
+    if (adopted) setImmediate(() => this.#look(true))
+  }
+
+  noteExit(code: number | null, signal: string | null): void {
+    this.condition.exitCode = code
+    this.condition.signal = signal
+    this.#markEnded()
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL'): number {
+    const pids = processesOf(this.#mark)
+    signalAll(pids, name)
+    return pids.length
+  }
+
+  isGone(): boolean {
+    return processesOf(this.#mark).length === 0
+  }
+
+  release(): void {
+    for (const stop of this.#stops.splice(0)) stop()
+    this.channel.close()
+    this.condition.link = 'down'
+  }
+
+  #look(swept: boolean): void {
+    this.channel.poll()
+    if (!swept || this.condition.engine === 'exited') return
+    if (!isSameProcess(this.#identity)) this.#markEnded()
+    this.#trimStderr()
+  }
+
+  #markEnded(): void {
+    if (this.condition.engine === 'exited') return
+    this.channel.poll()
+    this.condition.engine = 'exited'
+    this.#noteEnd()
+  }
+
+  /** A flood on stderr must not fill the disk: what is over the limit is dropped (the worker appends, so cutting is safe). */
+  #trimStderr(): void {
+    const size = fs.statSync(this.#places.stderr, { throwIfNoEntry: false })?.size ?? 0
+    if (size > STDERR_KEEP_BYTES) fs.truncateSync(this.#places.stderr, 0)
+  }
+}
+
+function makeFifo(path: string): void {
+  fs.rmSync(path, { force: true })
+  execFileSync('mkfifo', ['-m', '600', path], { stdio: 'ignore' })
+}
+
+function launchReason(error: Error): string {
+  const code = systemCode(error)
+  if (code === 'ENOENT') return 'there is no such program, or its directory is gone'
+  if (code === 'EACCES') return 'it may not be executed'
+  return error.message
+}

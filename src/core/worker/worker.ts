@@ -1,0 +1,80 @@
+/**
+ * The contract between host and worker. The host uses nothing else, so an engine on another machine fits later: no host
+ * paths, no container ids. Ground outlives its process: a finished instance still serves its files.
+ */
+import type { Chunk } from '../files/tail.ts'
+import type { FoundFile } from '../files/safe-root.ts'
+import type { Channel } from '../rpc/channel.ts'
+
+/** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */
+export interface Ground {
+  /** The places as the worker sees them (R43). */
+  readonly seen: { project: string; resolve: string; workspace: string }
+  /** Writes a file whole; with `exclusive` only where there is none (then it answers false). */
+  put(path: string, data: string, options?: { mode?: number; exclusive?: boolean; durable?: boolean }): boolean
+  remove(path: string): void
+  /** Throws `coordination_tampered` for anything but a regular file within the limit. */
+  read(path: string, maxBytes: number): Buffer | undefined
+  /** A file's size and bytes, as they are now; undefined where there is none. */
+  open(path: string): { bytes: number; stream: AsyncIterable<Buffer> } | undefined
+  names(directory: string, max: number): string[]
+  list(directory: string, max: number): FoundFile[]
+  /** A growing file, read from an offset on. */
+  follow(path: string, from: number): Following
+  /** Calls back when something may have changed; `swept` at the regular look. Answers its stop. */
+  watch(onChange: (swept: boolean) => void): () => void
+  close(): void
+}
+
+export interface Following {
+  read(): Chunk | undefined
+  wasReset(): boolean
+  seek(offset: number): void
+  readonly offset: number
+  close(): void
+}
+
+export interface LaunchPlan {
+  command: readonly string[]
+  /** Where the resolver's files are. */
+  directory: string
+  environment: Readonly<Record<string, string>>
+  incarnation: number
+}
+
+/** Two separate facts: what the engine says of the worker, and whether it can be reached. */
+export interface Condition {
+  engine: 'running' | 'exited' | 'lost' | 'unknown'
+  link: 'up' | 'down'
+  /** Known only to the process that started it. */
+  exitCode: number | null
+  signal: string | null
+}
+
+export interface Worker {
+  readonly incarnation: number
+  /** JSON-RPC lines; what came before an adoption comes again. */
+  readonly channel: Channel
+  readonly condition: Condition
+  /** Resolves when the main process has ended. */
+  readonly ended: Promise<void>
+  /** Signals every process of the worker. Answers how many there were. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): number
+  /** Whether not a single process of the worker is left. */
+  isGone(): boolean
+  /** Lets go of the worker without touching it, for the next host to adopt. */
+  release(): void
+}
+
+export interface Driver {
+  /** Makes the ground of an instance, or opens the one that is there. */
+  openGround(): Ground
+  /** Starts a worker and remembers how to reach it again. Throws `launch_failed`. */
+  start(ground: Ground, plan: LaunchPlan): Promise<Worker>
+  /** Reaches the remembered worker again, alive or dead; undefined where none of this incarnation was started. */
+  adopt(ground: Ground, incarnation: number): Promise<Worker | undefined>
+  /** Ends whatever is left of any worker of the instance, remembered or not. */
+  sweep(): Promise<void>
+  /** The last bytes the worker wrote to stderr. */
+  stderrTail(maxBytes: number): string
+}
