@@ -1,6 +1,5 @@
 /** How dist/ is bundled: one entry per program. Run by scripts/build.mjs, which also writes declarations and copies manifests. */
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
 
@@ -9,12 +8,6 @@ const outDir = process.env['RESOLVE_BUILD_DIR'] ?? 'dist'
 /** Entry names (paths in dist without extension) and their sources; what does not exist is left out. */
 function entries(wanted: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(wanted).filter(([, source]) => existsSync(source)))
-}
-
-function commands(): Record<string, string> {
-  const files = readdirSync('src/commands', { recursive: true, encoding: 'utf8' })
-  const sources = files.filter((file) => /\.tsx?$/.test(file))
-  return Object.fromEntries(sources.map((file) => [`cli/${file.replace(/\.tsx?$/, '')}`, join('src/commands', file)]))
 }
 
 function resolvers(): Record<string, string> {
@@ -46,6 +39,10 @@ const shared: Options = {
   dts: false,
   silent: true,
   config: false,
+  esbuildOptions(options) {
+    // What several programs share, and what one loads only when it needs it.
+    options.chunkNames = 'parts/[name]-[hash]'
+  },
 }
 
 const programs: Options[] = [
@@ -54,7 +51,11 @@ const programs: Options[] = [
     esbuildPlugins: [withoutDevtools],
     banner: { js: requireBanner },
     env: { NODE_ENV: 'production' },
-    entry: entries({ ...commands(), 'core/index': 'src/core/index.ts', host: 'src/core/host/program.ts' }),
+    entry: entries({
+      'cli/main': 'src/commands/main.ts',
+      'core/index': 'src/core/index.ts',
+      host: 'src/core/host/program.ts',
+    }),
   },
   {
     // On its own: an author's resolver loads nothing of the platform beside the SDK.

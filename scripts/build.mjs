@@ -108,7 +108,7 @@ function writeNotices() {
 function putInPlace(hash) {
   fs.rmSync(stamp, { force: true })
   const files = filesBelow(made).map((file) => relative(made, file))
-  const isShared = (file) => file.includes('chunk-')
+  const isShared = (file) => file.startsWith('parts/')
   for (const file of [...files.filter(isShared), ...files.filter((file) => !isShared(file))]) {
     fs.mkdirSync(dirname(join(dist, file)), { recursive: true })
     fs.renameSync(join(made, file), join(dist, file))

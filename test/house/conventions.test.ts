@@ -1,0 +1,44 @@
+/** Holds how the source is written: opening sentences, one catalogue of errors, words, size. */
+import { expect, test } from 'vitest'
+import { sourceFiles } from './source-files.ts'
+
+const files = sourceFiles('src')
+
+test('every file opens with a sentence that says what it is for', () => {
+  const silent = files.filter(({ text }) => !/^(?:#![^\n]*\n)?\s*(?:\/\*\*[\s\S]*?[.?!:;)}]\s*\*\/|\/\/ .*)/.test(text))
+  expect(silent.map(({ path }) => path)).toEqual([])
+})
+
+test('errors come from the catalogue: no bare throw outside errors.ts', () => {
+  const bare = files.filter(
+    ({ path, code }) => path !== 'src/core/errors.ts' && /\bthrow new (?:Error|TypeError|RangeError)\b/.test(code),
+  )
+  expect(bare.map(({ path }) => path)).toEqual([])
+})
+
+test('what is said to a person neither begs nor boasts', () => {
+  const words = /\b(?:please|successfully|oops|sorry)\b/i
+  const strings = files.flatMap(({ path, code }) => [...code.matchAll(STRING)].map(([text]) => ({ path, text })))
+  expect(strings.length).toBeGreaterThan(100)
+  expect(strings.filter(({ text }) => words.test(text))).toEqual([])
+})
+
+test('nothing in the source speaks of unfinished work', () => {
+  const unfinished = files.filter(({ text }) => /\b(?:TODO|FIXME|XXX|not implemented)\b/i.test(text))
+  expect(unfinished.map(({ path }) => path)).toEqual([])
+})
+
+test('a file stays one story: under 320 lines', () => {
+  const long = files
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length }))
+    .filter(({ lines }) => lines > 320)
+  // The catalogue of errors is one table.
+  expect(long.filter(({ path }) => path !== 'src/core/errors.ts')).toEqual([])
+})
+
+test('only the terminal knows Ink and React, and outside its live views nobody loads them at start', () => {
+  const knows = files.filter(({ imports }) => imports.some(({ specifier }) => /^(?:ink|react)(?:\/|$)/.test(specifier)))
+  expect(knows.map(({ path }) => path).filter((path) => !/^src\/(?:terminal|web)\//.test(path))).toEqual([])
+})
+
+const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g

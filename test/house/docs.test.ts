@@ -1,0 +1,63 @@
+/** Holds the pages that list facts of the code against the code, in both directions. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { describeError, ERROR_CODES } from '../../src/core/errors.ts'
+import { PLATFORM_EVENTS, RESOLVER_EVENTS } from '../../src/core/protocol/event.ts'
+import { STATUSES } from '../../src/core/protocol/status.ts'
+import { rooms } from './rooms.ts'
+import { root } from './source-files.ts'
+
+const page = (path: string) => readFileSync(join(root, path), 'utf8')
+
+/** The cells of every table row of a page whose first cell is code. */
+function rowsOf(path: string): string[][] {
+  const lines = page(path).split('\n')
+  const rows = lines.filter((line) => /^\| *`[^`]+`/.test(line)).map((line) => line.split('|').slice(1, -1))
+  return rows.map((cells) => cells.map((cell) => cell.trim()))
+}
+
+const bare = (cell: string | undefined) => (cell ?? '').replaceAll('`', '')
+
+test('docs/errors.md lists every code of the catalogue with its kind, HTTP status and exit code, and no other', () => {
+  const listed = rowsOf('docs/errors.md').map(([code, kind, http, exit]) => [bare(code), kind, http, exit].join(' '))
+  const known = ERROR_CODES.map((code) => {
+    const { kind, http, exit } = describeError(code)
+    return [code, kind, http, exit].join(' ')
+  })
+  expect(listed.toSorted()).toEqual(known.toSorted())
+})
+
+test('docs/events.md lists every event of tiers 1 and 2, and no other (R17, R18, S-VER-04)', () => {
+  const listed = rowsOf('docs/events.md')
+    .map(([name]) => bare(name))
+    .filter((name) => /^(?:platform\.|resolver:)/.test(name))
+  expect(listed.toSorted()).toEqual([...PLATFORM_EVENTS, ...RESOLVER_EVENTS].toSorted())
+})
+
+test('ARCHITECTURE.md shows every room of the table', () => {
+  const text = page('ARCHITECTURE.md')
+  const missing = Object.keys(rooms).filter(
+    (room) => !text.includes(`\`src/${room}/\``) && !text.includes(`\`src/${room}.ts\``),
+  )
+  expect(missing).toEqual([])
+})
+
+test('ARCHITECTURE.md shows every status', () => {
+  expect(STATUSES.filter((status) => !page('ARCHITECTURE.md').includes(`\`${status}\``))).toEqual([])
+})
+
+test('every link of a page to a file of the checkout leads somewhere', () => {
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`)
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...docs].filter((file) => file.endsWith('.md'))
+  const broken = pages.flatMap((file) => {
+    const links = [...page(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map((match) => match[1] ?? '')
+    return links.filter((link) => !existsSync(resolve(root, dirname(file), link))).map((link) => `${file}: ${link}`)
+  })
+  expect(broken).toEqual([])
+})
+
+test('the README names the two commands that do everything', () => {
+  expect(page('README.md')).toContain('npm run demo')
+  expect(page('README.md')).toContain('npm test')
+})

@@ -1,0 +1,109 @@
+/** Holds what is published, and what each program loads when it starts. Reads dist/, so it needs a build. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, relative, resolve } from 'node:path'
+import { publint } from 'publint'
+import { expect, test } from 'vitest'
+import { root } from './source-files.ts'
+
+const dist = join(root, 'dist')
+
+test('the package holds the program, its resolvers and its pages, and no tests or sources', () => {
+  const files = packedFiles()
+  for (const file of [
+    'bin/run.js',
+    'dist/cli/main.js',
+    'dist/host.js',
+    'dist/sdk/index.js',
+    'dist/sdk/register.js',
+    'dist/core/index.js',
+  ]) {
+    expect(files).toContain(file)
+  }
+  for (const name of ['hello', 'tour']) expect(files).toContain(`dist/resolvers/${name}/manifest.json`)
+  expect(files).toContain('dist/types/sdk/index.d.ts')
+  expect(
+    files.filter((file) =>
+      /^(?:src|test|scripts|tools|coverage|node_modules)\/|\.test\.|\.stamp$|^bin\/dev/.test(file),
+    ),
+  ).toEqual([])
+})
+
+test('publint finds nothing to mend', async () => {
+  const { messages } = await publint({ pkgDir: root, strict: true, pack: false })
+  expect(messages).toEqual([])
+})
+
+test('the SDK loads nothing but Node and its own parts', () => {
+  for (const entry of ['sdk/index.js', 'sdk/register.js'])
+    expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })
+})
+
+test('no program needs a package beside it: what is used is bundled', () => {
+  for (const entry of ['cli/main.js', 'core/index.js', 'host.js'])
+    expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })
+})
+
+test('Ink and React are loaded by no program at its start, and not by --json, list or --help', () => {
+  for (const entry of ['cli/main.js', 'core/index.js', 'host.js', 'sdk/index.js']) {
+    const heavy = loadedAtStart(entry).filter((file) =>
+      /node_modules\/(?:ink|react|react-reconciler|yoga-layout)\//.test(readFileSync(file, 'utf8')),
+    )
+    expect({ entry, heavy: heavy.map((file) => relative(dist, file)) }).toEqual({ entry, heavy: [] })
+  }
+})
+
+test('licences of bundled packages are told', () => {
+  const notices = readFileSync(join(dist, 'NOTICES.txt'), 'utf8')
+  for (const name of ['@oclif/core', 'ink', 'react', 'ajv', 'chokidar'])
+    expect(notices).toMatch(new RegExp(`^${name} \\d`, 'm'))
+})
+
+function packedFiles(): string[] {
+  const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const packed = JSON.parse(output) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>
+  return Object.values(packed).flatMap(({ files }) => files.map(({ path }) => path))
+}
+
+const STATIC = /^(?:import|export)\b[^'"\n]*?(?:\bfrom\s*)?["']([^"'\n]+)["'];?$|^\} from ["']([^"'\n]+)["'];?$/gm
+const DYNAMIC = /\bimport\(\s*["']([^"'\n]+)["']\s*\)/g
+
+function specifiersOf(file: string, patterns: readonly RegExp[]): string[] {
+  const text = readFileSync(file, 'utf8')
+  return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? ''))
+}
+
+/** The files of dist that are reached from an entry by the imports that the patterns find. */
+function reachedFrom(entry: string, patterns: readonly RegExp[]): string[] {
+  const reached = new Set<string>()
+  const visit = (file: string): void => {
+    if (reached.has(file) || !existsSync(file)) return
+    reached.add(file)
+    for (const specifier of specifiersOf(file, patterns))
+      if (specifier.startsWith('.')) visit(resolve(dirname(file), specifier))
+  }
+  visit(join(dist, entry))
+  return [...reached]
+}
+
+function loadedAtStart(entry: string): string[] {
+  const files = reachedFrom(entry, [STATIC])
+  expect(files.length).toBeGreaterThan(0)
+  return files
+}
+
+/** What is imported by name, early or late, and is not a module of Node. */
+function strangersOf(entry: string): string[] {
+  const files = reachedFrom(entry, [STATIC, DYNAMIC])
+  expect(files.length).toBeGreaterThan(0)
+  const named = files
+    .flatMap((file) => specifiersOf(file, [STATIC, DYNAMIC]))
+    .filter((specifier) => !specifier.startsWith('.'))
+  const isNode = (specifier: string) => specifier.startsWith('node:') || builtinModules.includes(specifier)
+  return [...new Set(named.filter((specifier) => !isNode(specifier)))]
+}
