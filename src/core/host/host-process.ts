@@ -25,9 +25,9 @@ export class HostProcess {
     this.#home = home
   }
 
-  /** How many instances are hosted now. */
-  get size(): number {
-    return this.#held.size
+  /** The instances that are hosted now. */
+  ids(): string[] {
+    return [...this.#held.keys()]
   }
 
   get(id: string): InstanceHost | undefined {
@@ -90,7 +90,11 @@ export class HostProcess {
         if (owner?.epoch === epoch) releaseEpoch(paths.owners, owner)
       },
     })
-    this.#held.set(id, { host, life: host.live() })
+    // Later than this turn: a story that ends at once must find itself in the table to leave it.
+    const life = Promise.resolve()
+      .then(() => host.live())
+      .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
+    this.#held.set(id, { host, life })
     return host
   }
 

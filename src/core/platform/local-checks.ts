@@ -1,0 +1,34 @@
+/** Small pure checks of {@link file://./local.ts}. */
+import { fail } from '../errors.ts'
+import { INPUT_MAX_BYTES } from '../limits.ts'
+import type { CatalogEntry } from '../protocol/catalog.ts'
+import type { Payload } from '../protocol/form.ts'
+import type { InstanceRecord } from '../protocol/instance.ts'
+import type { Executor } from '../protocol/journal.ts'
+
+/** Throws `executor_missing`. */
+export function chooseExecutor(entry: CatalogEntry, wanted: Executor | 'auto'): Executor {
+  const executor = wanted === 'auto' ? (entry.manifest.container === undefined ? 'local' : 'docker') : wanted
+  if (executor === 'docker') throw fail('executor_missing', { executor })
+  return executor
+}
+
+/** Throws `input_too_large`. */
+export function refuseTooLarge(payload: Payload): void {
+  const bytes = Buffer.byteLength(JSON.stringify(payload))
+  if (bytes > INPUT_MAX_BYTES) throw fail('input_too_large', { what: 'input', bytes, limit: INPUT_MAX_BYTES })
+}
+
+/** What container_setup adds to the environment: names and values that are texts, nothing else (R44). */
+export function environmentOf(spec: Record<string, unknown> | null): Record<string, string> {
+  const setup = spec?.['container_setup']
+  const wanted = typeof setup === 'object' && setup !== null ? (setup as Record<string, unknown>)['environment'] : undefined
+  if (typeof wanted !== 'object' || wanted === null) return {}
+  const isSound = ([name, value]: [string, unknown]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && typeof value === 'string'
+  return Object.fromEntries(Object.entries(wanted).filter(isSound)) as Record<string, string>
+}
+
+/** Sorts by creation, and by id within the same millisecond; also a page's cursor. */
+export function orderOf(record: InstanceRecord): string {
+  return `${record.created_at}|${record.instance_id}`
+}

@@ -1,0 +1,361 @@
+/** The platform on this machine's home directory: what every command talks to (R39). */
+import { existsSync } from 'node:fs'
+import type { Catalog } from '../catalog/catalog.ts'
+import { fail, ResolveError } from '../errors.ts'
+import { validate } from '../forms/validate.ts'
+import { Inquiry } from '../host/ask.ts'
+import { availableCredentials } from '../host/config.ts'
+import type { ControlCalls } from '../host/control-socket.ts'
+import type { InstanceHost } from '../host/host.ts'
+import { HostProcess } from '../host/host-process.ts'
+import { listData, openData, readInstanceState, readStderrTail } from '../host/instance-files.ts'
+import { boundedMatcher } from '../host/matcher.ts'
+import { callHost, isAttended, startBackgroundHost } from '../host/reach.ts'
+import type { CatalogEntry } from '../protocol/catalog.ts'
+import type { Form, Payload } from '../protocol/form.ts'
+import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } from '../protocol/instance.ts'
+import type { JournalEvent } from '../protocol/journal.ts'
+import { isTerminal } from '../protocol/status.ts'
+import { createInstance } from '../store/create-instance.ts'
+import { findInstance, type InstancePaths, instanceIds, instancePaths, isInstanceId, newInstanceId, prepareHome } from '../store/home.ts'
+import { readRecord, readStory, toRecord } from '../store/record.ts'
+import type { Story } from '../view/story.ts'
+import { followJournal } from './follow.ts'
+import { chooseExecutor, environmentOf, orderOf, refuseTooLarge } from './local-checks.ts'
+import type {
+  CreateRequest,
+  DataContent,
+  DataFile,
+  FollowOptions,
+  InstanceFilter,
+  InstancePage,
+  Platform,
+} from './platform.ts'
+
+export interface LocalPlatform extends Platform {
+  catalog(): Promise<Catalog>
+}
+
+/** `builtins` is the folder with one folder per built-in resolver. Throws `home_unusable`. */
+export async function openLocalPlatform(options: { home: string; builtins: string }): Promise<LocalPlatform> {
+  prepareHome(options.home)
+  return new HomePlatform(options.home, options.builtins)
+}
+
+type Where = { host?: 'here' | 'background' }
+
+class HomePlatform implements LocalPlatform {
+  readonly #home: string
+  readonly #builtins: string
+  readonly #hosts: HostProcess
+  #catalog: Promise<Catalog> | undefined
+
+  constructor(home: string, builtins: string) {
+    this.#home = home
+    this.#builtins = builtins
+    this.#hosts = new HostProcess(home)
+  }
+
+  catalog(): Promise<Catalog> {
+    // Only what names a resolver needs it: reading an instance does not.
+    this.#catalog ??= import('../catalog/catalog.ts').then(({ openCatalog }) =>
+      openCatalog({ home: this.#home, builtins: this.#builtins }),
+    )
+    return this.#catalog
+  }
+
+  async resolvers(): Promise<CatalogEntry[]> {
+    return (await this.#freshCatalog()).list()
+  }
+
+  async resolver(name: string): Promise<CatalogEntry> {
+    return (await this.#freshCatalog()).get(name)
+  }
+
+  async schema(name: string, params: Payload): Promise<Form | null> {
+    const inquiry = new Inquiry(await this.resolver(name))
+    try {
+      return await inquiry.form(params)
+    } finally {
+      inquiry.close()
+    }
+  }
+
+  async check(name: string, input: Payload): Promise<{ form: Form | null; errors: string[] }> {
+    const form = await this.schema(name, input)
+    return { form, errors: form === null ? [] : validate(form, input, boundedMatcher()) }
+  }
+
+  async create(request: CreateRequest): Promise<InstanceRecord> {
+    const entry = await this.resolver(request.resolver)
+    const executor = chooseExecutor(entry, request.executor ?? 'auto')
+    refuseTooLarge(request.input)
+    const environment = await this.#prepareBirth(entry, request.input)
+    const id = newInstanceId()
+    const { name, version, dir, commit, manifest } = entry
+    await createInstance(this.#home, {
+      schema: 'resolve.journal/1',
+      instance_id: id,
+      name: request.name ?? null,
+      parent_id: request.parent_id ?? null,
+      created_at: new Date().toISOString(),
+      input: request.input,
+      executor,
+      environment,
+      resolver: { name, version, dir, commit, manifest },
+    })
+    const record = await this.record(id)
+    await this.#startHost(id, request)
+    return record
+  }
+
+  async list(filter: InstanceFilter = {}): Promise<InstancePage> {
+    const records: InstanceRecord[] = []
+    for (const id of instanceIds(this.#home)) {
+      const record = readSoundRecord(instancePaths(this.#home, id))
+      if (record === undefined) continue
+      if (filter.status !== undefined && !filter.status.includes(record.status)) continue
+      if (filter.resolver !== undefined && record.resolver !== filter.resolver) continue
+      records.push(record)
+    }
+    records.sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1))
+    const { cursor, limit } = filter
+    const from = cursor === undefined ? 0 : records.findIndex((record) => orderOf(record) < cursor)
+    const rest = from === -1 ? [] : records.slice(from)
+    const page = limit === undefined ? rest : rest.slice(0, limit)
+    const last = page.at(-1)
+    return { records: page, cursor: page.length < rest.length && last !== undefined ? orderOf(last) : null }
+  }
+
+  async find(reference: string): Promise<string> {
+    return findInstance(this.#home, reference)
+  }
+
+  async record(id: string): Promise<InstanceRecord> {
+    const paths = this.#paths(id)
+    const state = readSoundState(paths)
+    const held = this.#hosts.get(id)
+    const record = held === undefined ? readRecord(paths) : toRecord(held.ledger.story)
+    const phase = record.phase ?? (typeof state?.['phase'] === 'string' ? state['phase'] : null)
+    return { ...record, resolver_state: state, phase }
+  }
+
+  async story(id: string): Promise<Story> {
+    return readStory(this.#paths(id).journal)
+  }
+
+  async attend(id: string): Promise<void> {
+    const { status } = readRecord(this.#paths(id))
+    if (isTerminal(status) || status === 'paused') return
+    if (this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id))) return
+    await startBackgroundHost(this.#home, id)
+  }
+
+  async state(id: string): Promise<Record<string, unknown> | null> {
+    return readInstanceState(this.#paths(id))
+  }
+
+  events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
+    return followJournal(this.#paths(id).journal, options, () => this.attend(id))
+  }
+
+  async stderrTail(id: string): Promise<string> {
+    return readStderrTail(this.#paths(id))
+  }
+
+  async inputRequests(id: string, status?: RequestStatus): Promise<InputRequest[]> {
+    const { requests } = await this.story(id)
+    return requests
+      .filter((request) => status === undefined || request.status === status)
+      .map(({ id: requestId, prompt, schema, status: now }) => ({ id: requestId, prompt, schema, status: now }))
+  }
+
+  async answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void> {
+    refuseTooLarge(payload)
+    await this.#ask(id, 'host.answer', { id, request_id: requestId, payload, actor }, (host) =>
+      host.answer(requestId, payload, actor),
+    )
+  }
+
+  async messageTypes(id: string): Promise<MessageType[]> {
+    const types = await this.#ask(id, 'host.messageTypes', { id }, (host) => host.messageTypes())
+    return types as MessageType[]
+  }
+
+  async message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }> {
+    refuseTooLarge(payload)
+    const params = { id, type, payload, actor }
+    const number = await this.#ask(id, 'host.message', params, (host) => host.message(type, payload, actor))
+    return { number: number as number }
+  }
+
+  async pause(id: string): Promise<InstanceRecord> {
+    await this.#ask(id, 'host.pause', { id }, (host) => host.pause())
+    return await this.record(id)
+  }
+
+  async resume(id: string, options: Where = {}): Promise<InstanceRecord> {
+    const host = await this.#hosts.own(id, (ledger) => {
+      const { manifest, name } = ledger.story.birth.resolver
+      if (manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: name })
+      if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
+      ledger.move('running', { reason: 'resumed' })
+    })
+    if (host === undefined) throw fail('invalid_state', { action: 'resume', status: (await this.record(id)).status })
+    const record = await this.record(id)
+    if (options.host === 'background') await this.leave(id)
+    return record
+  }
+
+  async stop(id: string, options: { reason?: string; force?: boolean } = {}): Promise<InstanceRecord> {
+    return await this.#stop(id, 'stop', options.reason ?? 'stop_requested', options.force ?? false)
+  }
+
+  async cancel(id: string): Promise<InstanceRecord> {
+    return await this.#stop(id, 'cancel', 'cancel_requested', false)
+  }
+
+  async dataFiles(id: string): Promise<DataFile[]> {
+    return listData(this.#paths(id))
+  }
+
+  async data(id: string, path: string): Promise<DataContent> {
+    return openData(this.#paths(id), path)
+  }
+
+  async leave(id: string): Promise<void> {
+    if (this.#hosts.get(id) === undefined) return
+    this.#hosts.release(id)
+    await this.#hosts.over(id)
+    await this.attend(id)
+  }
+
+  async close(): Promise<void> {
+    for (const id of this.#hosts.ids()) await this.leave(id)
+    await this.#hosts.close()
+    if (this.#catalog !== undefined) await (await this.#catalog).close()
+  }
+
+  async #freshCatalog(): Promise<Catalog> {
+    const catalog = await this.catalog()
+    await catalog.refresh()
+    return catalog
+  }
+
+  /** Asks for everything that must be known before the first line of the journal: the form, and the workspace spec. */
+  async #prepareBirth(entry: CatalogEntry, input: Payload): Promise<Record<string, string>> {
+    const inquiry = new Inquiry(entry)
+    try {
+      const form = await inquiry.form(input)
+      const errors = form === null ? [] : validate(form, input, boundedMatcher())
+      if (errors.length > 0) throw fail('form_invalid', { errors })
+      const spec = await inquiry.workspaceSpec(input, availableCredentials())
+      const needsSidecar = (entry.manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
+      if (needsSidecar) throw fail('feature_missing', { resolver: entry.name, feature: 'a git server beside its worker' })
+      if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
+        throw fail('feature_missing', { resolver: entry.name, feature: 'repositories cloned into its workspace' })
+      }
+      return environmentOf(spec)
+    } finally {
+      inquiry.close()
+    }
+  }
+
+  async #startHost(id: string, where: Where): Promise<void> {
+    if (where.host === 'background') await startBackgroundHost(this.#home, id)
+    else await this.#hosts.own(id)
+  }
+
+  async #stop(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<InstanceRecord> {
+    const { status } = await this.record(id)
+    if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
+    if (status === 'paused') await this.#stopPaused(id, how, reason)
+    else await this.#ask(id, 'host.stop', { id, how, reason, force }, (host) => host.stop(how, reason, force))
+    return await this.record(id)
+  }
+
+  /** A paused instance has no worker, and so no host: this process owns it for a moment. */
+  async #stopPaused(id: string, how: 'stop' | 'cancel', reason: string): Promise<void> {
+    const host = await this.#hosts.own(id, (ledger) => {
+      if (ledger.status !== 'paused') throw fail('invalid_state', { action: how, status: ledger.status })
+      ledger.move('cancelled', { reason, output: ledger.story.output, error: null })
+    })
+    if (host === undefined) throw fail('host_unreachable', { instance: id, reason: 'another command is at it' })
+    await this.#hosts.over(id)
+  }
+
+  /** Asks the host of the instance, in this process or another; one that is gone is replaced first. */
+  async #ask<N extends keyof ControlCalls>(
+    id: string,
+    name: N,
+    params: ControlCalls[N],
+    here: (host: InstanceHost) => unknown,
+  ): Promise<unknown> {
+    const own = this.#hosts.get(id)
+    if (own !== undefined) return await here(own)
+    const { status } = readRecord(this.#paths(id))
+    if (isTerminal(status) || status === 'paused') return await this.#refuse(id, name, params, status)
+    await this.attend(id)
+    try {
+      return await callHost(this.#home, name, params)
+    } catch (error) {
+      if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
+      // It ended, or handed over, between the look and the call.
+      const now = readRecord(this.#paths(id)).status
+      if (isTerminal(now) || now === 'paused') return await this.#refuse(id, name, params, now)
+      await this.attend(id)
+      return await callHost(this.#home, name, params)
+    }
+  }
+
+  /** What is asked of an instance without a worker: the clearest reason why not. */
+  async #refuse(id: string, name: keyof ControlCalls, params: object, status: string): Promise<never> {
+    if (name === 'host.answer' && 'request_id' in params) {
+      const request = (await this.story(id)).requests.find((candidate) => candidate.id === params.request_id)
+      const requestId = String(params.request_id)
+      if (request === undefined) throw fail('request_unknown', { request: requestId, instance: id })
+      if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
+      const { actor, via, answered_at: at } = request
+      throw fail('already_answered', { request: requestId, actor: actor ?? '', via: via ?? '', at: at ?? '' })
+    }
+    if (name === 'host.pause') {
+      const { resolver } = (await this.story(id)).birth
+      if (resolver.manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: resolver.name })
+    }
+    throw fail('invalid_state', { action: ACTIONS[name], status })
+  }
+
+  #paths(id: string) {
+    const paths = instancePaths(this.#home, id)
+    if (!isInstanceId(id) || !existsSync(paths.journal)) throw fail('instance_unknown', { id })
+    return paths
+  }
+}
+
+const ACTIONS: Record<keyof ControlCalls, string> = {
+  'host.answer': 'answer',
+  'host.messageTypes': 'list the message types of',
+  'host.message': 'send a message to',
+  'host.pause': 'pause',
+  'host.stop': 'stop',
+  'host.release': 'hand over',
+}
+
+/** A damaged instance must not hide the others from a list. */
+function readSoundRecord(paths: InstancePaths): InstanceRecord | undefined {
+  try {
+    return readRecord(paths)
+  } catch {
+    return undefined
+  }
+}
+
+/** What a resolver planted in place of its state must not hide the record. */
+function readSoundState(paths: InstancePaths): Record<string, unknown> | null {
+  try {
+    return readInstanceState(paths)
+  } catch (error) {
+    if (error instanceof ResolveError) return null
+    throw error
+  }
+}
