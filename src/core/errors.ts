@@ -58,7 +58,8 @@ const catalogue = {
     exit: 5,
     message: (d: { path: string; errors: readonly string[] }) =>
       `${d.path} is not a valid manifest (${d.errors.length} ${d.errors.length === 1 ? 'fault' : 'faults'}).`,
-    hint: () => 'Mend every fault listed and add the resolver again; docs/writing-a-resolver.md shows a whole manifest.',
+    hint: () =>
+      'Mend every fault listed and add the resolver again; docs/writing-a-resolver.md shows a whole manifest.',
   },
   resolver_unknown: {
     kind: 'user',
@@ -86,7 +87,8 @@ const catalogue = {
     http: 400,
     exit: 2,
     message: (d: { source: string; reason: string }) => `Can't add "${d.source}": ${d.reason}.`,
-    hint: () => 'A source is a directory, https://…, git+https://…@ref, ssh://…, git@host:path or "name @ git+https://…@ref".',
+    hint: () =>
+      'A source is a directory, https://…, git+https://…@ref, ssh://…, git@host:path or "name @ git+https://…@ref".',
   },
   source_missing: {
     kind: 'user',
@@ -114,7 +116,8 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { request: string; instance: string }) => `Instance ${d.instance} has no input request "${d.request}".`,
+    message: (d: { request: string; instance: string }) =>
+      `Instance ${d.instance} has no input request "${d.request}".`,
     hint: (d: { instance: string }) => `See "resolve instance answer ${d.instance} --list".`,
   },
   message_type_unknown: {
@@ -176,7 +179,8 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { method: string; limit_ms: number }) => `The resolver did not answer ${d.method} within ${d.limit_ms / 1000} s.`,
+    message: (d: { method: string; limit_ms: number }) =>
+      `The resolver did not answer ${d.method} within ${d.limit_ms / 1000} s.`,
     hint: () => 'Its stderr may say why: see "resolve instance explain", or run its command by hand.',
   },
   resolver_refused: {
@@ -190,7 +194,8 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { method: string; detail: string }) => `The resolver ended before it answered ${d.method}${d.detail ? `: ${d.detail}` : '.'}`,
+    message: (d: { method: string; detail: string }) =>
+      `The resolver ended before it answered ${d.method}${d.detail ? `: ${d.detail}` : '.'}`,
   },
   launch_failed: {
     kind: 'environment',
@@ -217,13 +222,15 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { path: string; reason: string }) => `The coordination file ${d.path} is not what it must be: ${d.reason}.`,
+    message: (d: { path: string; reason: string }) =>
+      `The coordination file ${d.path} is not what it must be: ${d.reason}.`,
   },
   host_unreachable: {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { instance: string; reason: string }) => `Can't reach the host of instance ${d.instance}: ${d.reason}.`,
+    message: (d: { instance: string; reason: string }) =>
+      `Can't reach the host of instance ${d.instance}: ${d.reason}.`,
     hint: () => 'Give the command again: a host that is gone is replaced by the next one.',
   },
   git_missing: {

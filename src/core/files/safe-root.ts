@@ -46,7 +46,8 @@ export class SafeRoot {
     const opened = this.openFile(relative)
     if (opened === undefined) return undefined
     try {
-      if (opened.stat.size > maxBytes) throw tampered(relative, `${opened.stat.size} bytes are over the limit of ${maxBytes}`)
+      if (opened.stat.size > maxBytes)
+        throw tampered(relative, `${opened.stat.size} bytes are over the limit of ${maxBytes}`)
       const content = Buffer.allocUnsafe(Math.min(maxBytes, opened.stat.size))
       const read = fs.readSync(opened.fd, content, 0, content.length, 0)
       return content.subarray(0, read)

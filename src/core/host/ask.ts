@@ -9,7 +9,7 @@ import type { HostCall, HostCalls } from '../protocol/methods.ts'
 import type { Channel } from '../rpc/channel.ts'
 import { LineSplitter } from '../rpc/lines.ts'
 import { workerEnvironment } from '../worker/environment.ts'
-import { signalAll, processesOf } from '../worker/process-tree.ts'
+import { processesOf, signalAll } from '../worker/process-tree.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 
 /** A resolver's process that only answers questions. One caller; close it. */
@@ -74,10 +74,17 @@ export class Inquiry {
     if (!(error instanceof ResolveError) || error.code !== 'connection_closed') return error
     if (this.#launchError !== undefined) {
       const command = this.#entry.manifest.command.join(' ')
-      const reason = systemCode(this.#launchError) === 'ENOENT' ? 'there is no such program, or its directory is gone' : this.#launchError.message
+      const reason =
+        systemCode(this.#launchError) === 'ENOENT'
+          ? 'there is no such program, or its directory is gone'
+          : this.#launchError.message
       return fail('launch_failed', { command, reason }, { cause: this.#launchError })
     }
-    return fail('resolver_gone', { method, detail: this.#stderr.trim().split('\n').slice(-3).join(' ') }, { cause: error })
+    return fail(
+      'resolver_gone',
+      { method, detail: this.#stderr.trim().split('\n').slice(-3).join(' ') },
+      { cause: error },
+    )
   }
 }
 

@@ -44,7 +44,10 @@ export async function listen(find: (id: string) => InstanceHost): Promise<{ path
 }
 
 function serve(peer: Peer, find: (id: string) => InstanceHost): void {
-  const handle = <N extends keyof ControlCalls>(name: N, act: (host: InstanceHost, params: ControlCalls[N]) => unknown) => {
+  const handle = <N extends keyof ControlCalls>(
+    name: N,
+    act: (host: InstanceHost, params: ControlCalls[N]) => unknown,
+  ) => {
     peer.handle(name, (params) => {
       const { id } = params as ControlCalls[N]
       return act(find(id), params as ControlCalls[N])

@@ -1,6 +1,6 @@
 /** Calls kept answers and messages into the resolver, one after the other, at least once each (R42; threats F6). */
 import { ResolveError } from '../errors.ts'
-import { publish, type Delivery as Intent } from './mailbox.ts'
+import { type Delivery as Intent, publish } from './mailbox.ts'
 import type { Desk } from './questions.ts'
 import type { ResolverCalls } from './resolver-calls.ts'
 

@@ -1,8 +1,8 @@
 /** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
 import { fail, systemCode } from '../errors.ts'
 import type { Executor } from '../protocol/journal.ts'
-import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../store/owners.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
+import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../store/owners.ts'
 import { LocalDriver } from '../worker/local.ts'
 import type { Driver } from '../worker/worker.ts'
 import { listen } from './control-socket.ts'
@@ -121,4 +121,3 @@ function driverFor(executor: Executor, paths: InstancePaths): Driver {
   if (executor === 'local') return new LocalDriver(paths)
   throw fail('executor_missing', { executor })
 }
-

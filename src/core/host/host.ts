@@ -5,9 +5,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, ResolveError } from '../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES, OUTCOME_GRACE_MS, STOP_LIMIT_MS, TERM_LIMIT_MS } from '../limits.ts'
-import { STATUS_FILE, requestFile } from '../protocol/coordination.ts'
+import { requestFile, STATUS_FILE } from '../protocol/coordination.ts'
 import type { Payload } from '../protocol/form.ts'
-import { type Actor, type InstanceConfig, RESULT_STATUSES, type MessageType, type ResolverResult } from '../protocol/instance.ts'
+import {
+  type Actor,
+  type InstanceConfig,
+  type MessageType,
+  RESULT_STATUSES,
+  type ResolverResult,
+} from '../protocol/instance.ts'
 import { LIFETIME_REASON, PAUSE_REASON } from '../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../protocol/status.ts'
 import { pendingRequests } from '../view/story.ts'
@@ -17,7 +23,7 @@ import { Delivery } from './delivery.ts'
 import { endWorker } from './end-worker.ts'
 import type { Ledger } from './ledger.ts'
 import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
-import { Mailbox, type StopIntent } from './mailbox.ts'
+import type { Mailbox, StopIntent } from './mailbox.ts'
 import { Monitor } from './monitor.ts'
 import { decide, type Ending, REQUESTS_WITHDRAWN, type RunEnd, type StopRequest } from './outcome.ts'
 import { acceptAnswer, acceptMessage, askMessageTypes } from './questions.ts'
@@ -188,7 +194,13 @@ export class InstanceHost {
       this.#interrupt = resolve
     })
     if (this.#stop !== undefined && ledger.status === 'starting') this.#interrupt('stopped')
-    const came = await Promise.race([ready.then(() => 'ready' as const, (error: unknown) => error), interrupted])
+    const came = await Promise.race([
+      ready.then(
+        () => 'ready' as const,
+        (error: unknown) => error,
+      ),
+      interrupted,
+    ])
     this.#interrupt = () => {}
     if (came === 'released') return false
     if (came === 'ready') {
@@ -289,7 +301,9 @@ export class InstanceHost {
     if (this.#released) return
     this.#monitor?.finish()
     const completion = ledger.story.completion ?? end.completion
-    await this.#finish(decide({ ...end, completion }, this.#stop, ledger.story.birth.resolver.manifest.supports_resume === true))
+    await this.#finish(
+      decide({ ...end, completion }, this.#stop, ledger.story.birth.resolver.manifest.supports_resume === true),
+    )
   }
 
   async #finish(ending: Ending): Promise<void> {
@@ -297,7 +311,8 @@ export class InstanceHost {
     const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
     const { status, reason, output, error } = ending
     await this.#patiently(() => {
-      if (ledger.status === 'awaiting_input' && status !== 'cancelled') ledger.move('running', { reason: REQUESTS_WITHDRAWN })
+      if (ledger.status === 'awaiting_input' && status !== 'cancelled')
+        ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
     })
     mailbox.clearStop()

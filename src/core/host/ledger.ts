@@ -1,11 +1,11 @@
 /** What a host knows of an instance, and the only way it makes news: each line goes to the journal first, then into the story. */
-import { writeRecord } from '../store/record.ts'
-import { type Entry, JournalWriter } from '../store/journal-writer.ts'
-import { readStory } from '../store/record.ts'
+
 import { fail } from '../errors.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../protocol/event.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import { canMove, type Status } from '../protocol/status.ts'
+import { type Entry, JournalWriter } from '../store/journal-writer.ts'
+import { readStory, writeRecord } from '../store/record.ts'
 import { pendingRequests, type Story, tell } from '../view/story.ts'
 
 const RECORD_DELAY_MS = 250

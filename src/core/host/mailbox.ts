@@ -2,8 +2,9 @@
  * What consumers sent: kept durably on the host's own ground before it is acknowledged, then journaled, published to the
  * worker and called in, as often as it takes (R12, R25, R42; threats F11).
  */
-import { linkSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+
 import { randomBytes } from 'node:crypto'
+import { linkSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { messageFile, responseFile } from '../protocol/coordination.ts'
@@ -56,7 +57,9 @@ export class Mailbox {
   }
 
   readAnswer(requestId: string): AnswerIntent | undefined {
-    return (this.#read(`answer-${requestId}.json`) ?? this.#read(`answer-${requestId}${SENT}`)) as AnswerIntent | undefined
+    return (this.#read(`answer-${requestId}.json`) ?? this.#read(`answer-${requestId}${SENT}`)) as
+      | AnswerIntent
+      | undefined
   }
 
   /** Gives the message the next number, without gaps. */

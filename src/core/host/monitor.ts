@@ -1,7 +1,15 @@
 /** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
-import { isRequestId, EVENTS_FILE, REQUESTS_DIR, requestFile, refusalFile, responseFile } from '../protocol/coordination.ts'
-import { COORDINATION_FILE_MAX_BYTES, EVENT_LINE_MAX_BYTES, INPUT_REQUESTS_MAX_FILES } from '../limits.ts'
+
 import { ResolveError } from '../errors.ts'
+import { COORDINATION_FILE_MAX_BYTES, EVENT_LINE_MAX_BYTES, INPUT_REQUESTS_MAX_FILES } from '../limits.ts'
+import {
+  EVENTS_FILE,
+  isRequestId,
+  REQUESTS_DIR,
+  refusalFile,
+  requestFile,
+  responseFile,
+} from '../protocol/coordination.ts'
 import { LineSplitter } from '../rpc/lines.ts'
 import type { Following, Ground } from '../worker/worker.ts'
 import { judgeLine } from './event-line.ts'

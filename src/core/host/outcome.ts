@@ -1,8 +1,9 @@
 /** Decides what a run's end means (R21–R24, R26, R27). Pure. */
-import { REQUESTS_WITHDRAWN, type StoryCompletion } from '../view/story.ts'
-import { LIFETIME_REASON, PAUSE_REASON } from '../protocol/methods.ts'
+
 import type { InstanceError, ResolverResult } from '../protocol/instance.ts'
+import { LIFETIME_REASON, PAUSE_REASON } from '../protocol/methods.ts'
 import type { Status } from '../protocol/status.ts'
+import { REQUESTS_WITHDRAWN, type StoryCompletion } from '../view/story.ts'
 
 export { REQUESTS_WITHDRAWN }
 

@@ -1,5 +1,5 @@
 /** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
-import { fail, ResolveError } from '../errors.ts'
+import { fail, type ResolveError } from '../errors.ts'
 import { parseForm } from '../forms/parse-form.ts'
 import { validate } from '../forms/validate.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
@@ -53,7 +53,13 @@ export async function askMessageTypes(desk: Desk, calls: ResolverCalls): Promise
 }
 
 /** Throws `message_type_unknown`, `form_invalid`, `disk_full`. */
-export function acceptMessage(desk: Desk, types: readonly MessageType[], type: string, payload: Payload, actor: Actor): number {
+export function acceptMessage(
+  desk: Desk,
+  types: readonly MessageType[],
+  type: string,
+  payload: Payload,
+  actor: Actor,
+): number {
   const known = types.find((candidate) => candidate.name === type)
   if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
   const errors = validate(known.schema, payload, boundedMatcher())
@@ -71,7 +77,9 @@ export function readState(ground: Ground): Record<string, unknown> | null {
   if (bytes === undefined) return null
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
   } catch {
     return null
   }

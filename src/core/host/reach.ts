@@ -16,7 +16,11 @@ import type { ControlCalls } from './control-socket.ts'
 const LOOK_MS = 20
 
 /** Calls the host that owns the instance. Throws `host_unreachable`, or what the host answers. */
-export async function callHost<N extends keyof ControlCalls>(home: string, name: N, params: ControlCalls[N]): Promise<unknown> {
+export async function callHost<N extends keyof ControlCalls>(
+  home: string,
+  name: N,
+  params: ControlCalls[N],
+): Promise<unknown> {
   const { id } = params
   const owner = readOwner(instancePaths(home, id).owners)
   if (owner === undefined || owner.released) throw fail('host_unreachable', { instance: id, reason: 'nobody owns it' })
@@ -25,7 +29,8 @@ export async function callHost<N extends keyof ControlCalls>(home: string, name:
   try {
     return await peer.call(name, params, STOP_LIMIT_MS)
   } catch (error) {
-    const isLost = error instanceof ResolveError && (error.code === 'connection_closed' || error.code === 'resolver_silent')
+    const isLost =
+      error instanceof ResolveError && (error.code === 'connection_closed' || error.code === 'resolver_silent')
     if (!isLost) throw error
     throw fail('host_unreachable', { instance: id, reason: 'it did not answer' }, { cause: error })
   } finally {
@@ -64,7 +69,10 @@ export async function startBackgroundHost(home: string, id: string): Promise<voi
     if (hasEnded) break
     await sleep(LOOK_MS)
   }
-  throw fail('host_unreachable', { instance: id, reason: `a background host did not take it; see ${join(logs, 'host.log')}` })
+  throw fail('host_unreachable', {
+    instance: id,
+    reason: `a background host did not take it; see ${join(logs, 'host.log')}`,
+  })
 }
 
 function open(path: string, id: string): Promise<Socket> {

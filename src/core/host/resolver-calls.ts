@@ -52,7 +52,11 @@ export class ResolverCalls {
   }
 
   /** Throws `resolver_silent` after the method's limit, `resolver_refused`, or `resolver_gone`. */
-  async call<M extends HostCall>(method: M, params: HostCalls[M]['params'], limitMs = CALL_LIMITS[method]): Promise<unknown> {
+  async call<M extends HostCall>(
+    method: M,
+    params: HostCalls[M]['params'],
+    limitMs = CALL_LIMITS[method],
+  ): Promise<unknown> {
     return await this.#peer.call(method, params, limitMs)
   }
 

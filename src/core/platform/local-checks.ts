@@ -22,9 +22,11 @@ export function refuseTooLarge(payload: Payload): void {
 /** What container_setup adds to the environment: names and values that are texts, nothing else (R44). */
 export function environmentOf(spec: Record<string, unknown> | null): Record<string, string> {
   const setup = spec?.['container_setup']
-  const wanted = typeof setup === 'object' && setup !== null ? (setup as Record<string, unknown>)['environment'] : undefined
+  const wanted =
+    typeof setup === 'object' && setup !== null ? (setup as Record<string, unknown>)['environment'] : undefined
   if (typeof wanted !== 'object' || wanted === null) return {}
-  const isSound = ([name, value]: [string, unknown]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && typeof value === 'string'
+  const isSound = ([name, value]: [string, unknown]) =>
+    /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && typeof value === 'string'
   return Object.fromEntries(Object.entries(wanted).filter(isSound)) as Record<string, string>
 }
 

@@ -17,7 +17,15 @@ import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } 
 import type { JournalEvent } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
-import { findInstance, type InstancePaths, instanceIds, instancePaths, isInstanceId, newInstanceId, prepareHome } from '../store/home.ts'
+import {
+  findInstance,
+  type InstancePaths,
+  instanceIds,
+  instancePaths,
+  isInstanceId,
+  newInstanceId,
+  prepareHome,
+} from '../store/home.ts'
 import { readRecord, readStory, toRecord } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import { followJournal } from './follow.ts'
@@ -251,7 +259,8 @@ class HomePlatform implements LocalPlatform {
       if (errors.length > 0) throw fail('form_invalid', { errors })
       const spec = await inquiry.workspaceSpec(input, availableCredentials())
       const needsSidecar = (entry.manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
-      if (needsSidecar) throw fail('feature_missing', { resolver: entry.name, feature: 'a git server beside its worker' })
+      if (needsSidecar)
+        throw fail('feature_missing', { resolver: entry.name, feature: 'a git server beside its worker' })
       if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
         throw fail('feature_missing', { resolver: entry.name, feature: 'repositories cloned into its workspace' })
       }

@@ -12,7 +12,9 @@ export const DATA_DIR = 'data'
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 export function isRequestId(value: unknown): value is string {
-  return typeof value === 'string' && REQUEST_ID.test(value) && !value.endsWith('.response') && !value.endsWith('.error')
+  return (
+    typeof value === 'string' && REQUEST_ID.test(value) && !value.endsWith('.response') && !value.endsWith('.error')
+  )
 }
 
 export function requestFile(requestId: string): string {

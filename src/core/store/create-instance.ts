@@ -25,6 +25,10 @@ export async function createInstance(home: string, birth: Birth): Promise<void> 
     rmSync(draft, { recursive: true, force: true })
     const code = systemCode(error)
     if (code === 'ENOSPC' || code === 'EDQUOT') throw fail('disk_full', { path: 'the new instance' }, { cause: error })
-    throw fail('home_unusable', { path: home, reason: error instanceof Error ? error.message : String(error) }, { cause: error })
+    throw fail(
+      'home_unusable',
+      { path: home, reason: error instanceof Error ? error.message : String(error) },
+      { cause: error },
+    )
   }
 }

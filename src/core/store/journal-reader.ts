@@ -29,7 +29,10 @@ export class JournalReader {
       const last = buffer.subarray(0, read).lastIndexOf(0x0a)
       if (last !== -1) {
         this.#offset += last + 1
-        return buffer.toString('utf8', 0, last).split('\n').map((text) => this.#parse(text))
+        return buffer
+          .toString('utf8', 0, last)
+          .split('\n')
+          .map((text) => this.#parse(text))
       }
       if (read < size) return []
     }

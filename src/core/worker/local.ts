@@ -62,7 +62,9 @@ export class LocalDriver implements Driver {
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve)
         child.once('error', (error) =>
-          reject(fail('launch_failed', { command: plan.command.join(' '), reason: launchReason(error) }, { cause: error })),
+          reject(
+            fail('launch_failed', { command: plan.command.join(' '), reason: launchReason(error) }, { cause: error }),
+          ),
         )
       })
       child.unref()

@@ -54,7 +54,8 @@ export async function killTree(mark: TreeMark, limitMs: number): Promise<boolean
 }
 
 function isOwn(stat: ProcessStat, mark: TreeMark): boolean {
-  if (mark.leader > 0 && (stat.pid === mark.leader || stat.session === mark.leader || stat.group === mark.leader)) return true
+  if (mark.leader > 0 && (stat.pid === mark.leader || stat.session === mark.leader || stat.group === mark.leader))
+    return true
   return mark.variable !== undefined && hasVariable(stat.pid, mark.variable)
 }
 

@@ -2,8 +2,9 @@
  * The contract between host and worker. The host uses nothing else, so an engine on another machine fits later: no host
  * paths, no container ids. Ground outlives its process: a finished instance still serves its files.
  */
-import type { Chunk } from '../files/tail.ts'
+
 import type { FoundFile } from '../files/safe-root.ts'
+import type { Chunk } from '../files/tail.ts'
 import type { Channel } from '../rpc/channel.ts'
 
 /** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */

@@ -1,0 +1,111 @@
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { beforeEach, expect, test } from 'vitest'
+import type { Birth } from '../../src/core/protocol/journal.ts'
+import { birthLine, parseLine } from '../../src/core/store/journal-line.ts'
+import { JournalReader, readBirth } from '../../src/core/store/journal-reader.ts'
+import { JournalWriter } from '../../src/core/store/journal-writer.ts'
+
+let path: string
+const birth = { schema: 'resolve.journal/1', instance_id: '0123456789ab', input: { name: 'Ada' } } as unknown as Birth
+
+beforeEach(() => {
+  path = join(mkdtempSync(join(tmpdir(), 'resolve-journal-')), 'journal')
+  writeFileSync(path, birthLine(birth))
+})
+
+function readAll(after = 0): { seq: number; sourceEnd: number | null; text: string }[] {
+  const reader = new JournalReader(path, after)
+  const lines = []
+  for (let more = reader.read(); more.length > 0; more = reader.read()) lines.push(...more)
+  reader.close()
+  return lines
+}
+
+const fill = (writer: JournalWriter, count: number, size = 20) => {
+  for (let n = 0; n < count; n += 1) {
+    const text = JSON.stringify({ n: writer.seq + 1, pad: 'é'.repeat(Math.floor(Math.random() * size)) })
+    writer.append([{ text, sourceEnd: n % 3 === 0 ? null : (writer.seq + 1) * 100 }])
+  }
+}
+
+test('events are numbered from 1 without gaps, and the birth is never one of them (R15)', () => {
+  const writer = JournalWriter.open(path)
+  fill(writer, 50)
+  writer.close()
+  expect(readAll().map((line) => line.seq)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+  expect(readBirth(path)).toEqual(birth)
+})
+
+test('reading after any number begins with the next one, however long the lines are', () => {
+  const writer = JournalWriter.open(path)
+  fill(writer, 400, 3_000)
+  writer.close()
+  for (const after of [0, 1, 2, 57, 199, 200, 398, 399]) expect(readAll(after)[0]?.seq).toBe(after + 1)
+  expect(readAll(400)).toEqual([])
+  expect(readAll(9_999)).toEqual([])
+})
+
+test('a journal opened again goes on with the next number and knows how far the source was read', () => {
+  const first = JournalWriter.open(path)
+  first.append([{ text: '{"a":1}', sourceEnd: 10 }])
+  first.append([{ text: '{"b":2}', sourceEnd: null }])
+  first.close()
+  const again = JournalWriter.open(path)
+  expect([again.seq, again.sourceEnd]).toEqual([2, 10])
+  again.close()
+})
+
+test('cut at any byte of its last lines, it opens with every whole line and goes on', () => {
+  const writer = JournalWriter.open(path)
+  writer.append([{ text: '{"a":"é"}', sourceEnd: 10 }])
+  writer.append([{ text: '{"b":2}', sourceEnd: 20 }])
+  writer.close()
+  const whole = readFileSync(path)
+  const from = whole.indexOf('\n') + 1
+  for (let cut = from; cut <= whole.length; cut += 1) {
+    writeFileSync(path, whole.subarray(0, cut))
+    const expected = whole.subarray(0, cut).toString('latin1').split('\n').length - 2
+    const again = JournalWriter.open(path)
+    expect(again.seq).toBe(expected)
+    again.append([{ text: '{"c":3}', sourceEnd: 30 }])
+    again.close()
+    expect(readAll().at(-1)).toMatchObject({ seq: expected + 1, text: '{"c":3}' })
+  }
+})
+
+test('a whole line that cannot be read ends the trusted part: the file is frozen beside a new one', () => {
+  const writer = JournalWriter.open(path)
+  fill(writer, 5)
+  writer.close()
+  appendFileSync(path, 'not a line\n')
+  const again = JournalWriter.open(path)
+  expect(again.seq).toBe(5)
+  again.close()
+  expect(readdirSync(join(path, '..')).filter((name) => name.includes('frozen'))).toHaveLength(1)
+})
+
+test('a reader never shows half a line, and reads on when it is whole', () => {
+  const reader = new JournalReader(path, 0)
+  appendFileSync(path, '1\t5\t{"a"')
+  expect(reader.read()).toEqual([])
+  appendFileSync(path, ':1}\n')
+  expect(reader.read()).toEqual([{ seq: 1, sourceEnd: 5, text: '{"a":1}' }])
+  appendFileSync(path, '2\t9\t{"torn')
+  expect(reader.read()).toEqual([])
+  truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1)
+  appendFileSync(path, '2\t9\t{}\n')
+  expect(reader.read()).toEqual([{ seq: 2, sourceEnd: 9, text: '{}' }])
+  reader.close()
+})
+
+test('any line that is written is read back the same', () => {
+  fc.assert(
+    fc.property(fc.nat(), fc.option(fc.nat()), fc.dictionary(fc.string(), fc.string()), (seq, sourceEnd, value) => {
+      const text = JSON.stringify(value)
+      expect(parseLine(`${seq}\t${sourceEnd ?? '-'}\t${text}`)).toEqual({ seq, sourceEnd, text })
+    }),
+  )
+})
