@@ -1,0 +1,57 @@
+/** What `resolver add` would do, in words for the person who decides (cli.md): what will run, with what, and what it replaces. Pure. */
+import type { CatalogEntry, SourceKind } from '../protocol/catalog.ts'
+import type { Manifest } from '../protocol/manifest.ts'
+import { normaliseManifest } from './parse-manifest.ts'
+import type { StagedSource } from './stage-source.ts'
+
+export interface AddPlan {
+  name: string
+  version: string
+  description: string
+  kind: SourceKind
+  source: string
+  ref: string | null
+  /** What was fetched, and what {@link Catalog.add} will register. */
+  commit: string | null
+  manifest: Manifest
+  /** What runs on this machine without a container. */
+  command: string[]
+  /** What runs in the container; null where the manifest has none. */
+  container: { command: string[]; setup_commands: string[]; bundles: string[]; volume_mounts: unknown[] } | null
+  capabilities: string[]
+  viewport_bundle: string | null
+  warnings: string[]
+  /** The entry of this name that is there now. */
+  replaces: CatalogEntry | null
+  /** `replaces` came from elsewhere: adding needs force. */
+  needs_force: boolean
+}
+
+export function describePlan(staged: StagedSource, replaces: CatalogEntry | null, needsForce: boolean): AddPlan {
+  const manifest = normaliseManifest(staged.manifest)
+  const { container } = manifest
+  return {
+    name: manifest.name,
+    version: manifest.version,
+    description: manifest.description,
+    kind: staged.kind,
+    source: staged.source,
+    ref: staged.ref,
+    commit: staged.commit,
+    manifest,
+    command: manifest.command,
+    container: container
+      ? {
+          command: container.command ?? manifest.command,
+          setup_commands: container.setup_commands ?? [],
+          bundles: container.bundles ?? [],
+          volume_mounts: container.volume_mounts ?? [],
+        }
+      : null,
+    capabilities: manifest.capabilities_required ?? [],
+    viewport_bundle: manifest.viewport_bundle ?? null,
+    warnings: staged.warnings,
+    replaces,
+    needs_force: needsForce,
+  }
+}

@@ -1,0 +1,159 @@
+/** The file resolvers.json: the one list of resolvers (spec, What the service does 7). Read whole, checked whole, replaced whole. */
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+import { fail, type ResolveError, systemCode } from '../errors.ts'
+import { writeWhole } from '../files/write-whole.ts'
+import { CATALOG_MAX_BYTES } from '../limits.ts'
+import type { SourceKind } from '../protocol/catalog.ts'
+import type { Manifest } from '../protocol/manifest.ts'
+import { readJson } from './json-text.ts'
+import { NAME_PATTERN } from './manifest-schema.ts'
+import { parseManifest } from './parse-manifest.ts'
+import { parseSource } from './source.ts'
+
+export interface StoredEntry {
+  kind: SourceKind
+  /** "builtin", an absolute path, or the git address as it was given. */
+  source: string
+  ref: string | null
+  commit: string | null
+  /** ISO-8601 UTC. */
+  added_at: string
+  /** As its author wrote it; it was valid when this was stored. */
+  manifest: Manifest
+  /** Of the manifest's JSON: while it holds, the manifest need not be checked again. */
+  manifest_sha256: string
+}
+
+export interface StoredCatalog {
+  resolvers: Map<string, StoredEntry>
+  /** Built-in resolvers that somebody removed: they stay away until they are added again. */
+  removed_builtins: string[]
+}
+
+export interface CatalogReading {
+  /** What is good in the file: all of it exactly when `problem` is null. */
+  stored: StoredCatalog
+  problem: ResolveError | null
+  /** Changes when the file does; "missing" where there is none. */
+  fingerprint: string
+}
+
+const NAME = new RegExp(NAME_PATTERN)
+const TOP_KEYS = ['schema_version', 'resolvers', 'removed_builtins']
+const ENTRY_KEYS = ['kind', 'source', 'ref', 'commit', 'added_at', 'manifest', 'manifest_sha256']
+
+/**
+ * Never throws for what the file holds; throws the system's error only where the way to it is no directory.
+ * A file that still has the `known` fingerprint is not read: the answer is then empty.
+ */
+export async function readCatalogFile(path: string, known?: string): Promise<CatalogReading> {
+  const nothing: StoredCatalog = { resolvers: new Map(), removed_builtins: [] }
+  const broken = (reason: string, fingerprint: string, stored = nothing): CatalogReading => ({
+    stored,
+    problem: fail('catalog_broken', { path, reason }),
+    fingerprint,
+  })
+  let bytes: Buffer
+  let fingerprint = 'unreadable'
+  try {
+    const file = await open(path, 'r')
+    try {
+      const stat = await file.stat({ bigint: true })
+      fingerprint = `${stat.ino}:${stat.size}:${stat.mtimeNs}`
+      if (fingerprint === known) return { stored: nothing, problem: null, fingerprint }
+      if (stat.size > CATALOG_MAX_BYTES)
+        return broken(`it has ${stat.size} bytes; the limit is ${CATALOG_MAX_BYTES}`, fingerprint)
+      bytes = await file.readFile()
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT') return { stored: nothing, problem: null, fingerprint: 'missing' }
+    if (code === 'ENOTDIR' || code === undefined) throw error
+    return broken(`it can't be read (${code})`, fingerprint)
+  }
+  const json = readJson(bytes)
+  if (json.reason !== null) return broken(json.reason, fingerprint)
+  const { stored, faults } = await checkCatalog(json.value)
+  for (const { inside, key } of json.duplicates) {
+    faults.push(`${JSON.stringify([...inside, key].join('.'))} is given twice`)
+    stored.resolvers.delete(inside[0] === 'resolvers' ? (inside[1] ?? key) : '')
+  }
+  return faults.length === 0 ? { stored, problem: null, fingerprint } : broken(faults.join('; '), fingerprint, stored)
+}
+
+/** Replaces the file durably (0600). Throws the system's error, and then the old file is as it was. */
+export async function writeCatalogFile(path: string, stored: StoredCatalog): Promise<void> {
+  const names = [...stored.resolvers.keys()].sort()
+  const resolvers = Object.fromEntries(names.map((name) => [name, stored.resolvers.get(name)]))
+  const whole = { schema_version: 1, resolvers, removed_builtins: [...stored.removed_builtins].sort() }
+  await writeWhole(path, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, durable: true })
+}
+
+export function digestOf(manifest: unknown): string {
+  return createHash('sha256').update(JSON.stringify(manifest)).digest('hex')
+}
+
+async function checkCatalog(value: unknown): Promise<{ stored: StoredCatalog; faults: string[] }> {
+  const stored: StoredCatalog = { resolvers: new Map(), removed_builtins: [] }
+  if (!isRecord(value)) return { stored, faults: ['it is not a JSON object'] }
+  const faults = unknownKeys(value, TOP_KEYS).map((key) => `"${key}" does not belong in it`)
+  if (value.schema_version !== 1)
+    faults.push('its schema_version is not 1: another version of resolve may have written it')
+  const removed = value.removed_builtins ?? []
+  if (Array.isArray(removed) && removed.every((name) => typeof name === 'string')) stored.removed_builtins = removed
+  else faults.push('removed_builtins is not a list of names')
+  if (!isRecord(value.resolvers)) return { stored, faults: [...faults, 'it has no "resolvers" object'] }
+  for (const [name, entry] of Object.entries(value.resolvers)) {
+    const fault = await entryFault(name, entry)
+    if (fault === null) stored.resolvers.set(name, entry as StoredEntry)
+    else faults.push(`the entry ${JSON.stringify(name)} is not whole: ${fault}`)
+  }
+  return { stored, faults }
+}
+
+async function entryFault(name: string, entry: unknown): Promise<string | null> {
+  if (!NAME.test(name)) return "its name is not a resolver's name"
+  if (!isRecord(entry)) return 'it is not an object'
+  const [odd] = unknownKeys(entry, ENTRY_KEYS)
+  if (odd !== undefined) return `"${odd}" does not belong in it`
+  const fault = sourceFault(entry)
+  if (fault !== null) return fault
+  if (typeof entry.added_at !== 'string' || Number.isNaN(Date.parse(entry.added_at))) return 'added_at is not a time'
+  if (!isRecord(entry.manifest)) return 'it has no manifest'
+  if (entry.manifest.name !== name) return 'its manifest has another name'
+  if (entry.manifest_sha256 === digestOf(entry.manifest)) return null
+  // Somebody edited it by hand: that is allowed, as long as the manifest is one.
+  const { errors } = await parseManifest(entry.manifest)
+  return errors[0]?.replace(/\.$/, '') ?? null
+}
+
+function sourceFault({ kind, source, ref, commit }: Record<string, unknown>): string | null {
+  if (typeof source !== 'string') return 'source is not a text'
+  if (ref !== null && typeof ref !== 'string') return 'ref is not a text or null'
+  if (kind === 'builtin')
+    return source === 'builtin' && commit === null ? null : 'a built-in resolver has no other source'
+  if (kind === 'directory') return isAbsolute(source) && commit === null ? null : 'source is not an absolute path'
+  if (kind !== 'git') return 'kind is not builtin, directory or git'
+  if (typeof commit !== 'string' || !/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(commit)) return 'commit is not a commit'
+  return isGitSource(source) ? null : 'source is not a git address'
+}
+
+function isGitSource(source: string): boolean {
+  try {
+    return parseSource(source, '/').kind === 'git'
+  } catch {
+    return false
+  }
+}
+
+function unknownKeys(value: Record<string, unknown>, known: readonly string[]): string[] {
+  return Object.keys(value).filter((key) => !known.includes(key))
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

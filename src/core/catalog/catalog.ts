@@ -1,0 +1,241 @@
+/**
+ * The catalog of resolvers: every door lists, finds and adds them here. resolvers.json is the single source of truth; what this
+ * process holds is its last good reading, refreshed live. Writers take a lock and begin from the file, never from memory.
+ */
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fail, ResolveError } from '../errors.ts'
+import { withLock } from '../files/lock.ts'
+import type { CatalogEntry } from '../protocol/catalog.ts'
+import { type AddPlan, describePlan } from './add-plan.ts'
+import { Builtins } from './builtins.ts'
+import { readCatalogFile, type StoredCatalog, writeCatalogFile } from './catalog-file.ts'
+import { CurrentCatalog } from './current-catalog.ts'
+import { inHome } from './home-errors.ts'
+import { nearest } from './nearest.ts'
+import { enter, isFromElsewhere, stage, stageAgain } from './registration.ts'
+import { discard, type FetchOptions, type StagedSource } from './stage-source.ts'
+import { watchCatalog } from './watch-catalog.ts'
+
+export const CATALOG_FILE = 'resolvers.json'
+
+export interface CatalogOptions {
+  home: string
+  /** The folder that holds one folder per built-in resolver, each with its manifest.json. */
+  builtins: string
+  /** Told once of each broken catalog file and each broken manifest of a directory; the last good one is used meanwhile. */
+  onProblem?: (problem: ResolveError) => void
+  now?: () => Date
+}
+
+export interface UpdateOutcome {
+  entry: CatalogEntry
+  changed: boolean
+  /** Why this one could not be updated, when all were asked for. */
+  problem: ResolveError | null
+}
+
+/** Writers throw `catalog_broken` (a file we cannot read is never replaced), `home_unusable`, `disk_full`. */
+export interface Catalog {
+  /** Sorted by name. */
+  list(): CatalogEntry[]
+  /** As of the last reading: see {@link refresh}. Throws `resolver_unknown`. */
+  get(name: string): CatalogEntry
+  /** Set while resolvers.json is broken and the last good one is in use. */
+  problem(): ResolveError | null
+  /** Fetches and checks, registers nothing; a following {@link add} of the same source takes exactly what was shown. */
+  plan(source: string, cwd: string, options?: FetchOptions): Promise<AddPlan>
+  /** Throws `source_invalid`, `source_missing`, `manifest_invalid`, `resolver_exists`, `git_missing`, `git_failed`. */
+  add(source: string, options: { cwd: string; force?: boolean } & FetchOptions): Promise<CatalogEntry>
+  /** Fetches the ref again, or reads the directory's manifest again; one name throws, all report theirs. */
+  update(name?: string, options?: FetchOptions): Promise<UpdateOutcome[]>
+  /** The entry only: fetched files stay, for an instance may be paused on them. */
+  remove(name: string): Promise<CatalogEntry>
+  /** Calls `onChange` after any change of list() or problem(); returns its stop. For processes that live long. */
+  watch(onChange: () => void): () => void
+  /** Reads again what changed on disk, manifests of directories included. */
+  refresh(): Promise<void>
+  /** Ends the watches and removes what was planned and not added. */
+  close(): Promise<void>
+}
+
+/** Opens the catalog and enters the built-in resolvers on first use. Throws `home_unusable`, `disk_full`. */
+export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
+  const catalog = new FileCatalog(options)
+  await catalog.open()
+  return catalog
+}
+
+class FileCatalog implements Catalog {
+  readonly #home: string
+  readonly #file: string
+  readonly #builtins: Builtins
+  readonly #current: CurrentCatalog
+  readonly #tell: (problem: ResolveError) => void
+  readonly #now: () => string
+  readonly #planned = new Map<string, StagedSource>()
+  readonly #listeners = new Set<() => void>()
+  #stopWatching: (() => Promise<void>) | undefined
+
+  constructor(options: CatalogOptions) {
+    this.#home = resolve(options.home)
+    this.#file = join(this.#home, CATALOG_FILE)
+    this.#builtins = new Builtins(resolve(options.builtins))
+    this.#tell = options.onProblem ?? (() => {})
+    this.#now = () => (options.now?.() ?? new Date()).toISOString()
+    this.#current = new CurrentCatalog({
+      home: this.#home,
+      file: this.#file,
+      builtins: this.#builtins,
+      tell: this.#tell,
+      now: this.#now,
+    })
+  }
+
+  async open(): Promise<void> {
+    const { stored, problem, fingerprint } = await inHome(this.#home, () => readCatalogFile(this.#file))
+    await this.#builtins.read(stored, this.#tell)
+    const isOutdated = this.#builtins.seed(stored, this.#now()) || fingerprint === 'missing'
+    if (problem === null && isOutdated) {
+      // #change enters what is built in by itself.
+      await this.#change(async () => {}).catch((error: ResolveError) => {
+        // Without a file nothing can be kept; with one, reading goes on.
+        if (fingerprint === 'missing') throw error
+        this.#tell(error)
+      })
+    }
+    await this.refresh()
+  }
+
+  list(): CatalogEntry[] {
+    return [...this.#current.entries.values()]
+  }
+
+  get(name: string): CatalogEntry {
+    const entry = this.#current.entries.get(name)
+    if (entry) return entry
+    const meant = nearest(name, this.#current.entries.keys())
+    throw fail('resolver_unknown', meant === undefined ? { name } : { name, nearest: meant })
+  }
+
+  problem(): ResolveError | null {
+    return this.#current.problem
+  }
+
+  async plan(source: string, cwd: string, options: FetchOptions = {}): Promise<AddPlan> {
+    const staged = await stage({ source, cwd }, this.#home, this.#builtins, options)
+    const earlier = this.#planned.get(keyOf(source, cwd))
+    this.#planned.set(keyOf(source, cwd), staged)
+    if (earlier) await discard(earlier)
+    await this.refresh()
+    const { name } = staged.manifest
+    const known = this.#current.stored.get(name)
+    const needsForce = known !== undefined && isFromElsewhere(known, staged)
+    return describePlan(staged, this.#current.entries.get(name) ?? null, needsForce)
+  }
+
+  async add(source: string, options: { cwd: string; force?: boolean } & FetchOptions): Promise<CatalogEntry> {
+    const { cwd, force = false, ...fetching } = options
+    const planned = this.#planned.get(keyOf(source, cwd))
+    this.#planned.delete(keyOf(source, cwd))
+    const staged = planned ?? (await stage({ source, cwd }, this.#home, this.#builtins, fetching))
+    await this.#changeWith(staged, (draft) => enter(draft, staged, { home: this.#home, force, now: this.#now() }))
+    return this.get(staged.manifest.name)
+  }
+
+  async update(name?: string, options: FetchOptions = {}): Promise<UpdateOutcome[]> {
+    await this.refresh()
+    const { problem } = this.#current
+    if (problem) throw problem
+    const outcomes: UpdateOutcome[] = []
+    for (const before of name === undefined ? this.list() : [this.get(name)]) {
+      try {
+        const changed = await this.#updateOne(before.name, options)
+        outcomes.push({ entry: this.get(before.name), changed, problem: null })
+      } catch (error) {
+        if (name !== undefined || !(error instanceof ResolveError)) throw error
+        outcomes.push({ entry: before, changed: false, problem: error })
+      }
+    }
+    return outcomes
+  }
+
+  async #updateOne(name: string, options: FetchOptions): Promise<boolean> {
+    const known = this.#current.stored.get(name)
+    const staged = known && (await stageAgain(name, known, this.#home, options))
+    if (!staged) return false
+    await this.#changeWith(staged, async (draft) => {
+      // It was removed or replaced while we fetched: then that holds.
+      if (draft.resolvers.get(name)?.source !== staged.source) throw fail('resolver_unknown', { name })
+      await enter(draft, staged, { home: this.#home, force: false, now: this.#now() })
+    })
+    return true
+  }
+
+  async remove(name: string): Promise<CatalogEntry> {
+    await this.refresh()
+    const entry = this.get(name)
+    await this.#change(async (draft) => {
+      if (!draft.resolvers.delete(name)) throw fail('resolver_unknown', { name })
+      if (this.#builtins.manifest(name)) draft.removed_builtins = [...new Set([...draft.removed_builtins, name])]
+    })
+    return entry
+  }
+
+  watch(onChange: () => void): () => void {
+    this.#listeners.add(onChange)
+    const manifests = () => this.#current.manifestPaths()
+    this.#stopWatching ??= watchCatalog({ home: this.#home, file: this.#file, manifests }, () => this.refresh())
+    return () => {
+      this.#listeners.delete(onChange)
+      if (this.#listeners.size === 0) void this.#endWatch()
+    }
+  }
+
+  async refresh(): Promise<void> {
+    if (!(await this.#current.refresh())) return
+    for (const listener of this.#listeners) listener()
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+    await this.#endWatch()
+    for (const staged of this.#planned.values()) await discard(staged)
+    this.#planned.clear()
+  }
+
+  /** Reads, lets `work` alter the draft, and replaces the file: all under the lock, so no writer's work is lost. */
+  async #change(work: (draft: StoredCatalog) => Promise<void>): Promise<void> {
+    await inHome(this.#home, async () => {
+      await mkdir(this.#home, { recursive: true, mode: 0o700 })
+      await withLock(`${this.#file}.lock`, async () => {
+        const { stored, problem } = await readCatalogFile(this.#file)
+        if (problem) throw problem
+        this.#builtins.seed(stored, this.#now())
+        await work(stored)
+        await writeCatalogFile(this.#file, stored)
+      })
+    })
+    await this.refresh()
+  }
+
+  /** As #change, and what was fetched for it does not stay behind when it fails. */
+  async #changeWith(staged: StagedSource, work: (draft: StoredCatalog) => Promise<void>): Promise<void> {
+    try {
+      await this.#change(work)
+    } catch (error) {
+      await discard(staged)
+      throw error
+    }
+  }
+
+  async #endWatch(): Promise<void> {
+    const stop = this.#stopWatching
+    this.#stopWatching = undefined
+    await stop?.()
+  }
+}
+
+function keyOf(source: string, cwd: string): string {
+  return `${resolve(cwd)}\0${source.trim()}`
+}

@@ -1,0 +1,80 @@
+/** What this process knows of the catalog: the last good reading of resolvers.json, of directories' manifests, and of what is built in. */
+import { isDeepStrictEqual } from 'node:util'
+import type { ResolveError } from '../errors.ts'
+import type { CatalogEntry } from '../protocol/catalog.ts'
+import type { Builtins } from './builtins.ts'
+import { readCatalogFile, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
+import { inHome } from './home-errors.ts'
+import { LiveManifests } from './live-manifests.ts'
+import { normaliseManifest } from './parse-manifest.ts'
+import { treeDir } from './stage-source.ts'
+
+export interface CurrentOptions {
+  home: string
+  file: string
+  builtins: Builtins
+  tell: (problem: ResolveError) => void
+  now: () => string
+}
+
+export class CurrentCatalog {
+  readonly #options: CurrentOptions
+  readonly #live = new LiveManifests()
+  #lastGood: StoredCatalog | undefined
+  #fingerprint: string | undefined
+  #reading: Promise<unknown> = Promise.resolve()
+  /** As the file holds them, with what is built in. */
+  stored: ReadonlyMap<string, StoredEntry> = new Map()
+  /** As everybody sees them, sorted by name. */
+  entries: ReadonlyMap<string, CatalogEntry> = new Map()
+  problem: ResolveError | null = null
+
+  constructor(options: CurrentOptions) {
+    this.#options = options
+  }
+
+  /** Reads again what changed; answers whether anything else is to be seen now. One reading at a time. */
+  refresh(): Promise<boolean> {
+    const reading = this.#reading.then(() => this.#read())
+    this.#reading = reading.catch(() => {})
+    return reading
+  }
+
+  /** The manifests that are followed on disk. */
+  manifestPaths(): string[] {
+    return this.#live.paths()
+  }
+
+  async #read(): Promise<boolean> {
+    const { home, file, builtins, tell, now } = this.#options
+    const before = { entries: this.entries, problem: this.problem }
+    const { stored, problem, fingerprint } = await inHome(home, () => readCatalogFile(file, this.#fingerprint))
+    if (this.#lastGood === undefined || fingerprint !== this.#fingerprint) {
+      // On a first reading the good part of a broken file is better than nothing.
+      if (problem === null || this.#lastGood === undefined) this.#lastGood = stored
+      this.#fingerprint = fingerprint
+      this.problem = problem
+      if (problem) tell(problem)
+    }
+    const current: StoredCatalog = { ...this.#lastGood, resolvers: new Map(this.#lastGood.resolvers) }
+    builtins.seed(current, now())
+    await this.#live.refresh(current, tell)
+    this.stored = current.resolvers
+    const names = [...current.resolvers.keys()].sort()
+    this.entries = new Map(names.flatMap((name) => this.#entryOf(name, current.resolvers.get(name) as StoredEntry)))
+    return before.problem !== this.problem || !isDeepStrictEqual(before.entries, this.entries)
+  }
+
+  /** None for a built-in resolver that this version of the program no longer brings. */
+  #entryOf(name: string, stored: StoredEntry): [string, CatalogEntry][] {
+    const { home, builtins } = this.#options
+    const { kind, source, commit, ref, added_at } = stored
+    if (kind === 'builtin' && !builtins.manifest(name)) return []
+    const dir = kind === 'builtin' ? builtins.dirOf(name) : commit === null ? source : treeDir(home, name, commit)
+    const manifest = normaliseManifest(
+      kind === 'directory' ? this.#live.manifest(source, stored.manifest) : stored.manifest,
+    )
+    const { version, description, supports_resume = false } = manifest
+    return [[name, { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at }]]
+  }
+}

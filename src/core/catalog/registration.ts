@@ -1,0 +1,100 @@
+/** The steps of registering: bring a source near, compare it with what is there, put it into the draft of the catalog. */
+import { stat } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { fail } from '../errors.ts'
+import type { Builtins } from './builtins.ts'
+import { digestOf, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
+import { inHome } from './home-errors.ts'
+import { type GitSource, parseSource } from './source.ts'
+import {
+  discard,
+  type FetchOptions,
+  holdsManifest,
+  misnamed,
+  placeTree,
+  type StagedSource,
+  stageDirectory,
+  stageGit,
+  treeDir,
+} from './stage-source.ts'
+
+/** A source as far as it can go without being registered. A bare name brings a built-in resolver back. */
+export async function stage(
+  given: { source: string; cwd: string },
+  home: string,
+  builtins: Builtins,
+  options: FetchOptions,
+): Promise<StagedSource> {
+  const source = parseSource(given.source, given.cwd)
+  if (source.kind === 'git') return await inHome(home, () => stageGit(home, source, options))
+  const name = source.kind === 'builtin' ? source.name : given.source.trim()
+  const manifest = builtins.manifest(name)
+  const isMeant = source.kind === 'builtin' || (manifest !== undefined && !(await exists(source.path)))
+  if (!isMeant) return await stageDirectory(source.path)
+  if (manifest === undefined) throw fail('resolver_unknown', { name })
+  const dir = builtins.dirOf(name)
+  return { kind: 'builtin', source: 'builtin', ref: null, commit: null, dir, manifest, warnings: [] }
+}
+
+/** Whether adding it replaces a resolver of this name that came from elsewhere; another ref of one repository does not. */
+export function isFromElsewhere(known: StoredEntry, staged: StagedSource): boolean {
+  if (known.kind !== staged.kind) return true
+  return known.kind === 'git' ? urlOf(known.source) !== urlOf(staged.source) : known.source !== staged.source
+}
+
+/** Puts what was staged into the draft; its files are in place before the catalog names them. Throws `resolver_exists`. */
+export async function enter(
+  draft: StoredCatalog,
+  staged: StagedSource,
+  how: { home: string; force: boolean; now: string },
+) {
+  const { name } = staged.manifest
+  const known = draft.resolvers.get(name)
+  if (known && !how.force && isFromElsewhere(known, staged))
+    throw fail('resolver_exists', { name, source: known.source })
+  await placeTree(how.home, staged)
+  draft.resolvers.set(name, entryOf(staged, known?.added_at ?? how.now))
+  draft.removed_builtins = draft.removed_builtins.filter((removed) => removed !== name)
+}
+
+/** What `update` finds for an entry: newly staged, or null where nothing changed. Throws as adding does. */
+export async function stageAgain(
+  name: string,
+  entry: StoredEntry,
+  home: string,
+  options: FetchOptions,
+): Promise<StagedSource | null> {
+  // A built-in resolver follows the program.
+  if (entry.kind === 'builtin') return null
+  const staged = await (entry.kind === 'directory'
+    ? stageDirectory(entry.source)
+    : inHome(home, () => stageGit(home, parseSource(entry.source, '/') as GitSource, options)))
+  if (staged.manifest.name !== name) {
+    await discard(staged)
+    throw misnamed(entry.source, name, staged.manifest.name)
+  }
+  if (!(await isSame(name, entry, staged, home))) return staged
+  await discard(staged)
+  return null
+}
+
+async function isSame(name: string, entry: StoredEntry, staged: StagedSource, home: string): Promise<boolean> {
+  if (entry.commit !== staged.commit || !isDeepStrictEqual(entry.manifest, staged.manifest)) return false
+  // A tree that somebody damaged is put back.
+  return entry.commit === null || (await holdsManifest(treeDir(home, name, entry.commit), entry.manifest))
+}
+
+function entryOf({ kind, source, ref, commit, manifest }: StagedSource, addedAt: string): StoredEntry {
+  return { kind, source, ref, commit, added_at: addedAt, manifest, manifest_sha256: digestOf(manifest) }
+}
+
+function urlOf(source: string): string {
+  return (parseSource(source, '/') as GitSource).url
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,108 @@
+/** Brings a source as far as it can go without being registered: fetched beside its later place, its manifest read and checked. */
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { fail } from '../errors.ts'
+import { fetchSource } from '../git/fetch-source.ts'
+import type { SourceKind } from '../protocol/catalog.ts'
+import type { Manifest } from '../protocol/manifest.ts'
+import { parseManifest } from './parse-manifest.ts'
+import { manifestLabel, readManifestFile } from './read-manifest.ts'
+import type { GitSource } from './source.ts'
+
+export interface FetchOptions {
+  /** Lines of git's progress. */
+  onProgress?: (line: string) => void
+  signal?: AbortSignal
+}
+
+export interface StagedSource {
+  kind: SourceKind
+  source: string
+  ref: string | null
+  commit: string | null
+  /** Where the files are now. */
+  dir: string
+  /** As its author wrote it, and valid. */
+  manifest: Manifest
+  warnings: string[]
+}
+
+const STAGED = '.staged-'
+/** A staged tree this old was left by a process that died. */
+const STALE_MS = 60 * 60_000
+
+/** The folder of everything that was fetched. */
+export function fetchedDir(home: string): string {
+  return join(home, 'resolvers')
+}
+
+/** Where a fetched resolver stays: a commit never changes, so a running instance keeps its files through an update. */
+export function treeDir(home: string, name: string, commit: string): string {
+  return join(fetchedDir(home), name, commit)
+}
+
+/** Throws `source_missing`, `manifest_invalid`. */
+export async function stageDirectory(path: string): Promise<StagedSource> {
+  const { manifest, warnings } = await checkedManifest(path)
+  return { kind: 'directory', source: path, ref: null, commit: null, dir: path, manifest, warnings }
+}
+
+/** Fetches; the caller places the tree with {@link placeTree} or removes it with {@link discard}. Throws as fetchSource does, too. */
+export async function stageGit(home: string, source: GitSource, options: FetchOptions): Promise<StagedSource> {
+  const base = fetchedDir(home)
+  await mkdir(base, { recursive: true, mode: 0o700 })
+  await sweep(base)
+  const dir = join(base, `${STAGED}${randomBytes(8).toString('hex')}`)
+  const { commit } = await fetchSource({ url: source.url, ref: source.ref, into: dir, ...options })
+  try {
+    const { manifest, warnings } = await checkedManifest(dir, source.text)
+    if (source.name !== null && manifest.name !== source.name) throw misnamed(source.text, source.name, manifest.name)
+    return { kind: 'git', source: source.text, ref: source.ref, commit, dir, manifest, warnings }
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** Moves a fetched tree to its place. The same commit, already there and whole, stays as it is: an instance may run in it. */
+export async function placeTree(home: string, staged: StagedSource): Promise<void> {
+  if (staged.commit === null) return
+  const target = treeDir(home, staged.manifest.name, staged.commit)
+  if (await holdsManifest(target, staged.manifest)) return await discard(staged)
+  await mkdir(join(fetchedDir(home), staged.manifest.name), { recursive: true, mode: 0o700 })
+  const aside = join(fetchedDir(home), `${STAGED}${randomBytes(8).toString('hex')}`)
+  await rename(target, aside).catch(() => {})
+  await rename(staged.dir, target)
+  await rm(aside, { recursive: true, force: true })
+}
+
+export async function discard(staged: StagedSource): Promise<void> {
+  if (staged.kind === 'git') await rm(staged.dir, { recursive: true, force: true })
+}
+
+export async function holdsManifest(dir: string, manifest: Manifest): Promise<boolean> {
+  const found = await readManifestFile(dir).catch(() => undefined)
+  return isDeepStrictEqual(found, manifest)
+}
+
+export function misnamed(source: string, wanted: string, found: string) {
+  const errors = [`name must be "${wanted}", as it was asked for; it is "${found}".`]
+  return fail('manifest_invalid', { path: manifestLabel('', source), errors })
+}
+
+async function checkedManifest(dir: string, source?: string): Promise<{ manifest: Manifest; warnings: string[] }> {
+  const value = await readManifestFile(dir, source)
+  const { manifest, errors, warnings } = await parseManifest(value)
+  if (manifest === null) throw fail('manifest_invalid', { path: manifestLabel(dir, source), errors })
+  return { manifest: value as Manifest, warnings }
+}
+
+async function sweep(base: string): Promise<void> {
+  for (const name of await readdir(base)) {
+    if (!name.startsWith(STAGED) && !name.startsWith('.fetch-')) continue
+    const found = await stat(join(base, name)).catch(() => undefined)
+    if (found && Date.now() - found.mtimeMs > STALE_MS) await rm(join(base, name), { recursive: true, force: true })
+  }
+}
