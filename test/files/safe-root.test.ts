@@ -33,7 +33,13 @@ test.each([
   ['a dangling link', () => fs.symlinkSync('/nowhere', at('data/x'))],
   ['a directory', () => fs.mkdirSync(at('data/x'))],
   ['a FIFO', () => execFileSync('mkfifo', [at('data/x')])],
-  ['a linked directory', () => (fs.rmdirSync(at('data')), fs.symlinkSync(join(base, 'outside'), at('data')))],
+  [
+    'a linked directory',
+    () => {
+      fs.rmdirSync(at('data'))
+      fs.symlinkSync(join(base, 'outside'), at('data'))
+    },
+  ],
 ])('%s is refused, and nothing behind it is read', (_, plant) => {
   plant()
   for (const path of ['data/x', 'data/secret']) {
@@ -92,7 +98,7 @@ test('a directory that is swapped for a link all the time never leaks what is be
   fs.mkdirSync(at('real'))
   fs.writeFileSync(at('real/secret'), 'harmless')
   const swapper = new Worker(
-    `const fs = require('node:fs'); const at = ${JSON.stringify(at('') + '/')}; const end = Date.now() + 1500
+    `const fs = require('node:fs'); const at = ${JSON.stringify(`${at('')}/`)}; const end = Date.now() + 1500
      fs.symlinkSync(${JSON.stringify(join(base, 'outside'))}, at + 'link')
      while (Date.now() < end) { try { fs.renameSync(at + 'real', at + 'aside'); fs.renameSync(at + 'link', at + 'real')
        fs.renameSync(at + 'real', at + 'link'); fs.renameSync(at + 'aside', at + 'real') } catch {} }`,

@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isSameProcess } from '../../src/core/files/process-identity.ts'
+import { pathsIn } from '../../src/core/store/home.ts'
+import { LocalDriver } from '../../src/core/worker/local.ts'
+import type { Ground, Worker } from '../../src/core/worker/worker.ts'
+
+// verifies: S-WORKER, plan decision 3
+let root: string
+let driver: LocalDriver
+let ground: Ground
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'resolve-worker-'))
+  driver = new LocalDriver(pathsIn(root))
+  ground = driver.openGround()
+})
+
+afterEach(async () => {
+  await driver.sweep()
+  ground.close()
+})
+
+// What a program prints goes to stderr here; the channel itself is descriptor 1.
+const ECHO = `process.stdin.on('data', (bytes) => require('node:fs').writeSync(1, bytes))`
+
+async function start(code: string, incarnation = 1): Promise<Worker> {
+  const command = [process.execPath, '-e', code]
+  return await driver.start(ground, { command, directory: root, environment: { MINE: 'yes' }, incarnation })
+}
+
+function linesOf(worker: Worker): { lines: string[]; until: (count: number) => Promise<string[]> } {
+  const lines: string[] = []
+  worker.channel.onLine((line) => lines.push(line))
+  const until = async (count: number) => {
+    for (let tries = 0; lines.length < count && tries < 500; tries += 1) await sleep(10)
+    return lines
+  }
+  return { lines, until }
+}
+
+test('lines go in by the FIFO and come out by the file', async () => {
+  const worker = await start(ECHO)
+  const { until } = linesOf(worker)
+  worker.channel.send('one')
+  worker.channel.send('zwei é')
+  expect(await until(2)).toEqual(['one', 'zwei é'])
+})
+
+test('more than a FIFO holds arrives whole and in order, though the worker reads late', async () => {
+  const worker = await start(`setTimeout(() => { ${ECHO} }, 300)`)
+  const { until } = linesOf(worker)
+  const sent = Array.from({ length: 50 }, (_, n) => `${n}:${'x'.repeat(10_000)}`)
+  for (const line of sent) worker.channel.send(line)
+  expect(await until(50)).toEqual(sent)
+})
+
+test('a released worker lives on; the next host reaches it both ways, after half a frame of the dead one', async () => {
+  const first = await start(ECHO)
+  linesOf(first)
+  first.channel.send('before')
+  await sleep(100)
+  first.release()
+  const fifo = (await import('node:fs')).openSync(pathsIn(root).stdin, 'r+')
+  writeFileSync(fifo, '{"half a fra')
+  const second = (await new LocalDriver(pathsIn(root)).adopt(ground, 1)) as Worker
+  const { until } = linesOf(second)
+  second.channel.send('after')
+  expect(await until(3)).toEqual(['before', '{"half a fra', 'after'])
+  expect(second.condition).toMatchObject({ engine: 'running', link: 'up' })
+})
+
+test('nothing is adopted for an incarnation that was never started', async () => {
+  await start(ECHO, 1)
+  expect(await driver.adopt(ground, 2)).toBeUndefined()
+})
+
+test('the exit of its own worker is known with its code, that of an adopted one without', async () => {
+  const own = await start(`process.exit(7)`)
+  linesOf(own)
+  await own.ended
+  expect(own.condition).toMatchObject({ engine: 'exited', exitCode: 7 })
+  const adopted = (await driver.adopt(ground, 1)) as Worker
+  linesOf(adopted)
+  await adopted.ended
+  expect(adopted.condition).toMatchObject({ engine: 'exited', exitCode: null })
+})
+
+test('what a worker said right before it ended is read', async () => {
+  const worker = await start(`require('node:fs').writeSync(1, 'last word\\n')`)
+  const { lines } = linesOf(worker)
+  await worker.ended
+  expect(lines).toEqual(['last word'])
+})
+
+// R20, R26: grandchildren that left session and parent, and ignore SIGTERM
+test('the whole tree ends, with grandchildren in sessions of their own that ignore SIGTERM', async () => {
+  const grandchild = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)`
+  const child = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { detached: true, stdio: 'ignore' }).unref()`
+  const worker = await start(`${child}; setTimeout(() => { ${child} }, 50); setInterval(() => {}, 1000)`)
+  await sleep(400)
+  expect(worker.signal('SIGTERM')).toBe(3)
+  await worker.ended
+  expect(worker.isGone()).toBe(false)
+  await driver.sweep()
+  expect(worker.isGone()).toBe(true)
+})
+
+test('a sweep leaves every other process alone', async () => {
+  const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+  await start(ECHO)
+  await driver.sweep()
+  expect(bystander.exitCode).toBeNull()
+  bystander.kill('SIGKILL')
+})
+
+test('a worker without the platform gets an allow-list of the environment and the directory (R43, R45)', async () => {
+  process.env['A_SECRET_OF_THE_HOST'] = 'hidden'
+  const worker = await start(`require('node:fs').writeSync(1, JSON.stringify(process.env) + '\\n')`)
+  const { until } = linesOf(worker)
+  const environment = JSON.parse((await until(1))[0] as string)
+  expect(environment).toMatchObject({ RESOLVE_DIR: ground.seen.resolve, MINE: 'yes', HOME: process.env['HOME'] })
+  expect(JSON.stringify(environment)).not.toContain('hidden')
+})
+
+test('a program that is not there is a clear failure to launch', async () => {
+  const plan = { command: ['no-such-program'], directory: root, environment: {}, incarnation: 1 }
+  await expect(driver.start(ground, plan)).rejects.toThrow('Can\'t start "no-such-program": there is no such program')
+})
+
+test('the memory of a worker tells it from a later process with its pid', async () => {
+  await start(ECHO)
+  const saved = JSON.parse(readFileSync(pathsIn(root).worker, 'utf8'))
+  expect(isSameProcess(saved.process)).toBe(true)
+  expect(isSameProcess({ ...saved.process, startTime: '12' })).toBe(false)
+})
+
+test('stderr is kept for whoever asks why', async () => {
+  const worker = await start(`process.stderr.write('because'); process.exit(1)`)
+  linesOf(worker)
+  await worker.ended
+  expect(driver.stderrTail(100)).toBe('because')
+})
