@@ -1,0 +1,89 @@
+/** What the functional form's run() and message handlers get: one object with everything, typed by the definition. */
+import { fail } from '../core/errors.ts'
+import type { ArtifactKind } from '../core/protocol/event.ts'
+import type { Form, Payload } from '../core/protocol/form.ts'
+import type { InstanceConfig } from '../core/protocol/instance.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import type { SessionFactory } from './contract.ts'
+import type { DataFiles } from './data-files.ts'
+import type { Desk, LogLevel } from './desk.ts'
+import { type Fields, form, type ValuesOf, valuesOf } from './fields.ts'
+
+export interface Context<V = Payload, P extends string = string> {
+  /** The input, typed by `params`; missing values have their defaults, undeclared keys are kept. */
+  readonly params: V
+  readonly config: InstanceConfig
+  readonly instanceId: string
+  /** Aborted by a stop; its reason is an error that names the stop's. Give it to whatever waits. */
+  readonly signal: AbortSignal
+  /** This run goes on after a pause. */
+  readonly resume: boolean
+  readonly sessions: SessionFactory
+  readonly data: DataFiles
+  readonly checkpoint: Checkpoint
+  /** The state snapshot as it is now. */
+  readonly state: Record<string, unknown>
+  /** A name without a prefix gets the resolver's own. */
+  emit(eventType: string, data?: Record<string, unknown>): void
+  /** `resolver:phase`, and `phase` in the state. */
+  phase(name: P): void
+  /** The fraction goes from 0 to 1. */
+  progress(milestone: string, fraction?: number, label?: string): void
+  artifact(kind: ArtifactKind, value: string, metadata?: Record<string, unknown>): void
+  /** Replaces the state: keys not given are lost. */
+  updateState(state: Record<string, unknown>): void
+  mergeState(state: Record<string, unknown>): void
+  /** Asks a consumer and gives the answer, typed by the fields. An answer from before a pause is given at once. */
+  ask<const F extends Fields>(requestId: string, prompt: string, fields: F): Promise<ValuesOf<F>>
+  requestInput(requestId: string, prompt: string, schema: Form): Promise<Payload>
+  /** Called for each message as it comes; gives back what ends it. */
+  onMessage(listener: MessageListener): () => void
+  log(message: string, level?: LogLevel): void
+  /** Ends the run as paused. Save a checkpoint first. */
+  pause(summary?: string): never
+}
+
+export type MessageListener = (messageType: string, payload: Payload) => void
+
+export interface ContextOptions<V> {
+  desk: Desk
+  params: V
+  resume: boolean
+  sessions: SessionFactory
+  listeners: Set<MessageListener>
+}
+
+export function createContext<V, P extends string>(options: ContextOptions<V>): Context<V, P> {
+  const { desk, listeners } = options
+  return {
+    params: options.params,
+    config: desk.config,
+    instanceId: desk.config.instance_id,
+    signal: desk.signal,
+    resume: options.resume,
+    sessions: options.sessions,
+    data: desk.data,
+    checkpoint: desk.checkpoint,
+    get state() {
+      return desk.state
+    },
+    emit: (type, data) => desk.emit(type, data),
+    phase: (name) => desk.phase(name),
+    progress: (milestone, fraction, label) => desk.progress(milestone, fraction, label),
+    artifact: (kind, value, metadata) => desk.artifact(kind, value, metadata),
+    updateState: (state) => desk.updateState(state),
+    mergeState: (state) => desk.mergeState(state),
+    requestInput: (id, prompt, schema) => desk.requestInput(id, prompt, schema),
+    async ask(id, prompt, fields) {
+      return valuesOf(fields, await desk.requestInput(id, prompt, form(fields)))
+    },
+    onMessage(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    log: (message, level) => desk.log(message, level),
+    pause(summary = 'paused') {
+      throw fail('run_paused', { summary })
+    },
+  }
+}

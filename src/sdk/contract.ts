@@ -1,0 +1,67 @@
+/** What a resolver is to the platform: the twelve members of the plugin contract, and what run() is given. */
+import type { ArtifactKind } from '../core/protocol/event.ts'
+import type { Form, Payload } from '../core/protocol/form.ts'
+import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+
+export type Awaitable<T> = T | Promise<T>
+
+/** Repos the platform clones before run() (spec, workspace_spec). */
+export interface WorkspaceSpec {
+  repos: { url: string; branch?: string }[]
+  /** Start the git-server sidecar. */
+  git_server?: boolean
+  working_branch?: string
+}
+
+/** How the worker's container is made ready (spec, container_setup; R44). */
+export interface ContainerSetup {
+  setup_commands?: string[]
+  bundles?: string[]
+  environment?: Record<string, string>
+  volume_mounts?: unknown[]
+}
+
+/** One independent LLM session, with its own context. */
+export interface Session {
+  run(prompt: string): Promise<{ output: string }>
+}
+
+export interface SessionFactory {
+  create(name: string): Promise<Session>
+}
+
+/** Writes events. Every call is in `events.jsonl` when it returns. */
+export interface Emitter {
+  /**
+   * `resolver:…` and names with the resolver's own prefix stay as they are; any other name gets the prefix. Throws
+   * `event_refused` for `platform.…`.
+   */
+  emit(eventType: string, data?: Record<string, unknown>): void
+  /** `resolver:phase`, and `phase` in the state snapshot. */
+  phase(name: string): void
+  /** `resolver:progress`; the fraction goes from 0 to 1. */
+  progress(milestone: string, fraction?: number, label?: string): void
+  /** `resolver:artifact`. */
+  artifact(kind: ArtifactKind, value: string, metadata?: Record<string, unknown>): void
+}
+
+/** The twelve members (spec, Resolver plugin contract). TypeScript names are camelCase, wire fields stay as in the spec. */
+export interface ResolverContract {
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly supportsResume: boolean
+  instantiationSchema(params: Payload | null): Awaitable<Form | null>
+  workspaceSpec(params: Payload, availableCredentials: readonly string[]): Awaitable<WorkspaceSpec | null>
+  containerSetup(params: Payload): Awaitable<ContainerSetup | null>
+  messageTypes(instanceState: Record<string, unknown>): Awaitable<MessageType[]>
+  run(
+    config: InstanceConfig,
+    sessions: SessionFactory,
+    emitter: Emitter,
+    resume: boolean,
+  ): Awaitable<ResolverResult | undefined>
+  onInputResponse(config: InstanceConfig, requestId: string, payload: Payload): Awaitable<void>
+  onMessage(config: InstanceConfig, messageType: string, payload: Payload): Awaitable<void>
+  stop(reason: string): Awaitable<void>
+}

@@ -1,0 +1,74 @@
+/**
+ * Decides how a run ends: from what run() returned or threw, and from the stop it was told of (R21–R24, R27). Pure.
+ *
+ * A run that ends because of a stop (it let the stop's error through, or returned nothing after it) is `cancelled`; where
+ * the platform asked for a pause and the resolver supports resume it is `paused`. What run() returns on purpose stands.
+ */
+import { ResolveError } from '../core/errors.ts'
+import type { ResolverResult } from '../core/protocol/instance.ts'
+import { LIFETIME_REASON, PAUSE_REASON } from '../core/protocol/methods.ts'
+
+export type Outcome = { returned: ResolverResult | undefined } | { threw: unknown }
+
+export interface Circumstances {
+  /** The latest reason of a stop; undefined when there was none. */
+  stopReason: string | undefined
+  supportsResume: boolean
+}
+
+export interface Ending {
+  result: ResolverResult
+  /** The data of resolver:completed without its figures. */
+  completed: { outcome: 'success' | 'failed'; summary: string; error?: { code: string; detail: string } }
+}
+
+export function decideEnding(outcome: Outcome, circumstances: Circumstances): Ending {
+  if ('threw' in outcome) return fromThrown(outcome.threw, circumstances)
+  if (outcome.returned !== undefined) return fromResult(outcome.returned)
+  return circumstances.stopReason === undefined ? fromResult({ status: 'completed' }) : stopped(circumstances)
+}
+
+function fromThrown(thrown: unknown, circumstances: Circumstances): Ending {
+  if (thrown instanceof ResolveError && thrown.code === 'run_paused') {
+    return fromResult({ status: 'paused', output: thrown.message })
+  }
+  if (circumstances.stopReason !== undefined && isStop(thrown)) return stopped(circumstances)
+  const detail = thrown instanceof Error ? thrown.message : String(thrown)
+  const code = thrown instanceof ResolveError ? thrown.code : 'unexpected_error'
+  return failed({ status: 'failed', error: detail || 'an error without a message' }, code)
+}
+
+/** The stop's own error, or one made of it: `AbortError` is what Node's functions throw for an aborted signal. */
+function isStop(thrown: unknown, depth = 0): boolean {
+  if (!(thrown instanceof Error) || depth > 5) return false
+  if (thrown instanceof ResolveError && thrown.code === 'instance_stopped') return true
+  return thrown.name === 'AbortError' || isStop(thrown.cause, depth + 1)
+}
+
+function stopped({ stopReason = '', supportsResume }: Circumstances): Ending {
+  const isPause = stopReason === PAUSE_REASON || stopReason === LIFETIME_REASON
+  if (isPause && supportsResume) return fromResult({ status: 'paused', output: `paused: ${stopReason}` })
+  return fromResult({ status: 'cancelled', output: null, error: stopReason })
+}
+
+function fromResult(result: ResolverResult): Ending {
+  switch (result.status) {
+    case 'completed':
+      return { result, completed: { outcome: 'success', summary: result.output || 'completed' } }
+    case 'paused': {
+      const text = result.output || 'paused'
+      const summary = text.startsWith('paused') ? text : `paused: ${text}`
+      return { result, completed: { outcome: 'success', summary } }
+    }
+    case 'cancelled':
+      return failed(result, 'cancelled')
+    case 'failed':
+      return failed(result, 'failed')
+  }
+}
+
+function failed(result: ResolverResult, code: string): Ending {
+  const detail = result.error || result.output || result.status
+  const summary = result.status === 'cancelled' ? `cancelled: ${detail}` : detail
+  return { result, completed: { outcome: 'failed', summary, error: { code, detail } } }
+}

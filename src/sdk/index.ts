@@ -1,0 +1,25 @@
+/** The SDK's door: `import { resolver, text } from 'resolve-platform/sdk'`. */
+export { ResolveError } from '../core/errors.ts'
+export type { ArtifactKind, EventEnvelope } from '../core/protocol/event.ts'
+export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/protocol/form.ts'
+export type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+export type { Checkpoint } from './checkpoint.ts'
+export {
+  and,
+  email,
+  type FieldCheck,
+  length,
+  not,
+  numeric,
+  optional,
+  or,
+  type Rule,
+  regex,
+  required,
+} from './checks.ts'
+export type { Context, MessageListener } from './context.ts'
+export type { ContainerSetup, Emitter, ResolverContract, Session, SessionFactory, WorkspaceSpec } from './contract.ts'
+export type { DataFiles } from './data-files.ts'
+export { type DefinedResolver, type Definition, type MessageDefinition, resolver } from './define.ts'
+export { checkbox, type Field, type Fields, form, select, text, textarea, type ValuesOf } from './fields.ts'
+export { Resolver } from './resolver.ts'

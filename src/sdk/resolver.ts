@@ -1,0 +1,109 @@
+/** The base class of a resolver: the twelve members, and what the SDK offers while it runs (spec, Resolver plugin contract). */
+import { fail } from '../core/errors.ts'
+import type { Form, Payload } from '../core/protocol/form.ts'
+import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import type { Awaitable, ContainerSetup, Emitter, ResolverContract, SessionFactory, WorkspaceSpec } from './contract.ts'
+import type { DataFiles } from './data-files.ts'
+import type { Desk, LogLevel } from './desk.ts'
+import { serve } from './serve.ts'
+
+export abstract class Resolver implements ResolverContract {
+  /** Kebab-case; equals the manifest's name. */
+  abstract readonly name: string
+  /** Semver; equals the manifest's version. */
+  abstract readonly version: string
+  abstract readonly description: string
+  /** spec: supports_resume. */
+  readonly supportsResume: boolean = false
+  #desk: Desk | undefined
+
+  /** spec: instantiation_schema. The form for a new instance, for what is filled in so far; null for none. */
+  instantiationSchema(_params: Payload | null): Awaitable<Form | null> {
+    return null
+  }
+
+  /** spec: workspace_spec. What the platform clones before run(); null for nothing. */
+  workspaceSpec(_params: Payload, _availableCredentials: readonly string[]): Awaitable<WorkspaceSpec | null> {
+    return null
+  }
+
+  /** spec: container_setup. null for nothing. */
+  containerSetup(_params: Payload): Awaitable<ContainerSetup | null> {
+    return null
+  }
+
+  /** spec: message_types. What may be sent in this state. */
+  messageTypes(_instanceState: Record<string, unknown>): Awaitable<MessageType[]> {
+    return []
+  }
+
+  /** Does the work. Nothing returned means completed. `resolver:created` and `resolver:completed` are emitted for you. */
+  abstract run(
+    config: InstanceConfig,
+    sessions: SessionFactory,
+    emitter: Emitter,
+    resume: boolean,
+  ): Awaitable<ResolverResult | undefined>
+
+  /** spec: on_input_response. The payload is validated; use this or the promise of requestInput, not both. */
+  onInputResponse(_config: InstanceConfig, _requestId: string, _payload: Payload): Awaitable<void> {}
+
+  /** spec: on_message. The type is one of messageTypes, the payload is validated. */
+  onMessage(_config: InstanceConfig, _messageType: string, _payload: Payload): Awaitable<void> {}
+
+  /** Checkpoint and return promptly. {@link signal} is aborted as well. */
+  stop(_reason: string): Awaitable<void> {}
+
+  /** Serves this resolver on stdin and stdout until the platform ends the process. */
+  serve(): void {
+    serve(this, { sit: (desk) => this.#sit(desk) })
+  }
+
+  /** spec: emit. Appends to `events.jsonl` before it returns. */
+  emit(eventType: string, data?: Record<string, unknown>): void {
+    this.#seated('emit').emit(eventType, data)
+  }
+
+  /** spec: update_state. Overwrites `state.json`: keys not given are lost. */
+  updateState(state: Record<string, unknown>): void {
+    this.#seated('update the state').updateState(state)
+  }
+
+  /** spec: merge_state. Overlays the keys on `state.json`. */
+  mergeState(state: Record<string, unknown>): void {
+    this.#seated('merge the state').mergeState(state)
+  }
+
+  /** spec: request_input. The instance is awaiting_input until it is answered; rejects when the instance is stopped. */
+  requestInput(requestId: string, prompt: string, schema: Form): Promise<Payload> {
+    return this.#seated('ask').requestInput(requestId, prompt, schema)
+  }
+
+  log(message: string, level?: LogLevel): void {
+    this.#seated('log').log(message, level)
+  }
+
+  /** What outlives a pause. */
+  get checkpoint(): Checkpoint {
+    return this.#seated('keep a checkpoint').checkpoint
+  }
+
+  get data(): DataFiles {
+    return this.#seated('write data').data
+  }
+
+  /** Aborted by a stop. */
+  get signal(): AbortSignal {
+    return this.#seated('watch for a stop').signal
+  }
+
+  #sit(desk: Desk): void {
+    this.#desk = desk
+  }
+
+  #seated(what: string): Desk {
+    if (this.#desk === undefined) throw fail('resolver_not_ready', { what })
+    return this.#desk
+  }
+}

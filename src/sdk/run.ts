@@ -1,0 +1,149 @@
+/**
+ * One run of a resolver: created → run() → completed → `status.json` → resolver.finished, in that order and on every way
+ * out, an exception, a stop, process.exit and SIGTERM included (spec, Rules for run(); R21, R23).
+ */
+import { join } from 'node:path'
+import { writeWholeSync } from '../core/files/write-whole.ts'
+import { STATUS_FILE } from '../core/protocol/coordination.ts'
+import type { Payload } from '../core/protocol/form.ts'
+import { RESULT_STATUSES, type ResolverResult } from '../core/protocol/instance.ts'
+import type { Peer } from '../core/rpc/peer.ts'
+import type { ResolverContract } from './contract.ts'
+import type { Desk } from './desk.ts'
+import { decideEnding, type Outcome } from './ending.ts'
+import { noSessions } from './sessions.ts'
+
+export class Run {
+  readonly #resolver: ResolverContract
+  readonly #desk: Desk
+  readonly #peer: Peer
+  readonly #startedAt = performance.now()
+  readonly #handled = new Set<number>()
+  #stopReason: string | undefined
+  #stopping: Promise<void> = Promise.resolve()
+  #messages: Promise<void> = Promise.resolve()
+  #result: ResolverResult | undefined
+
+  constructor(resolver: ResolverContract, desk: Desk, peer: Peer) {
+    this.#resolver = resolver
+    this.#desk = desk
+    this.#peer = peer
+  }
+
+  get isOver(): boolean {
+    return this.#result !== undefined
+  }
+
+  /** Ends when the result is written. Never rejects. */
+  async start(resume: boolean): Promise<void> {
+    process.on('uncaughtException', (error) => this.#leave({ threw: error }, 1))
+    process.on('SIGTERM', () => this.#leave({ threw: `ended by SIGTERM` }, 143))
+    process.on('exit', (code) => {
+      this.#finish({ threw: `the process ended itself with code ${code} before run() returned` })
+      this.#desk.disk.tryNow()
+    })
+    const { config } = this.#desk
+    if (!resume) this.#emitCreated()
+    let outcome: Outcome
+    try {
+      this.#desk.signal.throwIfAborted()
+      outcome = { returned: toResult(await this.#resolver.run(config, noSessions, this.#desk, resume)) }
+    } catch (error) {
+      outcome = { threw: error }
+    }
+    // A resolver may save its checkpoint in stop(): the result waits for it.
+    await this.#stopping
+    this.#finish(outcome)
+  }
+
+  /** A repeated call with the same reason changes nothing. */
+  stop(reason: string): void {
+    if (this.isOver || this.#stopReason === reason) return
+    this.#stopReason = reason
+    this.#stopping = settled('stop', () => this.#resolver.stop(reason), this.#stopping)
+    this.#desk.stop(reason)
+  }
+
+  /** Hands messages to the resolver one after the other, each number once (R42). */
+  message(type: string, payload: Payload, number: number | undefined): void {
+    if (number !== undefined && this.#handled.has(number)) return
+    if (number !== undefined) this.#handled.add(number)
+    const deliver = () => this.#resolver.onMessage(this.#desk.config, type, payload)
+    this.#messages = settled(`message "${type}"`, deliver, this.#messages)
+  }
+
+  /** Tells the result again, to a host that came after it. */
+  tellAgain(): void {
+    if (this.#result !== undefined) this.#peer.notify('resolver.finished', { result: this.#result })
+  }
+
+  /** Ends the process now; a run that is still going is settled first. */
+  leave(): void {
+    this.#leave({ threw: 'ended by resolver.shutdown' }, 0)
+  }
+
+  #emitCreated(): void {
+    const { config } = this.#desk
+    this.#desk.emit('resolver:created', {
+      resolver_name: this.#resolver.name,
+      resolver_version: this.#resolver.version,
+      instance_id: config.instance_id,
+      params: config.params,
+      capabilities_granted: config.capabilities ?? [],
+    })
+  }
+
+  #leave(outcome: Outcome, exitCode: number): void {
+    if ('threw' in outcome && outcome.threw instanceof Error) console.error(outcome.threw)
+    this.#finish(outcome)
+    this.#desk.disk.tryNow()
+    process.exit(exitCode)
+  }
+
+  /** Everything here goes through the patient disk, so that a full disk delays the end but never reorders it. */
+  #finish(outcome: Outcome): void {
+    if (this.isOver) return
+    const circumstances = { stopReason: this.#stopReason, supportsResume: this.#resolver.supportsResume }
+    const { result, completed } = decideEnding(outcome, circumstances)
+    if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)
+    this.#result = { output: null, error: null, sessions_used: 0, ...result }
+    const desk = this.#desk
+    desk.emit('resolver:completed', {
+      outcome: completed.outcome,
+      summary: completed.summary,
+      duration_s: Math.round(performance.now() - this.#startedAt) / 1000,
+      artifact_count: desk.artifacts,
+      ...(completed.error === undefined ? {} : { error: completed.error }),
+    })
+    desk.close()
+    const text = JSON.stringify(this.#result)
+    desk.disk.do(() => {
+      // Paused needs a checkpoint (spec, States, rule 2). An empty one says: begin again.
+      if (result.status === 'paused' && !desk.checkpoint.exists) desk.checkpoint.save(null)
+      writeWholeSync(join(desk.dir, STATUS_FILE), text, { mode: 0o644, durable: true })
+      this.tellAgain()
+    })
+  }
+}
+
+/** What run() gave, as a ResolverResult; undefined for nothing. */
+function toResult(returned: unknown): ResolverResult | undefined {
+  if (returned === undefined || returned === null) return undefined
+  if (typeof returned === 'string') return { status: 'completed', output: returned }
+  const result = returned as ResolverResult
+  if (RESULT_STATUSES.includes(result.status)) return result
+  return {
+    status: 'failed',
+    error: `run() returned neither a text nor a result with a status of ${RESULT_STATUSES.join(', ')}`,
+  }
+}
+
+/** Calls the author's code after `before`, and notes its fault on stderr: a handler that fails does not end the run. */
+async function settled(what: string, call: () => unknown, before: Promise<void>): Promise<void> {
+  await before
+  try {
+    await call()
+  } catch (error) {
+    console.error(`The resolver's handler of ${what} failed:`, error)
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * A resolver's main loop: JSON-RPC lines on stdin and stdout, dispatched to the resolver (spec, serve(); R40–R44).
+ * Every call may come again from a new host after the old one died, and then changes nothing.
+ */
+import { fail } from '../core/errors.ts'
+import type { Payload } from '../core/protocol/form.ts'
+import type { InstanceConfig } from '../core/protocol/instance.ts'
+import { type HostCall, SHUTDOWN } from '../core/protocol/methods.ts'
+import { Peer } from '../core/rpc/peer.ts'
+import { captureStdoutLate } from './capture.ts'
+import type { ResolverContract } from './contract.ts'
+import { Desk } from './desk.ts'
+import { checkAgainstManifest } from './own-manifest.ts'
+import { Run } from './run.ts'
+import { StdioChannel } from './stdio-channel.ts'
+
+type Params = Record<string, unknown>
+
+/** What a resolver that uses the base class needs to know: its desk, once there is one. */
+export interface Seat {
+  sit(desk: Desk): void
+}
+
+/** Returns at once; the process then lives until resolver.shutdown, or until stdin has ended and nothing is left to do. */
+export function serve(resolver: ResolverContract, seat?: Seat): void {
+  captureStdoutLate()
+  if (process.stdin.isTTY)
+    console.error(`This is the resolver "${resolver.name}": run it with "resolve instance run ${resolver.name}".`)
+  const peer = new Peer(new StdioChannel(), {
+    onNoise: (line) => console.error(`Not a JSON-RPC frame: ${line.slice(0, 200)}`),
+  })
+  const service = new Service(resolver, peer, seat)
+  for (const [method, answer] of Object.entries(service.calls())) {
+    peer.handle(method, (params) => answer(toObject(params)))
+  }
+  peer.handle(SHUTDOWN, () => service.leave())
+}
+
+class Service {
+  readonly #resolver: ResolverContract
+  readonly #peer: Peer
+  readonly #seat: Seat | undefined
+  #desk: Desk | undefined
+  #run: Run | undefined
+  #isStarted = false
+
+  constructor(resolver: ResolverContract, peer: Peer, seat: Seat | undefined) {
+    this.#resolver = resolver
+    this.#peer = peer
+    this.#seat = seat
+  }
+
+  calls(): Record<HostCall, (params: Params) => unknown> {
+    const resolver = this.#resolver
+    return {
+      'resolver.initialize': ({ config }) => this.#initialize(config as InstanceConfig),
+      'resolver.run': ({ resume }) => this.#start(resume === true),
+      'resolver.stop': ({ reason }) => this.#stop(String(reason)),
+      'resolver.inputResponse': ({ request_id, payload }) =>
+        this.#seated('take an answer').desk.requests.answer(String(request_id), toObject(payload)),
+      'resolver.message': ({ message_type, payload, number }) =>
+        this.#seated('take a message').run.message(String(message_type), toObject(payload), toNumber(number)),
+      'resolver.getInstantiationSchema': ({ params }) =>
+        resolver.instantiationSchema(params === undefined || params === null ? null : toObject(params)),
+      'resolver.getWorkspaceSpec': (params) => this.#workspaceSpec(params),
+      'resolver.getMessageTypes': ({ instance_state }) => resolver.messageTypes(toObject(instance_state)),
+    }
+  }
+
+  leave(): void {
+    if (this.#isStarted) this.#run?.leave()
+    process.exit(0)
+  }
+
+  #initialize(config: InstanceConfig): { status: 'ready' } {
+    if (this.#desk?.config.instance_id === config.instance_id) return { status: 'ready' }
+    checkAgainstManifest(this.#resolver, config.resolver_name)
+    const desk = new Desk({
+      config,
+      dir: config.resolve_path || process.env['RESOLVE_DIR'] || `${process.cwd()}/.resolve`,
+      name: this.#resolver.name,
+      peer: this.#peer,
+      onAnswer: (id, payload) => void this.#onAnswer(config, id, payload),
+    })
+    this.#desk = desk
+    this.#run = new Run(this.#resolver, desk, this.#peer)
+    this.#seat?.sit(desk)
+    return { status: 'ready' }
+  }
+
+  #start(resume: boolean): { status: 'started' } {
+    const { run } = this.#seated('run')
+    if (this.#isStarted) run.tellAgain()
+    // After the reply: "started" is on its way before anything the run does.
+    else setImmediate(() => void run.start(resume))
+    this.#isStarted = true
+    return { status: 'started' }
+  }
+
+  #stop(reason: string): { acknowledged: true } {
+    this.#run?.stop(reason)
+    return { acknowledged: true }
+  }
+
+  async #workspaceSpec({ params, available_credentials }: Params): Promise<unknown> {
+    const filled = toObject(params)
+    const credentials = Array.isArray(available_credentials) ? available_credentials.map(String) : []
+    const spec = await this.#resolver.workspaceSpec(filled, credentials)
+    const setup = await this.#resolver.containerSetup(filled)
+    if (!spec && !setup) return null
+    return { ...(spec ?? { repos: [] }), ...(setup ? { container_setup: setup } : {}) }
+  }
+
+  async #onAnswer(config: InstanceConfig, id: string, payload: Payload): Promise<void> {
+    try {
+      await this.#resolver.onInputResponse(config, id, payload)
+    } catch (error) {
+      console.error(`The resolver's handler of the answer to "${id}" failed:`, error)
+    }
+  }
+
+  #seated(what: string): { desk: Desk; run: Run } {
+    if (this.#desk === undefined || this.#run === undefined) throw fail('resolver_not_ready', { what })
+    return { desk: this.#desk, run: this.#run }
+  }
+}
+
+function toObject(value: unknown): Params {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Params) : {}
+}
+
+function toNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
