@@ -1,8 +1,8 @@
 /** Holds what is published, and what each program loads when it starts. Reads dist/, so it needs a build. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { publint } from 'publint'
 import { expect, test } from 'vitest'
 import { root } from './source-files.ts'
@@ -45,12 +45,19 @@ test('no program needs a package beside it: what is used is bundled', () => {
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })
 })
 
-test('Ink and React are loaded by no program at its start, and not by --json, list or --help', () => {
+test('Ink and React are loaded by no program at its start', () => {
   for (const entry of ['cli/main.js', 'core/index.js', 'host.js', 'sdk/index.js']) {
-    const heavy = loadedAtStart(entry).filter((file) =>
-      /node_modules\/(?:ink|react|react-reconciler|yoga-layout)\//.test(readFileSync(file, 'utf8')),
-    )
-    expect({ entry, heavy: heavy.map((file) => relative(dist, file)) }).toEqual({ entry, heavy: [] })
+    expect({ entry, heavy: heavyOf(entry) }).toEqual({ entry, heavy: [] })
+  }
+})
+
+test('no command loads Ink or React before something is drawn', () => {
+  const parts = readdirSync(join(dist, 'parts')).map((file) => `parts/${file}`)
+  for (const command of commandNames()) {
+    // The part of a command bears the name of its file.
+    const own = parts.filter((file) => file.replace(/^parts\/(.*)-[A-Z0-9]{8}\.js$/, '$1') === command)
+    expect({ command, found: own.length > 0 }).toEqual({ command, found: true })
+    for (const entry of own) expect({ command, heavy: heavyOf(entry) }).toEqual({ command, heavy: [] })
   }
 })
 
@@ -90,6 +97,22 @@ function reachedFrom(entry: string, patterns: readonly RegExp[]): string[] {
   visit(join(dist, entry))
   return [...reached]
 }
+
+function commandNames(): string[] {
+  const files = readdirSync(join(root, 'src', 'commands'), { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.includes(sep)).map((file) => basename(file).replace(/\.tsx?$/, ''))
+}
+
+/** Which files with code of Ink or React are loaded together with an entry. */
+function heavyOf(entry: string): string[] {
+  const isHeavy = (file: string) => HEAVY.test(readFileSync(file, 'utf8'))
+  return loadedAtStart(entry)
+    .filter(isHeavy)
+    .map((file) => relative(dist, file))
+}
+
+/** As esbuild names the modules it takes in. */
+const HEAVY = /^ *\/\/ node_modules\/(?:ink|react|react-reconciler|yoga-layout)\//m
 
 function loadedAtStart(entry: string): string[] {
   const files = reachedFrom(entry, [STATIC])
