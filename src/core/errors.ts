@@ -22,8 +22,9 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 127,
-    message: (d: { words: string }) => `There is no command "resolve ${d.words}".`,
-    hint: () => 'See "resolve --help".',
+    message: (d: { words: string; nearest?: string }) => `There is no command "resolve ${d.words}".`,
+    hint: (d: { nearest?: string }) =>
+      d.nearest === undefined ? 'See "resolve --help".' : `Did you mean "resolve ${d.nearest}"?`,
   },
   invalid_json: {
     kind: 'user',

@@ -1,5 +1,6 @@
 /** The door of the core for commands, servers and programs that embed the platform: every name listed one by one. */
 
+export type { AddPlan } from './catalog/add-plan.ts'
 export {
   describeError,
   ERROR_CODES,
@@ -8,6 +9,7 @@ export {
   fail,
   ResolveError,
 } from './errors.ts'
+export { type LocalPlatform, openLocalPlatform } from './platform/local.ts'
 export type {
   CreateRequest,
   DataContent,
@@ -24,4 +26,5 @@ export type { Actor, InputRequest, InstanceRecord, MessageType } from './protoco
 export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
 export type { Status } from './protocol/status.ts'
+export { homeDirectory } from './store/home.ts'
 export type { Story } from './view/story.ts'

@@ -1,0 +1,61 @@
+/** Which command the words mean. Global flags may stand before it; words end at the first flag. */
+import { COMMANDS, NOUNS } from './index.ts'
+
+export type Found =
+  | { kind: 'command'; id: string; rest: string[] }
+  | { kind: 'help'; id?: string; noun?: string }
+  | { kind: 'version' }
+  | { kind: 'unknown'; words: string[] }
+
+const FLAGS_BEFORE = ['--json', '--jsonl', '-q', '--quiet', '--no-input', '--debug']
+
+export function findCommand(argv: readonly string[]): Found {
+  const { before, after } = split(argv)
+  const [first, second] = after
+  if (first === undefined) return { kind: 'help' }
+  if (first === 'version' || first === '--version' || first === '-v') return { kind: 'version' }
+  if (first === 'help') return aboutHelp(after.slice(1))
+  if (isHelpFlag(first)) return { kind: 'help' }
+  if (first.startsWith('-')) return { kind: 'unknown', words: [first] }
+
+  const pair = second === undefined || second.startsWith('-') ? undefined : `${first}:${second}`
+  for (const [id, words] of [
+    [pair, 2],
+    [first, 1],
+  ] as const) {
+    if (id === undefined || !Object.hasOwn(COMMANDS, id)) continue
+    const rest = after.slice(words)
+    const end = rest.indexOf('--')
+    if ((end === -1 ? rest : rest.slice(0, end)).some(isHelpFlag)) return { kind: 'help', id }
+    return { kind: 'command', id, rest: [...before, ...rest] }
+  }
+  if (NOUNS.includes(first) && pair === undefined) return { kind: 'help', noun: first }
+  return {
+    kind: 'unknown',
+    words: pair === undefined ? [first] : [first, second ?? ''],
+  }
+}
+
+function aboutHelp(words: readonly string[]): Found {
+  const [first, second] = words.filter((word) => !word.startsWith('-'))
+  if (first === undefined) return { kind: 'help' }
+  const pair = `${first}:${second ?? ''}`
+  if (Object.hasOwn(COMMANDS, pair)) return { kind: 'help', id: pair }
+  if (Object.hasOwn(COMMANDS, first)) return { kind: 'help', id: first }
+  if (NOUNS.includes(first) && second === undefined) return { kind: 'help', noun: first }
+  return { kind: 'unknown', words: second === undefined ? [first] : [first, second] }
+}
+
+function isHelpFlag(word: string): boolean {
+  return word === '--help' || word === '-h'
+}
+
+function split(argv: readonly string[]): { before: string[]; after: string[] } {
+  let at = 0
+  for (;;) {
+    const word = argv[at]
+    if (word === '--color') at += 2
+    else if (word !== undefined && (FLAGS_BEFORE.includes(word) || word.startsWith('--color='))) at += 1
+    else return { before: argv.slice(0, at), after: argv.slice(at) }
+  }
+}

@@ -1,0 +1,43 @@
+/** Every command by its words (`instance:run`), loaded when it is wanted; a test holds this table against the folders. */
+import type { Config } from '@oclif/core'
+
+/** What a command class is to the program: built from words and a config, and run to its end. */
+export interface CommandClass {
+  new (argv: string[], config: Config): { runToEnd(): Promise<number> }
+  id: string
+  summary?: string | undefined
+  aliases: string[]
+}
+
+type Load = () => Promise<{ default: CommandClass }>
+
+export const COMMANDS: Readonly<Record<string, Load>> = {
+  'instance:run': () => import('./instance/run.ts'),
+  'instance:list': () => import('./instance/list.ts'),
+  'instance:show': () => import('./instance/show.ts'),
+  'instance:watch': () => import('./instance/watch.ts'),
+  'instance:wait': () => import('./instance/wait.ts'),
+  'instance:events': () => import('./instance/events.ts'),
+  'instance:state': () => import('./instance/state.ts'),
+  'instance:answer': () => import('./instance/answer.ts'),
+  'instance:message': () => import('./instance/message.ts'),
+  'instance:pause': () => import('./instance/pause.ts'),
+  'instance:resume': () => import('./instance/resume.ts'),
+  'instance:stop': () => import('./instance/stop.ts'),
+  'instance:cancel': () => import('./instance/cancel.ts'),
+  'instance:data': () => import('./instance/data.ts'),
+  'resolver:add': () => import('./resolver/add.ts'),
+  'resolver:list': () => import('./resolver/list.ts'),
+  'resolver:show': () => import('./resolver/show.ts'),
+  'resolver:schema': () => import('./resolver/schema.ts'),
+  'resolver:update': () => import('./resolver/update.ts'),
+  'resolver:remove': () => import('./resolver/remove.ts'),
+  run: () => import('./instance/run.ts'),
+  watch: () => import('./instance/watch.ts'),
+}
+
+export const NOUNS: readonly string[] = ['instance', 'resolver']
+
+export function commandWords(id: string): string {
+  return id.replace(':', ' ')
+}

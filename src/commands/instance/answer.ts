@@ -1,0 +1,87 @@
+/** `resolve instance answer`: answers a question of an instance, or lists what is open. */
+import { Args, Flags } from '@oclif/core'
+import type { InputRequest, Platform } from '../../core/index.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { cleanLine } from '../../terminal/clean.ts'
+import { usage } from '../../terminal/command-error.ts'
+import { fillForm } from '../../terminal/fill-form.ts'
+import { inputFlags } from '../../terminal/flags.ts'
+import { answerCommand } from '../../terminal/next-steps.ts'
+import { tellReceipt } from '../../terminal/receipt.ts'
+import { commandLine } from '../../terminal/shell.ts'
+
+export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
+  static override summary = 'Answer a question of an instance'
+  static override description =
+    'Without a request id the one open question is meant. On a terminal the form is asked for where no field is given.'
+  static override examples = [
+    'resolve instance answer @last -i approve=yes',
+    'resolve instance answer 3fa2 gate-1 --input-file answer.json',
+    'resolve instance answer 3fa2 --list',
+  ]
+  static override args = {
+    id: Args.string({ description: 'an id, a beginning of it, or @last' }),
+    request: Args.string({ description: 'the id of the question' }),
+  }
+  static override flags = {
+    ...inputFlags,
+    list: Flags.boolean({ description: 'list the open questions with the commands that answer them' }),
+  }
+
+  declare protected flags: FlagsOf<typeof InstanceAnswer>
+  declare protected args: ArgsOf<typeof InstanceAnswer>
+
+  protected async act(): Promise<number> {
+    const platform = await this.platform()
+    const id = await this.instanceId(this.args.id)
+    if (this.flags.list) return await this.tellOpen(id, await platform.inputRequests(id, 'pending'))
+    const request = await this.chooseRequest(platform, id)
+    await fillForm({
+      form: request.schema,
+      prompt: request.prompt,
+      flags: this.flags,
+      mayAsk: this.mayAsk,
+      output: this.output,
+      submit: (payload) => platform.answer(id, request.id, payload, this.actor),
+      example: answerCommand(id, request),
+    })
+    await tellReceipt(
+      this.output,
+      { action: 'answer', instance_id: id, request_id: request.id },
+      `Answered "${request.id}". ${this.output.paint('cyan', commandLine('instance', 'watch', id))}`,
+    )
+    return 0
+  }
+
+  private async chooseRequest(platform: Platform, id: string): Promise<InputRequest> {
+    if (this.args.request !== undefined) {
+      const known = (await platform.inputRequests(id)).find((one) => one.id === this.args.request)
+      // An unknown or answered one is the platform's to refuse: it knows who was first.
+      return known ?? { id: this.args.request, prompt: '', schema: { type: 'form', components: [] }, status: 'pending' }
+    }
+    const open = await platform.inputRequests(id, 'pending')
+    const [only, other] = open
+    if (only === undefined)
+      throw usage(`Instance ${id} has no open question.`, { next: [commandLine('instance', 'show', id)] })
+    if (other === undefined) return only
+    throw usage(
+      `Instance ${id} has ${open.length} open questions: ${open.map((one) => one.id).join(', ')}. Name one.`,
+      {
+        next: open.map((one) => answerCommand(id, one)),
+      },
+    )
+  }
+
+  private async tellOpen(id: string, open: InputRequest[]): Promise<number> {
+    if (this.output.json) {
+      await this.output.document({ schema: 'resolve.input-requests/1', instance_id: id, input_requests: open })
+      return 0
+    }
+    if (open.length === 0) this.output.note('No question is open.')
+    for (const request of open) {
+      await this.output.result(`${request.id}  ${cleanLine(request.prompt)}`)
+      await this.output.result(`  ${answerCommand(id, request)}`)
+    }
+    return 0
+  }
+}

@@ -1,0 +1,98 @@
+/** `resolve run`: creates an instance, hosts it in this process, and follows it to its end. */
+import { Args, Flags } from '@oclif/core'
+import type { Executor } from '../../core/protocol/journal.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { usage } from '../../terminal/command-error.ts'
+import { documentOf } from '../../terminal/finish.ts'
+import { followFlags, inputFlags } from '../../terminal/flags.ts'
+import { gatherInput } from '../../terminal/gather-input.ts'
+import { readInput } from '../../terminal/input-flags.ts'
+import { promptLine } from '../../terminal/prompt-form.ts'
+import { planSession, runSession } from '../../terminal/session.ts'
+import { commandLine } from '../../terminal/shell.ts'
+import { isCi } from '../../terminal/surroundings.ts'
+
+export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
+  static override summary = 'Run a resolver and follow it to its end'
+  static override description = `The output is printed on stdout, once; what happens on the way on stderr.
+Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background. Ctrl-C twice stops it.
+Without a terminal a question leaves the instance waiting, with exit code 8 and the command that answers it.`
+  static override aliases = ['run']
+  static override examples = [
+    'resolve run hello -i name=Ada',
+    'resolve run tour --input-file input.json --answers answers.json --json',
+    'resolve run tour -i topic=@topic.txt --detach',
+  ]
+  static override args = { resolver: Args.string({ description: 'the name of a resolver' }) }
+  static override flags = {
+    ...inputFlags,
+    ...followFlags,
+    detach: Flags.boolean({ char: 'd', description: 'host it in the background, print the id and return' }),
+    executor: Flags.string({
+      options: ['auto', 'local', 'docker'],
+      default: 'auto',
+      description: 'where the worker runs',
+    }),
+    name: Flags.string({ description: 'a name for people' }),
+    'dry-run': Flags.boolean({ description: 'check the input and create nothing' }),
+  }
+
+  declare protected flags: FlagsOf<typeof InstanceRun>
+  declare protected args: ArgsOf<typeof InstanceRun>
+
+  protected async act(): Promise<number> {
+    const session = await planSession(this.flags, this.mayAsk)
+    const given = await readInput(this.flags)
+    const platform = await this.platform()
+    const resolver = await this.resolverName()
+    const input = await gatherInput(platform, resolver, given, { mayAsk: this.mayAsk, output: this.output })
+    if (this.flags['dry-run']) return await this.tellDryRun(resolver, input)
+
+    const record = await platform.create({
+      resolver,
+      input,
+      name: this.flags.name ?? null,
+      executor: this.flags.executor as Executor | 'auto',
+      host: this.flags.detach ? 'background' : 'here',
+    })
+    if (this.flags.detach) return await this.tellDetached(record.instance_id)
+    return await runSession({
+      ...session,
+      platform,
+      id: record.instance_id,
+      output: this.output,
+      actor: this.actor,
+      live: this.mayDraw,
+      watching: false,
+      stopOnSignal: isCi(),
+    })
+  }
+
+  private async resolverName(): Promise<string> {
+    if (this.args.resolver !== undefined) return this.args.resolver
+    const names = (await (await this.platform()).resolvers()).map((entry) => entry.name)
+    if (this.mayAsk) {
+      const chosen = await promptLine(`Which resolver (${names.join(', ')})?`)
+      if (chosen !== undefined && chosen !== '') return chosen
+    }
+    throw usage(`Name a resolver to run: ${names.join(', ')}.`, { next: names.map((name) => commandLine('run', name)) })
+  }
+
+  private async tellDryRun(resolver: string, input: Record<string, unknown>): Promise<number> {
+    if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}; nothing was created.`)
+    else await this.output.raw(`${JSON.stringify({ schema: 'resolve.check/1', resolver, valid: true, input })}\n`)
+    return 0
+  }
+
+  private async tellDetached(id: string): Promise<number> {
+    if (this.output.forPerson) {
+      await this.output.result(id)
+      this.output.note(`Running in the background. ${this.output.paint('cyan', commandLine('instance', 'watch', id))}`)
+      return 0
+    }
+    const instance = documentOf(await (await this.platform()).story(id))
+    if (this.output.json) await this.output.document(instance)
+    else await this.output.raw(`${JSON.stringify({ type: 'left', reason: 'detached', instance })}\n`)
+    return 0
+  }
+}

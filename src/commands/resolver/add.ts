@@ -1,0 +1,68 @@
+/** `resolve resolver add`: shows what a source will run, then enters it into the catalog. */
+import { Args, Flags } from '@oclif/core'
+import { fail } from '../../core/errors.ts'
+import type { AddPlan } from '../../core/index.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { planLines } from '../../terminal/plan-lines.ts'
+import { promptYes } from '../../terminal/prompt-form.ts'
+import { resolverDocument } from '../../terminal/resolver-document.ts'
+import { commandLine } from '../../terminal/shell.ts'
+
+export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
+  static override summary = 'Add a resolver from a directory or a git address'
+  static override description = `Prints what will run: its commands, setup, mounts and capabilities.
+A git source is asked about once on a terminal. Without one, giving the command is the act of trust.`
+  static override examples = [
+    'resolve resolver add ./my-resolver',
+    'resolve resolver add git+https://example.com/team/plan.git@v2 --dry-run',
+    'resolve resolver add "plan @ git+https://example.com/team/plan.git@v2" --yes',
+  ]
+  static override args = { source: Args.string({ required: true, description: 'a directory or a git address' }) }
+  static override flags = {
+    'dry-run': Flags.boolean({ description: 'fetch and check, and add nothing' }),
+    yes: Flags.boolean({ char: 'y', description: 'do not ask about a git source' }),
+    force: Flags.boolean({ description: 'replace a resolver of the same name from another source' }),
+  }
+
+  declare protected flags: FlagsOf<typeof ResolverAdd>
+  declare protected args: ArgsOf<typeof ResolverAdd>
+
+  protected async act(): Promise<number> {
+    const catalog = await (await this.platform()).catalog()
+    const cwd = process.cwd()
+    const plan = await catalog.plan(this.args.source, cwd)
+    if (this.output.forPerson) for (const line of planLines(this.output, plan)) this.output.note(line)
+    if (this.flags['dry-run']) return await this.tellDryRun(plan)
+    // Before the question: what cannot be added is not worth a yes.
+    if (plan.needs_force && !this.flags.force) {
+      throw fail('resolver_exists', { name: plan.name, source: plan.replaces?.source ?? 'elsewhere' })
+    }
+    if (
+      plan.kind === 'git' &&
+      this.mayAsk &&
+      !this.flags.yes &&
+      !(await promptYes('Add it, and trust it to run here?'))
+    ) {
+      this.output.say('Nothing was added.')
+      return 0
+    }
+    const entry = await catalog.add(this.args.source, { cwd, force: this.flags.force })
+    if (this.output.json) {
+      await this.output.document({
+        schema: 'resolve.resolver/1',
+        resolver: resolverDocument(entry),
+        warnings: plan.warnings,
+      })
+    } else {
+      await this.output.result(`${entry.name} ${entry.version} added.`)
+      this.output.note(`  ${this.output.paint('cyan', commandLine('run', entry.name))}`)
+    }
+    return 0
+  }
+
+  private async tellDryRun(plan: AddPlan): Promise<number> {
+    if (this.output.json) await this.output.document({ schema: 'resolve.add-plan/1', plan })
+    else await this.output.result(`${plan.name} ${plan.version} can be added; nothing was.`)
+    return 0
+  }
+}

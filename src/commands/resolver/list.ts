@@ -1,0 +1,34 @@
+/** `resolve resolver list`: the catalog. */
+import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { cleanLine } from '../../terminal/clean.ts'
+import { resolverDocument } from '../../terminal/resolver-document.ts'
+import { tableLines } from '../../terminal/table.ts'
+
+export default class ResolverList extends BaseCommand<typeof ResolverList> {
+  static override summary = 'List the resolvers that can be run'
+  static override examples = ['resolve resolver list', 'resolve resolver list --json']
+
+  declare protected flags: FlagsOf<typeof ResolverList>
+
+  protected async act(): Promise<number> {
+    const platform = await this.platform()
+    const entries = await platform.resolvers()
+    const problem = (await platform.catalog()).problem()
+    const warnings = problem === null ? [] : [`${problem.message} The last good one is used.`]
+    for (const warning of warnings) this.output.say(this.output.paint('yellow', warning))
+    if (this.output.json) {
+      await this.output.document({ schema: 'resolve.resolvers/1', resolvers: entries.map(resolverDocument), warnings })
+      return 0
+    }
+    const rows = entries.map((entry) => [entry.name, entry.version, entry.kind, cleanLine(entry.description)])
+    const columns = [
+      { title: 'NAME' },
+      { title: 'VERSION' },
+      { title: 'SOURCE' },
+      { title: 'DESCRIPTION', flexible: true },
+    ]
+    const width = process.stdout.isTTY ? process.stdout.columns : undefined
+    for (const line of tableLines(columns, rows, width)) await this.output.result(line)
+    return 0
+  }
+}

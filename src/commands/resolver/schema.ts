@@ -1,0 +1,67 @@
+/** `resolve resolver schema`: the form a resolver wants filled in, for what is filled in so far (progressive disclosure). */
+import { Args, Flags } from '@oclif/core'
+import type { Form, Payload } from '../../core/index.ts'
+import type { Component } from '../../core/protocol/form.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { cleanLine } from '../../terminal/clean.ts'
+import { inputFlags } from '../../terminal/flags.ts'
+import { fitToForm, readInput } from '../../terminal/input-flags.ts'
+import { fieldFlags } from '../../terminal/next-steps.ts'
+import { commandLine } from '../../terminal/shell.ts'
+
+export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
+  static override summary = 'Print the form of a resolver'
+  static override description =
+    'With -i the form is the one for these values: fields may come and go with what is filled in.'
+  static override examples = [
+    'resolve resolver schema tour',
+    'resolve resolver schema tour -i depth=deep --json',
+    'resolve resolver schema tour --example',
+  ]
+  static override args = { name: Args.string({ required: true, description: 'the name of a resolver' }) }
+  static override flags = {
+    ...inputFlags,
+    example: Flags.boolean({ description: 'print a run command with every field' }),
+  }
+
+  declare protected flags: FlagsOf<typeof ResolverSchema>
+  declare protected args: ArgsOf<typeof ResolverSchema>
+
+  protected async act(): Promise<number> {
+    const { name } = this.args
+    const given = await readInput(this.flags)
+    const { form, params } = await this.disclosed(name, given)
+    const example = commandLine('run', name, ...fieldFlags(form?.components ?? []))
+    if (this.output.json) {
+      await this.output.document({ schema: 'resolve.form/1', resolver: name, params, form, example })
+    } else if (this.flags.example) await this.output.result(example)
+    else if (form === null) this.output.note(`${name} has no form: any input is taken.`)
+    else if (form.components.length === 0) this.output.note(`The form of ${name} has no fields.`)
+    else for (const line of form.components.flatMap(fieldLines)) await this.output.result(line)
+    return 0
+  }
+
+  /** The form for the raw values first; a checkbox that is cast by it may disclose another one. */
+  private async disclosed(
+    name: string,
+    given: Awaited<ReturnType<typeof readInput>>,
+  ): Promise<{ form: Form | null; params: Payload }> {
+    const platform = await this.platform()
+    const form = await platform.schema(name, given.payload)
+    const params = fitToForm(given, form)
+    if (JSON.stringify(params) === JSON.stringify(given.payload)) return { form, params }
+    return { form: await platform.schema(name, params), params }
+  }
+}
+
+function fieldLines(component: Component): string[] {
+  const lines = [`${component.id}  (${component.type})  ${cleanLine(component.label ?? '')}`.trimEnd()]
+  if (component.description !== undefined) lines.push(`  ${cleanLine(component.description)}`)
+  if (component.type === 'select') {
+    for (const option of component.options) lines.push(`  - ${cleanLine(option.value)}: ${cleanLine(option.label)}`)
+  }
+  if ('default' in component && component.default !== undefined)
+    lines.push(`  default: ${cleanLine(String(component.default))}`)
+  for (const check of component.checks ?? []) lines.push(`  must hold: ${cleanLine(check.message)}`)
+  return lines
+}

@@ -1,0 +1,137 @@
+/**
+ * What every command shares: the global flags, the streams, the platform it talks to, and one way to end. oclif parses and
+ * describes; it prints no error and sets no exit code, since under `--json` it would turn 2 and 3 into 1 (docs/cli.md, Ending).
+ */
+import { userInfo } from 'node:os'
+import { Command, Flags, type Interfaces } from '@oclif/core'
+import type { LocalPlatform } from '../core/index.ts'
+import type { Actor } from '../core/protocol/instance.ts'
+import { withoutValues } from './bug-report.ts'
+import { usage } from './command-error.ts'
+import { EXIT } from './exit-codes.ts'
+import { type Output, outputFrom } from './output.ts'
+import { reportError } from './report-error.ts'
+import { builtinsDirectory, isCi } from './surroundings.ts'
+
+export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
+export type ArgsOf<T extends typeof Command> = Interfaces.InferredArgs<T['args']>
+
+export abstract class BaseCommand<T extends typeof Command> extends Command {
+  static override baseFlags = {
+    json: Flags.boolean({ description: 'print one JSON document on stdout', helpGroup: 'GLOBAL' }),
+    quiet: Flags.boolean({ char: 'q', description: 'say nothing on the way', helpGroup: 'GLOBAL' }),
+    'no-input': Flags.boolean({ description: 'never ask a question on the terminal', helpGroup: 'GLOBAL' }),
+    color: Flags.string({
+      description: 'when to colour',
+      options: ['auto', 'always', 'never'],
+      default: 'auto',
+      helpGroup: 'GLOBAL',
+    }),
+    debug: Flags.boolean({ description: 'show the stack of an error', helpGroup: 'GLOBAL' }),
+  }
+
+  protected flags!: FlagsOf<T>
+  protected args!: ArgsOf<T>
+  /** Every word that is no flag, in order. */
+  protected words: string[] = []
+  /** Set before flags are parsed, from the words alone: an error in a flag must come out in the right form too. */
+  protected output: Output = outputFrom(this.argv)
+  #platform: Promise<LocalPlatform> | undefined
+
+  /** What the command does; returns its exit code (default 0). */
+  protected abstract act(): Promise<number | undefined>
+
+  override async run(): Promise<number> {
+    const parsed = await this.parse({
+      flags: this.ctor.flags,
+      baseFlags: (super.ctor as typeof BaseCommand).baseFlags,
+      args: this.ctor.args,
+      strict: this.ctor.strict,
+    })
+    this.flags = parsed.flags as FlagsOf<T>
+    this.args = parsed.args as ArgsOf<T>
+    this.words = parsed.argv.map(String)
+    return (await this.act()) ?? EXIT.ok
+  }
+
+  /** Runs to the end whatever happens: acts, tells an error, closes what was opened. Never rejects. */
+  async runToEnd(): Promise<number> {
+    let code: number
+    try {
+      code = await this.run()
+    } catch (error) {
+      code = await this.tell(error)
+    }
+    try {
+      await (await this.#platform)?.close()
+    } catch (error) {
+      // Opening it may be what failed; that was told already.
+      if (code === EXIT.ok) code = await this.tell(error)
+    }
+    return code
+  }
+
+  protected override catch(error: Error): Promise<never> {
+    return Promise.reject(error)
+  }
+
+  private tell(error: unknown): Promise<number> {
+    return reportError(this.output, error, {
+      version: this.config.version,
+      command: withoutValues(this.ctor.id, this.argv),
+      debug: this.argv.includes('--debug'),
+    })
+  }
+
+  /** The platform of this machine's home, opened once. */
+  protected platform(): Promise<LocalPlatform> {
+    this.#platform ??= (async () => {
+      const { homeDirectory, openLocalPlatform } = await import('../core/index.ts')
+      return openLocalPlatform({ home: homeDirectory(process.env), builtins: builtinsDirectory() })
+    })()
+    return this.#platform
+  }
+
+  /** Whether a person can be asked: a terminal on both sides, and nothing that forbids it (cli.md, Global). */
+  protected get mayAsk(): boolean {
+    if (this.flags['no-input'] || !this.output.forPerson || isCi()) return false
+    return process.stdin.isTTY === true && process.stderr.isTTY === true
+  }
+
+  /** Whether a live view can be drawn on stderr. */
+  protected get mayDraw(): boolean {
+    return (
+      this.output.forPerson &&
+      !this.flags.quiet &&
+      !isCi() &&
+      process.stderr.isTTY === true &&
+      process.env['TERM'] !== 'dumb'
+    )
+  }
+
+  /** Who acts, for the journal (R25). */
+  protected get actor(): Actor {
+    return { actor: userName(), via: 'cli' }
+  }
+
+  /** The whole id of the instance meant: a prefix, `@last`, or with nothing given the newest one (R3). */
+  protected async instanceId(reference: string | undefined): Promise<string> {
+    const platform = await this.platform()
+    if (reference !== undefined) return platform.find(reference)
+    const { records } = await platform.list({ limit: 2 })
+    const [only, other] = records
+    if (only === undefined) throw usage('There is no instance yet; start one with "resolve instance run hello".')
+    if (other !== undefined) {
+      this.output.note(this.output.paint('dim', `Instance ${only.instance_id} (${only.resolver}), the newest.`))
+    }
+    return only.instance_id
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}

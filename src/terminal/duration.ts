@@ -1,0 +1,43 @@
+/** Durations as a person gives and reads them: `90s`, `1h30m`, "3 min ago". */
+import { fail } from '../core/errors.ts'
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds from `30s`, `5m`, `1h30m`, `500ms`; a bare number is seconds. Throws `usage` for anything else. */
+export function parseDuration(text: string): number {
+  const trimmed = text.trim()
+  if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.round(Number(trimmed) * 1_000)
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(trimmed)) {
+    throw fail('usage', { problem: `"${text}" is not a duration; write 30s, 5m or 1h30m.` })
+  }
+  let total = 0
+  for (const [, amount, unit] of trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0)
+  }
+  return Math.round(total)
+}
+
+/** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, ms) / 1_000
+  if (seconds < 10) return `${(Math.floor(seconds * 10) / 10).toFixed(1)} s`
+  if (seconds < 60) return `${Math.floor(seconds)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** How long ago, in its largest unit: `now`, `12s`, `3m`, `5h`, `2d`. */
+export function ageText(then: string, now: number): string {
+  const ms = now - Date.parse(then)
+  if (!Number.isFinite(ms)) return '-'
+  if (ms < 1_000) return 'now'
+  for (const [unit, size] of [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+  ] as const) {
+    if (ms >= size) return `${Math.floor(ms / size)}${unit}`
+  }
+  return `${Math.floor(ms / 1_000)}s`
+}

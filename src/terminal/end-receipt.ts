@@ -1,0 +1,22 @@
+/** After `pause`, `stop` and `cancel`: waits for the status that was asked for, and tells which one it became. */
+import type { Platform } from '../core/index.ts'
+import { isTerminal, type Status } from '../core/protocol/status.ts'
+import { awaitStatus } from './await-status.ts'
+import { instanceDocument } from './documents.ts'
+import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts'
+import type { Output } from './output.ts'
+import { statusText } from './status-words.ts'
+
+/** The stop protocol ends a worker within 42 s (R26); after this the receipt says what still goes on. */
+const PATIENCE_MS = 60_000
+
+/** Exit code 0 once the wanted status is reached; another end gives that end's own code. */
+export async function tellEnd(output: Output, platform: Platform, id: string, wanted: Status): Promise<ExitCode> {
+  const until = AbortSignal.timeout(PATIENCE_MS)
+  const story = await awaitStatus(platform, id, (one) => one.status === wanted || isTerminal(one.status), until)
+  const code = story.status === wanted ? EXIT.ok : exitCodeOf(story.status)
+  if (output.json) await output.document(instanceDocument(story, code))
+  else if (isTerminal(story.status) || story.status === wanted) output.note(`${id} ${statusText(story.status)}`)
+  else output.say(`${id} is asked to end and still ${story.status}; "resolve instance wait ${id}" tells when it has.`)
+  return code
+}

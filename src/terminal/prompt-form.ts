@@ -1,0 +1,87 @@
+/** The plain form on a terminal: one field after the other, read by the line from stdin, asked on stderr. */
+import { createInterface, type Interface } from 'node:readline/promises'
+import type { Component, Form, Payload, SelectComponent } from '../core/protocol/form.ts'
+import { cleanLine, cleanText } from './clean.ts'
+
+export interface FormQuestion {
+  prompt: string
+  form: Form
+  /** What stands in the fields already: shown as their default. */
+  before: Payload
+  signal?: AbortSignal
+}
+
+/** The payload, or undefined where the person gives up (Ctrl-C, Ctrl-D) or the signal comes first. */
+export async function promptForm({ prompt, form, before, signal }: FormQuestion): Promise<Payload | undefined> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const givenUp = new AbortController()
+  lines.on('SIGINT', () => givenUp.abort())
+  lines.on('close', () => givenUp.abort())
+  const stop = signal === undefined ? givenUp.signal : AbortSignal.any([signal, givenUp.signal])
+  const payload: Payload = { ...before }
+  try {
+    if (prompt !== '') process.stderr.write(`\n${cleanText(prompt)}\n`)
+    for (const component of form.components) {
+      payload[component.id] = await askField(lines, component, before[component.id], stop)
+    }
+    return payload
+  } catch (error) {
+    if (stop.aborted) return undefined
+    throw error
+  } finally {
+    lines.close()
+  }
+}
+
+/** A free line, for a choice that is no form (which resolver). */
+export async function promptLine(question: string): Promise<string | undefined> {
+  const form: Form = { type: 'form', components: [{ id: 'answer', type: 'text', label: question }] }
+  const payload = await promptForm({ prompt: '', form, before: {} })
+  return payload === undefined ? undefined : String(payload['answer'] ?? '').trim()
+}
+
+/** y or n, and n for everything else. */
+export async function promptYes(question: string): Promise<boolean> {
+  const answer = await promptLine(`${question} [y/N]`)
+  return answer !== undefined && /^y(es)?$/i.test(answer)
+}
+
+async function askField(
+  lines: Interface,
+  component: Component,
+  before: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const label = cleanLine(component.label ?? component.id)
+  if (component.description !== undefined) process.stderr.write(`  ${cleanLine(component.description)}\n`)
+  if (component.type === 'checkbox') {
+    const standing = typeof before === 'boolean' ? before : (component.default ?? false)
+    const answer = (await lines.question(`  ${label} [${standing ? 'Y/n' : 'y/N'}]: `, { signal })).trim()
+    return answer === '' ? standing : /^(y(es)?|true|1|on)$/i.test(answer)
+  }
+  if (component.type === 'select') return await askOption(lines, component, label, before, signal)
+  const standing = typeof before === 'string' ? before : undefined
+  const hint = standing ?? component.placeholder
+  const shown = hint === undefined ? '' : ` [${cleanLine(hint)}]`
+  const answer = await lines.question(`  ${label}${shown}: `, { signal })
+  return answer === '' && standing !== undefined ? standing : answer
+}
+
+async function askOption(
+  lines: Interface,
+  component: SelectComponent,
+  label: string,
+  before: unknown,
+  signal: AbortSignal,
+): Promise<string> {
+  const standing = typeof before === 'string' ? before : component.default
+  process.stderr.write(`  ${label}\n`)
+  component.options.forEach((option, at) => {
+    const mark = option.value === standing ? '*' : ' '
+    process.stderr.write(`  ${mark} ${at + 1}. ${cleanLine(option.label)}\n`)
+  })
+  const shown = standing === undefined ? '' : ` [${cleanLine(standing)}]`
+  const answer = (await lines.question(`  number or value${shown}: `, { signal })).trim()
+  if (answer === '') return standing ?? ''
+  return component.options[Number(answer) - 1]?.value ?? answer
+}

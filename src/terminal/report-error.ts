@@ -1,0 +1,93 @@
+/**
+ * Where every story that went wrong ends: one error, told to a person in prose on stderr (what, hint, what to run next)
+ * or to a program as one document on stdout, and the exit code that goes with it. Called by the base command's catch.
+ */
+import { fail, ResolveError, systemCode } from '../core/errors.ts'
+import { type BugContext, writeBugReport } from './bug-report.ts'
+import { cleanText } from './clean.ts'
+import { CommandError } from './command-error.ts'
+import { type ErrorExtras, errorDocument } from './documents.ts'
+import { EXIT } from './exit-codes.ts'
+import type { Output } from './output.ts'
+
+interface Told {
+  error: ResolveError
+  extras: ErrorExtras
+  exitCode: number
+}
+
+/** Tells the error and returns the exit code. */
+export async function reportError(
+  output: Output,
+  thrown: unknown,
+  context: BugContext & { debug: boolean },
+): Promise<number> {
+  const told = await toTold(thrown, context)
+  tellPerson(output, told)
+  if (context.debug) output.say(cleanText(stackOf(thrown)))
+  if (output.json) await output.document(errorDocument(told.error, told.exitCode, told.extras))
+  else if (output.jsonl) {
+    await output.raw(`${JSON.stringify({ type: 'error', ...errorDocument(told.error, told.exitCode, told.extras) })}\n`)
+  }
+  return told.exitCode
+}
+
+function tellPerson(output: Output, { error, extras }: Told): void {
+  const lines = [output.paint('red', `✗ ${error.message}`)]
+  // Under --json stderr carries one line of prose; the document has the rest.
+  if (output.forPerson) {
+    const sentences = error.errors.length > 0 ? error.errors : []
+    lines.push(...sentences.map((sentence) => `  - ${cleanText(sentence)}`))
+    if (error.hint !== undefined) lines.push(`  ${cleanText(error.hint)}`)
+    for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)
+  }
+  output.say(output.forPerson ? lines.join('\n') : (lines[0] ?? ''))
+}
+
+async function toTold(thrown: unknown, context: BugContext): Promise<Told> {
+  if (thrown instanceof CommandError) return { error: thrown.error, extras: thrown.extras, exitCode: thrown.exitCode }
+  if (thrown instanceof ResolveError && thrown.kind !== 'bug')
+    return { error: thrown, extras: {}, exitCode: thrown.exitCode }
+  const parsed = flagFault(thrown)
+  if (parsed !== undefined) {
+    const help = ['resolve', ...context.command.split(' ').filter((word) => !word.startsWith('-')), '--help'].join(' ')
+    return { error: fail('usage', { problem: parsed }), extras: { next: [help] }, exitCode: EXIT.usage }
+  }
+  if (systemCode(thrown) === 'ENOSPC') {
+    return {
+      error: fail('disk_full', { path: pathOf(thrown) }, { cause: thrown }),
+      extras: {},
+      exitCode: EXIT.unavailable,
+    }
+  }
+  const report = await writeBugReport(thrown, context)
+  const what = thrown instanceof Error ? thrown.message : String(thrown)
+  const error = thrown instanceof ResolveError ? thrown : fail('bug', { what }, { cause: thrown })
+  const fields = report === null ? [] : [{ id: 'report', message: report }]
+  return { error, extras: { fields, next: report === null ? [] : [`cat ${report}`] }, exitCode: EXIT.bug }
+}
+
+/** The sentence of an oclif parser error, without oclif's own pointer to help; undefined for any other error. */
+function flagFault(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !('oclif' in thrown)) return undefined
+  return thrown.message
+    .replace(/\n?See more help with --help/, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/^Nonexistent flags?: /, 'There is no flag ')
+    .replace(/^Unexpected arguments?: /, 'Too many words: ')
+    .trim()
+    .replace(/([^.!?])$/, '$1.')
+}
+
+function pathOf(error: unknown): string {
+  const path = typeof error === 'object' && error !== null && 'path' in error ? error.path : undefined
+  return typeof path === 'string' ? path : 'what was being written'
+}
+
+function stackOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown)
+  const causes: string[] = []
+  for (let error: unknown = thrown; error instanceof Error; error = error.cause)
+    causes.push(error.stack ?? error.message)
+  return causes.join('\ncaused by: ')
+}

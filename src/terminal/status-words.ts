@@ -1,0 +1,24 @@
+/** How a status looks to a person: a shape beside the word, so that it can be told without colour. */
+import type { Status } from '../core/protocol/status.ts'
+
+export interface StatusWord {
+  shape: string
+  word: string
+  color: 'gray' | 'cyan' | 'yellow' | 'magenta' | 'green' | 'red'
+}
+
+export const STATUS_WORDS: Readonly<Record<Status, StatusWord>> = {
+  created: { shape: '○', word: 'created', color: 'gray' },
+  starting: { shape: '◔', word: 'starting', color: 'cyan' },
+  running: { shape: '●', word: 'running', color: 'cyan' },
+  awaiting_input: { shape: '?', word: 'waiting for you', color: 'yellow' },
+  paused: { shape: '‖', word: 'paused', color: 'magenta' },
+  completed: { shape: '✓', word: 'completed', color: 'green' },
+  failed: { shape: '✗', word: 'failed', color: 'red' },
+  cancelled: { shape: '⊘', word: 'cancelled', color: 'gray' },
+}
+
+export function statusText(status: Status): string {
+  const { shape, word } = STATUS_WORDS[status]
+  return `${shape} ${word}`
+}

@@ -1,0 +1,30 @@
+/** What bin/run.js knows and the rooms do not: where the package stands, and its version. Set once by `main`. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface Surroundings {
+  /** The package's directory, the one with package.json. */
+  root: string
+  version: string
+}
+
+let known: Surroundings = { root: process.cwd(), version: '0.0.0' }
+
+export function setSurroundings(surroundings: Surroundings): void {
+  known = surroundings
+}
+
+export function surroundings(): Readonly<Surroundings> {
+  return known
+}
+
+/** Where the built-in resolvers are: built where there is a build, else their source. */
+export function builtinsDirectory(): string {
+  const built = join(known.root, 'dist', 'resolvers')
+  return existsSync(built) ? built : join(known.root, 'src', 'resolvers')
+}
+
+export function isCi(env: NodeJS.ProcessEnv = process.env): boolean {
+  const value = env['CI']
+  return value !== undefined && value !== '' && value !== '0' && value !== 'false'
+}

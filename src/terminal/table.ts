@@ -1,0 +1,42 @@
+/** A table for a person: columns as wide as they need, the last flexible ones cut so that a row fits the terminal. */
+import { cut, pad, widthOf } from './width.ts'
+
+export interface Column {
+  title: string
+  /** May be cut when the terminal is narrow. */
+  flexible?: boolean
+}
+
+const GAP = 2
+const FLEXIBLE_MIN = 8
+
+/** Lines of the table, the titles first. `width` is in columns; undefined (a pipe) cuts nothing. */
+export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width?: number): string[] {
+  const widths = columns.map((column, at) =>
+    Math.max(widthOf(column.title), ...rows.map((row) => widthOf(row[at] ?? ''))),
+  )
+  if (width !== undefined) shrink(columns, widths, width)
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, at) => {
+        const columnWidth = widths[at] ?? 0
+        const text = cut(cell, columnWidth)
+        return at === cells.length - 1 ? text : pad(text, columnWidth)
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd()
+  return [line(columns.map((column) => column.title)), ...rows.map(line)]
+}
+
+function shrink(columns: readonly Column[], widths: number[], width: number): void {
+  const total = () => widths.reduce((sum, one) => sum + one, 0) + GAP * (widths.length - 1)
+  while (total() > width) {
+    let widest = -1
+    for (const [at, column] of columns.entries()) {
+      const here = widths[at] ?? 0
+      if (column.flexible === true && here > FLEXIBLE_MIN && here > (widths[widest] ?? 0)) widest = at
+    }
+    if (widest === -1) return
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+}

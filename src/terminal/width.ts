@@ -1,0 +1,31 @@
+/** How wide a text is in a terminal, and how it is cut to fit: counted in graphemes, East Asian wide ones as two columns. */
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
+
+export function widthOf(text: string): number {
+  if (/^[\u0020-\u007e]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1
+  return width
+}
+
+/** The text, or its beginning and an ellipsis, in at most `columns`. */
+export function cut(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) {
+    const next = widthOf(segment)
+    if (width + next > columns - 1) break
+    kept += segment
+    width += next
+  }
+  return columns < 1 ? '' : `${kept}…`
+}
+
+export function pad(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
+}
