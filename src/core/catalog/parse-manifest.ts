@@ -48,11 +48,12 @@ let checker: Promise<Checker> | undefined
 
 function loadChecker(): Promise<Checker> {
   checker ??= (async () => {
-    const [{ Ajv2020 }, { default: valid }] = await Promise.all([
+    // A bundle gives these two, written for CommonJS, by their default only.
+    const [{ default: ajvModule }, { default: valid }] = await Promise.all([
       import('ajv/dist/2020.js'),
       import('semver/functions/valid.js'),
     ])
-    const ajv = new Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true, strictTuples: false })
+    const ajv = new ajvModule.Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true, strictTuples: false })
     // semver alone forgives spaces, "v" and "=": only a version that it leaves as it is counts.
     return { validate: ajv.compile(MANIFEST_SCHEMA), isVersion: (version) => valid(version) === version }
   })()
