@@ -33,6 +33,7 @@ export const INPUT_MAX_BYTES = 1 * MIB // plan: HTTP body
 export const FORM_MAX_COMPONENTS = 200
 export const FORM_MAX_DEPTH = 32
 export const FORM_MAX_OPTIONS = 1_000
+export const FORM_MAX_CONDITIONS = 2_000 // threats RPC-6: what one payload may cost to check
 export const FORM_MAX_STRING_CHARS = 8 * KIB // threats RPC-6
 export const PATTERN_MAX_CHARS = 1_000
 export const PATTERN_LIMIT_MS = 50

@@ -203,6 +203,8 @@ export class InstanceHost {
     ])
     this.#interrupt = () => {}
     if (came === 'released') return false
+    // It was let run before: whatever it left behind decides, as at any end of a run.
+    if (came === 'ended' && ledger.status !== 'starting' && this.#stop === undefined) return true
     if (came === 'ready') {
       await this.#patiently(() => {
         ledger.record('platform.worker.ready', { incarnation: worker.incarnation })

@@ -55,18 +55,23 @@ export class Monitor {
   /** Reads everything there is now. A full disk leaves the rest for the next look. */
   look(swept = false): void {
     if (this.#closed) return
+    this.#carry(swept)
+    this.#hooks.onLook(swept)
+  }
+
+  #carry(swept: boolean): void {
     if (swept) this.#guard(() => this.#noticeReset())
     this.#guard(() => this.#carryEvents())
     this.#guard(() => this.#findRequests())
     this.#guard(() => this.#ledger.reconcile())
-    this.#hooks.onLook(swept)
   }
 
   /** After the worker's end: the last events, and an unfinished line as what it is (threats F10). */
   finish(): void {
-    this.look(true)
+    if (this.#closed) return
+    this.#carry(true)
     const dropped = this.#splitter.reset()
-    if (dropped === 0 || this.#closed) return
+    if (dropped === 0) return
     const end = this.#following.offset
     this.#guard(() => this.#ledger.record('platform.event.rejected', { reason: 'unfinished', bytes: dropped }, end))
   }

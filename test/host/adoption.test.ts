@@ -1,0 +1,183 @@
+/** kill -9 of the host loses nothing, in any live status: the next one adopts and the run ends normally (plan, decisions 1 and 2). */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { installedFile } from '../../src/core/files/installation.ts'
+import { identify } from '../../src/core/files/process-identity.ts'
+import { callHost, isAttended, startBackgroundHost } from '../../src/core/host/reach.ts'
+import { isTerminal } from '../../src/core/protocol/status.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { created, eventsOf, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+let home: string
+beforeAll(() => {
+  home = temporaryHome()
+})
+
+const ACTOR = { actor: 'tester', via: 'cli' } as const
+
+function startHost(id: string): ChildProcess {
+  return spawn(process.execPath, [installedFile('host.js') as string, home, id], { stdio: 'inherit' })
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve()
+    else child.once('exit', () => resolve())
+  })
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL')
+  await ended(child)
+}
+
+/** The journaled lines of the resolver equal the worker's file: each once, in order, the same bytes (I1), numbered without a gap (I2). */
+function expectFaithfulJournal(id: string): void {
+  const { project } = instancePaths(home, id)
+  const source = readFileSync(join(project, '.resolve/events.jsonl'), 'utf8').split('\n').filter(Boolean)
+  const journal = eventsOf(home, id)
+  expect(journal.map((line) => line.seq)).toEqual(journal.map((_, index) => index + 1))
+  expect(journal.filter((line) => line.sourceEnd !== null).map((line) => line.text)).toEqual(source)
+}
+
+test('30 kills of the host at random points of a run with 2,000 events: each line once, in order', {
+  timeout: 120_000,
+}, async () => {
+  const behaviour = `for (let n = 1; n <= 2000; n += 1) { me.emit('plain.tick', { n, pad: 'é'.repeat(n % 50) }); if (n % 5 === 0) await sleep(10) }
+    me.finish({ status: 'completed', output: 'all said' })`
+  const id = await created(home, plainResolver(behaviour))
+  let kills = 0
+  while (kills < 30 && !isTerminal(storyOf(home, id).status)) {
+    const host = startHost(id)
+    await sleep(60 + Math.random() * 140)
+    await killed(host)
+    kills += 1
+  }
+  const last = startHost(id)
+  await ended(last)
+  expect(kills).toBe(30)
+  const story = storyOf(home, id)
+  expect(story).toMatchObject({ status: 'completed', output: 'all said', incarnation: 1 })
+  expect(story.adoptions).toBeGreaterThan(5)
+  expect(eventsOf(home, id).filter(({ event }) => event.event_type === 'plain.tick')).toHaveLength(2_000)
+  expectFaithfulJournal(id)
+})
+
+test('killed while a question is open: the next host takes the answer', async () => {
+  const id = await created(
+    home,
+    plainResolver(`const a = await me.ask('q', '?'); me.finish({ status: 'completed', output: a.x })`),
+  )
+  const first = startHost(id)
+  await until(home, id, (story) => story.status === 'awaiting_input')
+  await killed(first)
+  expect(await isAttended(home, id)).toBe(false)
+  await startBackgroundHost(home, id)
+  await callHost(home, 'host.answer', { id, request_id: 'q', payload: { x: 'late' }, actor: ACTOR })
+  await until(home, id, (story) => story.status === 'completed')
+  expect(storyOf(home, id)).toMatchObject({ output: 'late', adoptions: 1 })
+})
+
+test('an answer that was accepted before the kill reaches the resolver after it (R12, R42)', async () => {
+  const behaviour = `fs.writeFileSync(root + '/ran', 'x', { flag: 'a' }); const a = await me.ask('q', '?'); me.finish({ status: 'completed', output: a.x })`
+  const id = await created(home, plainResolver(behaviour))
+  const first = startHost(id)
+  const story = await until(home, id, (now) => now.status === 'awaiting_input')
+  const worker = JSON.parse(readFileSync(instancePaths(home, id).worker, 'utf8')).process.pid
+  process.kill(worker, 'SIGSTOP')
+  await callHost(home, 'host.answer', { id, request_id: 'q', payload: { x: 'kept' }, actor: ACTOR })
+  await killed(first)
+  process.kill(worker, 'SIGCONT')
+  const second = startHost(id)
+  await ended(second)
+  expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'kept' })
+  expect(story.requests).toHaveLength(1)
+  expect(readFileSync(join(instancePaths(home, id).project, '.resolve/ran'), 'utf8')).toBe('x')
+})
+
+test('a stop that was asked for before the kill is carried out after it (R12)', async () => {
+  const id = await created(
+    home,
+    plainResolver(`await me.stopped; await sleep(300); me.finish({ status: 'cancelled' })`),
+  )
+  const first = startHost(id)
+  await until(home, id, (story) => story.status === 'running')
+  await callHost(home, 'host.stop', { id, how: 'stop', reason: 'enough', force: false })
+  await killed(first)
+  const second = startHost(id)
+  await ended(second)
+  expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'enough' })
+})
+
+test('a result that came while nobody was there is found (R21)', async () => {
+  const id = await created(
+    home,
+    plainResolver(
+      `await sleep(500); me.emit('plain.late'); me.finish({ status: 'completed', output: 'alone' }); process.exit(0)`,
+    ),
+  )
+  const first = startHost(id)
+  await until(home, id, (story) => story.status === 'running')
+  await killed(first)
+  await sleep(1_000)
+  const second = startHost(id)
+  await ended(second)
+  expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'alone' })
+  expectFaithfulJournal(id)
+})
+
+test('a worker that died while nobody was there fails the instance', async () => {
+  const id = await created(home, plainResolver(`await sleep(200); process.exit(1)`))
+  const first = startHost(id)
+  await until(home, id, (story) => story.status === 'running')
+  await killed(first)
+  await sleep(500)
+  const second = startHost(id)
+  await ended(second)
+  expect(storyOf(home, id)).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })
+})
+
+test('killed at any moment of the start: never two workers, never stuck', { timeout: 60_000 }, async () => {
+  const behaviour = `fs.writeFileSync(root + '/ran', 'x', { flag: 'a' }); await sleep(300); me.finish({ status: 'completed' })`
+  const resolver = plainResolver(behaviour)
+  for (let wait = 40; wait <= 200; wait += 20) {
+    const id = await created(home, resolver)
+    const first = startHost(id)
+    await sleep(wait)
+    await killed(first)
+    const second = startHost(id)
+    await ended(second)
+    expect(statusesOf(home, id)).toEqual(['created', 'starting', 'running', 'completed'])
+    expect(readFileSync(join(instancePaths(home, id).project, '.resolve/ran'), 'utf8')).toBe('x')
+  }
+})
+
+test('while a host lives no other takes the instance; two that come at once make one owner', async () => {
+  const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
+  const hosts = [startHost(id), startHost(id), startHost(id)]
+  await until(home, id, (story) => story.status === 'running')
+  await sleep(300)
+  expect(hosts.filter((host) => host.exitCode === null)).toHaveLength(1)
+  const pid = JSON.parse(readFileSync(instancePaths(home, id).worker, 'utf8')).process.pid
+  expect(identify(pid)).toBeDefined()
+  await callHost(home, 'host.stop', { id, how: 'stop', reason: 'enough', force: false })
+  await Promise.all(hosts.map(ended))
+  expect(storyOf(home, id)).toMatchObject({ status: 'cancelled', adoptions: 0 })
+})
+
+test('the record deleted is the record rebuilt (plan, decision 1)', async () => {
+  const { readRecord, toRecord } = await import('../../src/core/store/record.ts')
+  const id = await created(
+    home,
+    plainResolver(`me.emit('resolver:phase', { name: 'work' }); me.finish({ status: 'completed', output: 'x' })`),
+  )
+  await ended(startHost(id))
+  const paths = instancePaths(home, id)
+  const cached = readRecord(paths)
+  expect(toRecord(storyOf(home, id))).toEqual(cached)
+  expect(readRecord({ ...paths, record: '/nowhere' })).toEqual(cached)
+})
