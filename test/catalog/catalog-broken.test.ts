@@ -150,11 +150,11 @@ function smallDisk(): string | undefined {
   const disk = join(room(), 'small')
   mkdirSync(disk)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk], { stdio: 'pipe' })
+    execFileSync('sh', ['-c', 'mount -t tmpfs -o size=64k tmpfs "$0"', disk], { stdio: 'pipe' })
   } catch {
     return undefined
   }
-  onTestFinished(() => void execFileSync('umount', [disk]))
+  onTestFinished(() => void execFileSync('sh', ['-c', 'umount "$0"', disk]))
   return disk
 }
 
@@ -174,7 +174,7 @@ test('a read-only disk is called so: a home on it still lists, a new one cannot 
   const home = smallDisk() ?? skip('no disk to write-protect')
   const builtins = builtinsDir('hello')
   await openCatalog({ home, builtins })
-  execFileSync('mount', ['-o', 'remount,ro', home], { stdio: 'pipe' })
+  execFileSync('sh', ['-c', 'mount -o remount,ro "$0"', home], { stdio: 'pipe' })
   const catalog = await openCatalog({ home, builtins })
   expect(names(catalog)).toEqual(['hello'])
   await expect(catalog.remove('hello')).rejects.toMatchObject({ code: 'home_unusable' })

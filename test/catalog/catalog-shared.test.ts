@@ -7,10 +7,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openCatalog } from '../../src/core/catalog/catalog.ts'
 import { builtinsDir, manifest, repository, resolverDir, room, write } from './places.ts'
 
-const here = import.meta.dirname
+const programs = join(import.meta.dirname, '../fixtures/catalog')
 
 async function adding(home: string, builtins: string, sources: string[]): Promise<number | null> {
-  const child = spawn(process.execPath, [join(here, 'adds-resolvers.ts'), home, builtins, ...sources], {
+  const child = spawn(process.execPath, [join(programs, 'adds-resolvers.ts'), home, builtins, ...sources], {
     stdio: 'inherit',
   })
   const [code] = await once(child, 'exit')
@@ -41,7 +41,7 @@ interface Told {
 }
 
 function follower(home: string, builtins: string) {
-  const child = spawn(process.execPath, [join(here, 'follows-catalog.ts'), home, builtins], {
+  const child = spawn(process.execPath, [join(programs, 'follows-catalog.ts'), home, builtins], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

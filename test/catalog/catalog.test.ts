@@ -226,7 +226,7 @@ test('a manifest cannot stand for another file of this machine', async () => {
     errors: [expect.stringMatching(/not JSON/)],
   })
   const pipe = room()
-  execFileSync('mkfifo', [join(pipe, 'manifest.json')])
+  execFileSync('sh', ['-c', 'mkfifo "$0/manifest.json"', pipe])
   await expect(catalog.add(pipe, { cwd: '/' })).rejects.toMatchObject({
     errors: [expect.stringMatching(/regular file/)],
   })
@@ -285,7 +285,7 @@ test('a name that JavaScript knows is a name like any other', async () => {
 
 test('listing loads no checker, no git and no watch; start-up stays lean', async () => {
   const { home, builtins } = await open({ builtins: builtinsDir('hello') })
-  const program = join(import.meta.dirname, 'lists-lean.ts')
+  const program = join(import.meta.dirname, '../fixtures/catalog/lists-lean.ts')
   const output = execFileSync(process.execPath, [program, home, builtins], { encoding: 'utf8' })
   expect(JSON.parse(output)).toEqual({ heavy: [], names: ['hello'] })
 })
