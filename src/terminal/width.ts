@@ -1,14 +1,23 @@
 /** How wide a text is in a terminal, and how it is cut to fit: counted in graphemes, East Asian wide ones as two columns. */
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+let segmenter: Intl.Segmenter | undefined
+
+/** Made when the first wide text comes: making one takes longer than drawing a whole table. */
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  return segmenter.segment(text)
+}
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
 
+/** One column each, and nothing that joins: ASCII, Latin letters, dashes and dots, boxes and circles, our tick and cross. */
+const SINGLE = /^[ -~\u00a1-\u00a8\u00b0-\u02ff\u2010-\u2027\u2030-\u203b\u2500-\u25a9\u25c1-\u25fa\u2713\u2717]*$/
+
 export function widthOf(text: string): number {
-  if (/^[\u0020-\u007e]*$/.test(text)) return text.length
+  if (SINGLE.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1
+  for (const { segment } of graphemesOf(text)) width += WIDE.test(segment) ? 2 : 1
   return width
 }
 
@@ -17,7 +26,7 @@ export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   let kept = ''
   let width = 0
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const next = widthOf(segment)
     if (width + next > columns - 1) break
     kept += segment
