@@ -106,7 +106,12 @@ export class Run {
     const circumstances = { stopReason: this.#stopReason, supportsResume: this.#resolver.supportsResume }
     const { result, completed } = decideEnding(outcome, circumstances)
     if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)
-    this.#result = { output: null, error: null, sessions_used: 0, ...result }
+    this.#result = {
+      status: result.status,
+      output: result.output ?? null,
+      error: result.error ?? null,
+      sessions_used: result.sessions_used ?? 0,
+    }
     const desk = this.#desk
     desk.emit('resolver:completed', {
       outcome: completed.outcome,

@@ -33,6 +33,7 @@ export function serve(resolver: ResolverContract, seat?: Seat): void {
   for (const [method, answer] of Object.entries(service.calls())) {
     peer.handle(method, (params) => answer(toObject(params)))
   }
+  peer.handle('resolver.inputRefused', (params) => service.refused(toObject(params)))
   peer.handle(SHUTDOWN, () => service.leave())
 }
 
@@ -65,6 +66,11 @@ class Service {
       'resolver.getWorkspaceSpec': (params) => this.#workspaceSpec(params),
       'resolver.getMessageTypes': ({ instance_state }) => resolver.messageTypes(toObject(instance_state)),
     }
+  }
+
+  /** A notification of the host: a request's form is malformed (R30). */
+  refused({ request_id, errors }: Params): void {
+    this.#desk?.requests.refuse(String(request_id), Array.isArray(errors) ? errors.map(String) : [])
   }
 
   leave(): void {
