@@ -1,0 +1,51 @@
+/** stdout is the channel: whatever a resolver prints goes to stderr, from its first import on (spec, serve(); R41). */
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { type LaunchOptions, launchFixture, launchSample, ResolverProcess, registered } from './harness.ts'
+
+const early = fileURLToPath(new URL('resolvers/prints-early.mjs', import.meta.url))
+
+const launchEarly = (options: Partial<LaunchOptions> = {}) =>
+  new ResolverProcess({ command: ['node', early], name: 'prints-early', env: registered(), ...options })
+
+const onlyFrames = (resolver: ResolverProcess) => {
+  for (const line of resolver.lines) expect(JSON.parse(line)).toHaveProperty('jsonrpc', '2.0')
+}
+
+test('what is printed before the SDK is even loaded goes to stderr', async () => {
+  const resolver = launchEarly()
+  await resolver.start()
+  await resolver.result()
+  onlyFrames(resolver)
+  await resolver.until('the prints', () => (resolver.stderr.includes('late print') ? true : undefined))
+  expect(resolver.stderr).toContain('early print')
+  expect(resolver.stderr).toContain('early write')
+})
+
+test('node processes that a resolver starts keep an ordinary stdout', async () => {
+  const resolver = launchEarly()
+  await resolver.start()
+  expect((await resolver.untilEvent('prints-early.child')).data).toEqual({ printed: 'grandchild\n' })
+})
+
+test('serve() turns stdout by itself where nothing did before', async () => {
+  const resolver = launchSample('scenarios', { params: { scenario: 'prints' } })
+  await resolver.start()
+  await resolver.result()
+  onlyFrames(resolver)
+  await resolver.until('both prints', () => (resolver.stderr.includes('from process.stdout') ? true : undefined))
+  expect(resolver.stderr).toContain('from console.log')
+})
+
+test('a node process whose stdout is no channel is left alone', () => {
+  const { PATH = '' } = process.env
+  const env = { PATH, ...registered() }
+  expect(execFileSync(process.execPath, ['-e', 'console.log("plain")'], { env, encoding: 'utf8' })).toBe('plain\n')
+})
+
+test('one TypeScript file without a node_modules finds the SDK', async () => {
+  const resolver = launchFixture('single-file-ts', { params: { left: '1', right: '2' } })
+  await resolver.start()
+  expect(await resolver.result()).toMatchObject({ status: 'completed', output: '1 + 2 = 3' })
+})
