@@ -15,7 +15,7 @@ export type Fields = Readonly<Record<string, Field<unknown> | undefined>>
 /** What a form of these fields gives. A field that is there only sometimes (progressive disclosure) may be undefined. */
 export type ValuesOf<F> = F extends unknown
   ? {
-      [K in keyof F]: Exclude<F[K], undefined> extends Field<infer T>
+      -readonly [K in keyof F]: Exclude<F[K], undefined> extends Field<infer T>
         ? undefined extends F[K]
           ? T | undefined
           : T

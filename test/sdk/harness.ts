@@ -108,7 +108,9 @@ export class ResolverProcess {
   }
 
   get frames(): Record<string, unknown>[] {
-    return this.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>)
+    return this.lines
+      .filter((line) => line.startsWith('{"jsonrpc"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
   }
 
   notices(method: string): Record<string, unknown>[] {
