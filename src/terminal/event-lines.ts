@@ -16,7 +16,7 @@ export function progressLine(event: EventEnvelope): string | null {
 /** Any event: time, type and its data, one line. */
 export function eventLine(seq: number, event: EventEnvelope): string {
   const time = event.timestamp.slice(11, 23)
-  return cleanLine(`${String(seq).padStart(5)}  ${time}  ${event.event_type}  ${JSON.stringify(event.data)}`)
+  return `${String(seq).padStart(5)}  ${time}  ${cleanLine(event.event_type)}  ${cleanLine(JSON.stringify(event.data))}`
 }
 
 const tellers: Record<string, (data: Data) => string | null> = {

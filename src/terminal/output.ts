@@ -38,7 +38,7 @@ export class Output {
   colorOn(stream: NodeJS.WriteStream): boolean {
     if (this.#color !== 'auto') return this.#color === 'always'
     if (process.env['NO_COLOR'] !== undefined && process.env['NO_COLOR'] !== '') return false
-    if (process.env['FORCE_COLOR'] !== undefined && process.env['FORCE_COLOR'] !== '0') return true
+    if (process.env['FORCE_COLOR'] !== undefined && !['', '0'].includes(process.env['FORCE_COLOR'])) return true
     return stream.isTTY === true && process.env['TERM'] !== 'dumb'
   }
 
