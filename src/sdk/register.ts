@@ -1,7 +1,7 @@
 /**
  * Loaded with `node --import` before a resolver's own code, in every node process of a worker: makes
- * `resolve-platform/sdk` importable from any folder, and keeps stdout of the first node process for the channel.
- * The host sets RESOLVE_CHANNEL where stdout is the channel; node processes below the first keep an ordinary stdout.
+ * `resolve-platform/sdk` importable from any folder, and keeps stdout for the channel in the process that the host
+ * started (it sets RESOLVE_CHANNEL). Node processes below it, under a shell or another node, keep an ordinary stdout.
  */
 import { registerHooks } from 'node:module'
 import { captureStdout } from './capture.ts'
@@ -15,7 +15,16 @@ registerHooks({
   },
 })
 
-if (process.env['RESOLVE_CHANNEL'] && !process.env['RESOLVE_STDOUT']) {
+if (process.env['RESOLVE_CHANNEL'] && !process.env['RESOLVE_STDOUT'] && leadsItsGroup()) {
   process.env['RESOLVE_STDOUT'] = String(process.pid)
   captureStdout()
+}
+
+/** A host starts its worker as the leader of a process group; what a shell starts is no leader: `x=$(node -p 1)`. */
+function leadsItsGroup(): boolean {
+  try {
+    return process.kill(-process.pid, 0)
+  } catch {
+    return false
+  }
 }

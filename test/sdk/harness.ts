@@ -91,7 +91,12 @@ export class ResolverProcess {
     const { PATH = '', HOME = '' } = process.env
     const [program = '', ...args] = options.command
     const env = { PATH, HOME, RESOLVE_DIR: this.dir, RESOLVE_CHANNEL: '1', ...options.env }
-    this.child = spawn(program === 'node' ? process.execPath : program, args, { cwd: options.cwd, env })
+    this.child = spawn(program === 'node' ? process.execPath : program, args, {
+      cwd: options.cwd,
+      env,
+      // As a host does: the leader of a group of its own.
+      detached: true,
+    })
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (this.#rest + chunk).split('\n')
       this.#rest = lines.pop() ?? ''

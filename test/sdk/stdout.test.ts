@@ -29,6 +29,12 @@ test('node processes that a resolver starts keep an ordinary stdout', async () =
   expect((await resolver.untilEvent('prints-early.child')).data).toEqual({ printed: 'grandchild\n' })
 })
 
+test('node processes under a resolver that is no node program keep an ordinary stdout', async () => {
+  const script = 'got=$(node -p 1+1); echo "got $got" >&2; read -r line'
+  const resolver = new ResolverProcess({ command: ['bash', '-c', script], name: 'shell', env: registered() })
+  await resolver.until('what it got', () => (resolver.stderr.includes('got 2') ? true : undefined))
+})
+
 test('serve() turns stdout by itself where nothing did before', async () => {
   const resolver = launchSample('scenarios', { params: { scenario: 'prints' } })
   await resolver.start()
