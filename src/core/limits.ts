@@ -36,6 +36,7 @@ export const FORM_MAX_OPTIONS = 1_000
 export const FORM_MAX_CONDITIONS = 2_000 // threats RPC-6: what one payload may cost to check
 export const FORM_MAX_STRING_CHARS = 8 * KIB // threats RPC-6
 export const PATTERN_MAX_CHARS = 1_000
+export const PATTERN_MAX_COSTLY_ESCAPES = 16 // R34: compiling can't be interrupted
 export const PATTERN_LIMIT_MS = 50
 export const PATTERN_FORM_LIMIT_MS = 250
 export const PATTERN_VALUE_MAX_CHARS = 64 * KIB // threats WEB-9

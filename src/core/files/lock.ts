@@ -10,8 +10,8 @@ const RETRY_MS = 10
 /** Runs `work` while holding the lock at `path`; waits for a live holder, replaces a dead one. */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const mine = `${path}.${randomBytes(8).toString('hex')}`
-  await writeFile(mine, JSON.stringify(identify(process.pid)), { mode: 0o600, flag: 'wx' })
   try {
+    await writeFile(mine, JSON.stringify(identify(process.pid)), { mode: 0o600, flag: 'wx' })
     await acquire(path, mine)
   } finally {
     await unlink(mine).catch(() => {})

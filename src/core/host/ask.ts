@@ -80,12 +80,18 @@ export class Inquiry {
           : this.#launchError.message
       return fail('launch_failed', { command, reason }, { cause: this.#launchError })
     }
-    return fail(
-      'resolver_gone',
-      { method, detail: this.#stderr.trim().split('\n').slice(-3).join(' ') },
-      { cause: error },
-    )
+    return fail('resolver_gone', { method, detail: lastWords(this.#stderr) }, { cause: error })
   }
+}
+
+/** The line of a stack trace that says what happened, or the last lines of anything else. */
+function lastWords(stderr: string): string {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+  const error = lines.findLast((line) => /^(\w*(Error|Exception)\b.*:|\w+: )/.test(line) && !line.startsWith('Node.js'))
+  return error ?? lines.slice(-3).join(' ')
 }
 
 class ChildChannel implements Channel {

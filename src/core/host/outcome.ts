@@ -12,7 +12,7 @@ export interface RunEnd {
   result: ResolverResult | null
   completion: StoryCompletion | null
   /** Why there is neither: the process ended, or spoke no protocol. */
-  exit: { code: 'worker_exited' | 'protocol_error'; detail: string }
+  exit: InstanceError
 }
 
 /** What was asked of the run before it ended. */

@@ -12,16 +12,18 @@ const ATTEND_MS = 2_000
 
 /**
  * Yields every event after `after`, once and in order. With `follow` it waits for more until the instance has ended or
- * the signal fires; `attend` is called now and then while it waits, so that an orphaned instance finds a host.
+ * the signal fires; `instance.attend` is called now and then while it waits, so that an orphaned instance finds a host.
  */
 export async function* followJournal(
   path: string,
   options: FollowOptions,
-  attend: () => Promise<void>,
+  instance: { attend: () => Promise<void>; hasEnded: () => boolean },
 ): AsyncGenerator<JournalEvent> {
   const reader = new JournalReader(path, options.after ?? 0)
-  const bell = options.follow ? ring(path, options.signal) : undefined
+  // Nothing more comes to an instance that has ended: also a reader who has seen it all is let go.
+  const bell = options.follow && !instance.hasEnded() ? ring(path, options.signal) : undefined
   let attendedAt = Date.now()
+  let hasEnded = bell === undefined
   try {
     while (!options.signal?.aborted) {
       const rang = bell?.next()
@@ -32,10 +34,12 @@ export async function* followJournal(
         if (isEnd(event)) return
       }
       if (lines.length > 0) continue
-      if (rang === undefined) return
+      if (hasEnded || rang === undefined) return
       if (Date.now() - attendedAt > ATTEND_MS) {
         attendedAt = Date.now()
-        await attend()
+        await instance.attend()
+        hasEnded = instance.hasEnded()
+        if (hasEnded) continue
       }
       await rang
     }

@@ -4,7 +4,6 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { fail, ResolveError } from '../errors.ts'
 import { validate } from '../forms/validate.ts'
 import { Inquiry } from '../host/ask.ts'
-import { availableCredentials } from '../host/config.ts'
 import type { ControlCalls } from '../host/control-socket.ts'
 import type { InstanceHost } from '../host/host.ts'
 import { HostProcess } from '../host/host-process.ts'
@@ -17,19 +16,11 @@ import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } 
 import type { JournalEvent } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
-import {
-  findInstance,
-  type InstancePaths,
-  instanceIds,
-  instancePaths,
-  isInstanceId,
-  newInstanceId,
-  prepareHome,
-} from '../store/home.ts'
+import { findInstance, instanceIds, instancePaths, isInstanceId, newInstanceId, prepareHome } from '../store/home.ts'
 import { readRecord, readStory, toRecord } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import { followJournal } from './follow.ts'
-import { chooseExecutor, environmentOf, orderOf, refuseTooLarge } from './local-checks.ts'
+import { chooseExecutor, orderOf, refuseTooLarge } from './local-checks.ts'
 import type {
   CreateRequest,
   DataContent,
@@ -39,6 +30,9 @@ import type {
   InstancePage,
   Platform,
 } from './platform.ts'
+import { prepareBirth } from './prepare-birth.ts'
+import { refusal } from './refusal.ts'
+import { readSoundRecord, readSoundState } from './sound-reads.ts'
 
 export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
@@ -98,7 +92,7 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const environment = await this.#prepareBirth(entry, request.input)
+    const environment = await prepareBirth(entry, request.input)
     const id = newInstanceId()
     const { name, version, dir, commit, manifest } = entry
     await createInstance(this.#home, {
@@ -164,7 +158,9 @@ class HomePlatform implements LocalPlatform {
   }
 
   events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
-    return followJournal(this.#paths(id).journal, options, () => this.attend(id))
+    const paths = this.#paths(id)
+    const hasEnded = () => isTerminal(readRecord(paths).status)
+    return followJournal(paths.journal, options, { attend: () => this.attend(id), hasEnded })
   }
 
   async stderrTail(id: string): Promise<string> {
@@ -250,26 +246,6 @@ class HomePlatform implements LocalPlatform {
     return catalog
   }
 
-  /** Asks for everything that must be known before the first line of the journal: the form, and the workspace spec. */
-  async #prepareBirth(entry: CatalogEntry, input: Payload): Promise<Record<string, string>> {
-    const inquiry = new Inquiry(entry)
-    try {
-      const form = await inquiry.form(input)
-      const errors = form === null ? [] : validate(form, input, boundedMatcher())
-      if (errors.length > 0) throw fail('form_invalid', { errors })
-      const spec = await inquiry.workspaceSpec(input, availableCredentials())
-      const needsSidecar = (entry.manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
-      if (needsSidecar)
-        throw fail('feature_missing', { resolver: entry.name, feature: 'a git server beside its worker' })
-      if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
-        throw fail('feature_missing', { resolver: entry.name, feature: 'repositories cloned into its workspace' })
-      }
-      return environmentOf(spec)
-    } finally {
-      inquiry.close()
-    }
-  }
-
   async #startHost(id: string, where: Where): Promise<void> {
     if (where.host === 'background') await startBackgroundHost(this.#home, id)
     else await this.#hosts.own(id)
@@ -303,7 +279,7 @@ class HomePlatform implements LocalPlatform {
     const own = this.#hosts.get(id)
     if (own !== undefined) return await here(own)
     const { status } = readRecord(this.#paths(id))
-    if (isTerminal(status) || status === 'paused') return await this.#refuse(id, name, params, status)
+    if (isTerminal(status) || status === 'paused') throw refusal(readStory(this.#paths(id).journal), name, params)
     await this.attend(id)
     try {
       return await callHost(this.#home, name, params)
@@ -311,60 +287,15 @@ class HomePlatform implements LocalPlatform {
       if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
       // It ended, or handed over, between the look and the call.
       const now = readRecord(this.#paths(id)).status
-      if (isTerminal(now) || now === 'paused') return await this.#refuse(id, name, params, now)
+      if (isTerminal(now) || now === 'paused') throw refusal(readStory(this.#paths(id).journal), name, params)
       await this.attend(id)
       return await callHost(this.#home, name, params)
     }
-  }
-
-  /** What is asked of an instance without a worker: the clearest reason why not. */
-  async #refuse(id: string, name: keyof ControlCalls, params: object, status: string): Promise<never> {
-    if (name === 'host.answer' && 'request_id' in params) {
-      const request = (await this.story(id)).requests.find((candidate) => candidate.id === params.request_id)
-      const requestId = String(params.request_id)
-      if (request === undefined) throw fail('request_unknown', { request: requestId, instance: id })
-      if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
-      const { actor, via, answered_at: at } = request
-      throw fail('already_answered', { request: requestId, actor: actor ?? '', via: via ?? '', at: at ?? '' })
-    }
-    if (name === 'host.pause') {
-      const { resolver } = (await this.story(id)).birth
-      if (resolver.manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: resolver.name })
-    }
-    throw fail('invalid_state', { action: ACTIONS[name], status })
   }
 
   #paths(id: string) {
     const paths = instancePaths(this.#home, id)
     if (!isInstanceId(id) || !existsSync(paths.journal)) throw fail('instance_unknown', { id })
     return paths
-  }
-}
-
-const ACTIONS: Record<keyof ControlCalls, string> = {
-  'host.answer': 'answer',
-  'host.messageTypes': 'list the message types of',
-  'host.message': 'send a message to',
-  'host.pause': 'pause',
-  'host.stop': 'stop',
-  'host.release': 'hand over',
-}
-
-/** A damaged instance must not hide the others from a list. */
-function readSoundRecord(paths: InstancePaths): InstanceRecord | undefined {
-  try {
-    return readRecord(paths)
-  } catch {
-    return undefined
-  }
-}
-
-/** What a resolver planted in place of its state must not hide the record. */
-function readSoundState(paths: InstancePaths): Record<string, unknown> | null {
-  try {
-    return readInstanceState(paths)
-  } catch (error) {
-    if (error instanceof ResolveError) return null
-    throw error
   }
 }

@@ -1,0 +1,150 @@
+/** Parses what a resolver gives as a form: the one border where a schema is checked (spec, A2UI v0.9 schema; R29, R30). */
+import { FORM_MAX_COMPONENTS, FORM_MAX_OPTIONS, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import type { Check, Component, Form, SelectOption } from '../protocol/form.ts'
+import { describe, Faults, isObject, type JsonObject, quote, read } from './faults.ts'
+import { ConditionParser } from './parse-condition.ts'
+
+/** A well-formed form in the spec's shapes, or every fault of it as a sentence that names component and check. */
+export type ParsedForm = { form: Form; errors: [] } | { form: null; errors: string[] }
+
+const TYPES = ['text', 'textarea', 'select', 'checkbox'] as const
+const FORBIDDEN_IDS = ['__proto__', 'constructor', 'prototype']
+
+/** Never throws, whatever the value; its answer shares no object with it. Keys the dialect does not know are left out. */
+export function parseForm(value: unknown): ParsedForm {
+  if (!isObject(value)) return malformed(`The form is ${describe(value)}, not an object.`)
+  const faults = new Faults()
+  const type = read(value, 'type')
+  if (type !== 'form') faults.add('The form', `its type is ${describe(type)}, not the text "form"`)
+  const given = read(value, 'components')
+  if (!Array.isArray(given)) faults.add('The form', `its components are ${describe(given)}, not a list`)
+  const components = Array.isArray(given) ? new FormParser(faults).parse(given) : []
+  return faults.count === 0 ? { form: { type: 'form', components }, errors: [] } : malformed(...faults.sentences)
+}
+
+function malformed(...errors: string[]): ParsedForm {
+  return { form: null, errors }
+}
+
+class FormParser {
+  readonly #faults: Faults
+  readonly #conditions: ConditionParser
+  readonly #ids = new Set<string>()
+
+  constructor(faults: Faults) {
+    this.#faults = faults
+    this.#conditions = new ConditionParser(faults)
+  }
+
+  parse(given: readonly unknown[]): Component[] {
+    if (given.length > FORM_MAX_COMPONENTS) {
+      this.#faults.add('The form', `it has ${given.length} components; the limit is ${FORM_MAX_COMPONENTS}`)
+    }
+    const parsed = given.slice(0, FORM_MAX_COMPONENTS).map((value, at) => this.#component(value, at + 1))
+    return parsed.filter((component) => component !== undefined)
+  }
+
+  #component(value: unknown, position: number): Component | undefined {
+    const place = `Component ${position}`
+    if (!isObject(value)) return this.#fault(place, `it is ${describe(value)}, not an object`)
+    const id = this.#id(value, place)
+    const where = id === undefined ? place : `Component ${quote(id)}`
+    const base = { id: id ?? '', ...this.#texts(value, ['label', 'description'], where), ...this.#checks(value, where) }
+    const type = read(value, 'type')
+    switch (type) {
+      case 'text':
+      case 'textarea':
+        return { type, ...base, ...this.#texts(value, ['placeholder'], where) }
+      case 'select':
+        return { type, ...base, options: this.#options(value, where), ...this.#texts(value, ['default'], where) }
+      case 'checkbox':
+        return { type, ...base, ...this.#checkboxDefault(value, where) }
+      default:
+        return this.#fault(where, `its type is ${describe(type)}; the types are ${TYPES.join(', ')}`)
+    }
+  }
+
+  #id(component: JsonObject, place: string): string | undefined {
+    const id = read(component, 'id')
+    if (typeof id !== 'string' || id === '') return this.#fault(place, `its id is ${describe(id)}, not a name`)
+    if (id.length > FORM_MAX_STRING_CHARS) {
+      return this.#fault(place, `its id is longer than ${FORM_MAX_STRING_CHARS} characters`)
+    }
+    if (FORBIDDEN_IDS.includes(id)) this.#fault(place, `${quote(id)} can't be an id`)
+    if (id.includes('/')) this.#fault(place, `its id ${quote(id)} has a "/", which no path could name`)
+    if (this.#ids.has(id)) this.#fault(place, `its id ${quote(id)} is taken by an earlier component`)
+    this.#ids.add(id)
+    return id
+  }
+
+  #texts<K extends string>(holder: JsonObject, keys: readonly K[], where: string): { [P in K]?: string } {
+    const texts: { [P in K]?: string } = {}
+    for (const key of keys) {
+      const text = this.#text(read(holder, key), where, `its ${key}`)
+      if (text !== undefined) texts[key] = text
+    }
+    return texts
+  }
+
+  /** undefined where it is left out or malformed. */
+  #text(value: unknown, where: string, what: string): string | undefined {
+    if (value === undefined) return undefined
+    if (typeof value !== 'string') return this.#fault(where, `${what} is ${describe(value)}, not a text`)
+    if (value.length <= FORM_MAX_STRING_CHARS) return value
+    return this.#fault(where, `${what} is longer than ${FORM_MAX_STRING_CHARS} characters`)
+  }
+
+  #options(component: JsonObject, where: string): SelectOption[] {
+    const given = read(component, 'options')
+    if (!Array.isArray(given)) {
+      this.#fault(where, `its options are ${describe(given)}, not a list`)
+      return []
+    }
+    if (given.length > FORM_MAX_OPTIONS) {
+      this.#fault(where, `it has ${given.length} options; the limit is ${FORM_MAX_OPTIONS}`)
+    }
+    const options = given.slice(0, FORM_MAX_OPTIONS).map((option, at) => {
+      const place = `${where}, option ${at + 1}`
+      if (!isObject(option)) return this.#fault(place, `it is ${describe(option)}, not {value, label}`)
+      const [value, label] = [read(option, 'value'), read(option, 'label')]
+      if (value === undefined) this.#fault(place, 'its value is missing')
+      if (label === undefined) this.#fault(place, 'its label is missing')
+      const parsed = this.#text(value, place, 'its value')
+      const shown = this.#text(label, place, 'its label')
+      return parsed === undefined || shown === undefined ? undefined : { value: parsed, label: shown }
+    })
+    return options.filter((option) => option !== undefined)
+  }
+
+  #checkboxDefault(component: JsonObject, where: string): { default?: boolean } {
+    const value = read(component, 'default')
+    if (value === undefined) return {}
+    if (typeof value === 'boolean') return { default: value }
+    this.#fault(where, `its default is ${describe(value)}, not true or false`)
+    return {}
+  }
+
+  #checks(component: JsonObject, where: string): { checks?: Check[] } {
+    const given = read(component, 'checks')
+    if (given === undefined) return {}
+    if (!Array.isArray(given)) {
+      this.#fault(where, `its checks are ${describe(given)}, not a list`)
+      return {}
+    }
+    const checks = given.map((check, at) => this.#check(check, `${where}, check ${at + 1}`))
+    return { checks: checks.filter((check) => check !== undefined) }
+  }
+
+  #check(value: unknown, where: string): Check | undefined {
+    if (!isObject(value)) return this.#fault(where, `it is ${describe(value)}, not {condition, message}`)
+    const condition = this.#conditions.parse(read(value, 'condition'), where)
+    const message = read(value, 'message')
+    if (message === undefined || message === '') return this.#fault(where, 'its message is missing')
+    const text = this.#text(message, where, 'its message')
+    return condition === undefined || text === undefined ? undefined : { condition, message: text }
+  }
+
+  #fault(where: string, problem: string): undefined {
+    this.#faults.add(where, problem)
+  }
+}

@@ -1,0 +1,80 @@
+/** Reads submitted values: the path of a binding and the casts of the built-in functions (spec, A2UI; R31–R34). */
+import { PATTERN_VALUE_MAX_CHARS } from '../limits.ts'
+
+const ARRAY_INDEX = /^(?:0|[1-9]\d*)$/
+/** No two parts of it can take the same text in two ways that matter: linear, which a test holds. */
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+const EMAIL = /^[\p{L}\p{N}_.+-]+@[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.[\p{L}\p{N}_]+$/u
+
+/** The keys of a path: one leading `/` stripped, the rest split on `/` (spec, Data binding). */
+export function pathKeys(path: string): string[] {
+  return (path.startsWith('/') ? path.slice(1) : path).split('/')
+}
+
+/** The value at a path; null where it is missing. Own properties of plain objects and array indexes only (R32). */
+export function resolvePath(payload: unknown, path: string): unknown {
+  return resolveKeys(payload, pathKeys(path))
+}
+
+export function resolveKeys(payload: unknown, keys: readonly string[]): unknown {
+  let value = payload
+  for (const key of keys) {
+    value = ownValue(value, key)
+    if (value === null) return null
+  }
+  return value
+}
+
+/** null where `key` is neither an own property of a plain object nor an index of an array (R32). */
+export function ownValue(holder: unknown, key: string): unknown {
+  if (typeof holder !== 'object' || holder === null) return null
+  if (Array.isArray(holder)) return ARRAY_INDEX.test(key) ? (holder[Number(key)] ?? null) : null
+  const prototype = Object.getPrototypeOf(holder)
+  if (prototype !== Object.prototype && prototype !== null) return null
+  return Object.hasOwn(holder, key) ? ((holder as Record<string, unknown>)[key] ?? null) : null
+}
+
+/** The cast to bool (R33): "", 0, [], {}, null and false are false, everything else is true. */
+export function toBool(value: unknown): boolean {
+  if (typeof value !== 'object') return value !== '' && value !== 0 && value !== false && value !== undefined
+  if (value === null) return false
+  return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0
+}
+
+/** Code points of a text, items of an array; undefined for what has no length (R33). */
+export function lengthOf(value: unknown): number | undefined {
+  if (Array.isArray(value)) return value.length
+  return typeof value === 'string' ? countCodePoints(value) : undefined
+}
+
+/** A finite number, or a text that reads as one in decimal when trimmed; else undefined (R33). A boolean is no number. */
+export function toNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value !== 'string') return undefined
+  const text = value.trim()
+  if (!NUMBER.test(text)) return undefined
+  const number = Number(text)
+  return Number.isFinite(number) ? number : undefined
+}
+
+/** What a pattern is searched in: a text, or a number's spelling; undefined for anything else (R31). */
+export function toText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' ? String(value) : undefined
+}
+
+/** local part @ domain . suffix (spec, Built-in functions; R34). */
+export function isEmail(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= PATTERN_VALUE_MAX_CHARS && EMAIL.test(value)
+}
+
+function countCodePoints(text: string): number {
+  let count = text.length
+  for (let at = 1; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0xdc00 || unit > 0xdfff) continue
+    const before = text.charCodeAt(at - 1)
+    if (before >= 0xd800 && before <= 0xdbff) count -= 1
+  }
+  return count
+}

@@ -1,0 +1,65 @@
+/** Brings an instance to a worker: the one that is there from an earlier host, or a new one (plan, decision 2). */
+import { ResolveError } from '../errors.ts'
+import { STATUS_FILE } from '../protocol/coordination.ts'
+import type { InstanceConfig } from '../protocol/instance.ts'
+import type { Driver, Ground, Worker } from '../worker/worker.ts'
+import { writeConfig } from './config.ts'
+import type { Ledger } from './ledger.ts'
+import type { Ending } from './outcome.ts'
+
+export interface Launch {
+  ledger: Ledger
+  driver: Driver
+  ground: Ground
+  config: InstanceConfig
+  epoch: number
+  /** Writes to the journal, waiting for room where the disk is full. */
+  write: (line: () => void) => Promise<void>
+}
+
+/** A worker of the wanted incarnation, or the ending where there can be none. */
+export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
+  const { ledger, driver, ground, epoch, write } = launch
+  const { incarnation, wantedIncarnation } = ledger.story
+  const worker = await driver.adopt(ground, wantedIncarnation)
+  if (worker !== undefined) {
+    // Its host died between the start and the journal line about it.
+    if (incarnation < wantedIncarnation) await noteLaunch(launch)
+    await write(() => ledger.record('platform.worker.adopted', { epoch }))
+    return worker
+  }
+  if (incarnation < wantedIncarnation) return await startWorker(launch)
+  await driver.sweep()
+  return failed('worker_exited', 'The worker is gone and left no trace.')
+}
+
+async function startWorker(launch: Launch): Promise<Worker | Ending> {
+  const { ledger, driver, ground, config, write } = launch
+  const { birth, wantedIncarnation } = ledger.story
+  try {
+    ground.remove(STATUS_FILE)
+    writeConfig(ground, config)
+    const worker = await driver.start(ground, {
+      command: birth.resolver.manifest.command,
+      directory: birth.resolver.dir,
+      environment: birth.environment,
+      incarnation: wantedIncarnation,
+    })
+    await noteLaunch(launch)
+    return worker
+  } catch (error) {
+    if (!(error instanceof ResolveError)) throw error
+    await write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
+    return failed(error.code, error.message)
+  }
+}
+
+async function noteLaunch({ ledger, write }: Launch): Promise<void> {
+  const { birth, wantedIncarnation } = ledger.story
+  const data = { incarnation: wantedIncarnation, executor: birth.executor, events_offset: ledger.sourceEnd }
+  await write(() => ledger.record('platform.worker.launched', data))
+}
+
+export function failed(code: string, detail: string): Ending {
+  return { status: 'failed', output: null, error: { code, detail } }
+}

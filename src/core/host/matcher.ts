@@ -1,0 +1,72 @@
+/** Runs a form's patterns so that none can hold the host (R34; threats WEB-9): questions.ts and the platform hand it to `validate`. */
+import { type Context, createContext, Script } from 'node:vm'
+import { patternRegExp, patternSource } from '../forms/pattern.ts'
+import type { Matcher } from '../forms/validate.ts'
+import { PATTERN_FORM_LIMIT_MS, PATTERN_LIMIT_MS, PATTERN_VALUE_MAX_CHARS } from '../limits.ts'
+import { type PatternShape, patternCost, patternShape } from './pattern-cost.ts'
+
+/** About a millisecond of matching: below it a watchdog costs more than it saves. */
+const HARMLESS_STEPS = 250_000
+const KNOWN_PATTERNS_MAX = 500
+
+interface KnownPattern {
+  /** undefined where the pattern can't be run at all. */
+  expression: RegExp | undefined
+  /** undefined where the steps it takes can't be told beforehand. */
+  shape: PatternShape | undefined
+}
+
+/** Bounded by its number; the oldest goes first. */
+const known = new Map<string, KnownPattern>()
+
+/**
+ * A matcher with a time budget of its own: make one for each form that is validated. A pattern that runs for 50 ms, any
+ * pattern once the form has used up 250 ms, and a value over 64 KiB do not match.
+ */
+export function boundedMatcher(): Matcher {
+  let left = PATTERN_FORM_LIMIT_MS
+  return (pattern, value) => {
+    if (left <= 0 || value.length > PATTERN_VALUE_MAX_CHARS) return false
+    const started = performance.now()
+    const found = search(pattern, value, left)
+    left -= performance.now() - started
+    return found
+  }
+}
+
+function search(pattern: string, value: string, left: number): boolean {
+  const { expression, shape } = know(pattern)
+  if (expression === undefined) return false
+  const harmless = shape !== undefined && patternCost(shape, value.length, HARMLESS_STEPS) <= HARMLESS_STEPS
+  try {
+    return harmless ? expression.test(value) : watched(expression, value, Math.ceil(Math.min(left, PATTERN_LIMIT_MS)))
+  } catch {
+    // It took too long, or is too large for the engine: either way the check fails (R34).
+    return false
+  }
+}
+
+function know(pattern: string): KnownPattern {
+  const before = known.get(pattern)
+  if (before !== undefined) return before
+  const expression = patternRegExp(pattern)
+  const learnt = { expression, shape: expression && patternShape(patternSource(pattern)) }
+  const [oldest] = known.keys()
+  if (known.size >= KNOWN_PATTERNS_MAX && oldest !== undefined) known.delete(oldest)
+  known.set(pattern, learnt)
+  return learnt
+}
+
+let room: { context: Context; run: Script } | undefined
+
+/** Only expressions and texts enter the context, never code of an author. */
+function watched(expression: RegExp, value: string, limitMs: number): boolean {
+  room ??= { context: createContext({}), run: new Script('expression.test(value)') }
+  const { context, run } = room
+  Object.assign(context, { expression, value })
+  try {
+    return run.runInContext(context, { timeout: limitMs }) === true
+  } finally {
+    Object.assign(context, { expression: undefined, value: undefined })
+  }
+}

@@ -1,0 +1,18 @@
+/** Waits for room on a full disk: a run must not be lost because a line of its journal could not be written (threats F7). */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ResolveError } from '../errors.ts'
+
+const RETRY_MS = 250
+
+/** Repeats what a full disk refuses until there is room, or until `isOver`; every other error is thrown. */
+export async function patiently(write: () => void, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    try {
+      write()
+      return
+    } catch (error) {
+      if (!(error instanceof ResolveError) || error.code !== 'disk_full') throw error
+      await sleep(RETRY_MS)
+    }
+  }
+}

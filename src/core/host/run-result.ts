@@ -1,0 +1,37 @@
+/** What a run left behind: its result in `status.json`, and how its process ended (R21). */
+import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
+import { STATUS_FILE } from '../protocol/coordination.ts'
+import { RESULT_STATUSES, type ResolverResult } from '../protocol/instance.ts'
+import type { Driver, Ground, Worker } from '../worker/worker.ts'
+
+const DETAIL_BYTES = 2_000
+const DETAIL_LINES = 3
+
+/** null for none, for a mere checkpoint (spec, `.resolve/status.json`), and for what is no JSON of ours. */
+export function readResult(ground: Ground): ResolverResult | null {
+  try {
+    const bytes = ground.read(STATUS_FILE, COORDINATION_FILE_MAX_BYTES)
+    return bytes === undefined ? null : parseResult(JSON.parse(bytes.toString('utf8')))
+  } catch {
+    return null
+  }
+}
+
+/** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */
+export function describeExit(worker: Worker, driver: Driver, when: string): string {
+  const { exitCode, signal } = worker.condition
+  const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
+  const tail = driver.stderrTail(DETAIL_BYTES).trim().split('\n').slice(-DETAIL_LINES).join('\n')
+  return [`The worker ended ${[how, when].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
+}
+
+function parseResult(value: unknown): ResolverResult | null {
+  if (typeof value !== 'object' || value === null || !('status' in value)) return null
+  const { status, output, error } = value as Record<string, unknown>
+  if (!(RESULT_STATUSES as readonly unknown[]).includes(status)) return null
+  return {
+    status: status as ResolverResult['status'],
+    output: typeof output === 'string' ? output : null,
+    error: typeof error === 'string' ? error : null,
+  }
+}

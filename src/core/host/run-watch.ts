@@ -1,0 +1,76 @@
+/** Watches for the end of one run: its result, its `resolver:completed`, or the end of its process, in that order (R21). */
+import { OUTCOME_GRACE_MS } from '../limits.ts'
+import type { InstanceError } from '../protocol/instance.ts'
+import type { Driver, Ground, Worker } from '../worker/worker.ts'
+import type { Ledger } from './ledger.ts'
+import type { RunEnd } from './outcome.ts'
+import { describeExit, readResult } from './run-result.ts'
+
+export interface RunWatchParts {
+  ledger: Ledger
+  driver: Driver
+  ground: Ground
+  worker: Worker
+  /** Carries over the last events of a worker that has ended. */
+  drain: () => void
+}
+
+export class RunWatch {
+  /** The end of the run, or that the instance was released before it. */
+  readonly ended: Promise<RunEnd | 'released'>
+  readonly #parts: RunWatchParts
+  #settle: (end: RunEnd | 'released') => void = () => {}
+  #fault: InstanceError | undefined
+  #graceTimer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(parts: RunWatchParts) {
+    this.#parts = parts
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  /** Looks whether the run has ended; called whenever something may have changed. */
+  check(): void {
+    if (this.#isOver) return
+    const exit = this.#fault ?? { code: 'worker_exited', detail: '' }
+    const now = this.#whatWasSaid()
+    if (now.result !== null || this.#fault !== undefined) {
+      this.#end({ ...now, exit })
+      return
+    }
+    const { worker, driver, drain } = this.#parts
+    if (worker.condition.engine !== 'running') {
+      drain()
+      const detail = describeExit(worker, driver, 'without a result')
+      this.#end({ ...this.#whatWasSaid(), exit: { ...exit, detail } })
+      return
+    }
+    if (now.completion === null) return
+    // The result may be a moment behind its event.
+    this.#graceTimer ??= setTimeout(() => this.#end({ ...this.#whatWasSaid(), exit }), OUTCOME_GRACE_MS)
+  }
+
+  /** Ends the run because it cannot go on as it is. */
+  breakOff(fault: InstanceError): void {
+    this.#fault ??= fault
+    this.check()
+  }
+
+  release(): void {
+    this.#isOver = true
+    clearTimeout(this.#graceTimer)
+    this.#settle('released')
+  }
+
+  #whatWasSaid(): Pick<RunEnd, 'result' | 'completion'> {
+    return { result: readResult(this.#parts.ground), completion: this.#parts.ledger.story.completion }
+  }
+
+  #end(end: RunEnd): void {
+    this.#isOver = true
+    clearTimeout(this.#graceTimer)
+    this.#settle(end)
+  }
+}

@@ -1,0 +1,33 @@
+/** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
+import { fail } from '../errors.ts'
+import { validate } from '../forms/validate.ts'
+import { Inquiry } from '../host/ask.ts'
+import { availableCredentials } from '../host/config.ts'
+import { boundedMatcher } from '../host/matcher.ts'
+import type { CatalogEntry } from '../protocol/catalog.ts'
+import type { Payload } from '../protocol/form.ts'
+import { environmentOf } from './local-checks.ts'
+
+/** The environment its worker gets. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
+export async function prepareBirth(entry: CatalogEntry, input: Payload): Promise<Record<string, string>> {
+  const inquiry = new Inquiry(entry)
+  try {
+    const form = await inquiry.form(input)
+    const errors = form === null ? [] : validate(form, input, boundedMatcher())
+    if (errors.length > 0) throw fail('form_invalid', { errors })
+    const spec = await inquiry.workspaceSpec(input, availableCredentials())
+    refuseWhatIsMissing(entry, spec)
+    return environmentOf(spec)
+  } finally {
+    inquiry.close()
+  }
+}
+
+function refuseWhatIsMissing(entry: CatalogEntry, spec: Record<string, unknown> | null): void {
+  const resolver = entry.name
+  const needsSidecar = (entry.manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
+  if (needsSidecar) throw fail('feature_missing', { resolver, feature: 'a git server beside its worker' })
+  if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
+    throw fail('feature_missing', { resolver, feature: 'repositories cloned into its workspace' })
+  }
+}

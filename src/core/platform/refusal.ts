@@ -1,0 +1,30 @@
+/** What is asked of an instance that has no worker: the clearest reason why it cannot be done (R7, R25). */
+import { fail, type ResolveError } from '../errors.ts'
+import type { ControlCalls } from '../host/control-socket.ts'
+import type { Story } from '../view/story.ts'
+
+export function refusal(story: Story, name: keyof ControlCalls, params: object): ResolveError {
+  const { resolver, instance_id: instance } = story.birth
+  if (name === 'host.answer' && 'request_id' in params) return answerRefusal(story, instance, String(params.request_id))
+  if (name === 'host.pause' && resolver.manifest.supports_resume !== true) {
+    return fail('resume_unsupported', { resolver: resolver.name })
+  }
+  return fail('invalid_state', { action: ACTIONS[name], status: story.status })
+}
+
+function answerRefusal(story: Story, instance: string, requestId: string): ResolveError {
+  const request = story.requests.find((candidate) => candidate.id === requestId)
+  if (request === undefined) return fail('request_unknown', { request: requestId, instance })
+  if (request.status !== 'answered') return fail('request_cancelled', { request: requestId })
+  const { actor, via, answered_at: at } = request
+  return fail('already_answered', { request: requestId, actor: actor ?? '', via: via ?? '', at: at ?? '' })
+}
+
+const ACTIONS: Record<keyof ControlCalls, string> = {
+  'host.answer': 'answer',
+  'host.messageTypes': 'list the message types of',
+  'host.message': 'send a message to',
+  'host.pause': 'pause',
+  'host.stop': 'stop',
+  'host.release': 'hand over',
+}

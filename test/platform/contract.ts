@@ -1,0 +1,258 @@
+/** What every platform must do, whatever its door: run by {@link file://./local.test.ts} and by each later door. */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Platform } from '../../src/core/platform/platform.ts'
+import type { JournalEvent } from '../../src/core/protocol/journal.ts'
+import type { Status } from '../../src/core/protocol/status.ts'
+
+export const FIXTURES = join(import.meta.dirname, '../fixtures/resolvers')
+
+/** The resolvers whose folders the suite needs in the catalog. */
+export const NEEDED = ['asks-once', 'checkpoints', 'many-events', 'ignores-stop', 'two-questions', 'exits-zero']
+
+const ACTOR = { actor: 'tester', via: 'cli' } as const
+
+export function platformContract(open: () => Promise<Platform>): void {
+  const until = async (platform: Platform, id: string, statuses: Status[]) => {
+    for await (const { event } of platform.events(id, { follow: true, signal: AbortSignal.timeout(20_000) })) {
+      if (event.event_type !== 'platform.instance.status_changed') continue
+      if (statuses.includes(event.data['to'] as Status)) return
+    }
+    throw new Error(`${id} came only to ${(await platform.record(id)).status}, not to ${statuses.join(' or ')}`)
+  }
+
+  const collect = async (events: AsyncIterable<JournalEvent>) => {
+    const all: JournalEvent[] = []
+    for await (const event of events) all.push(event)
+    return all
+  }
+
+  test('an instance is created, followed to its end and read afterwards (R8, R12)', async () => {
+    const platform = await open()
+    const record = await platform.create({ resolver: 'hello', input: { name: 'Ada' }, name: 'greeting' })
+    expect(record.instance_id).toMatch(/^[0-9a-f]{12}$/)
+    expect(record).toMatchObject({ resolver: 'hello', status: 'created', input: { name: 'Ada' }, name: 'greeting' })
+    await until(platform, record.instance_id, ['completed'])
+    const ended = await platform.record(record.instance_id)
+    expect(Object.keys(ended).sort()).toEqual(
+      [
+        ...['created_at', 'ended_at', 'error', 'input', 'instance_id', 'name', 'output', 'parent_id', 'pending_inputs'],
+        ...['phase', 'resolver', 'resolver_state', 'resolver_version', 'status', 'supports_resume', 'updated_at'],
+      ].sort(),
+    )
+    expect(ended).toMatchObject({ status: 'completed', output: 'Hello, Ada!', error: null, pending_inputs: 0 })
+    expect(ended.ended_at).not.toBeNull()
+    await platform.close()
+  })
+
+  test('input that fails its checks creates nothing and names every message (S-ERR, R10)', async () => {
+    const platform = await open()
+    const before = (await platform.list()).records.length
+    await expect(platform.create({ resolver: 'tour', input: { plaque: true } })).rejects.toMatchObject({
+      code: 'form_invalid',
+    })
+    await expect(platform.create({ resolver: 'nobody', input: {} })).rejects.toMatchObject({ code: 'resolver_unknown' })
+    expect((await platform.list()).records).toHaveLength(before)
+    const checked = await platform.check('tour', { plaque: true, inscription: 'x'.repeat(61) })
+    expect(checked.errors).toEqual(['An inscription has 60 characters at most'])
+    await platform.close()
+  })
+
+  test('the form depends on what is filled in, and so does the check at creation (S-FORM, R10)', async () => {
+    const platform = await open()
+    const plain = await platform.schema('tour', {})
+    const filled = await platform.schema('tour', { plaque: true })
+    expect(plain?.components.map((component) => component.id)).toEqual(['subject', 'pace', 'plaque'])
+    expect(filled?.components.map((component) => component.id)).toContain('inscription')
+    await platform.close()
+  })
+
+  test('events are replayed from any point, each once, and the same to every reader (R15)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({
+      resolver: 'many-events',
+      input: { count: '300', pause_ms: '0' },
+    })
+    const live = await collect(platform.events(id, { follow: true }))
+    const replayed = await collect(platform.events(id))
+    expect(replayed.map((event) => event.text)).toEqual(live.map((event) => event.text))
+    expect(live.map((event) => event.seq)).toEqual(live.map((_, index) => index + 1))
+    expect((await collect(platform.events(id, { after: 200 })))[0]?.seq).toBe(201)
+    expect(await collect(platform.events(id, { after: live.length, follow: true }))).toEqual([])
+    await platform.close()
+  })
+
+  test('a question is listed, refused a bad answer, answered once, and says by whom (R25, R28)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
+    await until(platform, id, ['awaiting_input'])
+    const [request] = await platform.inputRequests(id, 'pending')
+    expect(request).toMatchObject({ status: 'pending', schema: { type: 'form' } })
+    const rid = request?.id as string
+    expect((await platform.record(id)).pending_inputs).toBe(1)
+    await expect(platform.answer(id, 'no-such-request', {}, ACTOR)).rejects.toMatchObject({ code: 'request_unknown' })
+    await platform.answer(id, rid, answerFor(request), ACTOR)
+    await expect(platform.answer(id, rid, answerFor(request), ACTOR)).rejects.toMatchObject({
+      code: 'already_answered',
+    })
+    await until(platform, id, ['completed'])
+    expect((await platform.inputRequests(id))[0]).toMatchObject({ id: rid, status: 'answered' })
+    expect(await platform.inputRequests(id, 'pending')).toEqual([])
+    await expect(platform.answer(id, rid, answerFor(request), ACTOR)).rejects.toMatchObject({
+      code: 'already_answered',
+    })
+    await platform.close()
+  })
+
+  test('of twenty answers at once one wins, nineteen are told so (R25)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
+    await until(platform, id, ['awaiting_input'])
+    const [request] = await platform.inputRequests(id, 'pending')
+    const tries = Array.from({ length: 20 }, (_, n) =>
+      platform.answer(id, request?.id as string, answerFor(request), { actor: `racer ${n}`, via: 'cli' }),
+    )
+    const outcomes = await Promise.allSettled(tries)
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
+    const codes = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []))
+    expect(new Set(codes)).toEqual(new Set(['already_answered']))
+    await until(platform, id, ['completed'])
+    await platform.close()
+  })
+
+  test('paused, then resumed to its end; what is not legal is refused (R24)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'checkpoints', input: {} })
+    await expect(platform.resume(id)).rejects.toMatchObject({ code: 'invalid_state' })
+    await until(platform, id, ['running'])
+    await platform.pause(id)
+    await until(platform, id, ['paused'])
+    await expect(platform.pause(id)).rejects.toMatchObject({ code: 'invalid_state' })
+    await expect(platform.messageTypes(id)).rejects.toMatchObject({ code: 'invalid_state' })
+    expect((await platform.resume(id)).status).toBe('running')
+    await until(platform, id, ['completed'])
+    await platform.close()
+  })
+
+  test('stop and cancel end every status that is not final, and a final one refuses both (R20)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
+    await until(platform, id, ['awaiting_input'])
+    await platform.cancel(id)
+    await until(platform, id, ['cancelled'])
+    await expect(platform.stop(id)).rejects.toMatchObject({ code: 'invalid_state' })
+    await expect(platform.cancel(id)).rejects.toMatchObject({ code: 'invalid_state' })
+    const paused = (await platform.create({ resolver: 'checkpoints', input: {} })).instance_id
+    await until(platform, paused, ['running'])
+    await platform.pause(paused)
+    await until(platform, paused, ['paused'])
+    expect((await platform.stop(paused, { reason: 'no more' })).status).toBe('cancelled')
+    await platform.close()
+  })
+
+  test('a list is newest first, in pages, and filtered (R9)', async () => {
+    const platform = await open()
+    for (let n = 0; n < 3; n += 1) await platform.create({ resolver: 'exits-zero', input: {}, name: `n${n}` })
+    const all = (await platform.list()).records
+    expect(all.map((record) => record.created_at)).toEqual(
+      all
+        .map((record) => record.created_at)
+        .sort()
+        .reverse(),
+    )
+    const first = await platform.list({ limit: 2 })
+    const second = await platform.list({ limit: 2, cursor: first.cursor as string })
+    expect([...first.records, ...second.records].map((record) => record.instance_id)).toEqual(
+      all.slice(0, 4).map((record) => record.instance_id),
+    )
+    const few = await platform.list({ resolver: 'exits-zero' })
+    expect(few.records.length).toBeGreaterThanOrEqual(3)
+    expect(few.records.every((record) => record.resolver === 'exits-zero')).toBe(true)
+    expect((await platform.list({ status: ['paused'] })).records.every((record) => record.status === 'paused')).toBe(
+      true,
+    )
+    await platform.close()
+  })
+
+  test('an id is found by itself, a unique prefix of four and @last (R3)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'exits-zero', input: {} })
+    expect(await platform.find(id)).toBe(id)
+    expect(await platform.find(id.slice(0, 8))).toBe(id)
+    expect(await platform.find('@last')).toBe(id)
+    for (const bad of ['abc', 'zzzz', '../..', '', 'ffffffffffff']) {
+      await expect(platform.find(bad)).rejects.toMatchObject({ code: 'instance_unknown' })
+    }
+    await until(platform, id, ['failed'])
+    await platform.close()
+  })
+
+  test('data files are listed and read, and nothing outside of them (S-HTTP, R13)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'tour', input: {} })
+    await until(platform, id, ['awaiting_input', 'completed'])
+    for (const request of await platform.inputRequests(id, 'pending')) {
+      await platform.answer(id, request.id, answerFor(request), ACTOR)
+    }
+    await until(platform, id, ['completed'])
+    const [file] = await platform.dataFiles(id)
+    const content = await platform.data(id, file?.path as string)
+    let bytes = 0
+    for await (const chunk of content.stream) bytes += chunk.length
+    expect(bytes).toBe(file?.bytes)
+    await expect(platform.data(id, 'no/such/file')).rejects.toMatchObject({ code: 'file_unknown' })
+    for (const path of ['../config.json', 'a/../../config.json', '/etc/passwd', '', 'a//b', '..\\config.json']) {
+      await expect(platform.data(id, path)).rejects.toMatchObject({ code: 'path_refused' })
+    }
+    expect(await platform.state(id)).not.toBeNull()
+    await platform.close()
+  })
+
+  test('an unknown instance is unknown to every call', async () => {
+    const platform = await open()
+    const id = '0123456789ab'
+    const calls = [
+      () => platform.record(id),
+      () => platform.story(id),
+      () => platform.state(id),
+      () => platform.inputRequests(id),
+      () => platform.answer(id, 'q', {}, ACTOR),
+      () => platform.messageTypes(id),
+      () => platform.message(id, 'note', {}, ACTOR),
+      () => platform.pause(id),
+      () => platform.resume(id),
+      () => platform.stop(id),
+      () => platform.cancel(id),
+      () => platform.dataFiles(id),
+      () => platform.data(id, 'a'),
+      async () => await collect(platform.events(id)),
+    ]
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'instance_unknown' })
+    await platform.close()
+  })
+
+  test('left, an instance goes on in a host of its own, and is answered from here', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
+    await until(platform, id, ['awaiting_input'])
+    await platform.leave(id)
+    const [request] = await platform.inputRequests(id, 'pending')
+    await platform.answer(id, request?.id as string, answerFor(request), ACTOR)
+    await until(platform, id, ['completed'])
+    await platform.close()
+  })
+}
+
+/** An answer that passes every question of the fixtures and of tour. */
+function answerFor(
+  request: { schema: { components: { id: string; type: string }[] } } | undefined,
+): Record<string, unknown> {
+  const components = request?.schema.components ?? []
+  return Object.fromEntries(
+    components.map((component) => {
+      if (component.type === 'checkbox') return [component.id, true]
+      const options = 'options' in component ? (component.options as { value: string }[]) : []
+      return [component.id, component.type === 'select' ? options[0]?.value : 'Ada Lovelace']
+    }),
+  )
+}
