@@ -8,12 +8,15 @@ import { ResolveError } from '../core/errors.ts'
 import type { ResolverResult } from '../core/protocol/instance.ts'
 import { LIFETIME_REASON, PAUSE_REASON } from '../core/protocol/methods.ts'
 
-export type Outcome = { returned: ResolverResult | undefined } | { threw: unknown }
+/** `left`: the process ends while run() is still going; says by what. */
+export type Outcome = { returned: ResolverResult | undefined } | { threw: unknown } | { left: string }
 
 export interface Circumstances {
   /** The latest reason of a stop; undefined when there was none. */
   stopReason: string | undefined
   supportsResume: boolean
+  /** Something was saved, by this run or an earlier one. */
+  hasCheckpoint: boolean
 }
 
 export interface Ending {
@@ -24,6 +27,7 @@ export interface Ending {
 
 export function decideEnding(outcome: Outcome, circumstances: Circumstances): Ending {
   if ('threw' in outcome) return fromThrown(outcome.threw, circumstances)
+  if ('left' in outcome) return fromLeft(outcome.left, circumstances)
   if (outcome.returned !== undefined) return fromResult(outcome.returned)
   return circumstances.stopReason === undefined ? fromResult({ status: 'completed' }) : stopped(circumstances)
 }
@@ -36,6 +40,12 @@ function fromThrown(thrown: unknown, circumstances: Circumstances): Ending {
   const detail = thrown instanceof Error ? thrown.message : String(thrown)
   const code = thrown instanceof ResolveError ? thrown.code : 'unexpected_error'
   return failed({ status: 'failed', error: detail || 'an error without a message' }, code)
+}
+
+/** process.exit in answer to a stop is a way to stop; but who left in the middle of its work can't begin it again unseen. */
+function fromLeft(by: string, circumstances: Circumstances): Ending {
+  if (circumstances.stopReason === undefined) return failed({ status: 'failed', error: by }, 'unexpected_error')
+  return stopped({ ...circumstances, supportsResume: circumstances.supportsResume && circumstances.hasCheckpoint })
 }
 
 /** The stop's own error, or one made of it: `AbortError` is what Node's functions throw for an aborted signal. */

@@ -23,6 +23,7 @@ export class Run {
   #stopping: Promise<void> = Promise.resolve()
   #messages: Promise<void> = Promise.resolve()
   #result: ResolverResult | undefined
+  #isWritten = false
 
   constructor(resolver: ResolverContract, desk: Desk, peer: Peer) {
     this.#resolver = resolver
@@ -37,9 +38,9 @@ export class Run {
   /** Ends when the result is written. Never rejects. */
   async start(resume: boolean): Promise<void> {
     process.on('uncaughtException', (error) => this.#leave({ threw: error }, 1))
-    process.on('SIGTERM', () => this.#leave({ threw: `ended by SIGTERM` }, 143))
+    process.on('SIGTERM', () => this.#leave({ left: 'ended by SIGTERM' }, 143))
     process.on('exit', (code) => {
-      this.#finish({ threw: `the process ended itself with code ${code} before run() returned` })
+      this.#finish({ left: `the process ended itself with code ${code} before run() returned` })
       this.#desk.disk.tryNow()
     })
     const { config } = this.#desk
@@ -74,12 +75,12 @@ export class Run {
 
   /** Tells the result again, to a host that came after it. */
   tellAgain(): void {
-    if (this.#result !== undefined) this.#peer.notify('resolver.finished', { result: this.#result })
+    if (this.#isWritten) this.#peer.notify('resolver.finished', { result: this.#result })
   }
 
   /** Ends the process now; a run that is still going is settled first. */
   leave(): void {
-    this.#leave({ threw: 'ended by resolver.shutdown' }, 0)
+    this.#leave({ left: 'ended by resolver.shutdown' }, 0)
   }
 
   #emitCreated(): void {
@@ -94,7 +95,6 @@ export class Run {
   }
 
   #leave(outcome: Outcome, exitCode: number): void {
-    if ('threw' in outcome && outcome.threw instanceof Error) console.error(outcome.threw)
     this.#finish(outcome)
     this.#desk.disk.tryNow()
     process.exit(exitCode)
@@ -103,7 +103,11 @@ export class Run {
   /** Everything here goes through the patient disk, so that a full disk delays the end but never reorders it. */
   #finish(outcome: Outcome): void {
     if (this.isOver) return
-    const circumstances = { stopReason: this.#stopReason, supportsResume: this.#resolver.supportsResume }
+    const circumstances = {
+      stopReason: this.#stopReason,
+      supportsResume: this.#resolver.supportsResume,
+      hasCheckpoint: this.#desk.checkpoint.exists,
+    }
     const { result, completed } = decideEnding(outcome, circumstances)
     if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)
     this.#result = {
@@ -126,6 +130,7 @@ export class Run {
       // Paused needs a checkpoint (spec, States, rule 2). An empty one says: begin again.
       if (result.status === 'paused' && !desk.checkpoint.exists) desk.checkpoint.save(null)
       writeWholeSync(join(desk.dir, STATUS_FILE), text, { mode: 0o644, durable: true })
+      this.#isWritten = true
       this.tellAgain()
     })
   }

@@ -28,10 +28,8 @@ export class StdioChannel implements Channel {
     })
   }
 
-  onClose(listener: () => void): void {
-    process.stdin.once('end', listener)
-    process.stdin.once('error', listener)
-  }
+  /** Never: when stdin ends, stdout can still be read. */
+  onClose(): void {}
 
   close(): void {
     process.stdin.destroy()

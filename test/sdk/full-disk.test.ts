@@ -9,17 +9,20 @@ import { EventLog } from '../../src/sdk/event-log.ts'
 import { PatientDisk } from '../../src/sdk/patient-disk.ts'
 import { launchSample } from './harness.ts'
 
+const MOUNT = 'mount'
+const UNMOUNT = 'umount'
+
 /** A file system of 128 KiB; undefined where this machine does not let us mount one. */
 function smallDisk(): string | undefined {
   const path = mkdtempSync(join(tmpdir(), 'resolve-small-disk-'))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', path], { stdio: 'ignore' })
+    execFileSync(MOUNT, ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', path], { stdio: 'ignore' })
   } catch {
     rmSync(path, { recursive: true })
     return undefined
   }
   onTestFinished(() => {
-    execFileSync('umount', ['-l', path])
+    execFileSync(UNMOUNT, ['-l', path])
     rmSync(path, { recursive: true, force: true })
   })
   return path

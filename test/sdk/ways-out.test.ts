@@ -100,6 +100,14 @@ describe('by force', () => {
     expect(completed(resolver)).toMatchObject({ outcome: 'failed' })
   })
 
+  test('a host that closed stdin still hears of the end, and the process ends by itself', async () => {
+    const resolver = await start('text-later')
+    await resolver.untilEvent('scenarios.waiting')
+    resolver.child.stdin.end()
+    expect(await resolver.exitCode()).toBe(0)
+    expect(await resolver.result()).toMatchObject({ status: 'completed' })
+  })
+
   test('shutdown ends an idle process with code 0', async () => {
     const resolver = await start('text')
     await resolver.result()
@@ -117,6 +125,20 @@ describe('by a stop', () => {
     expect(await resolver.call('resolver.stop', { reason: 'enough' })).toEqual({ acknowledged: true })
     expect(await resolver.result()).toMatchObject({ status: 'cancelled', error: 'enough' })
     expect(completed(resolver)).toMatchObject({ outcome: 'failed', error: { code: 'cancelled', detail: 'enough' } })
+  })
+
+  test.each([
+    ['enough', true, 'cancelled'],
+    ['pause_requested', true, 'paused'],
+    ['pause_requested', false, 'cancelled'],
+  ])('process.exit in answer to a stop: %s, saved %s, is %s', async (reason, saves, status) => {
+    const resolver = launchSample('scenarios', { params: { scenario: 'exits-on-stop', saves } })
+    await resolver.start()
+    await resolver.untilEvent('scenarios.waiting')
+    resolver.notify('resolver.stop', { reason })
+    await resolver.exitCode()
+    expect(await resolver.result()).toMatchObject({ status })
+    completed(resolver)
   })
 
   test('a question that waits ends with the stop', async () => {

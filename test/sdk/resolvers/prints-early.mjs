@@ -1,5 +1,5 @@
 /** Prints while its imports are still being loaded, as chatty libraries do, and reads what a child of its own prints. */
-import 'data:text/javascript,console.log("early print"); process.stdout.write("early write\\n")'
+import './early-print.mjs'
 import { execFileSync } from 'node:child_process'
 import { resolver } from 'resolve-platform/sdk'
 

@@ -46,6 +46,17 @@ const scenarios: Record<string, Scenario> = {
     await until(signal).catch(() => {})
     throw new TypeError('a real fault')
   },
+  'text-later': async ({ emit }) => {
+    emit('waiting')
+    await sleep(300)
+    return 'done'
+  },
+  'exits-on-stop': async ({ signal, emit, params, checkpoint }) => {
+    if (params['saves'] === true) checkpoint.save({ step: 7 })
+    signal.addEventListener('abort', () => process.exit(0))
+    emit('waiting')
+    await sleep(FOR_EVER_MS)
+  },
   'saves-and-waits': async ({ signal, emit, checkpoint, resume }) => {
     const saved = checkpoint.load<{ step: number }>()
     if (resume) return `went on from ${saved?.step ?? 'the beginning'}`
