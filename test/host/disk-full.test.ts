@@ -1,0 +1,106 @@
+/** A full disk refuses before it acknowledges, keeps nothing half, and lets go on when there is room again (threats F7). */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { HostProcess } from '../../src/core/host/host-process.ts'
+import { instancePaths, instancesDirectory, prepareHome } from '../../src/core/store/home.ts'
+import { created, eventsOf, storyOf, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+const ACTOR = { actor: 'tester', via: 'cli' } as const
+const home = mkdtempSync(join(tmpdir(), 'resolve-small-'))
+const ballast = join(home, 'ballast')
+const canMount = mountSmall()
+
+function mountSmall(): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', home], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function fillUp(): void {
+  try {
+    for (let n = 0; ; n += 1) writeFileSync(`${ballast}.${n}`, Buffer.alloc(64 * 1024))
+  } catch {
+    // Full to the last page.
+    for (let n = 0; n < 64; n += 1) {
+      try {
+        writeFileSync(`${ballast}.s${n}`, Buffer.alloc(4096))
+      } catch {
+        return
+      }
+    }
+  }
+}
+
+function makeRoom(): void {
+  for (const name of readdirSync(home)) if (name.startsWith('ballast')) rmSync(join(home, name))
+}
+
+beforeAll(() => {
+  if (canMount) prepareHome(home)
+})
+
+afterAll(() => {
+  if (canMount) execFileSync('umount', ['-l', home])
+})
+
+test.skipIf(!canMount)('a full disk creates no instance, and leaves nothing of it', async () => {
+  fillUp()
+  await expect(created(home, plainResolver(''))).rejects.toMatchObject({ code: 'disk_full' })
+  expect(readdirSync(instancesDirectory(home))).toEqual([])
+  makeRoom()
+})
+
+test.skipIf(!canMount)(
+  'an answer is refused while the disk is full, and accepted when there is room again',
+  async () => {
+    const id = await created(
+      home,
+      plainResolver(`const a = await me.ask('q', '?'); me.finish({ status: 'completed', output: a.x })`),
+    )
+    const hosts = new HostProcess(home)
+    const host = await hosts.own(id)
+    await until(home, id, (story) => story.status === 'awaiting_input')
+    fillUp()
+    expect(() => host?.answer('q', { x: 'y'.repeat(20_000) }, ACTOR)).toThrow(/No space is left/)
+    expect(readdirSync(instancePaths(home, id).mailbox).filter((name) => name.startsWith('answer'))).toEqual([])
+    expect(storyOf(home, id).status).toBe('awaiting_input')
+    makeRoom()
+    host?.answer('q', { x: 'there is room' }, ACTOR)
+    await hosts.over(id)
+    await hosts.close()
+    expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'there is room' })
+  },
+)
+
+test.skipIf(!canMount)(
+  'events and the end of a run wait for room: nothing is lost, doubled or half written',
+  async () => {
+    const outside = mkdtempSync(join(tmpdir(), 'resolve-outside-'))
+    const behaviour = `me.emit('plain.before'); while (!fs.existsSync('${outside}/go')) await sleep(20)
+    for (let n = 0; n < 200; n += 1) { try { me.emit('plain.tick', { n, pad: 'x'.repeat(400) }) } catch { n -= 1; await sleep(20)
+      const text = fs.readFileSync(root + '/events.jsonl'); fs.truncateSync(root + '/events.jsonl', text.lastIndexOf(10) + 1) } }
+    for (;;) { try { me.finish({ status: 'completed', output: 'all there' }); break } catch { await sleep(50) } }`
+    const id = await created(home, plainResolver(behaviour))
+    const hosts = new HostProcess(home)
+    await hosts.own(id)
+    await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.before'))
+    fillUp()
+    writeFileSync(join(outside, 'go'), '')
+    await sleep(1_500)
+    expect(storyOf(home, id).status).toBe('running')
+    makeRoom()
+    await hosts.over(id)
+    await hosts.close()
+    const ticks = eventsOf(home, id).filter(({ event }) => event.event_type === 'plain.tick')
+    expect(ticks.map(({ event }) => event.data['n'])).toEqual(Array.from({ length: 200 }, (_, n) => n))
+    expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'all there' })
+  },
+)
