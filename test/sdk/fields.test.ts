@@ -144,6 +144,9 @@ test('run, phases and messages are typed by the definition', () => {
       },
     },
     async run(ctx) {
+      // verifies: S-CFG-03
+      expectTypeOf(ctx.config.git_provider).toEqualTypeOf<{ type: string; base_url: string; token: string }>()
+      expectTypeOf(ctx.config.capabilities).toEqualTypeOf<string[]>()
       expectTypeOf(ctx.params.mode).toEqualTypeOf<'plain' | 'deep'>()
       expectTypeOf(ctx.params.depth).toEqualTypeOf<string | undefined>()
       ctx.phase('second')

@@ -1,7 +1,8 @@
 /** What the SDK answers to its host, and what it writes: calls, repeated calls, events, state, data, questions, messages. */
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { INSTANCE_ID, launchSample, type ResolverProcess } from './harness.ts'
 
 const launch = (scenario: string) => launchSample('scenarios', { params: { scenario } })
@@ -13,6 +14,7 @@ const start = async (scenario: string): Promise<ResolverProcess> => {
 }
 
 describe('calls', () => {
+  // verifies: S-PLUG-02 S-PLUG-03 S-PLUG-05 S-PLUG-07 S-RPC-06 S-RPC-07 S-RPC-08 S-MSG-02
   test('the form, the workspace and the message types need no instance (R44)', async () => {
     const resolver = launch('text')
     const ids = (form: unknown) => (form as { components: { id: string }[] }).components.map(({ id }) => id)
@@ -48,6 +50,7 @@ describe('calls', () => {
     expect((await resolver.ask('resolver.dance')).error?.code).toBe(-32601)
   })
 
+  // verifies: S-MAN-04
   test('a name other than the registered one is refused', async () => {
     const resolver = launch('text')
     const reply = await resolver.ask('resolver.initialize', { config: { ...resolver.config, resolver_name: 'other' } })
@@ -55,6 +58,17 @@ describe('calls', () => {
     expect(reply.error?.data?.resolve_error).toBe('resolver_mismatch')
   })
 
+  // verifies: S-MAN-06
+  test('a version other than the manifest beside it is refused', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'resolve-manifest-'))
+    onTestFinished(() => rmSync(cwd, { recursive: true }))
+    writeFileSync(join(cwd, 'manifest.json'), '{"name":"scenarios","version":"9.9.9"}')
+    const resolver = launchSample('scenarios', { cwd })
+    const reply = await resolver.ask('resolver.initialize', { config: resolver.config })
+    expect(reply.error?.message).toBe('The resolver\'s version is "1.2.3", but its manifest says "9.9.9".')
+  })
+
+  // verifies: S-SDK-02 S-RPC-01 S-RPC-02
   test('a new host that initializes and runs again changes nothing (R42)', async () => {
     const resolver = await start('text')
     await resolver.result()
@@ -79,6 +93,7 @@ describe('calls', () => {
 })
 
 describe('events and state', () => {
+  // verifies: S-SDK-03 S-ENV-01 S-EVT-01 S-EVT-02 S-EVT-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-09 S-DIR-02 S-RULE-05 S-SNAP-01
   test('names get the own prefix, and the envelope has exactly five fields (R14)', async () => {
     const resolver = await start('emits')
     expect(await resolver.result()).toMatchObject({ output: expect.stringContaining('only the platform') })
@@ -115,6 +130,7 @@ describe('events and state', () => {
     expect(resolver.json('state.json')).toEqual({ phase: 'second' })
   })
 
+  // verifies: S-SDK-04 S-SDK-05
   test('update replaces the state, merge overlays it', async () => {
     const resolver = await start('states')
     await resolver.result()
@@ -123,6 +139,20 @@ describe('events and state', () => {
     expect(resolver.json('state.json')).toEqual({ only: 3 })
   })
 
+  // verifies: S-SNAP-02 S-DIR-03
+  test('a reader never sees a part of the state', async () => {
+    const resolver = await start('many-states')
+    let seen = 0
+    for (; resolver.notices('resolver.finished').length === 0; await new Promise(setImmediate)) {
+      const text = resolver.read('state.json')
+      if (text === undefined) continue
+      seen++
+      expect(JSON.parse(text)).toHaveProperty('filler')
+    }
+    expect(seen).toBeGreaterThan(1)
+  })
+
+  // verifies: S-RPC-09
   test('a burst of events rings the doorbell once, and the last ring has the whole file (R40)', async () => {
     const resolver = await start('burst')
     await resolver.result()
@@ -131,6 +161,7 @@ describe('events and state', () => {
     expect(rings.at(-1)).toBe(Buffer.byteLength(resolver.read('events.jsonl') ?? ''))
   })
 
+  // verifies: S-EVT-10 S-DIR-08
   test('data files are announced and stay inside', async () => {
     const resolver = await start('data')
     expect(await resolver.result()).toMatchObject({ output: 'two undefined The path leaves the data directory.' })
@@ -140,6 +171,7 @@ describe('events and state', () => {
 })
 
 describe('questions (R25, R30)', () => {
+  // verifies: S-SDK-06 S-SDK-07 S-REQ-01 S-REQ-03 S-DIR-05 S-RPC-04
   test('the request is written whole and the answer comes typed', async () => {
     const resolver = await start('asks')
     const condition = {
@@ -205,6 +237,7 @@ describe('questions (R25, R30)', () => {
 })
 
 describe('messages', () => {
+  // verifies: S-RPC-05 S-PLUG-10 S-MSG-01
   test('each number is handled once and in order, and a handler that fails ends nothing (R42)', async () => {
     const resolver = await start('messages')
     await resolver.untilEvent('scenarios.waiting')
@@ -222,6 +255,7 @@ describe('messages', () => {
   })
 })
 
+// verifies: S-PLUG-01 S-PLUG-02 S-PLUG-03 S-PLUG-05 S-PLUG-07 S-PLUG-08 S-PLUG-09 S-PLUG-10 S-PLUG-11 S-RPC-03
 test('the class: every one of the twelve members is reached', async () => {
   const resolver = launchSample('twelve-members', { params: { first: 'x' } })
   expect(await resolver.call('resolver.getInstantiationSchema', { params: null })).toMatchObject({

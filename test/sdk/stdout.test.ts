@@ -13,6 +13,7 @@ const onlyFrames = (resolver: ResolverProcess) => {
   for (const line of resolver.lines) expect(JSON.parse(line)).toHaveProperty('jsonrpc', '2.0')
 }
 
+// verifies: S-SDK-01 S-SVC-04
 test('what is printed before the SDK is even loaded goes to stderr', async () => {
   const resolver = launchEarly()
   await resolver.start()

@@ -37,6 +37,7 @@ describe('by itself', () => {
     },
     { scenario: 'sessions', result: { status: 'failed' }, error: { code: 'sessions_missing' } },
   ]
+  // verifies: S-PLUG-12 S-PLUG-13 S-RES-01
   test.each(ways)('$scenario', async ({ scenario, result, summary, error }) => {
     const resolver = await start(scenario)
     expect(await resolver.result()).toMatchObject(result)
@@ -118,6 +119,7 @@ describe('by force', () => {
 })
 
 describe('by a stop', () => {
+  // verifies: S-RES-03 S-RULE-03 S-PLUG-11 S-RPC-03
   test.each(['waits', 'loops', 'wraps', 'forgets-its-question'])('%s: cancelled (R23)', async (scenario) => {
     const resolver = await start(scenario)
     await resolver.untilEvent('scenarios.waiting')
@@ -167,6 +169,7 @@ describe('by a stop', () => {
 })
 
 describe('by a pause (R24, R27)', () => {
+  // verifies: S-RULE-02 S-MOVE-08
   test.each(['pause_requested', 'lifetime_exceeded'])('%s: paused, and resumed from the checkpoint', async (reason) => {
     const first = await start('saves-and-waits')
     await first.untilEvent('scenarios.waiting')

@@ -95,6 +95,12 @@ const scenarios: Record<string, Scenario> = {
     ctx.updateState({ only: 3 })
     ctx.emit('replaced', ctx.state)
   },
+  'many-states': async ({ updateState }) => {
+    for (let number = 0; number < 200; number++) {
+      updateState({ number, filler: 'x'.repeat(50_000) })
+      await sleep(1)
+    }
+  },
   data: async ({ data }) => {
     await data.write('notes/first.md', 'one')
     await data.write('notes/first.md', 'two')
