@@ -1,6 +1,6 @@
 /** Starts a real resolver process and plays its host: JSON-RPC lines on pipes, and the files of a temporary `.resolve`. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,9 @@ let built: string | undefined
 /** The SDK and the built-in resolvers as they are shipped: bundled, in a directory of their own. */
 export function builtSdk(): string {
   if (built !== undefined) return built
-  built = mkdtempSync(join(tmpdir(), 'resolve-sdk-'))
+  const directory = mkdtempSync(join(tmpdir(), 'resolve-sdk-'))
+  built = directory
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   const entryPoints = ['sdk/index.ts', 'sdk/register.ts', 'resolvers/hello/resolver.ts', 'resolvers/tour/resolver.ts']
   buildSync({
     entryPoints: entryPoints.map((entry) => join(root, 'src', entry)),
