@@ -16,7 +16,8 @@ beforeAll(() => {
 const ACTOR = { actor: 'tester', via: 'cli' } as const
 const RESUMABLE = { supports_resume: true }
 
-test('created, starting, running, completed: the happy path, with its output (S-STATE, R14, R17)', async () => {
+// verifies: S-STATE-01 S-STATE-02 S-STATE-03 S-STATE-06 S-STATE-09 S-STATE-10 S-MOVE-01 S-MOVE-02 S-MOVE-03 S-MOVE-09 S-SVC-01 S-SVC-13 S-EVT-03 S-VER-02 S-RES-02 S-REC-03
+test('created, starting, running, completed: the happy path, with its output (R14, R17)', async () => {
   const { id, story } = await ranToEnd(
     home,
     plainResolver(`me.emit('plain.hello', { a: 1 }); me.finish({ status: 'completed', output: 'done it' })`),
@@ -39,6 +40,7 @@ test('created, starting, running, completed: the happy path, with its output (S-
   }
 })
 
+// verifies: S-STATE-07 S-MOVE-10 S-ERR-04
 test('a failed result fails the instance with its error', async () => {
   const { story } = await ranToEnd(home, plainResolver(`me.finish({ status: 'failed', error: 'no luck' })`))
   expect(story).toMatchObject({ status: 'failed', error: { code: 'resolver_failed', detail: 'no luck' } })
@@ -72,6 +74,7 @@ test('paused without supports_resume is failed, code not_resumable (R22)', async
   expect(story).toMatchObject({ status: 'failed', error: { code: 'not_resumable' } })
 })
 
+// verifies: S-MOVE-04
 test('a command that is not there fails from starting, and says so', async () => {
   const { id, story } = await ranToEnd(home, plainResolver('', { command: ['no-such-program'] }))
   expect(story.history.map((change) => change.status)).toEqual(['created', 'starting', 'failed'])
@@ -93,6 +96,7 @@ test('initialize that answers with an error fails from starting', async () => {
   expect(story.error?.detail).toContain('no way')
 })
 
+// verifies: S-STATE-04 S-MOVE-05 S-MOVE-06 S-DO-01 S-DIR-06 S-EVT-04 S-ERR-01 S-RPC-04
 test('a question moves to awaiting_input, its answer back to running, with who and by which door (R25, R28)', async () => {
   const schema = `{ type: 'form', components: [{ type: 'checkbox', id: 'go', checks: [{ condition: { path: '/go' }, message: 'Tick it.' }, { condition: { call: 'required', args: [{ path: '/why' }] }, message: 'Say why.' }] }] }`
   const resolver = plainResolver(
@@ -168,6 +172,7 @@ test('a malformed question is refused with every fault and told to the resolver 
   expect(rejected?.event.data).toMatchObject({ reason: 'input_request', request_id: 'bad' })
 })
 
+// verifies: S-DO-03 S-DIR-07 S-PLUG-10
 test('messages are numbered, checked against the catalog of the moment, published and called in', async () => {
   const behaviour = `while (me.messages.length < 2) await sleep(10); me.finish({ status: 'completed', output: JSON.stringify(me.messages) })`
   const id = await created(home, plainResolver(behaviour))
@@ -192,6 +197,7 @@ test('messages are numbered, checked against the catalog of the moment, publishe
   expect(eventsOf(home, id).filter(({ event }) => event.event_type === 'platform.message.accepted')).toHaveLength(2)
 })
 
+// verifies: S-STATE-05 S-MOVE-07 S-MOVE-08 S-RULE-01
 test('pause and resume: the worker ends, the next run has resume=true on the same files (R24)', async () => {
   const behaviour = `
     if (me.resume) return me.finish({ status: 'completed', output: 'resumed with ' + fs.readFileSync(root + '/checkpoint', 'utf8') })
@@ -212,6 +218,7 @@ test('pause and resume: the worker ends, the next run has resume=true on the sam
   expect(eventsOf(home, id).filter(({ event }) => event.event_type === 'plain.one')).toHaveLength(1)
 })
 
+// verifies: S-RULE-03 S-MOVE-11
 test('a pause is refused where the resolver has no resume', async () => {
   const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
   const hosts = new HostProcess(home)
@@ -255,6 +262,7 @@ test('pausing with a question open withdraws it; after the resume it may be aske
   ])
 })
 
+// verifies: S-MOVE-12 S-STATE-08
 test('stopping in awaiting_input cancels, and the pending request with it (R20, R28)', async () => {
   const id = await created(
     home,
@@ -298,6 +306,7 @@ test('cancelled is published only when every process of the worker is gone (R20,
   await hosts.close()
 })
 
+// verifies: S-RULE-04
 test('force kills a worker that ignores everything, reason forced (R26)', async () => {
   const id = await created(home, plainResolver(`process.on('SIGTERM', () => {}); while (true) await sleep(100)`))
   const hosts = new HostProcess(home)
@@ -309,6 +318,7 @@ test('force kills a worker that ignores everything, reason forced (R26)', async 
   expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'forced' })
 })
 
+// verifies: S-LIM-04
 test('a lifetime that is over: paused where the resolver checkpoints, failed otherwise, warned of before (R27)', async () => {
   process.env['RESOLVE_INSTANCE_LIFETIME'] = '600ms'
   try {
@@ -326,6 +336,7 @@ test('a lifetime that is over: paused where the resolver checkpoints, failed oth
   }
 })
 
+// verifies: S-AUTH-03 S-DIR-01 S-CFG-01 S-CFG-02
 test('config.json carries the secrets while it runs, mode 0600, and none at the end (R43, R45)', async () => {
   process.env['RESOLVE_LLM_PROVIDER_API_KEY'] = 'canary-secret-1'
   try {
@@ -345,4 +356,12 @@ test('config.json carries the secrets while it runs, mode 0600, and none at the 
   } finally {
     delete process.env['RESOLVE_LLM_PROVIDER_API_KEY']
   }
+})
+
+// verifies: S-MAN-10 S-DIR-04
+test('capabilities reach the config, and a mere checkpoint in status.json ends nothing (R21)', async () => {
+  const behaviour = `fs.writeFileSync(root + '/status.json', '{"status":"planning"}'); await sleep(300)
+    me.finish({ status: 'completed', output: me.config.capabilities.join() })`
+  const { story } = await ranToEnd(home, plainResolver(behaviour, { capabilities_required: ['git-server'] }))
+  expect(story).toMatchObject({ status: 'completed', output: 'git-server' })
 })

@@ -27,6 +27,7 @@ export function platformContract(open: () => Promise<Platform>): void {
     return all
   }
 
+  // verifies: S-SVC-05 S-SVC-06 S-REC-01
   test('an instance is created, followed to its end and read afterwards (R8, R12)', async () => {
     const platform = await open()
     const record = await platform.create({ resolver: 'hello', input: { name: 'Ada' }, name: 'greeting' })
@@ -45,7 +46,8 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
-  test('input that fails its checks creates nothing and names every message (S-ERR, R10)', async () => {
+  // verifies: S-REC-02 S-ERR-01
+  test('input that fails its checks creates nothing and names every message (R10)', async () => {
     const platform = await open()
     const before = (await platform.list()).records.length
     await expect(platform.create({ resolver: 'tour', input: { plaque: true } })).rejects.toMatchObject({
@@ -58,7 +60,8 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
-  test('the form depends on what is filled in, and so does the check at creation (S-FORM, R10)', async () => {
+  // verifies: S-FORM-21 S-SVC-20
+  test('the form depends on what is filled in, and so does the check at creation (R10)', async () => {
     const platform = await open()
     const plain = await platform.schema('tour', {})
     const filled = await platform.schema('tour', { plaque: true })
@@ -67,6 +70,7 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
+  // verifies: S-EVT-01 S-DO-05
   test('events are replayed from any point, each once, and the same to every reader (R15)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({
@@ -82,6 +86,7 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
+  // verifies: S-SVC-08 S-REQ-02
   test('a question is listed, refused a bad answer, answered once, and says by whom (R25, R28)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
@@ -120,6 +125,7 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
+  // verifies: S-SVC-10
   test('paused, then resumed to its end; what is not legal is refused (R24)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'checkpoints', input: {} })
@@ -134,6 +140,7 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
+  // verifies: S-MOVE-13
   test('stop and cancel end every status that is not final, and a final one refuses both (R20)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
@@ -187,7 +194,8 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
-  test('data files are listed and read, and nothing outside of them (S-HTTP, R13)', async () => {
+  // verifies: S-SVC-07 S-SVC-11 S-DO-04
+  test('data files are listed and read, and nothing outside of them (R13)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'tour', input: {} })
     await until(platform, id, ['awaiting_input', 'completed'])

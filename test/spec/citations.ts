@@ -22,10 +22,10 @@ export function citationsIn(text: string): string[] {
   return [...titles, ...comments].flatMap((cited) => cited.match(ID) ?? [])
 }
 
-/** Every citation of the test files below a directory. */
+/** Every citation of the test files below a directory, and of the contract suites that they run. */
 export function citationsBelow(directory: string): Citation[] {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /\.test\.tsx?$/.test(file),
+    /(\.test|(^|\/)contract)\.tsx?$/.test(file),
   )
   return files.flatMap((file) => citationsIn(readFileSync(join(directory, file), 'utf8')).map((id) => ({ id, file })))
 }

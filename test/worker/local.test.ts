@@ -9,7 +9,6 @@ import { pathsIn } from '../../src/core/store/home.ts'
 import { LocalDriver } from '../../src/core/worker/local.ts'
 import type { Ground, Worker } from '../../src/core/worker/worker.ts'
 
-// verifies: S-WORKER, plan decision 3
 let root: string
 let driver: LocalDriver
 let ground: Ground
