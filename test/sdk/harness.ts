@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { buildSync } from 'esbuild'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { InstanceConfig } from '../../src/core/protocol/instance.ts'
 
@@ -21,12 +21,14 @@ export const sample = (name: string) => join(root, 'test/sdk/resolvers', `${name
 
 let built: string | undefined
 
+afterAll(() => {
+  if (built !== undefined) rmSync(built, { recursive: true, force: true })
+})
+
 /** The SDK and the built-in resolvers as they are shipped: bundled, in a directory of their own. */
 export function builtSdk(): string {
   if (built !== undefined) return built
-  const directory = mkdtempSync(join(tmpdir(), 'resolve-sdk-'))
-  built = directory
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  built = mkdtempSync(join(tmpdir(), 'resolve-sdk-'))
   const entryPoints = ['sdk/index.ts', 'sdk/register.ts', 'resolvers/hello/resolver.ts', 'resolvers/tour/resolver.ts']
   buildSync({
     entryPoints: entryPoints.map((entry) => join(root, 'src', entry)),
