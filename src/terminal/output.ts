@@ -81,14 +81,19 @@ const closedPipe = new AbortController()
 /** A reader that went away (`| head`) is no error: the command ends quietly. Call once, before anything is written. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (!isGone(error)) throw error
     closedPipe.abort()
     if (heldBy === undefined) process.exit(0)
     else heldBy()
   })
   process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (!isGone(error)) throw error
   })
+}
+
+/** A pipe nobody reads, or a terminal that was closed. */
+function isGone(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPIPE' || error.code === 'EIO'
 }
 
 /** Lets a command that hosts an instance hand it over before it ends for want of a reader. Returns how to let go. */

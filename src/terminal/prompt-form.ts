@@ -56,13 +56,17 @@ async function askField(
   if (component.description !== undefined) process.stderr.write(`  ${cleanLine(component.description)}\n`)
   if (component.type === 'checkbox') {
     const standing = typeof before === 'boolean' ? before : (component.default ?? false)
-    const answer = (await lines.question(`  ${label} [${standing ? 'Y/n' : 'y/N'}]: `, { signal })).trim()
-    return answer === '' ? standing : /^(y(es)?|true|1|on)$/i.test(answer)
+    for (;;) {
+      const answer = (await lines.question(`  ${label} [${standing ? 'Y/n' : 'y/N'}]: `, { signal })).trim()
+      if (answer === '') return standing
+      if (/^(y(es)?|true)$/i.test(answer)) return true
+      if (/^(no?|false)$/i.test(answer)) return false
+    }
   }
   if (component.type === 'select') return await askOption(lines, component, label, before, signal)
   const standing = typeof before === 'string' ? before : undefined
-  const hint = standing ?? component.placeholder
-  const shown = hint === undefined ? '' : ` [${cleanLine(hint)}]`
+  const example = component.placeholder === undefined ? '' : ` (such as ${cleanLine(component.placeholder)})`
+  const shown = standing === undefined || standing === '' ? example : ` [${cleanLine(standing)}]`
   const answer = await lines.question(`  ${label}${shown}: `, { signal })
   return answer === '' && standing !== undefined ? standing : answer
 }

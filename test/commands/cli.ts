@@ -1,9 +1,11 @@
 /** Runs the built program as a person, a script or CI would, against a home of its own. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { openLocalPlatform } from '../../src/core/index.ts'
+import { awaitStatus, untilTerminal } from '../../src/terminal/await-status.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
@@ -27,6 +29,8 @@ export interface Home {
   run(...args: string[]): Promise<Ended>
   with(options: { env?: Record<string, string>; stdin?: string; cwd?: string }, ...args: string[]): Promise<Ended>
   start(env: Record<string, string>, ...args: string[]): Started
+  /** Ends every instance that still lives, and removes the home: nothing of a test outlives it. */
+  end(): Promise<void>
 }
 
 export function newHome(): Home {
@@ -70,6 +74,23 @@ export function newHome(): Home {
     run: (...args) => start({}, args).ended,
     with: (options, ...args) => start(options.env ?? {}, args, options.stdin, options.cwd).ended,
     start: (env, ...args) => start(env, args),
+    async end() {
+      const platform = await openLocalPlatform({
+        home,
+        builtins: join(import.meta.dirname, '..', '..', 'dist', 'resolvers'),
+      })
+      const { records } = await platform.list({
+        status: ['created', 'starting', 'running', 'awaiting_input', 'paused'],
+      })
+      await Promise.all(
+        records.map(async ({ instance_id: id }) => {
+          await platform.stop(id, { force: true })
+          await awaitStatus(platform, id, untilTerminal, AbortSignal.timeout(10_000))
+        }),
+      )
+      await platform.close()
+      rmSync(dirname(home), { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+    },
   }
 }
 

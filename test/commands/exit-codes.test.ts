@@ -1,7 +1,7 @@
 /** Every row of docs/exit-codes.md, made to happen with no flag, --json and --jsonl. Code 4 needs a server. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT_MEANING } from '../../src/terminal/exit-codes.ts'
 import { doer, type Ended, type Home, lastLine, newHome } from './cli.ts'
 
@@ -17,6 +17,8 @@ beforeAll(async () => {
   const { stdout } = await place.run('run', 'doer', '-i', 'do=nothing', '--json')
   completed = (JSON.parse(stdout) as { instance_id: string }).instance_id
 })
+
+afterAll(() => place.end())
 
 const SABOTAGE =
   "--import=data:text/javascript,import c from 'node:crypto';import m from 'node:module';c.randomBytes=()=>{throw new TypeError('sabotaged')};m.syncBuiltinESMExports()"

@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { doer, type Home, lastLine, newHome } from './cli.ts'
 
 let place: Home
@@ -23,6 +23,8 @@ beforeAll(async () => {
   place = newHome()
   expect((await place.run('resolver', 'add', doer())).code).toBe(0)
 })
+
+afterAll(() => place.end())
 
 function file(name: string, value: unknown): string {
   const path = join(folder, name)

@@ -50,7 +50,8 @@ export function openLiveView({ watching }: { watching: boolean }): LiveView {
     due ??= setTimeout(draw, FRAME_MS)
   }
   const open = () => {
-    ink = render(frame(), { stdout: process.stderr, exitOnCtrlC: false, patchConsole: false })
+    // Whether to draw was decided before; Ink's own guess goes by stdout and by an empty CI.
+    ink = render(frame(), { stdout: process.stderr, exitOnCtrlC: false, patchConsole: false, interactive: true })
     tick = setInterval(drawSoon, TICK_MS)
     return Promise.resolve()
   }
@@ -85,7 +86,8 @@ export function openLiveView({ watching }: { watching: boolean }): LiveView {
       if (line !== null && event.event_type !== 'resolver:progress') append(line)
       else drawSoon()
     },
-    note: append,
+    // While a question holds the terminal there is no frame to stand above.
+    note: (line) => (ink === undefined ? void process.stderr.write(`${line}\n`) : append(line)),
     hide: close,
     show: open,
     end: close,
