@@ -37,6 +37,7 @@ export const FORM_MAX_CONDITIONS = 2_000 // threats RPC-6: what one payload may 
 export const FORM_MAX_STRING_CHARS = 8 * KIB // threats RPC-6
 export const PATTERN_MAX_CHARS = 1_000
 export const PATTERN_MAX_COSTLY_ESCAPES = 16 // R34: compiling can't be interrupted
+export const FORM_MAX_COSTLY_ESCAPES = 600 // R34: in all its patterns, each counted once
 export const PATTERN_LIMIT_MS = 50
 export const PATTERN_FORM_LIMIT_MS = 250
 export const PATTERN_VALUE_MAX_CHARS = 64 * KIB // threats WEB-9
@@ -62,10 +63,7 @@ export const LIFETIME_WARNING_FRACTION = 0.8
 /** Watching (plan). */
 export const SWEEP_MS = 250
 export const SWEEP_WATCHED_MS = 2_000
-export const WATCHDOG_MS = 10_000
 export const JOURNAL_SYNC_MS = 200 // threats F24
-export const DISK_FLOOR_BYTES = 2 * GIB
-export const DISK_FLOOR_FRACTION = 0.05
 
 /** Reaching a host. */
 export const HOST_CONNECT_LIMIT_MS = 2_000

@@ -5,7 +5,7 @@
 import { fail } from '../core/errors.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig } from '../core/protocol/instance.ts'
-import { type HostCall, SHUTDOWN } from '../core/protocol/methods.ts'
+import { type HostCall, INPUT_REFUSED, SHUTDOWN } from '../core/protocol/methods.ts'
 import { Peer } from '../core/rpc/peer.ts'
 import { captureStdoutLate } from './capture.ts'
 import type { ResolverContract } from './contract.ts'
@@ -33,7 +33,7 @@ export function serve(resolver: ResolverContract, seat?: Seat): void {
   for (const [method, answer] of Object.entries(service.calls())) {
     peer.handle(method, (params) => answer(toObject(params)))
   }
-  peer.handle('resolver.inputRefused', (params) => service.refused(toObject(params)))
+  peer.handle(INPUT_REFUSED, (params) => service.refused(toObject(params)))
   peer.handle(SHUTDOWN, () => service.leave())
 }
 

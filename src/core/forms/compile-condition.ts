@@ -1,6 +1,7 @@
 /** Turns a condition into a closure once, so that checking a payload walks no schema (spec, DynamicBoolean; R31–R34). */
 import type { DynamicBoolean, FunctionCall } from '../protocol/form.ts'
-import { isEmail, lengthOf, ownValue, pathKeys, resolveKeys, toBool, toNumber, toText } from './values.ts'
+import type { Slots } from './slots.ts'
+import { isEmail, lengthOf, toBool, toNumber, toText } from './values.ts'
 
 /**
  * Searches a pattern (as the form has it: see patternSource) in a value. It must come back in bounded time, never
@@ -8,72 +9,63 @@ import { isEmail, lengthOf, ownValue, pathKeys, resolveKeys, toBool, toNumber, t
  */
 export type Matcher = (pattern: string, value: string) => boolean
 
-export type Condition = (payload: unknown, match: Matcher) => boolean
+/** `values` are those of the form's {@link Slots}. */
+export type Condition = (values: readonly unknown[], match: Matcher) => boolean
 
-type Getter = (payload: unknown) => unknown
-
-export function compileCondition(condition: DynamicBoolean): Condition {
+export function compileCondition(condition: DynamicBoolean, slots: Slots): Condition {
   if (typeof condition === 'boolean') return () => condition
-  if ('call' in condition) return compileCall(condition)
-  const get = getter(condition.path)
-  return (payload) => toBool(get(payload))
+  if ('call' in condition) return compileCall(condition, slots)
+  const slot = slots.of(condition.path)
+  return (values) => toBool(values[slot])
 }
 
-function compileCall(condition: FunctionCall): Condition {
+function compileCall(condition: FunctionCall, slots: Slots): Condition {
   switch (condition.call) {
     case 'required': {
-      const get = getter(condition.args[0].path)
-      return (payload) => {
-        const value = get(payload)
+      const slot = slots.of(condition.args[0].path)
+      return (values) => {
+        const value = values[slot]
         return value !== null && value !== ''
       }
     }
     case 'email': {
-      const get = getter(condition.args[0].path)
-      return (payload) => isEmail(get(payload))
+      const slot = slots.of(condition.args[0].path)
+      return (values) => isEmail(values[slot])
     }
     case 'regex': {
       const { value, pattern } = condition.args
-      const get = getter(value.path)
-      return (payload, match) => {
-        const text = toText(get(payload))
+      const slot = slots.of(value.path)
+      return (values, match) => {
+        const text = toText(values[slot])
         return text !== undefined && match(pattern, text)
       }
     }
     case 'length':
-      return within(condition.args, lengthOf)
+      return within(condition.args, lengthOf, slots)
     case 'numeric':
-      return within(condition.args, toNumber)
+      return within(condition.args, toNumber, slots)
     case 'and': {
-      const all = condition.args.conditions.map(compileCondition)
-      return (payload, match) => all.every((holds) => holds(payload, match))
+      const all = condition.args.conditions.map((part) => compileCondition(part, slots))
+      return (values, match) => all.every((holds) => holds(values, match))
     }
     case 'or': {
-      const any = condition.args.conditions.map(compileCondition)
-      return (payload, match) => any.some((holds) => holds(payload, match))
+      const any = condition.args.conditions.map((part) => compileCondition(part, slots))
+      return (values, match) => any.some((holds) => holds(values, match))
     }
     case 'not': {
-      const holds = compileCondition(condition.args.condition)
-      return (payload, match) => !holds(payload, match)
+      const holds = compileCondition(condition.args.condition, slots)
+      return (values, match) => !holds(values, match)
     }
   }
 }
 
 type Bounded = Extract<FunctionCall, { call: 'length' | 'numeric' }>['args']
 
-function within(args: Bounded, measure: (value: unknown) => number | undefined): Condition {
-  const get = getter(args.value.path)
+function within(args: Bounded, measure: (value: unknown) => number | undefined, slots: Slots): Condition {
+  const slot = slots.of(args.value.path)
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = args
-  return (payload) => {
-    const measured = measure(get(payload))
+  return (values) => {
+    const measured = measure(values[slot])
     return measured !== undefined && measured >= min && measured <= max
   }
-}
-
-function getter(path: string): Getter {
-  const keys = pathKeys(path)
-  const [key] = keys
-  return key !== undefined && keys.length === 1
-    ? (payload) => ownValue(payload, key)
-    : (payload) => resolveKeys(payload, keys)
 }

@@ -1,15 +1,17 @@
 /** Parses the condition of a check and brings its arguments into the spec's shapes (spec, Built-in functions; R29, R30). */
-import { FORM_MAX_CONDITIONS, FORM_MAX_DEPTH, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import { FORM_MAX_CONDITIONS, FORM_MAX_COSTLY_ESCAPES, FORM_MAX_DEPTH, FORM_MAX_STRING_CHARS } from '../limits.ts'
 import type { Binding, DynamicBoolean, FunctionCall } from '../protocol/form.ts'
 import { describe, type Faults, isObject, type JsonObject, quote, read } from './faults.ts'
-import { patternFault } from './pattern.ts'
+import { costlyEscapes, patternFault } from './pattern.ts'
 
 const CALLS = ['required', 'regex', 'length', 'numeric', 'email', 'and', 'or', 'not'] as const
 
 /** Parses all conditions of one form: the limit on their number is the form's. */
 export class ConditionParser {
   readonly #faults: Faults
+  readonly #patterns = new Map<string, string | undefined>()
   #count = 0
+  #costlyEscapes = 0
 
   constructor(faults: Faults) {
     this.#faults = faults
@@ -66,9 +68,21 @@ export class ConditionParser {
     const value = this.#binding(read(args, 'value'), where, 'the value of "regex"')
     const pattern = read(args, 'pattern')
     if (typeof pattern !== 'string') return this.#fault(where, `the pattern is ${describe(pattern)}, not a text`)
-    const fault = patternFault(pattern)
+    const fault = this.#patternFault(pattern)
     if (fault !== undefined) return this.#fault(where, fault)
     return value && { call: 'regex', args: { value, pattern } }
+  }
+
+  /** Each pattern is read once; no more are read once the form has too many that take long to read. */
+  #patternFault(pattern: string): string | undefined {
+    if (this.#patterns.has(pattern)) return this.#patterns.get(pattern)
+    this.#costlyEscapes += costlyEscapes(pattern)
+    const fault =
+      this.#costlyEscapes > FORM_MAX_COSTLY_ESCAPES
+        ? `the patterns of the form have more than ${FORM_MAX_COSTLY_ESCAPES} of \\p, \\P, \\b and \\B`
+        : patternFault(pattern)
+    this.#patterns.set(pattern, fault)
+    return fault
   }
 
   #bounded(call: 'length' | 'numeric', args: unknown, where: string): FunctionCall | undefined {

@@ -44,6 +44,6 @@ export function patternRegExp(pattern: string): RegExp | undefined {
 }
 
 /** Escapes that take milliseconds each to compile, which no time limit interrupts. */
-function costlyEscapes(pattern: string): number {
+export function costlyEscapes(pattern: string): number {
   return (pattern.match(ESCAPE) ?? []).filter((token) => COSTLY_ESCAPE.test(token)).length
 }

@@ -1,6 +1,7 @@
 /** Checks a payload against a well-formed form: every failing message at once (spec, Errors; R35). Host, terminal and page call it. */
 import type { Form, Payload } from '../protocol/form.ts'
 import { type Condition, compileCondition, type Matcher } from './compile-condition.ts'
+import { Slots } from './slots.ts'
 
 export type { Matcher }
 
@@ -15,18 +16,25 @@ interface CompiledComponent {
   checks: readonly { holds: Condition; message: string }[]
 }
 
+interface CompiledForm {
+  slots: Slots
+  components: readonly CompiledComponent[]
+}
+
 /** A form is read-only once it is parsed, so its checks are compiled once. */
-const compiled = new WeakMap<Form, readonly CompiledComponent[]>()
+const compiled = new WeakMap<Form, CompiledForm>()
 
 /**
  * Every failing message, in component order, then check order; [] when the payload is valid. The payload is only read:
  * keys no component declares, and select values outside the options, are no errors (R35, R36).
  */
 export function validate(form: Form, payload: Payload, match: Matcher): string[] {
+  const { slots, components } = compile(form)
+  const values = slots.read(payload)
   const messages: string[] = []
-  for (const { checks } of compile(form)) {
+  for (const { checks } of components) {
     for (const { holds, message } of checks) {
-      if (!holds(payload, match)) messages.push(message)
+      if (!holds(values, match)) messages.push(message)
     }
   }
   return messages
@@ -34,19 +42,23 @@ export function validate(form: Form, payload: Payload, match: Matcher): string[]
 
 /** The same, by component: for a form that shows each message beside its field. Components that hold are left out. */
 export function failingChecks(form: Form, payload: Payload, match: Matcher): FailingComponent[] {
-  return compile(form).flatMap(({ id, checks }) => {
-    const failing = checks.filter(({ holds }) => !holds(payload, match))
+  const { slots, components } = compile(form)
+  const values = slots.read(payload)
+  return components.flatMap(({ id, checks }) => {
+    const failing = checks.filter(({ holds }) => !holds(values, match))
     return failing.length === 0 ? [] : [{ component: id, messages: failing.map(({ message }) => message) }]
   })
 }
 
-function compile(form: Form): readonly CompiledComponent[] {
+function compile(form: Form): CompiledForm {
   const known = compiled.get(form)
   if (known !== undefined) return known
+  const slots = new Slots()
   const components = form.components.map(({ id, checks = [] }) => ({
     id,
-    checks: checks.map(({ condition, message }) => ({ holds: compileCondition(condition), message })),
+    checks: checks.map(({ condition, message }) => ({ holds: compileCondition(condition, slots), message })),
   }))
-  compiled.set(form, components)
-  return components
+  const fresh = { slots, components }
+  compiled.set(form, fresh)
+  return fresh
 }

@@ -308,11 +308,7 @@ export class InstanceHost {
   }
 
   #warn(kind: string, value: number, limit: number): void {
-    try {
-      this.#parts.ledger.record('platform.watchdog.warning', { kind, value, limit })
-    } catch {
-      // A warning that finds no room is not worth more than the run.
-    }
+    void this.#write(() => this.#parts.ledger.record('platform.watchdog.warning', { kind, value, limit }))
   }
 
   async #write(line: () => void): Promise<void> {

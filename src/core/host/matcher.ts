@@ -5,8 +5,8 @@ import type { Matcher } from '../forms/validate.ts'
 import { PATTERN_FORM_LIMIT_MS, PATTERN_LIMIT_MS, PATTERN_VALUE_MAX_CHARS } from '../limits.ts'
 import { type PatternShape, patternCost, patternShape } from './pattern-cost.ts'
 
-/** About a millisecond of matching: below it a watchdog costs more than it saves. */
-const HARMLESS_STEPS = 250_000
+/** A few milliseconds of matching, far below the limit of a pattern: run without a watchdog. */
+const HARMLESS_STEPS = 1_000_000
 const KNOWN_PATTERNS_MAX = 500
 
 interface KnownPattern {
@@ -14,6 +14,8 @@ interface KnownPattern {
   expression: RegExp | undefined
   /** undefined where the steps it takes can't be told beforehand. */
   shape: PatternShape | undefined
+  /** The longest value it is known to be harmless on: the steps only grow with the length. */
+  harmlessUpTo: number
 }
 
 /** Bounded by its number; the oldest goes first. */
@@ -28,29 +30,36 @@ export function boundedMatcher(): Matcher {
   return (pattern, value) => {
     if (left <= 0 || value.length > PATTERN_VALUE_MAX_CHARS) return false
     const started = performance.now()
-    const found = search(pattern, value, left)
+    const found = search(know(pattern), value, left)
     left -= performance.now() - started
     return found
   }
 }
 
-function search(pattern: string, value: string, left: number): boolean {
-  const { expression, shape } = know(pattern)
+function search(pattern: KnownPattern, value: string, left: number): boolean {
+  const { expression } = pattern
   if (expression === undefined) return false
-  const harmless = shape !== undefined && patternCost(shape, value.length, HARMLESS_STEPS) <= HARMLESS_STEPS
   try {
-    return harmless ? expression.test(value) : watched(expression, value, Math.ceil(Math.min(left, PATTERN_LIMIT_MS)))
+    if (isHarmless(pattern, value.length)) return expression.test(value)
+    return watched(expression, value, Math.ceil(Math.min(left, PATTERN_LIMIT_MS)))
   } catch {
     // It took too long, or is too large for the engine: either way the check fails (R34).
     return false
   }
 }
 
+function isHarmless(pattern: KnownPattern, length: number): boolean {
+  if (length <= pattern.harmlessUpTo) return true
+  if (pattern.shape === undefined || patternCost(pattern.shape, length, HARMLESS_STEPS) > HARMLESS_STEPS) return false
+  pattern.harmlessUpTo = length
+  return true
+}
+
 function know(pattern: string): KnownPattern {
   const before = known.get(pattern)
   if (before !== undefined) return before
   const expression = patternRegExp(pattern)
-  const learnt = { expression, shape: expression && patternShape(patternSource(pattern)) }
+  const learnt = { expression, shape: expression && patternShape(patternSource(pattern)), harmlessUpTo: -1 }
   const [oldest] = known.keys()
   if (known.size >= KNOWN_PATTERNS_MAX && oldest !== undefined) known.delete(oldest)
   known.set(pattern, learnt)

@@ -1,131 +1,116 @@
 /**
- * Bounds the steps a pattern can take on a value, so that the matcher runs a harmless one without a watchdog (R34).
- * The bound is that of a backtracking search: every way to read the value is followed to its end. What it doesn't know
- * (look-around, back-references, long repeats of a group) costs infinitely much.
+ * Bounds the steps a pattern can take on a value, so that matcher.ts runs a harmless one without a watchdog (R34).
+ *
+ * The bound is that of a backtracking search, which follows every way to read the value to its end. One thing makes
+ * most patterns cheap: where what follows a repeat can't take a character of the repeat (`\d+` before `\.`), giving
+ * characters back fails at once.
  */
-
-/** One thing a pattern reads: a character, `^`, another assertion, or a group; from `least` to `most` times. */
-interface Item {
-  kind: 'character' | 'start' | 'assertion' | 'group'
-  alternatives: Item[][]
-  least: number
-  most: number
-}
+import { type CharacterSet, type Item, NOTHING, readPattern } from './pattern-shape.ts'
 
 export interface PatternShape {
   alternatives: Item[][]
-  /** Every alternative starts with `^`: the search starts in one place only. */
+  /** Every alternative starts with `^`: elsewhere the search fails at once. */
   anchored: boolean
 }
 
-/** Longer repeats of a group are not worth their sum. */
-const GROUP_MAX_REPEATS = 16
-
-const CHARACTER =
-  /(?:\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[pP]\{[^}]*\}|[^1-9kbB])|\[(?:\\.|[^\]\\])*\]|[^\\[\]()|^$*+?{}])/y
-const ASSERTION = /[\^$]|\\[bB]/y
-const GROUP = /\((?:\?:|\?<(?![=!])[^>]*>|(?!\?))/y
-const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y
-
-/** The shape of a valid `u` pattern; undefined where it has what the bound doesn't know. */
-export function patternShape(source: string): PatternShape | undefined {
-  const reader = new Reader(source)
-  const alternatives = reader.alternatives()
-  if (alternatives === undefined || !reader.atEnd) return undefined
-  return { alternatives, anchored: alternatives.every(([first]) => first?.kind === 'start') }
+/** What is left of a pattern from some place on. */
+interface Rest {
+  /** At most so many steps each time it is reached. */
+  steps: number
+  /** Of these, those before a character is taken or refused. */
+  head: number
+  /** Where the value goes on, it goes on with one of these, or the rest fails within `head`. */
+  first: CharacterSet
 }
 
-/** At most so many steps on a value of so many characters; Infinity above `limit`. */
+/** Longer repeats of a group are not worth their sum. */
+const GROUP_MAX_TURNS = 256
+
+const END: Rest = { steps: 1, head: 1, first: NOTHING }
+
+/** undefined where the pattern has what can't be counted: look-around, back-references, modifiers. */
+export function patternShape(source: string): PatternShape | undefined {
+  const alternatives = readPattern(source)
+  return alternatives && { alternatives, anchored: alternatives.every(([first]) => first?.kind === 'start') }
+}
+
+/** At most so many steps on a value of so many characters; Infinity where it may be more than `limit`. */
 export function patternCost(shape: PatternShape, length: number, limit: number): number {
-  const once = alternativesCost(shape.alternatives, 1, length, limit)
-  // Where `^` is not at the start of the value each alternative fails at once.
+  const once = new Count(length, limit).alternatives(shape.alternatives, END)?.steps
+  if (once === undefined) return Number.POSITIVE_INFINITY
   const all = shape.anchored ? once + length * shape.alternatives.length : once * (length + 1)
   return all > limit ? Number.POSITIVE_INFINITY : all
 }
 
-/** `after` is what follows costs, each time it is reached. */
-function alternativesCost(alternatives: Item[][], after: number, length: number, limit: number): number {
-  let sum = 0
-  for (const items of alternatives) {
-    let cost = after
-    for (const item of items.toReversed()) {
-      cost = itemCost(item, cost, length, limit)
-      if (cost > limit) return Number.POSITIVE_INFINITY
-    }
-    sum += cost + 1
+/** Counts from the end of a pattern to its start; undefined once it is over the limit. */
+class Count {
+  readonly #length: number
+  readonly #limit: number
+
+  constructor(length: number, limit: number) {
+    this.#length = length
+    this.#limit = limit
   }
-  return sum
+
+  alternatives(alternatives: readonly Item[][], after: Rest): Rest | undefined {
+    const sum: Rest = { steps: 1, head: 1, first: NOTHING }
+    for (const items of alternatives) {
+      let rest: Rest | undefined = after
+      for (let at = items.length - 1; at >= 0 && rest !== undefined; at -= 1) rest = this.#item(items[at] as Item, rest)
+      if (rest === undefined) return undefined
+      sum.steps += rest.steps
+      sum.head += rest.head
+      sum.first = union(sum.first, rest.first)
+    }
+    return this.#limited(sum)
+  }
+
+  #item(item: Item, after: Rest): Rest | undefined {
+    if (item.kind === 'group') return this.#group(item, after)
+    if (item.kind === 'character') return this.#character(item, after)
+    // `$` holds only where the value does not go on.
+    const first = item.kind === 'end' ? NOTHING : after.first
+    const head = item.kind === 'end' ? 1 : after.head + 1
+    return this.#limited({ steps: after.steps + 1, head, first })
+  }
+
+  #character({ takes, least, most }: Item, after: Rest): Rest | undefined {
+    const turns = Math.max(least, Math.min(most, this.#length))
+    const stops = turns - least + 1
+    const followed = disjoint(takes, after.first) ? after.steps + stops * after.head : stops * after.steps
+    const steps = turns + followed + 1
+    return least > 0
+      ? this.#limited({ steps, head: 1, first: takes })
+      : this.#limited({ steps, head: after.head + 2, first: union(takes, after.first) })
+  }
+
+  #group({ alternatives, least, most }: Item, after: Rest): Rest | undefined {
+    // A turn beyond `least` that takes nothing is refused by the engine.
+    const turns = Math.max(least, Math.min(most, least + this.#length))
+    if (turns > GROUP_MAX_TURNS) return undefined
+    let rest: Rest = after
+    for (let turn = turns; turn > 0; turn -= 1) {
+      const inner = this.alternatives(alternatives, rest)
+      if (inner === undefined) return undefined
+      rest = turn > least ? either(inner, after) : inner
+    }
+    return this.#limited(rest)
+  }
+
+  #limited(rest: Rest): Rest | undefined {
+    return rest.steps > this.#limit ? undefined : rest
+  }
 }
 
-function itemCost(item: Item, after: number, length: number, limit: number): number {
-  if (item.kind === 'assertion' || item.kind === 'start') return after + 1
-  if (item.kind === 'character') {
-    const most = Math.max(item.least, Math.min(item.most, length))
-    return most + (most - item.least + 1) * after
-  }
-  if (item.most > GROUP_MAX_REPEATS) return Number.POSITIVE_INFINITY
-  let cost = after
-  for (let turn = item.most; turn > 0; turn -= 1) {
-    cost = alternativesCost(item.alternatives, cost, length, limit) + (turn > item.least ? after : 0)
-    if (cost > limit) return Number.POSITIVE_INFINITY
-  }
-  return cost
+function either(one: Rest, other: Rest): Rest {
+  const first = union(one.first, other.first)
+  return { steps: one.steps + other.steps + 1, head: one.head + other.head + 1, first }
 }
 
-class Reader {
-  readonly #source: string
-  #at = 0
+function union(one: CharacterSet, other: CharacterSet): CharacterSet {
+  return { ascii: one.ascii | other.ascii, others: one.others || other.others }
+}
 
-  constructor(source: string) {
-    this.#source = source
-  }
-
-  get atEnd(): boolean {
-    return this.#at === this.#source.length
-  }
-
-  alternatives(): Item[][] | undefined {
-    const alternatives: Item[][] = [[]]
-    while (!this.atEnd && this.#source[this.#at] !== ')') {
-      if (this.#source[this.#at] === '|') {
-        this.#at += 1
-        alternatives.push([])
-        continue
-      }
-      const item = this.#item()
-      if (item === undefined) return undefined
-      alternatives.at(-1)?.push(item)
-    }
-    return alternatives
-  }
-
-  #item(): Item | undefined {
-    const assertion = this.#take(ASSERTION)?.[0]
-    if (assertion !== undefined) {
-      return { kind: assertion === '^' ? 'start' : 'assertion', alternatives: [], least: 1, most: 1 }
-    }
-    if (this.#take(CHARACTER) !== undefined) return this.#repeated({ kind: 'character', alternatives: [] })
-    if (this.#take(GROUP) === undefined) return undefined
-    const alternatives = this.alternatives()
-    if (alternatives === undefined || this.#source[this.#at] !== ')') return undefined
-    this.#at += 1
-    return this.#repeated({ kind: 'group', alternatives })
-  }
-
-  #repeated(read: Pick<Item, 'kind' | 'alternatives'>): Item {
-    const [text, sign, from, comma, to] = this.#take(QUANTIFIER) ?? []
-    if (text === undefined) return { ...read, least: 1, most: 1 }
-    if (sign !== undefined) return { ...read, least: sign === '+' ? 1 : 0, most: sign === '?' ? 1 : Infinity }
-    const least = Number(from)
-    const most = comma === undefined ? least : to === '' ? Infinity : Number(to)
-    return { ...read, least, most }
-  }
-
-  #take(token: RegExp): RegExpExecArray | undefined {
-    token.lastIndex = this.#at
-    const found = token.exec(this.#source)
-    if (found === null) return undefined
-    this.#at = token.lastIndex
-    return found
-  }
+function disjoint(one: CharacterSet, other: CharacterSet): boolean {
+  return (one.ascii & other.ascii) === 0n && !(one.others && other.others)
 }

@@ -2,7 +2,7 @@
 import { ResolveError } from '../errors.ts'
 import * as limits from '../limits.ts'
 import type { HostCall, HostCalls } from '../protocol/methods.ts'
-import { SHUTDOWN } from '../protocol/methods.ts'
+import { INPUT_REFUSED, SHUTDOWN } from '../protocol/methods.ts'
 import type { Channel } from '../rpc/channel.ts'
 import { Peer } from '../rpc/peer.ts'
 
@@ -72,7 +72,7 @@ export class ResolverCalls {
 
   /** R30: tells that a request cannot be asked. */
   refuse(requestId: string, errors: readonly string[]): void {
-    this.#peer.notify('resolver.inputRefused', { request_id: requestId, errors })
+    this.#peer.notify(INPUT_REFUSED, { request_id: requestId, errors })
   }
 
   shutdown(): void {

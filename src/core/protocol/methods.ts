@@ -24,6 +24,9 @@ export type HostCall = keyof HostCalls
 /** A notification of the host: end the process now (R40). */
 export const SHUTDOWN = 'resolver.shutdown'
 
+/** A notification of the host: a request cannot be asked, and why (R30). Params `{request_id, errors: string[]}`. */
+export const INPUT_REFUSED = 'resolver.inputRefused'
+
 /** Notifications of the resolver (R40). */
 export interface ResolverNotices {
   /** A doorbell: read the events file now. */
