@@ -1,0 +1,201 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseForm } from '../../src/core/forms/parse-form.ts'
+import { patternRegExp, patternSource } from '../../src/core/forms/pattern.ts'
+import { validate } from '../../src/core/forms/validate.ts'
+import { boundedMatcher } from '../../src/core/host/matcher.ts'
+import { patternCost, patternShape } from '../../src/core/host/pattern-cost.ts'
+import type { Form } from '../../src/core/protocol/form.ts'
+import { countedSteps } from './counted-search.ts'
+
+const KIB_64 = 64 * 1024
+
+/** Each would hold a bare `RegExp` for seconds or for ever on its value. */
+const EVIL: [pattern: string, value: string][] = [
+  ['^(a+)+$', `${'a'.repeat(60)}!`],
+  ['^(a|a)*$', `${'a'.repeat(60)}!`],
+  ['^(a|aa)+$', `${'a'.repeat(100)}!`],
+  ['(.*)*x', 'y'.repeat(60)],
+  ['^(\\w+\\s?)*$', `${'word '.repeat(30)}!`],
+  ['(a*)*b', 'a'.repeat(KIB_64)],
+  ['a*a*a*b', 'a'.repeat(KIB_64)],
+  ['a*😀*a*😀*a*b', 'a'.repeat(KIB_64)],
+  ['a*\\ud83d\\ude00*a*b', 'a'.repeat(KIB_64)],
+  ['\\w+@', 'a'.repeat(KIB_64)],
+  ['(x+x+)+y', 'x'.repeat(60)],
+  ['^(?=(a+)+$)', `${'a'.repeat(60)}!`],
+  ['(.+)\\1\\1\\1x', 'a'.repeat(KIB_64)],
+  ['(?:|){60}b', 'a'],
+  ['(?:a?){60}b', 'a'.repeat(60)],
+  ['^([a-z0-9]+[._-]?)+@', `${'a'.repeat(60)}!`],
+  ['(?<=(a+)+)b', 'a'.repeat(60)],
+  // These two hold V8's compiler, where no time limit reaches.
+  [`${'\\P{Cn}'.repeat(8)}z`, 'bλ'],
+  [`${'[^\\p{L}\\p{N}]'.repeat(8)}z`, 'bλ'],
+]
+
+const regexForm = (patterns: string[]): Form => {
+  const components = patterns.map((pattern, at) => ({
+    type: 'text',
+    id: `f${at}`,
+    checks: [{ condition: { call: 'regex', args: { value: { path: `/f${at}` }, pattern } }, message: `m${at}` }],
+  }))
+  const { form, errors } = parseForm({ type: 'form', components })
+  expect(errors).toEqual([])
+  return form as Form
+}
+
+describe('time', () => {
+  test.each(EVIL)('%s fails its check and comes back (R34)', (pattern, value) => {
+    const form = regexForm([pattern])
+    const started = performance.now()
+    expect(validate(form, { f0: value }, boundedMatcher())).toEqual(['m0'])
+    expect(performance.now() - started).toBeLessThan(400)
+  })
+
+  test('a form of nothing else comes back too, with every message (R34)', () => {
+    const many = [...EVIL, ...EVIL, ...EVIL]
+    const form = regexForm(many.map(([pattern]) => pattern))
+    const payload = Object.fromEntries(many.map(([, value], at) => [`f${at}`, value]))
+    const started = performance.now()
+    expect(validate(form, payload, boundedMatcher())).toEqual(many.map((_, at) => `m${at}`))
+    expect(performance.now() - started).toBeLessThan(400)
+  })
+
+  test('a spent budget fails what follows, and the next matcher starts afresh (R34)', () => {
+    const spent = boundedMatcher()
+    for (let turn = 0; turn < 8; turn += 1) spent('^(a+)+$', `${'a'.repeat(60)}!`)
+    expect(spent('^a$', 'a')).toBe(false)
+    expect(boundedMatcher()('^a$', 'a')).toBe(true)
+  })
+
+  test('two hundred fields with ordinary patterns stay within the budget (R34)', () => {
+    const patterns = Array.from({ length: 200 }, (_, at) => `^[a-z]{1,20}(-[a-z0-9]+)?@v?\\d+(?:\\.\\d+){0,2}#${at}$`)
+    const payload = Object.fromEntries(patterns.map((_, at) => [`f${at}`, `some-package@v1.2.3#${at}`]))
+    expect(validate(regexForm(patterns), payload, boundedMatcher())).toEqual([])
+  })
+})
+
+describe('size', () => {
+  test('a value over 64 KiB does not match, one of 64 KiB does (R34)', () => {
+    const match = boundedMatcher()
+    expect(match('^a+$', 'a'.repeat(KIB_64))).toBe(true)
+    expect(match('^a+$', 'a'.repeat(KIB_64 + 1))).toBe(false)
+  })
+
+  test('a pattern that is none never matches and never throws (R34)', () => {
+    const match = boundedMatcher()
+    for (const pattern of ['(', 'a)(b', '[[:alpha:]]', 'a'.repeat(1001), '(?<n>a)(?<n>b)', '\\Z']) {
+      expect(match(pattern, 'aaa')).toBe(false)
+    }
+    expect(match('(?:(?:a{0,1000}){1000}){1000}', 'b')).toBeTypeOf('boolean')
+  })
+})
+
+describe('meaning', () => {
+  const piece = fc.constantFrom(
+    'a',
+    'b',
+    '.',
+    '\\w',
+    '[ab]',
+    '[^a]',
+    '\\d',
+    '^',
+    '$',
+    '\\b',
+    '(a|b)',
+    '(?:ab)',
+    '(?=a)',
+    '(?!b)',
+    '(a)\\1',
+    '\\p{L}',
+    '😀',
+  )
+  const quantifier = fc.constantFrom('', '', '', '*', '+', '?', '{2}', '{1,3}', '*?', '{0,}')
+  const patterns = fc
+    .array(fc.tuple(piece, quantifier), { minLength: 1, maxLength: 5 })
+    .map((parts) => parts.map(([one, many]) => (/^(?:[$^]|\\b|\(\?[=!])/.test(one) ? one : one + many)).join(''))
+    .chain((first) => fc.constantFrom(first, `^${first}$`, `(?:${first})?b`, `(${first}){1,2}`, `${first}|b`))
+  const texts = fc
+    .array(fc.constantFrom('a', 'a', 'b', '1', '-', '😀', '\ud83d', '\n'), { maxLength: 12 })
+    .map((l) => l.join(''))
+
+  test('what the matcher finds is what the pattern alone finds (R34)', () => {
+    fc.assert(
+      fc.property(patterns, texts, (pattern, value) => {
+        const expected = new RegExp(pattern, 'u').test(value)
+        expect(patternRegExp(pattern)?.test(value)).toBe(expected)
+        expect(boundedMatcher()(pattern, value)).toBe(expected)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('a pattern that counts as harmless is so on long values (R34)', () => {
+    fc.assert(
+      fc.property(
+        patterns,
+        fc.constantFrom('a', 'ab', 'b1'),
+        fc.constantFrom(20, 300, KIB_64),
+        (pattern, unit, length) => {
+          const shape = patternShape(patternSource(pattern))
+          fc.pre(shape !== undefined && patternCost(shape, length, 1_000_000) <= 1_000_000)
+          const value = `${unit.repeat(length / unit.length)}!`
+          const started = performance.now()
+          patternRegExp(pattern)?.test(value)
+          expect(performance.now() - started).toBeLessThan(100)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  test('the bound on the steps holds for a search that counts them (R34)', () => {
+    fc.assert(
+      fc.property(patterns, texts, (pattern, value) => {
+        const shape = patternShape(patternSource(pattern))
+        const bound = shape === undefined ? Number.POSITIVE_INFINITY : patternCost(shape, value.length, 1_000_000)
+        fc.pre(shape !== undefined && bound < Number.POSITIVE_INFINITY)
+        // The count has more small steps than the bound: a few more for each start, never more for each way to read it.
+        expect(countedSteps(shape?.alternatives ?? [], value)).toBeLessThan(3 * bound + 20 * (value.length + 1))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  test('ordinary patterns count as harmless, dangerous ones do not (R34)', () => {
+    const isHarmless = (pattern: string, length: number) => {
+      const shape = patternShape(patternSource(pattern))
+      return shape !== undefined && patternCost(shape, length, 1_000_000) <= 1_000_000
+    }
+    for (const pattern of [
+      '^[a-z0-9-]+$',
+      '^\\d{4}-\\d{2}-\\d{2}$',
+      '^https?://[^/]+(?:/.*)?$',
+      '\\S',
+      '^v?\\d+(\\.\\d+){0,2}$',
+      '^[a-z0-9]+(-[a-z0-9]+)*$',
+      '^[\\w.+-]+@[\\w-]+(\\.[\\w-]+)*\\.[a-z]{2,}$',
+      '^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$',
+    ]) {
+      expect([pattern, isHarmless(pattern, 40)]).toEqual([pattern, true])
+    }
+    for (const [pattern, value] of EVIL.slice(0, 17))
+      expect([pattern, isHarmless(pattern, value.length)]).toEqual([pattern, false])
+  })
+})
+
+describe('Python’s named groups', () => {
+  test.each([
+    ['(?P<n>a)(?P=n)', '(?<n>a)\\k<n>'],
+    ['\\(?P<n>', '\\(?P<n>'],
+    ['[(?P<n>]', '[(?P<n>]'],
+    ['[\\](?P<]', '[\\](?P<]'],
+    ['\\[(?P<n>a)', '\\[(?<n>a)'],
+    ['(?P<n>\\\\)', '(?<n>\\\\)'],
+    ['plain', 'plain'],
+  ])('%s is read as %s (R34)', (pattern, source) => {
+    expect(patternSource(pattern)).toBe(source)
+  })
+})
