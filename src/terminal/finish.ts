@@ -1,6 +1,5 @@
 /** How a followed instance is told at its end: the output once, a closing line, what to run next; or the document. */
 import { ResolveError } from '../core/errors.ts'
-import { isTerminal } from '../core/protocol/status.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
 import { cleanText } from './clean.ts'
 import { CommandError } from './command-error.ts'
@@ -73,8 +72,4 @@ function* whatNext(output: Output, { story, reason }: FollowEnd): Generator<stri
 /** The document of an instance that is only looked at. */
 export function documentOf(story: Story): InstanceDocument {
   return instanceDocument(story, EXIT.ok)
-}
-
-export function hasEnded(story: Story): boolean {
-  return isTerminal(story.status)
 }
