@@ -350,6 +350,7 @@ describe('any value', () => {
     )
   })
 
+  // verifies: S-VER-01
   test('a well-formed form is parsed to itself, and shares nothing with what was given (R29)', () => {
     fc.assert(
       fc.property(forms, (given: Form) => {

@@ -255,7 +255,7 @@ describe('messages', () => {
   })
 })
 
-// verifies: S-PLUG-01 S-PLUG-02 S-PLUG-03 S-PLUG-05 S-PLUG-07 S-PLUG-08 S-PLUG-09 S-PLUG-10 S-PLUG-11 S-RPC-03
+// verifies: S-PLUG-01 S-PLUG-02 S-PLUG-03 S-PLUG-05 S-PLUG-07 S-PLUG-08 S-PLUG-09 S-PLUG-10 S-PLUG-11 S-RPC-03 S-DO-02
 test('the class: every one of the twelve members is reached', async () => {
   const resolver = launchSample('twelve-members', { params: { first: 'x' } })
   expect(await resolver.call('resolver.getInstantiationSchema', { params: null })).toMatchObject({

@@ -186,7 +186,7 @@ export class InstanceHost {
       return
     }
     const hasEnded = came === 'ended'
-    const detail = hasEnded ? describeExit(worker, driver, 'before it was ready') : messageOf(came)
+    const detail = hasEnded ? describeExit(worker, driver, 'before it was ready') : String((came as Error).message)
     await this.#write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
     await this.#finish(failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail))
   }
@@ -314,8 +314,4 @@ export class InstanceHost {
   async #write(line: () => void): Promise<void> {
     await patiently(line, () => this.#isClosed)
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
