@@ -12,7 +12,8 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
 
 /** One column each, and nothing that joins: ASCII, Latin letters, dashes and dots, boxes and circles, our tick and cross. */
-const SINGLE = /^[ -~\u00a1-\u00a8\u00b0-\u02ff\u2010-\u2027\u2030-\u203b\u2200-\u22ff\u2500-\u25a9\u25c1-\u25fa\u2713\u2717]*$/
+const SINGLE =
+  /^[ -~\u00a1-\u00a8\u00b0-\u02ff\u2010-\u2027\u2030-\u203b\u2200-\u22ff\u2500-\u25a9\u25c1-\u25fa\u2713\u2717]*$/
 
 export function widthOf(text: string): number {
   if (SINGLE.test(text)) return text.length
