@@ -353,6 +353,10 @@ test('config.json carries the secrets while it runs, mode 0600, and none at the 
       workspace_path: `${project}/workspace`,
     })
     expect(readFileSync(join(root, 'journal'), 'utf8')).not.toContain('canary')
+    const paused = await ranToEnd(home, plainResolver(`me.finish({ status: 'paused' })`, RESUMABLE))
+    expect(paused.story.status).toBe('paused')
+    const kept = readFileSync(join(instancePaths(home, paused.id).project, '.resolve/config.json'), 'utf8')
+    expect(kept).not.toContain('canary')
   } finally {
     delete process.env['RESOLVE_LLM_PROVIDER_API_KEY']
   }
