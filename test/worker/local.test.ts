@@ -138,6 +138,23 @@ test('the memory of a worker tells it from a later process with its pid', async 
   expect(isSameProcess({ ...saved.process, startTime: '12' })).toBe(false)
 })
 
+test('a stranger that got the pid of an ended worker is never signalled', async () => {
+  const worker = await start(`process.exit(0)`)
+  linesOf(worker)
+  await worker.ended
+  const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore', detached: true })
+  const saved = JSON.parse(readFileSync(pathsIn(root).worker, 'utf8'))
+  writeFileSync(pathsIn(root).worker, JSON.stringify({ ...saved, process: { ...saved.process, pid: stranger.pid } }))
+  const adopted = (await driver.adopt(ground, 1)) as Worker
+  linesOf(adopted)
+  expect(adopted.signal('SIGTERM')).toBe(0)
+  expect(adopted.isGone()).toBe(true)
+  await driver.sweep()
+  await sleep(200)
+  expect(stranger.exitCode ?? stranger.signalCode).toBeNull()
+  stranger.kill('SIGKILL')
+})
+
 test('stderr is kept for whoever asks why', async () => {
   const worker = await start(`process.stderr.write('because'); process.exit(1)`)
   linesOf(worker)

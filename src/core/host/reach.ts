@@ -51,7 +51,14 @@ export async function startBackgroundHost(home: string, id: string): Promise<voi
   const logs = join(home, 'logs')
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   const log = openSync(join(logs, 'host.log'), 'a', 0o600)
-  const child = spawn(process.execPath, [program, home, id], { detached: true, stdio: ['ignore', log, log], cwd: '/' })
+  // Started from inside a worker it must not look like a part of that worker, which ends with it.
+  const { RESOLVE_DIR: _dir, RESOLVE_CHANNEL: _channel, ...env } = process.env
+  const child = spawn(process.execPath, [program, home, id], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    cwd: '/',
+    env,
+  })
   closeSync(log)
   let hasEnded = false
   child.once('exit', () => {

@@ -72,7 +72,7 @@ export class LocalDriver implements Driver {
       const identity = identify(pid) ?? { pid, startTime: '', bootId: '' }
       const saved: Saved = { incarnation: plan.incarnation, process: identity }
       writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
-      const worker = new LocalWorker(this.#places, this.#mark(pid), saved, false)
+      const worker = new LocalWorker(this.#places, saved, false)
       child.once('exit', (code, signal) => worker.noteExit(code, signal))
       return worker
     } finally {
@@ -83,13 +83,11 @@ export class LocalDriver implements Driver {
   async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
     const saved = this.#readSaved()
     if (saved?.incarnation !== incarnation) return undefined
-    return new LocalWorker(this.#places, this.#mark(saved.process.pid), saved, true)
+    return new LocalWorker(this.#places, saved, true)
   }
 
   async sweep(): Promise<void> {
-    const saved = this.#readSaved()
-    const leader = saved !== undefined && isSameProcess(saved.process) ? saved.process.pid : 0
-    await killTree(this.#mark(leader), TERM_LIMIT_MS)
+    await killTree(() => markOf(this.#places, this.#readSaved()?.process), TERM_LIMIT_MS)
   }
 
   stderrTail(maxBytes: number): string {
@@ -108,10 +106,6 @@ export class LocalDriver implements Driver {
     }
   }
 
-  #mark(leader: number): TreeMark {
-    return { leader, variable: `RESOLVE_DIR=${this.#places.project}/.resolve` }
-  }
-
   #readSaved(): Saved | undefined {
     try {
       return JSON.parse(fs.readFileSync(this.#places.worker, 'utf8')) as Saved
@@ -127,14 +121,12 @@ class LocalWorker implements Worker {
   readonly condition: Condition
   readonly ended: Promise<void>
   readonly #places: LocalPlaces
-  readonly #mark: TreeMark
   readonly #identity: ProcessIdentity
   readonly #stops: (() => void)[] = []
   #noteEnd: () => void = () => {}
 
-  constructor(places: LocalPlaces, mark: TreeMark, saved: Saved, adopted: boolean) {
+  constructor(places: LocalPlaces, saved: Saved, adopted: boolean) {
     this.#places = places
-    this.#mark = mark
     this.#identity = saved.process
     this.incarnation = saved.incarnation
     this.condition = { engine: 'running', link: 'up', exitCode: null, signal: null }
@@ -156,13 +148,13 @@ class LocalWorker implements Worker {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
-    const pids = processesOf(this.#mark)
+    const pids = processesOf(markOf(this.#places, this.#identity))
     signalAll(pids, name)
     return pids.length
   }
 
   isGone(): boolean {
-    return processesOf(this.#mark).length === 0
+    return processesOf(markOf(this.#places, this.#identity)).length === 0
   }
 
   release(): void {
@@ -190,6 +182,14 @@ class LocalWorker implements Worker {
     const size = fs.statSync(this.#places.stderr, { throwIfNoEntry: false })?.size ?? 0
     if (size > STDERR_KEEP_BYTES) fs.truncateSync(this.#places.stderr, 0)
   }
+}
+
+/** Its own mark always; its main process only while no stranger has the pid (one in use as a session is not given away). */
+function markOf(places: LocalPlaces, identity: ProcessIdentity | undefined): TreeMark {
+  const variable = `RESOLVE_DIR=${places.project}/.resolve`
+  if (identity === undefined) return { leader: 0, variable }
+  const isStranger = identify(identity.pid) !== undefined && !isSameProcess(identity)
+  return { leader: isStranger ? 0 : identity.pid, variable }
 }
 
 function makeFifo(path: string): void {

@@ -40,11 +40,11 @@ export function signalAll(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'):
   }
 }
 
-/** Kills until two looks in a row find nothing: a process that forks while it is killed is caught by the next look. */
-export async function killTree(mark: TreeMark, limitMs: number): Promise<boolean> {
+/** Looks and kills until two looks in a row find nothing: a process that forks while it is killed is caught by the next look. */
+export async function killTree(look: () => TreeMark, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs
   for (let empty = 0; empty < 2; ) {
-    const pids = processesOf(mark)
+    const pids = processesOf(look())
     empty = pids.length === 0 ? empty + 1 : 0
     signalAll(pids, 'SIGKILL')
     if (pids.length > 0 && Date.now() > deadline) return false
