@@ -60,5 +60,5 @@ function runAgain() {
 
 function stop(sentence) {
   process.stderr.write(`${sentence}\n`)
-  process.exitCode = 1
+  process.exitCode = 10 // unavailable, as in docs/exit-codes.md
 }

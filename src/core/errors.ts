@@ -43,7 +43,8 @@ const catalogue = {
     kind: 'user',
     http: 422,
     exit: 5,
-    message: (_: { errors: readonly string[] }) => 'Validation failed',
+    message: (_: { errors: readonly string[]; fields?: readonly { id: string; message: string }[] }) =>
+      'Validation failed',
   },
   form_malformed: {
     kind: 'user',
@@ -102,8 +103,12 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { id: string }) => `No instance matches "${d.id}".`,
-    hint: () => 'See "resolve instance list".',
+    message: (d: { id: string; needed?: number }) =>
+      d.id === '@last' ? 'There is no instance yet.' : `No instance matches "${d.id}".`,
+    hint: (d: { id: string; needed?: number }) => {
+      if (d.needed !== undefined) return `Give at least ${d.needed} characters of the id; see "resolve instance list".`
+      return d.id === '@last' ? 'Start one with "resolve run hello".' : 'See "resolve instance list".'
+    },
   },
   instance_ambiguous: {
     kind: 'user',
@@ -156,6 +161,10 @@ const catalogue = {
     http: 409,
     exit: 7,
     message: (d: { action: string; status: string }) => `Can't ${d.action} an instance that is ${d.status}.`,
+    hint: (d: { action: string; status: string }) =>
+      d.status === 'paused'
+        ? 'It goes on with "resolve instance resume <id>".'
+        : 'See where it stands with "resolve instance show <id>".',
   },
   already_answered: {
     kind: 'user',
@@ -195,8 +204,9 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { method: string; detail: string }) =>
-      `The resolver ended before it answered ${d.method}${d.detail ? `: ${d.detail}` : '.'}`,
+    message: (d: { method: string; detail: string; by_hand: string }) =>
+      `The resolver ended before it answered ${d.method}: ${d.detail || 'it said nothing (does its program call serve()?)'}`,
+    hint: (d: { by_hand: string }) => `See what it says by hand: ${d.by_hand}`,
   },
   launch_failed: {
     kind: 'environment',
@@ -357,6 +367,8 @@ export class ResolveError extends Error {
   readonly exitCode: number
   readonly hint: string | undefined
   readonly errors: readonly string[]
+  /** The same sentences with the form field each is about, where they are about fields. */
+  readonly fields: readonly { id: string; message: string }[]
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(code: ErrorCode, details: Record<string, unknown>, cause?: unknown) {
@@ -370,6 +382,7 @@ export class ResolveError extends Error {
     this.hint = entry.hint?.(details as never)
     this.details = details
     this.errors = Array.isArray(details['errors']) ? (details['errors'] as string[]) : []
+    this.fields = Array.isArray(details['fields']) ? (details['fields'] as { id: string; message: string }[]) : []
   }
 }
 

@@ -123,6 +123,8 @@ export class Desk implements Emitter {
   }
 
   log(message: string, level: LogLevel = 'info'): void {
+    // Also where a person finds it: what a worker says on stderr is kept with its instance.
+    process.stderr.write(`${level}: ${message}\n`)
     this.#peer.notify('resolver.log', { level, message })
   }
 

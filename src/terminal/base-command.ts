@@ -45,7 +45,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     const parsed = await this.parse({
       flags: this.ctor.flags,
       baseFlags: (super.ctor as typeof BaseCommand).baseFlags,
-      args: this.ctor.args,
+      args: fromWordsAlone(this.ctor.args),
       strict: this.ctor.strict,
     })
     this.flags = parsed.flags as FlagsOf<T>
@@ -126,6 +126,12 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     }
     return only.instance_id
   }
+}
+
+/** oclif takes a missing word from stdin where that is no terminal; a word nobody gave must not come from a pipe. */
+function fromWordsAlone<A extends Interfaces.ArgInput>(args: A): A {
+  const alone = Object.entries(args).map(([name, arg]) => [name, { ...arg, ignoreStdin: true }])
+  return Object.fromEntries(alone) as A
 }
 
 function userName(): string {

@@ -100,7 +100,7 @@ export function errorDocument(error: ResolveError, exitCode: number, extras: Err
       code: error.code,
       message: error.message,
       hint: error.hint ?? null,
-      fields: [...(extras.fields ?? error.errors.map((message) => ({ id: null, message })))],
+      fields: [...(extras.fields ?? fieldsOf(error))],
     },
     next: [...(extras.next ?? [])],
   }
@@ -122,3 +122,7 @@ export type LeftReason =
   | 'interrupted'
   | 'terminated'
   | 'no_host'
+
+function fieldsOf(error: ResolveError): ErrorField[] {
+  return error.fields.length > 0 ? [...error.fields] : error.errors.map((message) => ({ id: null, message }))
+}

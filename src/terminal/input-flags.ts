@@ -46,7 +46,8 @@ export async function readJsonObject(path: string): Promise<Payload> {
   try {
     parsed = JSON.parse(path === '-' ? await text(process.stdin) : await readText(path))
   } catch (error) {
-    if (error instanceof SyntaxError) throw new CommandError(fail('invalid_json', { where }, { cause: error }))
+    if (error instanceof SyntaxError)
+      throw new CommandError(fail('invalid_json', { where: `${where}: ${error.message}` }, { cause: error }))
     throw error
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { cleanText } from './clean.ts'
+import { EXIT } from './exit-codes.ts'
 
 export type ColorChoice = 'auto' | 'always' | 'never'
 
@@ -81,7 +82,11 @@ const closedPipe = new AbortController()
 /** A reader that went away (`| head`) is no error: the command ends quietly. Call once, before anything is written. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (!isGone(error)) throw error
+    if (!isGone(error)) {
+      // Nothing more can be said there; what the command did stands.
+      process.stderr.write(`✗ Can't write to stdout: ${error.code ?? error.message}.\n`)
+      process.exit(EXIT.unavailable)
+    }
     closedPipe.abort()
     if (heldBy === undefined) process.exit(0)
     else heldBy()

@@ -36,7 +36,8 @@ function tellPerson(output: Output, { error, extras }: Told): void {
   const lines = [output.paint('red', `✗ ${error.message}`)]
   // Under --json stderr carries one line of prose; the document has the rest.
   if (output.forPerson) {
-    const sentences = error.errors.length > 0 ? error.errors : []
+    const named = error.fields.map(({ id, message }) => `${id}: ${message}`)
+    const sentences = named.length > 0 ? named : error.errors
     lines.push(...sentences.map((sentence) => `  - ${cleanText(sentence)}`))
     if (error.hint !== undefined) lines.push(`  ${cleanText(error.hint)}`)
     for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)

@@ -54,7 +54,7 @@ test('the version is told without a build (R1)', () => {
 
 test('a program that is not built says how to build it', () => {
   const { status, stdout, stderr } = node('bin/run.js', 'instance', 'list')
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect({ status, stdout }).toEqual({ status: 10, stdout: '' })
   expect(stderr).toMatch(/^resolve is not built in this checkout: run "npm run build".*\n$/)
 })
 
@@ -87,7 +87,7 @@ test('a signal to the old Node reaches the program', async () => {
 
 test('an old Node in a place where no other can be had says in one sentence what to do', () => {
   const inCheckout = node('--import', OLD, 'bin/run.js', 'instance', 'list')
-  expect(inCheckout.status).toBe(1)
+  expect(inCheckout.status).toBe(10)
   expect(inCheckout.stderr).toMatch(/^resolve needs Node 24\.15 or newer \(this is v\S+\): run "npm run build".*\n$/)
   rmSync(join(checkout, 'scripts'), { recursive: true })
   expect(node('--import', OLD, 'bin/run.js', 'instance', 'list').stderr).toMatch(
@@ -99,7 +99,7 @@ test('a task on an old Node, where none can be fetched for the machine, says in 
   mkdirSync(join(checkout, 'tools', 'node24'), { recursive: true })
   writeFileSync(join(checkout, 'tools', 'node24', 'package.json'), JSON.stringify({ optionalDependencies: {} }))
   const { status, stderr } = node('--import', OLD, 'scripts/task.mjs', 'types')
-  expect(status).toBe(1)
+  expect(status).toBe(10)
   expect(stderr).toMatch(
     /^resolve needs Node 24\.15 or newer \(this is v\S+\), and none can be fetched here for \S+: .*\n$/,
   )

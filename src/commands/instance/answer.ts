@@ -1,6 +1,6 @@
 /** `resolve instance answer`: answers a question of an instance, or lists what is open. */
 import { Args, Flags } from '@oclif/core'
-import type { InputRequest, Platform } from '../../core/index.ts'
+import { fail, type InputRequest, type Platform } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { cleanLine } from '../../terminal/clean.ts'
 import { usage } from '../../terminal/command-error.ts'
@@ -56,8 +56,9 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
   private async chooseRequest(platform: Platform, id: string): Promise<InputRequest> {
     if (this.args.request !== undefined) {
       const known = (await platform.inputRequests(id)).find((one) => one.id === this.args.request)
-      // An unknown or answered one is the platform's to refuse: it knows who was first.
-      return known ?? { id: this.args.request, prompt: '', schema: { type: 'form', components: [] }, status: 'pending' }
+      if (known === undefined) throw fail('request_unknown', { request: this.args.request, instance: id })
+      // One that was answered is the platform's to refuse: it knows who was first.
+      return known
     }
     const open = await platform.inputRequests(id, 'pending')
     const [only, other] = open

@@ -21,7 +21,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
   static override examples = [
     'resolve run hello -i name=Ada',
     'resolve run tour --input-file input.json --answers answers.json --json',
-    'resolve run tour -i topic=@topic.txt --detach',
+    'resolve run tour -i subject=@subject.txt --detach',
   ]
   static override args = { resolver: Args.string({ description: 'the name of a resolver' }) }
   static override flags = {
@@ -41,6 +41,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
   declare protected args: ArgsOf<typeof InstanceRun>
 
   protected async act(): Promise<number> {
+    this.refuseWithDetach()
     const session = await planSession(this.flags, this.mayAsk)
     const given = await readInput(this.flags)
     const platform = await this.platform()
@@ -66,6 +67,15 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
       watching: false,
       stopOnSignal: isCi(),
     })
+  }
+
+  /** What needs somebody who follows cannot be promised by a command that returns at once. */
+  private refuseWithDetach(): void {
+    if (!this.flags.detach) return
+    for (const flag of ['answers', 'timeout', 'on-input'] as const) {
+      if (this.flags[flag] === undefined) continue
+      throw usage(`--${flag} needs somebody who follows the run; leave out --detach, or --${flag}.`)
+    }
   }
 
   private async resolverName(): Promise<string> {

@@ -15,7 +15,7 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
     'With -i the form is the one for these values: fields may come and go with what is filled in.'
   static override examples = [
     'resolve resolver schema tour',
-    'resolve resolver schema tour -i depth=deep --json',
+    'resolve resolver schema tour -i plaque=yes --json',
     'resolve resolver schema tour --example',
   ]
   static override args = { name: Args.string({ required: true, description: 'the name of a resolver' }) }

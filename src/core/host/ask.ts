@@ -80,18 +80,24 @@ export class Inquiry {
           : this.#launchError.message
       return fail('launch_failed', { command, reason }, { cause: this.#launchError })
     }
-    return fail('resolver_gone', { method, detail: lastWords(this.#stderr) }, { cause: error })
+    const { dir, manifest } = this.#entry
+    const byHand = `cd ${dir} && ${manifest.command.join(' ')}`
+    return fail('resolver_gone', { method, detail: lastWords(this.#stderr), by_hand: byHand }, { cause: error })
   }
 }
 
-/** The line of a stack trace that says what happened, or the last lines of anything else. */
+/** What a program that failed said of it: the place and the error of a stack trace, or the last lines of anything else. */
 function lastWords(stderr: string): string {
   const lines = stderr
     .split('\n')
     .map((line) => line.trim())
     .filter(Boolean)
-  const error = lines.findLast((line) => /^(\w*(Error|Exception)\b.*:|\w+: )/.test(line) && !line.startsWith('Node.js'))
-  return error ?? lines.slice(-3).join(' ')
+  const error = lines.find((line) => /^(Uncaught )?([\w.]*(Error|Exception))\b.*/.test(line))
+  if (error === undefined) return lines.slice(-3).join(' ')
+  const place = lines.find(
+    (line) => /^(file:\/\/)?\/\S+:\d+$/.test(line) || /^at .*\(?(file:\/\/)?\/\S+:\d+/.test(line),
+  )
+  return place === undefined ? error : `${error} (${place.replace(/^at /, 'at ')})`
 }
 
 class ChildChannel implements Channel {

@@ -1,15 +1,14 @@
 /** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
 import { fail, type ResolveError } from '../errors.ts'
 import { parseForm } from '../forms/parse-form.ts'
-import { validate } from '../forms/validate.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
 import { STATE_FILE } from '../protocol/coordination.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, MessageType } from '../protocol/instance.ts'
 import type { Ground } from '../worker/worker.ts'
+import { formRefusal } from './form-check.ts'
 import type { Ledger } from './ledger.ts'
 import { type Delivery, type Mailbox, publish } from './mailbox.ts'
-import { boundedMatcher } from './matcher.ts'
 import type { ResolverCalls } from './resolver-calls.ts'
 
 export interface Desk {
@@ -32,8 +31,8 @@ export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, ac
     const { actor: who, via, answered_at: at } = request
     throw fail('already_answered', { request: requestId, actor: who ?? '', via: via ?? '', at: at ?? '' })
   }
-  const errors = validate(request.schema, payload, boundedMatcher())
-  if (errors.length > 0) throw fail('form_invalid', { errors })
+  const refusal = formRefusal(request.schema, payload)
+  if (refusal !== undefined) throw refusal
   const intent = { kind: 'answer', request_id: requestId, payload, ...actor, at: new Date().toISOString() } as const
   if (!mailbox.keepAnswer(intent)) {
     const first = mailbox.readAnswer(requestId) ?? intent
@@ -62,8 +61,8 @@ export function acceptMessage(
 ): number {
   const known = types.find((candidate) => candidate.name === type)
   if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
-  const errors = validate(known.schema, payload, boundedMatcher())
-  if (errors.length > 0) throw fail('form_invalid', { errors })
+  const refusal = formRefusal(known.schema, payload)
+  if (refusal !== undefined) throw refusal
   const at = new Date().toISOString()
   const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
   keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))

@@ -2,13 +2,12 @@
 import { existsSync } from 'node:fs'
 import type { Catalog } from '../catalog/catalog.ts'
 import { fail, ResolveError } from '../errors.ts'
-import { validate } from '../forms/validate.ts'
 import { Inquiry } from '../host/ask.ts'
 import type { ControlCalls } from '../host/control-socket.ts'
+import { formRefusal } from '../host/form-check.ts'
 import type { InstanceHost } from '../host/host.ts'
 import { HostProcess } from '../host/host-process.ts'
 import { listData, openData, readInstanceState, readStderrTail } from '../host/instance-files.ts'
-import { boundedMatcher } from '../host/matcher.ts'
 import { callHost, isAttended, startBackgroundHost } from '../host/reach.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, Payload } from '../protocol/form.ts'
@@ -26,6 +25,7 @@ import type {
   DataContent,
   DataFile,
   FollowOptions,
+  FormCheck,
   InstanceFilter,
   InstancePage,
   Platform,
@@ -83,9 +83,10 @@ class HomePlatform implements LocalPlatform {
     }
   }
 
-  async check(name: string, input: Payload): Promise<{ form: Form | null; errors: string[] }> {
+  async check(name: string, input: Payload): Promise<FormCheck> {
     const form = await this.schema(name, input)
-    return { form, errors: form === null ? [] : validate(form, input, boundedMatcher()) }
+    const refusal = formRefusal(form, input)
+    return { form, errors: [...(refusal?.errors ?? [])], fields: [...(refusal?.fields ?? [])] }
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {

@@ -57,13 +57,20 @@ export interface DataContent {
   stream: AsyncIterable<Buffer>
 }
 
+/** A form with what it says of an input: every failing message in order, also with the field each is about. */
+export interface FormCheck {
+  form: Form | null
+  errors: string[]
+  fields: { id: string; message: string }[]
+}
+
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
   /** The form for these params (progressive disclosure); null where the resolver has none. */
   schema(name: string, params: Payload): Promise<Form | null>
   /** The form for this input, and every message of a failing check (R10). Creates nothing. */
-  check(name: string, input: Payload): Promise<{ form: Form | null; errors: string[] }>
+  check(name: string, input: Payload): Promise<FormCheck>
 
   /** Returns once the intent is on disk (R12); follow the events for the rest. */
   create(request: CreateRequest): Promise<InstanceRecord>

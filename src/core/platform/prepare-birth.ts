@@ -1,9 +1,8 @@
 /** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
 import { fail } from '../errors.ts'
-import { validate } from '../forms/validate.ts'
 import { Inquiry } from '../host/ask.ts'
 import { availableCredentials } from '../host/config.ts'
-import { boundedMatcher } from '../host/matcher.ts'
+import { formRefusal } from '../host/form-check.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Payload } from '../protocol/form.ts'
 import { environmentOf } from './local-checks.ts'
@@ -13,8 +12,8 @@ export async function prepareBirth(entry: CatalogEntry, input: Payload): Promise
   const inquiry = new Inquiry(entry)
   try {
     const form = await inquiry.form(input)
-    const errors = form === null ? [] : validate(form, input, boundedMatcher())
-    if (errors.length > 0) throw fail('form_invalid', { errors })
+    const refusal = formRefusal(form, input)
+    if (refusal !== undefined) throw refusal
     const spec = await inquiry.workspaceSpec(input, availableCredentials())
     refuseWhatIsMissing(entry, spec)
     return environmentOf(spec)

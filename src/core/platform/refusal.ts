@@ -22,7 +22,7 @@ function answerRefusal(story: Story, instance: string, requestId: string): Resol
 
 const ACTIONS: Record<keyof ControlCalls, string> = {
   'host.answer': 'answer',
-  'host.messageTypes': 'list the message types of',
+  'host.messageTypes': 'send a message to',
   'host.message': 'send a message to',
   'host.pause': 'pause',
   'host.stop': 'stop',

@@ -1,8 +1,8 @@
 /** The home directory: where it is, what is in it, and the directory of each instance (ARCHITECTURE.md, On disk; R2, R3). */
 import { randomBytes } from 'node:crypto'
-import { accessSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { INSTANCE_ID_CHARS, INSTANCE_PREFIX_MIN_CHARS } from '../limits.ts'
 
@@ -17,11 +17,24 @@ export function homeDirectory(env: NodeJS.ProcessEnv = process.env): string {
 export function prepareHome(home: string): void {
   try {
     for (const path of [home, instancesDirectory(home), join(home, 'resolvers')]) {
-      mkdirSync(path, { recursive: true, mode: 0o700 })
+      makeDirectories(path)
     }
     accessSync(instancesDirectory(home), constants.W_OK | constants.X_OK)
   } catch (error) {
     throw fail('home_unusable', { path: home, reason: reasonOf(error) }, { cause: error })
+  }
+}
+
+/** As a recursive mkdir, which never ends on a file system that denies a name it does not have (/proc). */
+function makeDirectories(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return
+    if (code !== 'ENOENT' || existsSync(dirname(path))) throw error
+    makeDirectories(dirname(path))
+    mkdirSync(path, { mode: 0o700 })
   }
 }
 
@@ -34,6 +47,8 @@ function reasonOf(error: unknown): string {
       return 'its file system is read-only'
     case 'ENOSPC':
       return 'no space is left there'
+    case 'ENOENT':
+      return 'no directory can be made there'
     case 'ENOTDIR':
     case 'EEXIST':
       return 'something that is not a directory is in the way'
@@ -69,8 +84,9 @@ export function instanceIds(home: string): string[] {
 /** R3: a whole id, a unique prefix of 4 or more, or `@last`. Throws `instance_unknown` or `instance_ambiguous`. */
 export function findInstance(home: string, reference: string): string {
   if (reference === '@last') return newestInstance(home)
-  if (!/^[0-9a-f]+$/.test(reference) || reference.length < INSTANCE_PREFIX_MIN_CHARS) {
-    throw fail('instance_unknown', { id: reference })
+  if (!/^[0-9a-f]+$/.test(reference)) throw fail('instance_unknown', { id: reference })
+  if (reference.length < INSTANCE_PREFIX_MIN_CHARS) {
+    throw fail('instance_unknown', { id: reference, needed: INSTANCE_PREFIX_MIN_CHARS })
   }
   const matches = instanceIds(home).filter((id) => id.startsWith(reference))
   const [first] = matches
