@@ -278,6 +278,19 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't read the journal ${d.path}: ${d.reason}.`,
   },
+  lock_held: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { path: string }) => `Another process has held ${d.path} for too long.`,
+    hint: () => 'Give the command again; remove the file only when no other resolve is running.',
+  },
+  ownership_lost: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { path: string }) => `Another host writes to ${d.path}; this one lets go of the instance.`,
+  },
   catalog_broken: {
     kind: 'environment',
     http: 500,

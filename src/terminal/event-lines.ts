@@ -8,7 +8,8 @@ type Data = Record<string, unknown>
 
 /** The line for the events a person follows a run by; null for all others. Cleaned. */
 export function progressLine(event: EventEnvelope): string | null {
-  const line = tellers[event.event_type]?.(event.data)
+  const known = Object.hasOwn(tellers, event.event_type) ? tellers[event.event_type] : undefined
+  const line = known?.(event.data)
   if (line !== undefined) return line === null ? null : cleanLine(line)
   return isDataChanged(event.event_type) ? cleanLine(`data ${list(event.data['paths'])}`) : null
 }

@@ -26,7 +26,8 @@ function readAll(after = 0): { seq: number; sourceEnd: number | null; text: stri
 
 const fill = (writer: JournalWriter, count: number, size = 20) => {
   for (let n = 0; n < count; n += 1) {
-    const text = JSON.stringify({ n: writer.seq + 1, pad: 'é'.repeat(Math.floor(Math.random() * size)) })
+    const data = { n: writer.seq + 1, pad: 'é'.repeat(Math.floor(Math.random() * size)) }
+    const text = JSON.stringify({ event_type: 'a.b', data, timestamp: '2026-01-01T00:00:00.000Z' })
     writer.append([{ text, sourceEnd: n % 3 === 0 ? null : (writer.seq + 1) * 100 }])
   }
 }

@@ -1,17 +1,19 @@
 /** A lock file for short writes by several processes, held by process identity: a dead holder never blocks anyone. */
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemCode } from '../errors.ts'
+import { fail, systemCode } from '../errors.ts'
 import { identify, isSameProcess, type ProcessIdentity } from './process-identity.ts'
 
 const RETRY_MS = 10
+const NAMELESS_LIMIT_MS = 2_000
+const WAIT_LIMIT_MS = 30_000
 
 /** Runs `work` while holding the lock at `path`; waits for a live holder, replaces a dead one. */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const mine = `${path}.${randomBytes(8).toString('hex')}`
   try {
-    await writeFile(mine, JSON.stringify(identify(process.pid)), { mode: 0o600, flag: 'wx' })
+    await writeFile(mine, JSON.stringify(identify(process.pid)), { mode: 0o600, flag: 'wx', flush: true })
     await acquire(path, mine)
   } finally {
     await unlink(mine).catch(() => {})
@@ -24,7 +26,9 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
 }
 
 async function acquire(path: string, mine: string): Promise<void> {
+  const deadline = Date.now() + WAIT_LIMIT_MS
   for (;;) {
+    if (Date.now() > deadline) throw fail('lock_held', { path })
     try {
       // A link is made whole or not at all: nobody ever reads a lock without its holder in it.
       await link(mine, path)
@@ -33,21 +37,29 @@ async function acquire(path: string, mine: string): Promise<void> {
       if (systemCode(error) !== 'EEXIST') throw error
     }
     const holder = await readHolder(path)
-    if (holder !== undefined && !isSameProcess(holder)) await removeDead(path, holder)
+    const isDead = holder === undefined ? await isOld(path) : !isSameProcess(holder)
+    if (isDead) await removeDead(path, holder)
     else await sleep(RETRY_MS)
   }
 }
 
+/** Nobody holds a lock for long without a name in it: the link is made with the name already there. */
+async function isOld(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found !== undefined && Date.now() - found.mtimeMs > NAMELESS_LIMIT_MS
+}
+
 async function readHolder(path: string): Promise<ProcessIdentity | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity
+    const holder = JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity | null
+    return typeof holder?.pid === 'number' ? holder : undefined
   } catch {
     return undefined
   }
 }
 
 /** Takes a dead holder's lock away; gives it back where somebody alive got in between. */
-async function removeDead(path: string, holder: ProcessIdentity): Promise<void> {
+async function removeDead(path: string, holder: ProcessIdentity | undefined): Promise<void> {
   const aside = `${path}.dead.${randomBytes(8).toString('hex')}`
   try {
     await rename(path, aside)
@@ -55,7 +67,7 @@ async function removeDead(path: string, holder: ProcessIdentity): Promise<void> 
     return
   }
   const taken = await readHolder(aside)
-  const isDead = taken === undefined || (taken.pid === holder.pid && taken.startTime === holder.startTime)
+  const isDead = taken === undefined || (taken.pid === holder?.pid && taken.startTime === holder.startTime)
   if (!isDead) await link(aside, path).catch(() => {})
-  await unlink(aside).catch(() => {})
+  await rm(aside, { recursive: true, force: true })
 }

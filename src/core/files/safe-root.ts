@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fail, systemCode } from '../errors.ts'
+import { fail, ResolveError, systemCode } from '../errors.ts'
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_CREAT, O_EXCL, O_WRONLY } = fs.constants
 
@@ -101,9 +101,22 @@ export class SafeRoot {
     })
   }
 
+  /** Removes drafts that a killed writer left at the top: they may hold what the finished file no longer does. */
+  clearDrafts(): void {
+    const top = this.#via(this.#fd, '.')
+    for (const name of fs.readdirSync(top)) {
+      if (/^\.[0-9a-f]{24}\.tmp$/.test(name)) fs.rmSync(`${top}/${name}`, { force: true })
+    }
+  }
+
   /** Names in a directory, at most `max`, in no order; empty where there is none. */
   names(relative: string, max: number): string[] {
-    const fd = this.#openDirectory(relative)
+    let fd: number | undefined
+    try {
+      fd = this.#openDirectory(relative)
+    } catch (error) {
+      throw toCoordinationError(error, relative)
+    }
     if (fd === undefined) return []
     try {
       const directory = fs.opendirSync(this.#via(fd, relative))
@@ -176,12 +189,15 @@ export class SafeRoot {
   #inParent<T>(relative: string, work: (at: string, parentFd: number) => T): T | undefined {
     const parts = split(relative)
     const name = parts.pop() as string
-    const parent = parts.length === 0 ? this.#fd : this.#openDirectory(parts.join('/'))
-    if (parent === undefined) return undefined
+    let parent: number | undefined
     try {
+      parent = parts.length === 0 ? this.#fd : this.#openDirectory(parts.join('/'))
+      if (parent === undefined) return undefined
       return work(`${this.#via(parent, parts.join('/'))}/${name}`, parent)
+    } catch (error) {
+      throw toCoordinationError(error, relative)
     } finally {
-      if (parent !== this.#fd) fs.closeSync(parent)
+      if (parent !== undefined && parent !== this.#fd) fs.closeSync(parent)
     }
   }
 
@@ -240,6 +256,17 @@ function openDirectory(at: string, relative: string): number {
   const fd = openOrMissing(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, relative)
   if (fd === undefined) throw tampered(relative, 'it is gone')
   return fd
+}
+
+/** The system's own errors that a caller tells apart, or that are the machine's and not the resolver's. */
+const KEPT = ['EEXIST', 'EMFILE', 'ENFILE', 'EIO', 'ENOMEM']
+
+/** What a resolver did to its ground is no fault of ours: a directory in a file's place, permissions taken away, the whole of it gone. */
+export function toCoordinationError(error: unknown, relative: string): unknown {
+  const code = systemCode(error)
+  if (error instanceof ResolveError || code === undefined || KEPT.includes(code)) return error
+  if (code === 'ENOSPC' || code === 'EDQUOT') return fail('disk_full', { path: relative }, { cause: error })
+  return fail('coordination_tampered', { path: relative, reason: code }, { cause: error })
 }
 
 function tampered(path: string, reason: string): Error {

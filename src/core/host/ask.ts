@@ -1,5 +1,6 @@
 /** Asks a resolver for its form and its workspace spec, in a short-lived process without secrets (plan; threats 1.2). */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../errors.ts'
 import { parseForm } from '../forms/parse-form.ts'
 import { RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
@@ -17,6 +18,7 @@ export class Inquiry {
   readonly #entry: CatalogEntry
   readonly #child: ChildProcessWithoutNullStreams
   readonly #calls: ResolverCalls
+  readonly #mark = randomBytes(12).toString('hex')
   #stderr = ''
   #launchError: Error | undefined
 
@@ -25,7 +27,7 @@ export class Inquiry {
     const [command = '', ...args] = entry.manifest.command
     this.#child = spawn(command, args, {
       cwd: entry.dir,
-      env: workerEnvironment(),
+      env: { ...workerEnvironment(), RESOLVE_INQUIRY: this.#mark },
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -54,8 +56,8 @@ export class Inquiry {
   }
 
   close(): void {
-    const { pid } = this.#child
-    if (pid !== undefined && this.#child.exitCode === null) signalAll(processesOf({ leader: pid }), 'SIGKILL')
+    const leader = this.#child.exitCode === null && this.#child.signalCode === null ? (this.#child.pid ?? 0) : 0
+    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}` }), 'SIGKILL')
     this.#child.stdin.destroy()
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()

@@ -1,5 +1,6 @@
 /** Calls kept answers and messages into the resolver, one after the other, at least once each (R42; threats F6). */
 import { ResolveError } from '../errors.ts'
+import { pendingRequests } from '../view/story.ts'
 import { type Delivery as Intent, publish } from './mailbox.ts'
 import type { Desk } from './questions.ts'
 import type { ResolverCalls } from './resolver-calls.ts'
@@ -15,6 +16,15 @@ export class Delivery {
   constructor(desk: Desk, calls: ResolverCalls) {
     this.#desk = desk
     this.#calls = calls
+  }
+
+  /** An answer that was kept is an answer, whatever became of its journal line. */
+  publishKept(): void {
+    const { ledger, mailbox, ground } = this.#desk
+    for (const { id } of pendingRequests(ledger.story)) {
+      const intent = mailbox.readAnswer(id)
+      if (intent !== undefined) publish(intent, ledger, ground)
+    }
   }
 
   /** Starts delivering what is there; what comes meanwhile follows. */

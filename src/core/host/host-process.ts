@@ -1,8 +1,9 @@
 /** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
+import { existsSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import type { Executor } from '../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
-import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../store/owners.ts'
+import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
 import { LocalDriver } from '../worker/local.ts'
 import type { Driver } from '../worker/worker.ts'
 import { listen } from './control-socket.ts'
@@ -14,6 +15,8 @@ interface Held {
   host: InstanceHost
   /** Ends with the story, or with a release. */
   life: Promise<void>
+  paths: InstancePaths
+  epoch: number
 }
 
 export class HostProcess {
@@ -45,15 +48,17 @@ export class HostProcess {
     const { path: socket } = await this.#listen()
     const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
     if (!claimEpoch(paths.owners, epoch, socket)) return undefined
-    const ledger = this.#openLedger(id, paths)
+    let ledger: Ledger | undefined
     try {
+      ledger = this.#openLedger(id, paths)
       begin?.(ledger)
+      return this.#hold(id, paths, ledger, epoch)
     } catch (error) {
-      ledger.close()
-      releaseEpoch(paths.owners, readOwner(paths.owners) as Owner)
+      ledger?.close()
+      const owner = readOwner(paths.owners)
+      if (owner?.epoch === epoch) releaseEpoch(paths.owners, owner)
       throw error
     }
-    return this.#hold(id, paths, ledger, epoch)
   }
 
   /** Lets an instance go on without this process. */
@@ -75,27 +80,44 @@ export class HostProcess {
   }
 
   #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
-    let isHeld = true
+    const held = { paths, epoch } as Held
     const host = new InstanceHost({
       ledger,
       mailbox: new Mailbox(paths.mailbox),
       driver: driverFor(ledger.story.birth.executor, paths),
       epoch,
-      stillOwns: () => highestEpoch(paths.owners) === epoch,
+      stillOwns: () => {
+        void this.#keepReachable()
+        return highestEpoch(paths.owners) === held.epoch
+      },
       letGo: () => {
-        if (!isHeld) return
-        isHeld = false
+        if (this.#held.get(id) !== held) return
         this.#held.delete(id)
         const owner = readOwner(paths.owners)
-        if (owner?.epoch === epoch) releaseEpoch(paths.owners, owner)
+        if (owner?.epoch === held.epoch) releaseEpoch(paths.owners, owner)
       },
     })
     // Later than this turn: a story that ends at once must find itself in the table to leave it.
-    const life = Promise.resolve()
+    held.host = host
+    held.life = Promise.resolve()
       .then(() => host.live())
       .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
-    this.#held.set(id, { host, life })
+    this.#held.set(id, held)
     return host
+  }
+
+  /** Temp directories are swept: a host whose socket vanished listens anew, and owns by the next epoch with the new name. */
+  async #keepReachable(): Promise<void> {
+    const before = this.#socket
+    const old = await before
+    if (old === undefined || existsSync(old.path) || this.#socket !== before) return
+    this.#socket = undefined
+    const { path } = await this.#listen()
+    for (const held of this.#held.values()) {
+      const next = held.epoch + 1
+      if (highestEpoch(held.paths.owners) === held.epoch && claimEpoch(held.paths.owners, next, path)) held.epoch = next
+    }
+    old.close()
   }
 
   #openLedger(id: string, paths: InstancePaths): Ledger {

@@ -15,6 +15,7 @@ import { endWorker } from './end-worker.ts'
 import { failed, reachWorker } from './launching.ts'
 import type { Ledger } from './ledger.ts'
 import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
+import { openGround } from './lost-ground.ts'
 import type { Mailbox } from './mailbox.ts'
 import { Monitor } from './monitor.ts'
 import { decide, type Ending, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
@@ -56,7 +57,7 @@ export class InstanceHost {
   constructor(parts: HostParts) {
     const { ledger, mailbox, driver } = parts
     this.#parts = parts
-    this.#ground = driver.openGround()
+    this.#ground = openGround(driver)
     this.#config = buildConfig(ledger.story.birth, this.#ground)
     this.#stopping = new Stopping({
       ledger,
@@ -120,7 +121,7 @@ export class InstanceHost {
     this.#worker = worker
     this.#calls = new ResolverCalls(worker.channel, {
       epoch,
-      onEvent: () => this.#monitor?.look(),
+      onEvent: () => this.#monitor?.ring(),
       onFinished: () => this.#runWatch?.check(),
       onProtocolError: (detail) => {
         this.#interrupt('ended')
@@ -130,6 +131,7 @@ export class InstanceHost {
     this.#delivery = new Delivery({ ledger, ground: this.#ground, mailbox }, this.#calls)
     this.#monitor = new Monitor(this.#ground, ledger, {
       onLook: (swept) => this.#look(swept),
+      onLost: () => this.release(),
       onRefused: (id, errors) => this.#calls?.refuse(id, errors),
     })
     void worker.ended.then(() => {
@@ -196,6 +198,7 @@ export class InstanceHost {
     const watch = new RunWatch({ ledger, driver, ground: this.#ground, worker, drain })
     this.#runWatch = watch
     if (!mailbox.hasRun(worker.incarnation)) this.#letRun(worker.incarnation)
+    await this.#write(() => this.#delivery?.publishKept())
     await this.#write(() => ledger.reconcile())
     this.#monitor?.start()
     this.#delivery?.deliverAll()
@@ -251,6 +254,7 @@ export class InstanceHost {
   #tidy(withdrawn: readonly string[]): void {
     try {
       scrubConfig(this.#ground, this.#config)
+      this.#ground.clearDrafts()
       // A withdrawn request may be asked again after a resume, under its name.
       for (const id of withdrawn) this.#ground.remove(requestFile(id))
     } catch {
@@ -275,15 +279,14 @@ export class InstanceHost {
   }
 
   async messageTypes(): Promise<MessageType[]> {
-    this.#refuseUnlessUp('list the message types of')
+    this.#refuseUnlessUp()
     return await askMessageTypes(this.#desk(), this.#calls as ResolverCalls)
   }
 
   /** The number the message got; on disk when this returns. Throws as {@link acceptMessage}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
-    this.#refuseUnlessUp('send a message to')
     const types = await this.messageTypes()
-    this.#refuseUnlessUp('send a message to')
+    this.#refuseUnlessUp()
     const number = acceptMessage(this.#desk(), types, type, payload, actor)
     this.#delivery?.deliverAll()
     return number
@@ -302,10 +305,10 @@ export class InstanceHost {
     return { ledger, mailbox, ground: this.#ground }
   }
 
-  #refuseUnlessUp(action: string): void {
+  #refuseUnlessUp(): void {
     const { status } = this.#parts.ledger
     const isUp = (status === 'running' || status === 'awaiting_input') && this.#calls !== undefined && !this.#isClosed
-    if (!isUp) throw fail('invalid_state', { action, status })
+    if (!isUp) throw fail('invalid_state', { action: 'send a message to', status })
   }
 
   #warn(kind: string, value: number, limit: number): void {

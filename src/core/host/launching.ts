@@ -5,6 +5,7 @@ import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
 import { writeConfig } from './config.ts'
 import type { Ledger } from './ledger.ts'
+import { requireGround } from './lost-ground.ts'
 import type { Ending } from './outcome.ts'
 
 export interface Launch {
@@ -21,8 +22,18 @@ export interface Launch {
 export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
   const { ledger, driver, ground, epoch, write } = launch
   const { incarnation, wantedIncarnation } = ledger.story
-  const worker = await driver.adopt(ground, wantedIncarnation)
+  let worker: Worker | undefined
+  try {
+    requireGround(ground)
+    worker = await driver.adopt(ground, wantedIncarnation)
+  } catch (error) {
+    // What the worker did to its ground or its stdio cannot be mended; its processes can be ended.
+    if (!(error instanceof ResolveError)) throw error
+    await driver.sweep()
+    return failed(error.code, error.message)
+  }
   if (worker !== undefined) {
+    ground.clearDrafts()
     // Its host died between the start and the journal line about it.
     if (incarnation < wantedIncarnation) await noteLaunch(launch)
     await write(() => ledger.record('platform.worker.adopted', { epoch }))

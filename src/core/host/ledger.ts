@@ -1,10 +1,10 @@
 /** What a host knows of an instance, and the only way it makes news: each line goes to the journal first, then into the story. */
 
-import { fail } from '../errors.ts'
+import { fail, ResolveError } from '../errors.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../protocol/event.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import { canMove, type Status } from '../protocol/status.ts'
-import { type Entry, JournalWriter } from '../store/journal-writer.ts'
+import { type Entry, freeze, JournalWriter } from '../store/journal-writer.ts'
 import { readStory, writeRecord } from '../store/record.ts'
 import { pendingRequests, type Story, tell } from '../view/story.ts'
 
@@ -26,21 +26,31 @@ export interface MoveDetails {
 export class Ledger {
   readonly story: Story
   readonly #writer: JournalWriter
-  readonly #recordPath: string
+  readonly #paths: { journal: string; record: string }
   readonly #listeners = new Set<() => void>()
   #recordTimer: NodeJS.Timeout | undefined
   #closed = false
 
-  private constructor(writer: JournalWriter, recordPath: string, story: Story) {
+  private constructor(writer: JournalWriter, paths: { journal: string; record: string }, story: Story) {
     this.#writer = writer
-    this.#recordPath = recordPath
+    this.#paths = paths
     this.story = story
   }
 
   /** For the owner of the instance only. Throws `journal_broken`. */
   static open(paths: { journal: string; record: string }): Ledger {
-    const writer = JournalWriter.open(paths.journal)
-    return new Ledger(writer, paths.record, readStory(paths.journal))
+    let writer = JournalWriter.open(paths.journal)
+    let story: Story
+    try {
+      story = readStory(paths.journal)
+    } catch (error) {
+      // Damage in the middle: what stands before it is kept, the rest is frozen beside it (threats 4.4).
+      writer.close()
+      if (!(error instanceof ResolveError)) throw error
+      writer = JournalWriter.open(freeze(paths.journal))
+      story = readStory(paths.journal)
+    }
+    return new Ledger(writer, paths, story)
   }
 
   get status(): Status {
@@ -116,7 +126,7 @@ export class Ledger {
     clearTimeout(this.#recordTimer)
     this.#recordTimer = undefined
     try {
-      writeRecord(this.#recordPath, this.story)
+      writeRecord(this.#paths, this.story)
     } catch {
       // A cache: what it lacks is read from the journal. A full disk must not end a run because of it.
     }

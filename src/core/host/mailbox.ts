@@ -62,6 +62,15 @@ export class Mailbox {
       | undefined
   }
 
+  /** The number of the message that came with this key. */
+  findMessage(key: string): number | undefined {
+    for (const name of this.#names()) {
+      const intent = name.startsWith('message-') ? this.#read(name) : undefined
+      if (intent?.kind === 'message' && intent.key === key) return intent.number
+    }
+    return undefined
+  }
+
   /** Gives the message the next number, without gaps. */
   keepMessage(message: Omit<MessageIntent, 'number'>): MessageIntent {
     for (let number = this.#highestMessage() + 1; ; number += 1) {

@@ -11,6 +11,7 @@ import {
   responseFile,
 } from '../protocol/coordination.ts'
 import { LineSplitter } from '../rpc/lines.ts'
+import { pendingRequests } from '../view/story.ts'
 import type { Following, Ground } from '../worker/worker.ts'
 import { judgeLine } from './event-line.ts'
 import { readRequest } from './input-request.ts'
@@ -18,10 +19,14 @@ import type { ForwardedLine, Ledger } from './ledger.ts'
 
 /** How long a request file may be half written before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000
+/** More open questions than anyone can have are asked one after the other. */
+const PENDING_REQUESTS_MAX = 100
 
 export interface MonitorHooks {
   /** After each look, whatever was found. */
   onLook: (swept: boolean) => void
+  /** Another host owns the instance. */
+  onLost: () => void
   /** A request that cannot be asked, with every reason (R30). */
   onRefused: (requestId: string, errors: readonly string[]) => void
 }
@@ -37,6 +42,7 @@ export class Monitor {
   readonly #tampered = new Set<string>()
   #rejected: { reason: string; bytes: number; lines: number; detail?: string } | undefined
   #stopWatch: () => void = () => {}
+  #isRung: NodeJS.Immediate | undefined
   #closed = false
 
   constructor(ground: Ground, ledger: Ledger, hooks: MonitorHooks) {
@@ -47,8 +53,16 @@ export class Monitor {
     for (const request of ledger.story.requests) if (request.status !== 'cancelled') this.#settled.add(request.id)
   }
 
+  /** Looks at the end of this turn, however often it is rung until then. */
+  ring(): void {
+    this.#isRung ||= setImmediate(() => {
+      this.#isRung = undefined
+      this.look()
+    })
+  }
+
   start(): void {
-    this.#stopWatch = this.#ground.watch((swept) => this.look(swept))
+    this.#stopWatch = this.#ground.watch((swept) => (swept ? this.look(true) : this.ring()))
     this.look(true)
   }
 
@@ -79,6 +93,7 @@ export class Monitor {
   close(): void {
     if (this.#closed) return
     this.#closed = true
+    clearImmediate(this.#isRung)
     this.#stopWatch()
     this.#following.close()
   }
@@ -95,6 +110,7 @@ export class Monitor {
       step()
     } catch (error) {
       if (!(error instanceof ResolveError)) throw error
+      if (error.code === 'ownership_lost') this.#hooks.onLost()
       this.#splitter.reset()
       this.#rejected = undefined
       this.#following.seek(this.#ledger.sourceEnd)
@@ -154,7 +170,7 @@ export class Monitor {
       const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
       if (!isRequestId(id) || this.#settled.has(id)) continue
       if (names.has(`${id}.error.json`)) this.#settled.add(id)
-      else this.#take(id)
+      else if (pendingRequests(this.#ledger.story).length < PENDING_REQUESTS_MAX) this.#guard(() => this.#take(id))
     }
   }
 

@@ -27,6 +27,7 @@ export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, ac
   const request = ledger.story.requests.find((candidate) => candidate.id === requestId)
   if (request === undefined) throw fail('request_unknown', { request: requestId, instance })
   if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
+  if (actor.key !== undefined && mailbox.readAnswer(requestId)?.key === actor.key) return
   if (request.status === 'answered') {
     const { actor: who, via, answered_at: at } = request
     throw fail('already_answered', { request: requestId, actor: who ?? '', via: via ?? '', at: at ?? '' })
@@ -63,6 +64,8 @@ export function acceptMessage(
   if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
   const refusal = formRefusal(known.schema, payload)
   if (refusal !== undefined) throw refusal
+  const before = actor.key === undefined ? undefined : desk.mailbox.findMessage(actor.key)
+  if (before !== undefined) return before
   const at = new Date().toISOString()
   const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
   keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))

@@ -1,4 +1,5 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Catalog } from '../catalog/catalog.ts'
 import { fail, ResolveError } from '../errors.ts'
@@ -31,7 +32,7 @@ import type {
   Platform,
 } from './platform.ts'
 import { prepareBirth } from './prepare-birth.ts'
-import { refusal } from './refusal.ts'
+import { refusal, wasAccepted } from './refusal.ts'
 import { readSoundRecord, readSoundState } from './sound-reads.ts'
 
 export interface LocalPlatform extends Platform {
@@ -177,8 +178,9 @@ class HomePlatform implements LocalPlatform {
 
   async answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void> {
     refuseTooLarge(payload)
-    await this.#ask(id, 'host.answer', { id, request_id: requestId, payload, actor }, (host) =>
-      host.answer(requestId, payload, actor),
+    const keyed = { key: randomUUID(), ...actor }
+    await this.#ask(id, 'host.answer', { id, request_id: requestId, payload, actor: keyed }, (host) =>
+      host.answer(requestId, payload, keyed),
     )
   }
 
@@ -189,8 +191,9 @@ class HomePlatform implements LocalPlatform {
 
   async message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }> {
     refuseTooLarge(payload)
-    const params = { id, type, payload, actor }
-    const number = await this.#ask(id, 'host.message', params, (host) => host.message(type, payload, actor))
+    const keyed = { key: randomUUID(), ...actor }
+    const params = { id, type, payload, actor: keyed }
+    const number = await this.#ask(id, 'host.message', params, (host) => host.message(type, payload, keyed))
     return { number: number as number }
   }
 
@@ -256,8 +259,19 @@ class HomePlatform implements LocalPlatform {
     const { status } = await this.record(id)
     if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
     if (status === 'paused') await this.#stopPaused(id, how, reason)
-    else await this.#ask(id, 'host.stop', { id, how, reason, force }, (host) => host.stop(how, reason, force))
+    else await this.#stopLive(id, how, reason, force)
     return await this.record(id)
+  }
+
+  /** A pause may come first: then it is stopped where it stands (R20). */
+  async #stopLive(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
+    try {
+      await this.#ask(id, 'host.stop', { id, how, reason, force }, (host) => host.stop(how, reason, force))
+    } catch (error) {
+      const isPaused = (await this.record(id)).status === 'paused'
+      if (!isPaused) throw error
+      await this.#stopPaused(id, how, reason)
+    }
   }
 
   /** A paused instance has no worker, and so no host: this process owns it for a moment. */
@@ -286,7 +300,9 @@ class HomePlatform implements LocalPlatform {
       return await callHost(this.#home, name, params)
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
-      // It ended, or handed over, between the look and the call.
+      // It ended, or handed over, between the look and the call; what it accepted before stands.
+      const accepted = wasAccepted(this.#paths(id), params)
+      if (accepted !== undefined) return accepted
       const now = readRecord(this.#paths(id)).status
       if (isTerminal(now) || now === 'paused') throw refusal(readStory(this.#paths(id).journal), name, params)
       await this.attend(id)

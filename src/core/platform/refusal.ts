@@ -1,7 +1,19 @@
 /** What is asked of an instance that has no worker: the clearest reason why it cannot be done (R7, R25). */
 import { fail, type ResolveError } from '../errors.ts'
 import type { ControlCalls } from '../host/control-socket.ts'
+import { Mailbox } from '../host/mailbox.ts'
+import type { Actor } from '../protocol/instance.ts'
+import type { InstancePaths } from '../store/home.ts'
 import type { Story } from '../view/story.ts'
+
+/** What a host that went away had accepted of this very call: a message's number, true for an answer; else undefined. */
+export function wasAccepted(paths: InstancePaths, params: object): number | true | undefined {
+  const { actor, request_id: request } = params as { actor?: Actor; request_id?: string }
+  if (actor?.key === undefined) return undefined
+  const mailbox = new Mailbox(paths.mailbox)
+  if (request === undefined) return mailbox.findMessage(actor.key)
+  return mailbox.readAnswer(request)?.key === actor.key ? true : undefined
+}
 
 export function refusal(story: Story, name: keyof ControlCalls, params: object): ResolveError {
   const { resolver, instance_id: instance } = story.birth

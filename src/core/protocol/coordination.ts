@@ -12,9 +12,8 @@ export const DATA_DIR = 'data'
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 export function isRequestId(value: unknown): value is string {
-  return (
-    typeof value === 'string' && REQUEST_ID.test(value) && !value.endsWith('.response') && !value.endsWith('.error')
-  )
+  // These endings would name another request's response, its refusal, or the receipt of its answer.
+  return typeof value === 'string' && REQUEST_ID.test(value) && !/\.(response|error|sent)$/.test(value)
 }
 
 export function requestFile(requestId: string): string {

@@ -87,4 +87,6 @@ export type Door = 'cli' | 'http' | 'page'
 export interface Actor {
   actor: string
   via: Door
+  /** Names one call: given again, it has the same effect once and the same answer. */
+  key?: string
 }

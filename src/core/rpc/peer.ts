@@ -15,6 +15,8 @@ interface Waiting {
 export interface PeerOptions {
   /** Prefixes the ids of our calls, so that replies to an earlier host are told apart (plan, decision 2). */
   epoch?: number | string
+  /** Whether the other side is the platform itself: then its errors are ours again. A resolver's never are. */
+  trusted?: boolean
   /** A line that is not a JSON-RPC frame, or a reply nobody waits for. */
   onNoise?: (line: string, why: 'not_json_rpc' | 'unknown_reply') => void
   /** A notification for which there is no handler. */
@@ -109,7 +111,8 @@ export class Peer {
       this.#options.onNoise?.(line, 'unknown_reply')
       return
     }
-    if ('error' in frame) waiting.settle({ error: toError(waiting.method, frame['error']) })
+    if ('error' in frame)
+      waiting.settle({ error: toError(waiting.method, frame['error'], this.#options.trusted === true) })
     else waiting.settle({ result: frame['result'] })
   }
 
@@ -122,7 +125,7 @@ export class Peer {
     }
     const { id } = request
     if (handler === undefined) {
-      const error = { code: METHOD_NOT_FOUND, message: `There is no method ${request.method}` }
+      const error = { code: METHOD_NOT_FOUND, message: `There is no method ${request.method.slice(0, 100)}` }
       this.#send({ jsonrpc: '2.0', id, error })
       return
     }
@@ -158,10 +161,10 @@ function parseFrame(line: string): Record<string, unknown> | undefined {
 }
 
 /** What another side's error reply says: one of ours again where it carries `data: {code, details}`. */
-function toError(method: string, error: unknown): ResolveError {
+function toError(method: string, error: unknown, trusted: boolean): ResolveError {
   const { code, message, data } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
   const detail = typeof message === 'string' ? message : 'an error without a message'
-  if (typeof data === 'object' && data !== null && 'resolve_error' in data && 'details' in data) {
+  if (trusted && typeof data === 'object' && data !== null && 'resolve_error' in data && 'details' in data) {
     return revive(data.resolve_error, data.details, detail)
   }
   return fail('resolver_refused', { method, detail, rpc: typeof code === 'number' ? code : 0 })

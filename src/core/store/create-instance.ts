@@ -18,7 +18,7 @@ export async function createInstance(home: string, birth: Birth): Promise<void> 
     const paths = pathsIn(draft)
     for (const path of [draft, paths.owners, paths.mailbox]) mkdirSync(path, { mode: 0o700 })
     writeFileSync(paths.journal, birthLine(birth), { mode: 0o600, flag: 'wx', flush: true })
-    writeRecord(paths.record, beginStory(birth))
+    writeRecord(paths, beginStory(birth))
     renameSync(draft, join(instances, birth.instance_id))
     await syncDirectory(instances)
   } catch (error) {

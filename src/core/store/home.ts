@@ -2,12 +2,17 @@
 import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { INSTANCE_ID_CHARS, INSTANCE_PREFIX_MIN_CHARS } from '../limits.ts'
 
 /** R2: `$RESOLVE_HOME`, else `$XDG_DATA_HOME/resolve`, else `~/.local/share/resolve`. */
 export function homeDirectory(env: NodeJS.ProcessEnv = process.env): string {
+  // Absolute: a background host works in another directory.
+  return resolve(chooseHome(env))
+}
+
+function chooseHome(env: NodeJS.ProcessEnv): string {
   if (env['RESOLVE_HOME']) return env['RESOLVE_HOME']
   if (env['XDG_DATA_HOME']) return join(env['XDG_DATA_HOME'], 'resolve')
   return join(env['HOME'] || homedir(), '.local', 'share', 'resolve')

@@ -1,4 +1,5 @@
 /** The shape of a journal line: `seq TAB source_end TAB envelope` (plan, decision 1). */
+import type { EventEnvelope } from '../protocol/event.ts'
 import type { Birth } from '../protocol/journal.ts'
 
 export interface JournalLine {
@@ -18,6 +19,17 @@ export function parseLine(line: string): JournalLine | undefined {
     seq: Number(match[1]),
     sourceEnd: match[2] === '-' ? null : Number(match[2]),
     text: match[3] as string,
+  }
+}
+
+/** The envelope of a line's text, or undefined where it is none. */
+export function parseEnvelope(text: string): EventEnvelope | undefined {
+  try {
+    const event = JSON.parse(text) as Partial<EventEnvelope> | null
+    const isWhole = typeof event?.event_type === 'string' && typeof event.data === 'object' && event.data !== null
+    return isWhole && typeof event.timestamp === 'string' ? (event as EventEnvelope) : undefined
+  } catch {
+    return undefined
   }
 }
 

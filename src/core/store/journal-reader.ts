@@ -1,8 +1,9 @@
 /** Reads an instance's journal, by anyone: from any number on, once or following it as it grows. */
 import * as fs from 'node:fs'
 import { fail } from '../errors.ts'
+import type { EventEnvelope } from '../protocol/event.ts'
 import type { Birth } from '../protocol/journal.ts'
-import { type JournalLine, parseLine } from './journal-line.ts'
+import { type JournalLine, parseEnvelope, parseLine } from './journal-line.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const PROBE_BYTES = 4 * 1024
@@ -47,6 +48,13 @@ export class JournalReader {
     if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a line has no number' })
     return line
   }
+}
+
+/** The event of a line. Throws `journal_broken` for anything else. */
+export function readEnvelope(path: string, line: JournalLine): EventEnvelope {
+  const event = parseEnvelope(line.text)
+  if (event === undefined) throw fail('journal_broken', { path, reason: `line ${line.seq} holds no event` })
+  return event
 }
 
 /** Line 0. Throws `journal_broken`. */

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { JOURNAL_SYNC_MS } from '../limits.ts'
-import { type JournalLine, parseLine, prefixOf } from './journal-line.ts'
+import { type JournalLine, parseEnvelope, parseLine, prefixOf } from './journal-line.ts'
 
 /** One line to append: the envelope as it goes out, and where it ended in the worker's events file. */
 export interface Entry {
@@ -83,6 +83,8 @@ export class JournalWriter {
   }
 
   #write(bytes: Buffer): void {
+    // Whoever else wrote here owns the instance now: nothing of theirs is overwritten.
+    if (fs.fstatSync(this.#fd).size !== this.#size) throw fail('ownership_lost', { path: this.path })
     let written = 0
     try {
       while (written < bytes.length) {
@@ -147,11 +149,13 @@ function areGapless(lines: readonly (JournalLine | undefined)[]): boolean {
 }
 
 /** Moves a damaged journal aside and begins a new one with its trusted part. Answers the path, to open again. */
-function freeze(path: string): string {
+export function freeze(path: string): string {
   const text = fs.readFileSync(path, 'utf8')
   const trusted: string[] = []
   for (const line of text.split('\n')) {
-    if (parseLine(line)?.seq !== trusted.length) break
+    const parsed = parseLine(line)
+    if (parsed?.seq !== trusted.length) break
+    if (parsed.seq > 0 && parseEnvelope(parsed.text) === undefined) break
     trusted.push(line)
   }
   if (trusted.length === 0) throw fail('journal_broken', { path, reason: 'its first line cannot be read' })

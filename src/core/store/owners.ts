@@ -22,7 +22,9 @@ export function readOwner(directory: string): Owner | undefined {
   const epoch = highestEpoch(directory)
   if (epoch === 0) return undefined
   try {
-    return JSON.parse(fs.readFileSync(ownerFile(directory, epoch), 'utf8')) as Owner
+    const owner = JSON.parse(fs.readFileSync(ownerFile(directory, epoch), 'utf8')) as Partial<Owner> | null
+    const isWhole = typeof owner?.socket === 'string' && typeof owner.process?.pid === 'number'
+    return isWhole ? { ...(owner as Owner), epoch } : undefined
   } catch {
     return undefined
   }
@@ -43,15 +45,15 @@ export function claimEpoch(directory: string, epoch: number, socket: string): bo
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   const owner: Owner = { epoch, socket, process: identify(process.pid) as ProcessIdentity, released: false }
   const temporary = join(directory, `.${randomBytes(8).toString('hex')}.tmp`)
-  fs.writeFileSync(temporary, JSON.stringify(owner), { mode: 0o600, flag: 'wx', flush: true })
   try {
+    fs.writeFileSync(temporary, JSON.stringify(owner), { mode: 0o600, flag: 'wx', flush: true })
     fs.linkSync(temporary, ownerFile(directory, epoch))
     return true
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false
     throw error
   } finally {
-    fs.unlinkSync(temporary)
+    fs.rmSync(temporary, { force: true })
   }
 }
 

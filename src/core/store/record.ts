@@ -1,10 +1,10 @@
 /** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (plan, decision 1). */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { writeWholeSync } from '../files/write-whole.ts'
-import type { EventEnvelope } from '../protocol/event.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
+import { isStatus } from '../protocol/status.ts'
 import { beginStory, pendingRequests, type Story, tell } from '../view/story.ts'
-import { JournalReader, readBirth } from './journal-reader.ts'
+import { JournalReader, readBirth, readEnvelope } from './journal-reader.ts'
 
 /** R8, without the state snapshot, which is read from its own file. */
 export function toRecord(story: Story): InstanceRecord {
@@ -35,7 +35,7 @@ export function readStory(journal: string): Story {
   const reader = new JournalReader(journal, 0)
   try {
     for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const line of lines) tell(story, line.seq, JSON.parse(line.text) as EventEnvelope)
+      for (const line of lines) tell(story, line.seq, readEnvelope(journal, line))
     }
   } finally {
     reader.close()
@@ -43,15 +43,37 @@ export function readStory(journal: string): Story {
   return story
 }
 
-export function writeRecord(path: string, story: Story): void {
-  writeWholeSync(path, JSON.stringify(toRecord(story)))
+/** Caches the story's record, with the journal it was told from. */
+export function writeRecord(paths: { record: string; journal: string }, story: Story): void {
+  const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story) }
+  writeWholeSync(paths.record, JSON.stringify(cached))
 }
 
-/** The cached record; rebuilt from the journal where there is none or it cannot be read. */
+/** The cached record, or the one the journal tells where the cache is missing, damaged or behind. Throws `journal_broken`. */
 export function readRecord(paths: { record: string; journal: string }): InstanceRecord {
+  return readCached(paths) ?? toRecord(readStory(paths.journal))
+}
+
+interface Cached {
+  journal_bytes: number
+  record: InstanceRecord
+}
+
+/** While a host writes, its record is a moment behind; one that stays behind was left by a host that is gone. */
+const BEHIND_LIMIT_MS = 1_000
+
+function readCached(paths: { record: string; journal: string }): InstanceRecord | undefined {
+  let cached: Partial<Cached> | null
   try {
-    return JSON.parse(readFileSync(paths.record, 'utf8')) as InstanceRecord
+    cached = JSON.parse(readFileSync(paths.record, 'utf8')) as Partial<Cached> | null
   } catch {
-    return toRecord(readStory(paths.journal))
+    return undefined
   }
+  const record = cached?.record
+  if (!isStatus(record?.status) || typeof record?.instance_id !== 'string' || typeof record.created_at !== 'string') {
+    return undefined
+  }
+  const journal = statSync(paths.journal, { throwIfNoEntry: false })
+  const isBehind = journal !== undefined && journal.size !== cached?.journal_bytes
+  return isBehind && Date.now() - journal.mtimeMs > BEHIND_LIMIT_MS ? undefined : record
 }

@@ -119,7 +119,7 @@ export function beginStory(birth: Birth): Story {
 export function tell(story: Story, seq: number, event: EventEnvelope): void {
   story.lastSeq = seq
   story.lastEventAt = event.timestamp
-  const chapter = chapters[event.event_type]
+  const chapter = Object.hasOwn(chapters, event.event_type) ? chapters[event.event_type] : undefined
   if (chapter !== undefined) chapter(story, event.data, event.timestamp)
   else if (isDataChanged(event.event_type)) dataChanged(story, event.data)
 }
@@ -238,14 +238,18 @@ function inputAnswered(story: Story, data: Data, at: string): void {
   request.via = asText(data['via']) ?? null
 }
 
+/** What a view can show; the events have them all. */
+const CHANGED_DATA_MAX = 1_000
+
 function dataChanged(story: Story, data: Data): void {
-  const paths = Array.isArray(data['paths']) ? data['paths'] : []
+  const paths = Array.isArray(data['paths']) ? data['paths'].slice(-CHANGED_DATA_MAX) : []
   for (const path of paths) {
     if (typeof path !== 'string') continue
     const known = story.changedData.indexOf(path)
     if (known !== -1) story.changedData.splice(known, 1)
     story.changedData.push(path)
   }
+  story.changedData.splice(0, story.changedData.length - CHANGED_DATA_MAX)
 }
 
 function asText(value: unknown): string | undefined {

@@ -7,6 +7,7 @@ import type { Channel } from '../rpc/channel.ts'
 import { LineSplitter } from '../rpc/lines.ts'
 
 const RETRY_MS = 10
+const CHUNKS_A_TURN = 4
 
 export class LocalChannel implements Channel {
   readonly #stdin: number
@@ -17,6 +18,7 @@ export class LocalChannel implements Channel {
   #onClose: () => void = () => {}
   #retry: NodeJS.Timeout | undefined
   #closed = false
+  #queuedBytes = 0
 
   /** `resumed`: an earlier host may have died in the middle of a frame; the first byte is then an LF (threats D5). */
   constructor(stdinPath: string, stdoutPath: string, resumed: boolean) {
@@ -41,7 +43,14 @@ export class LocalChannel implements Channel {
   /** Reads what the worker has written since the last call. */
   poll(): void {
     if (this.#closed) return
-    for (let chunk = this.#stdout.read(); chunk !== undefined && !this.#closed; chunk = this.#stdout.read()) {
+    for (let turn = 0; !this.#closed; turn += 1) {
+      if (turn === CHUNKS_A_TURN) {
+        // A flood must not keep everything else waiting.
+        setImmediate(() => this.poll())
+        return
+      }
+      const chunk = this.#stdout.read()
+      if (chunk === undefined) return
       for (const line of this.#splitter.push(chunk.bytes)) {
         // A frame over the cap is noise like any other line that is not JSON-RPC.
         this.#onLine(line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8'))
@@ -60,7 +69,9 @@ export class LocalChannel implements Channel {
   }
 
   #push(bytes: Buffer): void {
-    if (this.#closed) return
+    // A resolver that asks much and reads nothing loses replies; it must not cost the host its memory.
+    if (this.#closed || this.#queuedBytes > RPC_FRAME_MAX_BYTES) return
+    this.#queuedBytes += bytes.length
     this.#queue.push(bytes)
     this.#flush()
   }
@@ -76,6 +87,7 @@ export class LocalChannel implements Channel {
         if (systemCode(error) !== 'EAGAIN') throw error
         written = 0
       }
+      this.#queuedBytes -= written
       if (written === next.length) {
         this.#queue.shift()
         continue

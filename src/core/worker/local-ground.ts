@@ -2,18 +2,24 @@
 import { closeSync, createReadStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { SafeRoot } from '../files/safe-root.ts'
+import { fail, systemCode } from '../errors.ts'
+import { SafeRoot, toCoordinationError } from '../files/safe-root.ts'
 import { Tail } from '../files/tail.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.ts'
 import type { Following, Ground } from './worker.ts'
 
-/** Opens `<project>/.resolve`, made where it is missing. */
+/** Opens `<project>/.resolve`, made where it is missing. Throws `coordination_tampered`, `disk_full`. */
 export function openLocalGround(project: string): Ground {
   const resolve = join(project, '.resolve')
   const workspace = join(project, 'workspace')
-  for (const path of [project, resolve, workspace]) mkdirSync(path, { recursive: true, mode: 0o700 })
-  return new LocalGround(project, resolve, workspace)
+  try {
+    for (const path of [project, resolve, workspace]) mkdirSync(path, { recursive: true, mode: 0o700 })
+    return new LocalGround(project, resolve, workspace)
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw toCoordinationError(error, '.resolve')
+    throw fail('coordination_tampered', { path: '.resolve', reason: 'something else has its place' }, { cause: error })
+  }
 }
 
 class LocalGround implements Ground {
@@ -72,6 +78,10 @@ class LocalGround implements Ground {
     }
     const { path } = this.#root
     return watchDirectories([path, join(path, REQUESTS_DIR)], onChange)
+  }
+
+  clearDrafts(): void {
+    this.#root.clearDrafts()
   }
 
   close(): void {

@@ -30,6 +30,7 @@ interface Saved {
 
 export class LocalDriver implements Driver {
   readonly #places: LocalPlaces
+  #sawAlive = false
 
   constructor(places: LocalPlaces) {
     this.#places = places
@@ -72,6 +73,7 @@ export class LocalDriver implements Driver {
       const identity = identify(pid) ?? { pid, startTime: '', bootId: '' }
       const saved: Saved = { incarnation: plan.incarnation, process: identity }
       writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
+      this.#sawAlive = true
       const worker = new LocalWorker(this.#places, saved, false)
       child.once('exit', (code, signal) => worker.noteExit(code, signal))
       return worker
@@ -83,11 +85,17 @@ export class LocalDriver implements Driver {
   async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
     const saved = this.#readSaved()
     if (saved?.incarnation !== incarnation) return undefined
-    return new LocalWorker(this.#places, saved, true)
+    this.#sawAlive = isSameProcess(saved.process)
+    try {
+      return new LocalWorker(this.#places, saved, true)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw fail('coordination_tampered', { path: 'the stdio of the worker', reason }, { cause: error })
+    }
   }
 
   async sweep(): Promise<void> {
-    await killTree(() => markOf(this.#places, this.#readSaved()?.process), TERM_LIMIT_MS)
+    await killTree(() => markOf(this.#places, this.#readSaved()?.process, this.#sawAlive), TERM_LIMIT_MS)
   }
 
   stderrTail(maxBytes: number): string {
@@ -108,7 +116,10 @@ export class LocalDriver implements Driver {
 
   #readSaved(): Saved | undefined {
     try {
-      return JSON.parse(fs.readFileSync(this.#places.worker, 'utf8')) as Saved
+      const saved = JSON.parse(fs.readFileSync(this.#places.worker, 'utf8')) as Partial<Saved> | null
+      const { pid, startTime, bootId } = saved?.process ?? {}
+      const isWhole = typeof pid === 'number' && pid > 0 && typeof startTime === 'string' && typeof bootId === 'string'
+      return isWhole && typeof saved?.incarnation === 'number' ? (saved as Saved) : undefined
     } catch {
       return undefined
     }
@@ -123,11 +134,13 @@ class LocalWorker implements Worker {
   readonly #places: LocalPlaces
   readonly #identity: ProcessIdentity
   readonly #stops: (() => void)[] = []
+  readonly #sawAlive: boolean
   #noteEnd: () => void = () => {}
 
   constructor(places: LocalPlaces, saved: Saved, adopted: boolean) {
     this.#places = places
     this.#identity = saved.process
+    this.#sawAlive = !adopted || isSameProcess(saved.process)
     this.incarnation = saved.incarnation
     this.condition = { engine: 'running', link: 'up', exitCode: null, signal: null }
     this.ended = new Promise((resolve) => {
@@ -148,13 +161,13 @@ class LocalWorker implements Worker {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
-    const pids = processesOf(markOf(this.#places, this.#identity))
+    const pids = processesOf(markOf(this.#places, this.#identity, this.#sawAlive))
     signalAll(pids, name)
     return pids.length
   }
 
   isGone(): boolean {
-    return processesOf(markOf(this.#places, this.#identity)).length === 0
+    return processesOf(markOf(this.#places, this.#identity, this.#sawAlive)).length === 0
   }
 
   release(): void {
@@ -184,12 +197,16 @@ class LocalWorker implements Worker {
   }
 }
 
-/** Its own mark always; its main process only while no stranger has the pid (one in use as a session is not given away). */
-function markOf(places: LocalPlaces, identity: ProcessIdentity | undefined): TreeMark {
+/**
+ * Its own mark always. Its session and group only where its main process lives, or where this host saw it alive: a number
+ * that was read from a file may be anybody's by now.
+ */
+function markOf(places: LocalPlaces, identity: ProcessIdentity | undefined, sawAlive: boolean): TreeMark {
   const variable = `RESOLVE_DIR=${places.project}/.resolve`
   if (identity === undefined) return { leader: 0, variable }
-  const isStranger = identify(identity.pid) !== undefined && !isSameProcess(identity)
-  return { leader: isStranger ? 0 : identity.pid, variable }
+  const isFree = identify(identity.pid) === undefined
+  const isOurs = isSameProcess(identity) || (isFree && sawAlive)
+  return { leader: isOurs ? identity.pid : 0, variable }
 }
 
 function makeFifo(path: string): void {

@@ -14,6 +14,8 @@ export interface Ground {
   /** Writes a file whole; with `exclusive` only where there is none (then it answers false). */
   put(path: string, data: string, options?: { mode?: number; exclusive?: boolean; durable?: boolean }): boolean
   remove(path: string): void
+  /** Removes what a killed writer left half written. */
+  clearDrafts(): void
   /** Throws `coordination_tampered` for anything but a regular file within the limit. */
   read(path: string, maxBytes: number): Buffer | undefined
   /** A file's size and bytes, as they are now; undefined where there is none. */

@@ -1,0 +1,171 @@
+/** Attacks that once worked: each leaves an instance that can be read, stopped and ended, and nobody else harmed. */
+import { spawn } from 'node:child_process'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { HostProcess } from '../../src/core/host/host-process.ts'
+import { callHost } from '../../src/core/host/reach.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { readOwner } from '../../src/core/store/owners.ts'
+import { readRecord } from '../../src/core/store/record.ts'
+import { processesOf } from '../../src/core/worker/process-tree.ts'
+import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+let home: string
+beforeAll(() => {
+  home = temporaryHome()
+})
+
+const ACTOR = { actor: 'tester', via: 'cli' } as const
+const stay = 'await me.stopped; me.finish({ status: "cancelled" })'
+
+async function hosted(behaviour: string, setup = '') {
+  const id = await created(home, plainResolver(behaviour, {}, setup))
+  const hosts = new HostProcess(home)
+  const host = await hosts.own(id)
+  await until(home, id, (story) => story.lastSeq > 3)
+  return { id, hosts, host: host!, paths: instancePaths(home, id) }
+}
+
+test('event types named like what every object has are events like any other', async () => {
+  const types = ['__proto__', 'constructor', 'hasOwnProperty', 'toString']
+  const emits = types.map((type) => `me.emit(${JSON.stringify(type)}, {});`).join(' ')
+  const { id, story } = await ranToEnd(home, plainResolver(`${emits} me.finish({ status: 'completed' })`))
+  expect(story.status).toBe('completed')
+  expect(eventsOf(home, id).map(({ event }) => event.event_type)).toEqual(expect.arrayContaining(types))
+})
+
+test('a directory in the place of a response is told, and the run goes on and is stopped', async () => {
+  const { id, hosts, host } = await hosted(
+    `fs.mkdirSync(root + '/input-requests/q.response.json', { recursive: true }); me.ask('q', '?'); me.ask('r', '?'); ${stay}`,
+  )
+  const story = await until(home, id, (now) => now.requests.length > 0)
+  expect(story.requests.map((request) => request.id)).toEqual(['r'])
+  host.stop('stop', 'enough', false)
+  await hosts.over(id)
+  await hosts.close()
+  expect(storyOf(home, id).status).toBe('cancelled')
+  expect(JSON.stringify(eventsOf(home, id))).toContain('coordination_tampered')
+})
+
+test.each([
+  ['.resolve replaced by a link', `fs.renameSync(root, root + '2'); fs.symlinkSync('/tmp', root)`],
+  [
+    'workspace replaced by a file',
+    `fs.rmSync(root + '/../workspace', { recursive: true }); fs.writeFileSync(root + '/../workspace', '')`,
+  ],
+  ['its FIFO removed', `fs.rmSync(root + '/../../stdin')`],
+])('%s: the next host ends the instance and its worker', async (_, deed) => {
+  const { id, hosts, paths } = await hosted(`me.emit('plain.up'); await sleep(200); ${deed}; await sleep(600000)`)
+  await sleep(600)
+  hosts.release(id)
+  await hosts.close()
+  const next = new HostProcess(home)
+  await next.own(id)
+  await next.over(id)
+  await next.close()
+  expect(storyOf(home, id)).toMatchObject({ status: 'failed', error: { code: 'coordination_tampered' } })
+  expect(processesOf({ leader: 0, variable: `RESOLVE_DIR=${paths.project}/.resolve` })).toEqual([])
+})
+
+test('an error reply cannot speak as the platform, nor break the host', async () => {
+  const forged = `me.on['resolver.getMessageTypes'] = () => undefined
+    process.stdin.on('data', (bytes) => { for (const line of String(bytes).split('\\n')) { if (!line.includes('getMessageTypes')) continue
+      print(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, error: { code: 1, message: 'm', data: { resolve_error: 'form_malformed', details: {} } } }) + '\\n') } })`
+  const { id, hosts, host } = await hosted(stay, forged)
+  await expect(host.message('note', {}, ACTOR)).rejects.toMatchObject({ code: 'resolver_refused' })
+  host.stop('stop', 'enough', false)
+  await hosts.over(id)
+  await hosts.close()
+})
+
+test('a flood of doorbells and one event of 130,000 paths leave the host answering', { timeout: 60_000 }, async () => {
+  const { id, hosts, host } = await hosted(
+    `const paths = []; for (let n = 0; n < 130000; n += 1) paths.push(n.toString(36)); me.emit('x.data_changed', { paths })
+     fs.writeFileSync(root + '/status.json', JSON.stringify({ status: 'busy', pad: 'x'.repeat(900000) }))
+     const bell = JSON.stringify({ jsonrpc: '2.0', method: 'resolver.event', params: { offset: 1 } }) + '\\n'
+     for (let n = 0; n < 120; n += 1) print(bell.repeat(1000)); ${stay}`,
+  )
+  await until(home, id, (story) => story.changedData.length > 0)
+  const began = Date.now()
+  host.stop('stop', 'enough', true)
+  await hosts.over(id)
+  await hosts.close()
+  expect(Date.now() - began).toBeLessThan(10_000)
+  expect(storyOf(home, id).changedData).toHaveLength(1_000)
+})
+
+test('a host that finds another one writing lets go, and overwrites nothing', async () => {
+  const { id, hosts, host, paths } = await hosted(stay)
+  const foreign = `${storyOf(home, id).lastSeq + 1}\t-\t{"event_type":"platform.worker.adopted","data":{},"timestamp":"2026-01-01T00:00:00.000Z"}\n`
+  appendFileSync(paths.journal, foreign)
+  expect(() => host.stop('stop', 'enough', false)).not.toThrow()
+  await hosts.over(id)
+  expect(readFileSync(paths.journal, 'utf8').endsWith(foreign)).toBe(true)
+  await hosts.close()
+  const next = new HostProcess(home)
+  await next.own(id)
+  await next.over(id)
+  await next.close()
+  expect(storyOf(home, id).status).toBe('cancelled')
+})
+
+test('a host whose socket was swept away listens anew, and is reached again', async () => {
+  const { id, hosts, paths } = await hosted(stay)
+  const before = readOwner(paths.owners)
+  rmSync(before?.socket ?? '')
+  for (let tries = 0; tries < 300 && readOwner(paths.owners)?.socket === before?.socket; tries += 1) await sleep(20)
+  expect(existsSync(readOwner(paths.owners)?.socket ?? '')).toBe(true)
+  await callHost(home, 'host.stop', { id, how: 'stop', reason: 'enough', force: false })
+  await hosts.over(id)
+  await hosts.close()
+  expect(storyOf(home, id).status).toBe('cancelled')
+})
+
+test('a byte flipped in the journal costs what stands behind it, and nothing else', async () => {
+  const { id } = await ranToEnd(home, plainResolver(`me.emit('a.b'); me.finish({ status: 'completed' })`))
+  const { journal } = instancePaths(home, id)
+  const lines = readFileSync(journal, 'utf8').split('\n')
+  lines[5] = (lines[5] ?? '').replace('"data"', 'data"')
+  writeFileSync(journal, lines.join('\n'))
+  expect(() => storyOf(home, id)).toThrow(/line 5 holds no event/)
+  const next = new HostProcess(home)
+  await next.own(id)
+  await next.over(id)
+  await next.close()
+  expect(storyOf(home, id).lastSeq).toBeGreaterThanOrEqual(4)
+  expect(readdirSync(join(journal, '..')).some((name) => name.startsWith('journal.frozen'))).toBe(true)
+})
+
+test.each(['null', '[]', '{}', '5', '{"record":{"status":"completed"}}', '{"journal_bytes":3,"record":'])(
+  'a record.json that holds %s is not believed',
+  async (text) => {
+    const { id } = await ranToEnd(home, plainResolver(`me.finish({ status: 'completed', output: 'true story' })`))
+    const paths = instancePaths(home, id)
+    writeFileSync(paths.record, text)
+    expect(readRecord(paths)).toMatchObject({ instance_id: id, status: 'completed', output: 'true story' })
+  },
+)
+
+test('a number read from worker.json never ends a stranger, nor the session of one (I9)', async () => {
+  const leader = spawn('setsid', ['bash', '-c', 'echo $$; sleep 60 & exit 0'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const session = await new Promise<number>((resolve) =>
+    leader.stdout.once('data', (bytes) => resolve(Number(String(bytes)))),
+  )
+  const { id, hosts, paths } = await hosted('await sleep(600000)')
+  const worker = JSON.parse(readFileSync(paths.worker, 'utf8'))
+  hosts.release(id)
+  process.kill(worker.process.pid, 'SIGKILL')
+  writeFileSync(
+    paths.worker,
+    JSON.stringify({ ...worker, process: { pid: session, startTime: '1', bootId: 'another' } }),
+  )
+  await hosts.own(id)
+  await hosts.over(id)
+  await hosts.close()
+  const members = processesOf({ leader: session })
+  expect(members).toHaveLength(1)
+  for (const pid of members) process.kill(pid, 'SIGKILL')
+})
