@@ -101,7 +101,7 @@ export class InstanceHost {
   async #live(): Promise<void> {
     const { ledger, driver, epoch } = this.#parts
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
-    const write = (line: () => void) => this.#write(line)
+    const write = this.#write
     const worker = await reachWorker({ ledger, driver, ground: this.#ground, config: this.#config, epoch, write })
     if (this.#isClosed) return
     if ('status' in worker) {
@@ -244,8 +244,8 @@ export class InstanceHost {
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
     this.#tidy(withdrawn)
     await this.#write(() => {
-      const asksStill = ledger.status === 'awaiting_input' && status !== 'cancelled'
-      if (asksStill) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
+      const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
+      if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
     })
     if (!this.#isClosed) mailbox.clearStop()
@@ -315,7 +315,5 @@ export class InstanceHost {
     void this.#write(() => this.#parts.ledger.record('platform.watchdog.warning', { kind, value, limit }))
   }
 
-  async #write(line: () => void): Promise<void> {
-    await patiently(line, () => this.#isClosed)
-  }
+  #write = (line: () => void): Promise<void> => patiently(line, () => this.#isClosed)
 }
