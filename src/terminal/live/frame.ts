@@ -1,4 +1,5 @@
 /** The live frame as lines of text: what stands at the bottom of the terminal while a run goes on. Pure: time and size come in. */
+import { isTerminal } from '../../core/protocol/status.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { cleanLine } from '../clean.ts'
 import { ageText, durationText } from '../duration.ts'
@@ -35,7 +36,8 @@ export function frameLines(state: FrameState): FrameLine[] {
   const { story, columns } = state
   if (story === undefined) return fitted([{ text: '…' }], state)
   const lines: FrameLine[] = [statusLine(story, state)]
-  if (state.interrupts > 0 && !state.watching) lines.push(barLine(state))
+  const hasBar = state.interrupts > 0 && !state.watching
+  if (hasBar) lines.push(barLine(state))
   const [request, ...others] = pendingRequests(story)
   if (request !== undefined) {
     const more = others.length === 0 ? '' : ` (and ${others.length} more)`
@@ -51,7 +53,7 @@ export function frameLines(state: FrameState): FrameLine[] {
     const count = story.artifacts.length === 1 ? 'artifact' : `${story.artifacts.length} artifacts, the last`
     lines.push({ text: `  ${count} ${cleanLine(artifact.kind)}: ${cleanLine(artifact.value)}`, dim: true })
   }
-  if (state.interrupts === 0 || state.watching) lines.push({ text: `  ${keyText(state)}`, dim: true })
+  if (!hasBar && !isTerminal(story.status)) lines.push({ text: `  ${keyText(state)}`, dim: true })
   return fitted(lines, state)
 }
 
@@ -110,10 +112,10 @@ function keyText({ watching, interactive, columns }: FrameState): string {
 function barLine({ interrupts, columns }: FrameState): FrameLine {
   const long =
     interrupts === 1
-      ? 'Nothing is stopped yet.  Ctrl-C again: stop it   d: leave it running   any other key: go on'
-      : 'Stopping…  Ctrl-C again: force   d: leave it running'
-  const short = interrupts === 1 ? 'Nothing is stopped yet. Ctrl-C: stop it' : 'Stopping… Ctrl-C again: force'
-  const text = interrupts > 2 ? 'Stopping by force…' : widthOf(long) + 2 <= columns ? long : short
+      ? 'Nothing is stopped yet.  Ctrl-C: stop it   d: leave it   any other key: go on'
+      : 'Stopping…  Ctrl-C again: force   d: leave it'
+  const short = interrupts === 1 ? 'Nothing is stopped yet. Ctrl-C: stop it' : 'Stopping…  Ctrl-C again: force'
+  const text = interrupts > 2 ? 'Stopping by force…' : widthOf(long) + 1 <= columns ? long : short
   return { text: ` ${text}`, color: 'yellow', bar: true }
 }
 
