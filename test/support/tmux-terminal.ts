@@ -21,6 +21,8 @@ export interface TerminalOptions {
 }
 
 export interface Terminal {
+  /** Types a line, and Enter after it. */
+  type(line: string, enter?: boolean): void
   /** Runs a shell line in the pane; at its end `[ended CODE]` stands there. */
   shell(line: string): void
   /** The same for the built program. */
@@ -62,13 +64,15 @@ export function openTerminal({ columns = 80, rows = 24, env = {} }: TerminalOpti
   if (opened.status !== 0) throw new Error(`tmux: ${opened.stderr}`)
   tmux('set-option', '-g', 'status', 'off')
   tmux('resize-window', '-t', 'test', ...size)
-  const shell = (line: string) => {
-    // A name of its own for the variable, so that the line typed does not look like its own end.
-    tmux('send-keys', '-t', 'test', '-l', `${line}; printf '[ended %s]\\n' $?`)
-    tmux('send-keys', '-t', 'test', 'Enter')
+  const type = (line: string, enter = true) => {
+    tmux('send-keys', '-t', 'test', '-l', line)
+    if (enter) tmux('send-keys', '-t', 'test', 'Enter')
   }
+  // The line as it is typed must not look like its own end.
+  const shell = (line: string) => type(`${line}; printf '[ended %s]\\n' $?`)
   const capture = (...options: string[]) => tmux('capture-pane', '-p', '-t', 'test', ...options).stdout
   const terminal: Terminal = {
+    type,
     shell,
     resolve: (...args) => shell(resolveLine(...args)),
     keys(...names) {
