@@ -19,10 +19,8 @@ export async function openView(output: Output, options: { live: boolean; watchin
   if (output.jsonl) return { view: jsonlView(output), steer: deaf }
   if (output.json) return { view: silentView(), steer: deaf }
   if (!options.live) return { view: isGithub() ? githubView(output) : plainView(output), steer: deaf }
-  const { openLiveView } = await withInkColour(
-    output.colorOn(process.stderr),
-    () => import('./live/open-live-view.tsx'),
-  )
-  const view = openLiveView({ watching: options.watching })
+  const coloured = output.colorOn(process.stderr)
+  const { openLiveView } = await withInkColour(coloured, () => import('./live/open-live-view.tsx'))
+  const view = openLiveView({ watching: options.watching, coloured })
   return { view, steer: (controls) => view.steer(controls), slot: view.slot }
 }

@@ -1,7 +1,8 @@
 /** The live view with Ink, on stderr. Loaded only when it is drawn: Ink costs more to import than all else a command does. */
+import { styleText } from 'node:util'
 import { type Instance, render } from 'ink'
 import type { Story } from '../../core/view/story.ts'
-import { progressLine } from '../event-lines.ts'
+import { progressLine, progressStyle } from '../event-lines.ts'
 import type { Controls } from '../follow.ts'
 import type { View } from '../view.ts'
 import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
@@ -22,13 +23,15 @@ export interface LiveView extends View {
 
 export interface LiveViewOptions {
   watching: boolean
+  /** Whether the lines that scroll away have colour; Ink's own is decided at its import. */
+  coloured?: boolean
   /** Where it is drawn, and whose keys are read; for tests. */
   stderr?: NodeJS.WriteStream
   stdin?: NodeJS.ReadStream
 }
 
 export function openLiveView(options: LiveViewOptions): LiveView {
-  const { watching, stderr = process.stderr, stdin = process.stdin } = options
+  const { watching, coloured = false, stderr = process.stderr, stdin = process.stdin } = options
   let pending: string[] = []
   let story: Story | undefined
   let interrupts = 0
@@ -144,8 +147,9 @@ export function openLiveView(options: LiveViewOptions): LiveView {
     event({ event }, told) {
       story = told
       const line = progressLine(event)
-      if (line !== null && event.event_type !== 'resolver:progress') append(line)
-      else drawSoon()
+      if (line === null || event.event_type === 'resolver:progress') return drawSoon()
+      const style = coloured ? progressStyle(event) : undefined
+      append(style === undefined ? line : styleText(style, line, { validateStream: false }))
     },
     // While nothing is drawn there is no frame to stand above.
     note: (line) => (ink === undefined ? void stderr.write(`${line}\n`) : append(line)),
