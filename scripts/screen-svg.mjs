@@ -43,10 +43,11 @@ ${groups.join('\n')}
 function ruleOf(at, from, to, total) {
   const on = 'visibility: visible'
   const off = 'visibility: hidden'
-  const steps = [`0% { ${at === 0 ? on : off} }`, `${from} { ${on} }`, ...(to === '100%' ? [] : [`${to} { ${off} }`])]
+  const before = at === 0 ? [] : [`0% { ${off} }`]
+  const steps = [...before, `${from} { ${on} }`, ...(to === '100%' ? [] : [`${to} { ${off} }`])]
   return [
     `@keyframes k${at} { ${steps.join(' ')} }`,
-    `.f${at} { visibility: hidden; animation: k${at} ${total}s step-end infinite }`,
+    `.f${at} { visibility: hidden; animation: k${at} ${round(total)}s step-end infinite }`,
   ]
 }
 
