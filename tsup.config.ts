@@ -24,6 +24,23 @@ const withoutDevtools: Plugin = {
   },
 }
 
+/**
+ * What oclif's core asks for only where it searches commands, plugins and their configuration, which src/commands/index.ts does
+ * instead. Whoever comes to call one after all is told. The catalog has its own `semver`, which stays.
+ */
+const withoutDiscovery: Plugin = {
+  name: 'without-discovery',
+  setup(build) {
+    build.onResolve({ filter: /^(?:lilconfig|tinyglobby|minimatch|semver)$/ }, ({ path, importer }) =>
+      /[\\/]@oclif[\\/]core[\\/]/.test(importer) ? { path, namespace: 'without-discovery' } : undefined,
+    )
+    build.onLoad({ filter: /.*/, namespace: 'without-discovery' }, ({ path }) => ({
+      contents: `const leftOut = () => { throw new Error('${path} is left out of this build: see tsup.config.ts.') }
+        module.exports = { lilconfig: leftOut, glob: leftOut, minimatch: leftOut, satisfies: leftOut }`,
+    }))
+  },
+}
+
 /** Packages written for CommonJS ask for Node's own modules by `require`. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
@@ -48,7 +65,7 @@ const shared: Options = {
 const programs: Options[] = [
   {
     ...shared,
-    esbuildPlugins: [withoutDevtools],
+    esbuildPlugins: [withoutDevtools, withoutDiscovery],
     banner: { js: requireBanner },
     env: { NODE_ENV: 'production' },
     entry: entries({

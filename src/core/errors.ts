@@ -26,6 +26,12 @@ const catalogue = {
     hint: (d: { nearest?: string }) =>
       d.nearest === undefined ? 'See "resolve --help".' : `Did you mean "resolve ${d.nearest}"?`,
   },
+  interrupted: {
+    kind: 'user',
+    http: 400,
+    exit: 130,
+    message: (d: { signal: string }) => `Interrupted by ${d.signal} before the instance ran.`,
+  },
   invalid_json: {
     kind: 'user',
     http: 422,

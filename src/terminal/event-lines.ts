@@ -1,8 +1,9 @@
 /** One event as one line of prose, for plain progress, the live view's scroll and `instance events`. */
+import type { styleText } from 'node:util'
 import { type EventEnvelope, isDataChanged } from '../core/protocol/event.ts'
 import { isStatus } from '../core/protocol/status.ts'
 import { cleanLine } from './clean.ts'
-import { statusText } from './status-words.ts'
+import { STATUS_WORDS, statusText } from './status-words.ts'
 
 type Data = Record<string, unknown>
 
@@ -12,6 +13,16 @@ export function progressLine(event: EventEnvelope): string | null {
   const line = known?.(event.data)
   if (line !== undefined) return line === null ? null : cleanLine(line)
   return isDataChanged(event.event_type) ? cleanLine(`data ${list(event.data['paths'])}`) : null
+}
+
+/** How that line is set off from the others where there is colour; it says the same without. */
+export function progressStyle({ event_type, data }: EventEnvelope): Parameters<typeof styleText>[0] | undefined {
+  if (event_type === 'platform.instance.status_changed')
+    return isStatus(data['to']) ? STATUS_WORDS[data['to']].color : undefined
+  if (event_type === 'resolver:phase') return 'bold'
+  if (event_type === 'platform.input.requested') return STATUS_WORDS.awaiting_input.color
+  if (/^platform\.(?:setup\.failed|worker\.failed)$/.test(event_type)) return STATUS_WORDS.failed.color
+  return isDataChanged(event_type) ? 'dim' : undefined
 }
 
 /** Any event: time, type and its data, one line. */

@@ -37,7 +37,15 @@ export function newHome(): Home {
   const home = join(mkdtempSync(join(tmpdir(), 'resolve-cli-')), 'home')
   const start = (env: Record<string, string>, args: string[], stdin = '', cwd = tmpdir()): Started => {
     // CI decides what a signal means: only a test that says so runs in it.
-    const environment = { ...process.env, CI: '', NO_COLOR: '', FORCE_COLOR: '', RESOLVE_HOME: home, ...env }
+    const environment = {
+      ...process.env,
+      CI: '',
+      GITHUB_ACTIONS: '',
+      NO_COLOR: '',
+      FORCE_COLOR: '',
+      RESOLVE_HOME: home,
+      ...env,
+    }
     const child = spawn(process.execPath, [program, ...args], {
       cwd,
       env: environment,

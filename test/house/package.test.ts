@@ -1,7 +1,8 @@
 /** Holds what is published, and what each program loads when it starts. Reads dist/, so it needs a build. */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { publint } from 'publint'
 import { expect, test } from 'vitest'
@@ -61,6 +62,57 @@ test('no command loads Ink or React before something is drawn', () => {
   }
 })
 
+test('what starts often loads neither Ink nor Docker, early or late', () => {
+  const home = mkdtempSync(join(tmpdir(), 'resolve-start-'))
+  const often = [
+    '--version',
+    '--help',
+    'help run',
+    'instance list',
+    'instance list --json',
+    'resolver list',
+    'run hello -i name=Ada --json',
+  ]
+  for (const words of often) {
+    const env = { ...process.env, RESOLVE_HOME: home, NODE_OPTIONS: `--import=${NOTES_LOADED}` }
+    const { stderr } = spawnSync(process.execPath, [join(root, 'bin', 'run.js'), ...words.split(' ')], {
+      env,
+      encoding: 'utf8',
+    })
+    const loaded = [...stderr.matchAll(/^loaded file:\/\/(.*)$/gm)].map(([, path]) => path ?? '')
+    expect({ words, sees: loaded.some((file) => file.endsWith('/bin/run.js')) }).toEqual({ words, sees: true })
+    expect({ words, heavy: loaded.filter((file) => HEAVY.test(readFileSync(file, 'utf8'))) }).toEqual({
+      words,
+      heavy: [],
+    })
+    if (words === '--version') expect(loaded.filter((file) => file.startsWith(dist))).toEqual([])
+  }
+  rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+})
+
+test('what oclif needs only to search commands is left out, and the catalog keeps its semver', () => {
+  const modules = readdirSync(join(dist, 'parts')).flatMap((file) => {
+    const text = readFileSync(join(dist, 'parts', file), 'utf8')
+    return [...text.matchAll(/^ *\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm)].map(([, name]) => name)
+  })
+  expect(['lilconfig', 'tinyglobby', 'minimatch'].filter((name) => modules.includes(name))).toEqual([])
+  expect(modules).toContain('semver')
+})
+
+test('compiled code is kept for the next start', () => {
+  const cache = mkdtempSync(join(tmpdir(), 'resolve-cache-'))
+  const env = {
+    ...process.env,
+    XDG_CACHE_HOME: cache,
+    NODE_COMPILE_CACHE: undefined,
+    RESOLVE_HOME: join(cache, 'home'),
+  }
+  const { status } = spawnSync(process.execPath, [join(root, 'bin', 'run.js'), 'instance', 'list', '--json'], { env })
+  expect(status).toBe(0)
+  expect(readdirSync(join(cache, 'resolve', 'compiled'), { recursive: true }).length).toBeGreaterThan(2)
+  rmSync(cache, { recursive: true, force: true })
+})
+
 test('licences of bundled packages are told', () => {
   const notices = readFileSync(join(dist, 'NOTICES.txt'), 'utf8')
   for (const name of ['@oclif/core', 'ink', 'react', 'ajv', 'chokidar'])
@@ -112,7 +164,11 @@ function heavyOf(entry: string): string[] {
 }
 
 /** As esbuild names the modules it takes in. */
-const HEAVY = /^ *\/\/ node_modules\/(?:ink|react|react-reconciler|yoga-layout)\//m
+const HEAVY = /^ *\/\/ node_modules\/(?:ink|react|react-reconciler|yoga-layout|dockerode|docker-modem)\//m
+
+/** Loaded first, it says every file that is loaded after it, also by a late import. */
+const NOTES_LOADED =
+  "data:text/javascript,import{registerHooks}from'node:module';import{writeSync}from'node:fs';registerHooks({load:(url,context,next)=>{writeSync(2,'loaded%20'+url+'\\n');return%20next(url,context)}})"
 
 function loadedAtStart(entry: string): string[] {
   const files = reachedFrom(entry, [STATIC])

@@ -1,5 +1,6 @@
 /** `resolve run`: creates an instance, hosts it in this process, and follows it to its end. */
 import { Args, Flags } from '@oclif/core'
+import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { usage } from '../../terminal/command-error.ts'
@@ -10,6 +11,7 @@ import { readInput } from '../../terminal/input-flags.ts'
 import { promptLine } from '../../terminal/prompt-form.ts'
 import { planSession, runSession } from '../../terminal/session.ts'
 import { commandLine } from '../../terminal/shell.ts'
+import { beforeFollowing } from '../../terminal/signals.ts'
 import { isCi } from '../../terminal/surroundings.ts'
 
 export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
@@ -43,23 +45,12 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
   protected async act(): Promise<number> {
     this.refuseWithDetach()
     const session = await planSession(this.flags, this.mayAsk)
-    const given = await readInput(this.flags)
-    const platform = await this.platform()
-    const resolver = await this.resolverName()
-    const input = await gatherInput(platform, resolver, given, { mayAsk: this.mayAsk, output: this.output })
-    if (this.flags['dry-run']) return await this.tellDryRun(resolver, input)
-
-    const record = await platform.create({
-      resolver,
-      input,
-      name: this.flags.name ?? null,
-      executor: this.flags.executor as Executor | 'auto',
-      host: this.flags.detach ? 'background' : 'here',
-    })
+    const record = await beforeFollowing(() => this.begin())
+    if (record === undefined) return 0
     if (this.flags.detach) return await this.tellDetached(record.instance_id)
     return await runSession({
       ...session,
-      platform,
+      platform: await this.platform(),
       id: record.instance_id,
       output: this.output,
       actor: this.actor,
@@ -78,6 +69,25 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     }
   }
 
+  /** The new instance; undefined where the input was only to be checked. */
+  private async begin(): Promise<InstanceRecord | undefined> {
+    const given = await readInput(this.flags)
+    const platform = await this.platform()
+    const resolver = await this.resolverName()
+    const input = await gatherInput(platform, resolver, given, { mayAsk: this.mayAsk, output: this.output })
+    if (this.flags['dry-run']) {
+      await this.tellDryRun(resolver, input)
+      return undefined
+    }
+    return await platform.create({
+      resolver,
+      input,
+      name: this.flags.name ?? null,
+      executor: this.flags.executor as Executor | 'auto',
+      host: this.flags.detach ? 'background' : 'here',
+    })
+  }
+
   private async resolverName(): Promise<string> {
     if (this.args.resolver !== undefined) return this.args.resolver
     const names = (await (await this.platform()).resolvers()).map((entry) => entry.name)
@@ -88,10 +98,9 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     throw usage(`Name a resolver to run: ${names.join(', ')}.`, { next: names.map((name) => commandLine('run', name)) })
   }
 
-  private async tellDryRun(resolver: string, input: Record<string, unknown>): Promise<number> {
+  private async tellDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
     if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}; nothing was created.`)
     else await this.output.raw(`${JSON.stringify({ schema: 'resolve.check/1', resolver, valid: true, input })}\n`)
-    return 0
   }
 
   private async tellDetached(id: string): Promise<number> {
