@@ -6,10 +6,10 @@ import { type Answers, NO_ANSWERS, readAnswers } from './answers.ts'
 import { parseDuration } from './duration.ts'
 import { finish } from './finish.ts'
 import { type Controls, follow } from './follow.ts'
+import { askForm } from './form/ask-form.ts'
 import { openView } from './open-view.ts'
 import { holdOnClosedPipe, type Output } from './output.ts'
-import { promptForm } from './prompt-form.ts'
-import { meetQuestions, type OnInput } from './questions.ts'
+import { type AskedQuestion, meetQuestions, type OnInput } from './questions.ts'
 
 export interface SessionFlags {
   answers?: string | undefined
@@ -59,8 +59,21 @@ export async function runSession(session: Session): Promise<number> {
     actor: session.actor,
     answers: session.answers,
     onInput: session.onInput,
-    ask: (request, before, signal) => promptForm({ prompt: request.prompt, form: request.schema, before, signal }),
+    ask: ({ request, ...question }: AskedQuestion) =>
+      askForm(
+        {
+          ...question,
+          title: request.prompt,
+          form: request.schema,
+          before: {},
+          submitWord: 'Answer',
+          escapeWord: 'put it aside',
+          interrupt: (times) => interrupted(times, session.watching, steered),
+        },
+        output,
+      ),
   })
+  let steered: Controls | undefined
   let letGo: () => void = () => {}
   const end = await follow({
     platform,
@@ -73,6 +86,7 @@ export async function runSession(session: Session): Promise<number> {
     stopOnSignal: session.stopOnSignal,
     ...(session.timeoutMs === undefined ? {} : { timeoutMs: session.timeoutMs }),
     controls: (controls: Controls) => {
+      steered = controls
       steer(controls)
       letGo = holdOnClosedPipe(controls.detach)
     },
@@ -80,4 +94,16 @@ export async function runSession(session: Session): Promise<number> {
   const code = await finish(output, end)
   letGo()
   return code
+}
+
+/** Ctrl-C in a question does what it does beside one (cli.md, Leaving and stopping). Says what the next one does. */
+function interrupted(times: number, watching: boolean, controls: Controls | undefined): string {
+  if (watching) {
+    controls?.detach()
+    return 'Left; the instance goes on.'
+  }
+  if (times === 1) return 'Nothing is stopped yet.  Ctrl-C again: stop it'
+  if (times === 2) controls?.stop()
+  else controls?.force()
+  return 'Stopping…  Ctrl-C again: force'
 }

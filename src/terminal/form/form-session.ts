@@ -88,8 +88,9 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
       if (form === undefined) dispatch({ type: 'form-failed', question, sentence: TOOK_TOO_LONG })
       else dispatch({ type: 'form', question, form: form ?? { type: 'form', components: [] } })
     } catch (error) {
-      const why = error instanceof ResolveError && error.code !== 'rpc_timeout' ? error.message : TOOK_TOO_LONG
-      const sentence = why === TOOK_TOO_LONG ? why : `The form stays as it is: ${why}`
+      const isSilent = error instanceof ResolveError && error.code === 'resolver_silent'
+      const why = error instanceof Error ? error.message : String(error)
+      const sentence = isSilent ? TOOK_TOO_LONG : `The form stays as it is. ${why}`
       dispatch({ type: 'form-failed', question, sentence })
     }
   }
@@ -136,7 +137,7 @@ const TOOK_TOO_LONG = `The resolver did not answer within ${SCHEMA_LIMIT_MS / 10
 async function withinLimit<T>(work: Promise<T> | undefined, limitMs: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<undefined>((done) => {
-    timer = setTimeout(done, limitMs)
+    timer = setTimeout(() => done(undefined), limitMs)
   })
   try {
     return await Promise.race([work, limit])
