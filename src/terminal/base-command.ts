@@ -11,7 +11,7 @@ import { usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, outputFrom } from './output.ts'
 import { reportError } from './report-error.ts'
-import { builtinsDirectory, isCi } from './surroundings.ts'
+import { builtinsDirectory, isCi, isScreenReader } from './surroundings.ts'
 
 export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
 export type ArgsOf<T extends typeof Command> = Interfaces.InferredArgs<T['args']>
@@ -98,12 +98,13 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     return process.stdin.isTTY === true && process.stderr.isTTY === true
   }
 
-  /** Whether a live view can be drawn on stderr. */
+  /** Whether something can be drawn on stderr: a live view, a form of Ink. Else lines are written, one after the other. */
   protected get mayDraw(): boolean {
     return (
       this.output.forPerson &&
       !this.flags.quiet &&
       !isCi() &&
+      !isScreenReader() &&
       process.stderr.isTTY === true &&
       process.env['TERM'] !== 'dumb'
     )

@@ -1,19 +1,27 @@
 /** How a followed instance is told at its end: the output once, a closing line, what to run next; or the document. */
+import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../core/errors.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
-import { cleanText } from './clean.ts'
+import { cleanLine, cleanText } from './clean.ts'
 import { CommandError } from './command-error.ts'
 import { type ClosingLine, type InstanceDocument, instanceDocument, type LeftReason } from './documents.ts'
 import { durationText } from './duration.ts'
 import { EXIT } from './exit-codes.ts'
 import type { FollowEnd } from './follow.ts'
+import { workflowCommand } from './github-commands.ts'
+import { appendSummary } from './github-summary.ts'
 import { nextCommands } from './next-steps.ts'
 import type { Output } from './output.ts'
 import { STATUS_WORDS } from './status-words.ts'
+import { isGithub } from './surroundings.ts'
 
 /** Tells the end and returns the exit code. Throws the error it was left for, where the document of that error says more. */
 export async function finish(output: Output, end: FollowEnd): Promise<number> {
   const { story, reason, exitCode } = end
+  if (isGithub()) {
+    const trouble = appendSummary(story)
+    if (trouble !== undefined) output.say(trouble)
+  }
   const errors = end.error instanceof ResolveError ? end.error.errors : []
   if (output.jsonl) {
     const instance = instanceDocument(story, exitCode, errors)
@@ -27,13 +35,35 @@ export async function finish(output: Output, end: FollowEnd): Promise<number> {
   }
   if (output.json) {
     await output.document(instanceDocument(story, exitCode))
-    output.note(closingLine(output, story, reason))
+    if (!output.quiet) tellClosing(output, end)
     return exitCode
   }
   if (story.output !== null && (reason === 'done' || reason === 'paused')) await output.result(story.output)
-  output.say(closingLine(output, story, reason))
+  tellClosing(output, end)
+  for (const line of artifactLines(output, end)) output.note(line)
   for (const line of whatNext(output, end)) output.say(line)
   return exitCode
+}
+
+/** The outcome on one line; for GitHub Actions a failure is an annotation of the job. */
+function tellClosing(output: Output, { story, reason }: FollowEnd): void {
+  const line = closingLine(output, story, reason)
+  const failed = reason === 'done' && story.status === 'failed'
+  const title = `${story.birth.resolver.name} failed`
+  if (isGithub() && failed) output.command(workflowCommand('error', stripVTControlCharacters(line), { title }))
+  else output.say(line)
+}
+
+const ARTIFACTS_SHOWN = 10
+
+/** What a run left, on a terminal: in a pipe each was told when it came. */
+function* artifactLines(output: Output, { story, reason }: FollowEnd): Generator<string> {
+  if (reason !== 'done' || process.stderr.isTTY !== true || story.artifacts.length === 0) return
+  const { artifacts } = story
+  for (const { kind, value } of artifacts.slice(-ARTIFACTS_SHOWN))
+    yield `  ${output.paint('dim', `artifact ${cleanLine(kind)}:`)} ${cleanLine(value)}`
+  const more = artifacts.length - ARTIFACTS_SHOWN
+  if (more > 0) yield output.paint('dim', `  … and ${more} more`)
 }
 
 function closingLine(output: Output, story: Story, reason: FollowEnd['reason']): string {
@@ -62,7 +92,9 @@ function leftText(reason: LeftReason): string {
 }
 
 function* whatNext(output: Output, { story, reason }: FollowEnd): Generator<string> {
-  if (reason === 'done' && (story.status === 'completed' || output.quiet)) return
+  if (reason === 'done' && output.quiet) return
+  // In a pipe a run that went well has said enough.
+  if (reason === 'done' && story.status === 'completed' && process.stderr.isTTY !== true) return
   if (reason === 'input_required') {
     for (const request of pendingRequests(story)) yield `  ${cleanText(request.prompt)}`
   }

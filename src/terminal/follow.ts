@@ -6,6 +6,7 @@ import type { Platform } from '../core/index.ts'
 import { isTerminal } from '../core/protocol/status.ts'
 import type { Story } from '../core/view/story.ts'
 import { tell } from '../core/view/story.ts'
+import { cleanText } from './clean.ts'
 import type { LeftReason } from './documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts'
 import type { Questions } from './questions.ts'
@@ -45,9 +46,13 @@ export interface FollowEnd {
   error?: unknown
 }
 
-/** A stop by signal in CI: forced after this, and let go of after that; the document is out within 7 s. */
-const CI_FORCE_MS = 4_500
-const CI_GIVE_UP_MS = 6_000
+/**
+ * A stop by signal in CI: forced after the first, let go of after the second, and told as it stands after the third, whether or
+ * not a host in the background has taken over by then. The document is out within 7 s.
+ */
+const CI_FORCE_MS = 4_000
+const CI_GIVE_UP_MS = 5_500
+const CI_TELL_MS = 6_300
 
 interface Cause {
   reason: LeftReason
@@ -61,19 +66,22 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   const abort = new AbortController()
   let cause: Cause | undefined
   let signalled: CaughtSignal | undefined
+  let tellAt = Number.POSITIVE_INFINITY
   const timers: NodeJS.Timeout[] = []
   const later = (ms: number, then: () => void) => timers.push(setTimeout(then, ms))
   const leave = (why: Cause) => {
     cause ??= why
     abort.abort()
   }
-  const swallow = (promise: Promise<unknown>) => void promise.catch((error) => view.note(String(error)))
+  const swallow = (promise: Promise<unknown>) =>
+    void promise.catch((error) => view.note(cleanText(error instanceof Error ? error.message : String(error))))
 
   const stop = (force: boolean) => swallow(platform.stop(id, { reason: 'interrupted', force }))
   const onSignal = (signal: CaughtSignal) => {
     if (signal === 'SIGHUP' || !plan.stopOnSignal) return leave(meaningOf(signal))
     if (signalled !== undefined) return stop(true)
     signalled = signal
+    tellAt = Date.now() + CI_TELL_MS
     view.note('Stopping; a second signal forces it.')
     stop(false)
     later(CI_FORCE_MS, () => stop(true))
@@ -112,13 +120,14 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
     await plan.questions.end()
     await view.end()
   }
-  return settled(plan, cause, signalled)
+  return settled(plan, cause, signalled, tellAt)
 }
 
 async function settled(
   plan: FollowPlan,
   cause: Cause | undefined,
   signalled: CaughtSignal | undefined,
+  tellAt: number,
 ): Promise<FollowEnd> {
   const { story } = plan
   if (isTerminal(story.status)) {
@@ -126,6 +135,19 @@ async function settled(
     return { story, exitCode, reason: 'done' }
   }
   const why: Cause = cause ?? { reason: 'no_host', exitCode: EXIT.unavailable }
-  if (why.reason !== 'paused') await plan.platform.leave(plan.id)
+  if (why.reason !== 'paused') await handOver(plan, tellAt)
   return { story, exitCode: why.exitCode, reason: why.reason, ...(why.error === undefined ? {} : { error: why.error }) }
+}
+
+/** To a host in the background. What is not over by `tellAt` (ms since 1970) goes on, and `platform.close` waits for it. */
+async function handOver({ platform, id }: FollowPlan, tellAt: number): Promise<void> {
+  const leaving = platform.leave(id)
+  if (tellAt === Number.POSITIVE_INFINITY) return await leaving
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((done) => {
+    timer = setTimeout(done, Math.max(0, tellAt - Date.now()))
+  })
+  // The end is told in time; that it was not handed over is told by the error of closing.
+  await Promise.race([leaving.catch(() => undefined), late])
+  clearTimeout(timer)
 }

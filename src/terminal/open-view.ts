@@ -1,24 +1,28 @@
 /** Picks the view of a run by what is on the other side of the streams, and says how keys reach the run. */
+import { withInkColour } from './colour.ts'
 import type { Controls } from './follow.ts'
+import { githubView } from './github-view.ts'
+import type { Slot } from './live/slot.ts'
 import type { Output } from './output.ts'
+import { isGithub } from './surroundings.ts'
 import { jsonlView, plainView, silentView, type View } from './view.ts'
 
 export interface OpenedView {
   view: View
   steer: (controls: Controls) => void
+  /** Where a form is drawn below the live frame; undefined where nothing is drawn. */
+  slot?: Slot
 }
 
 export async function openView(output: Output, options: { live: boolean; watching: boolean }): Promise<OpenedView> {
   const deaf = () => undefined
   if (output.jsonl) return { view: jsonlView(output), steer: deaf }
   if (output.json) return { view: silentView(), steer: deaf }
-  if (!options.live) return { view: plainView(output), steer: deaf }
-  // Ink asks the environment for colour, and only at its import; stdout may be a pipe while stderr is the terminal.
-  const before = process.env['FORCE_COLOR']
-  process.env['FORCE_COLOR'] = output.colorOn(process.stderr) ? '1' : '0'
-  const { openLiveView } = await import('./live/open-live-view.tsx')
-  if (before === undefined) delete process.env['FORCE_COLOR']
-  else process.env['FORCE_COLOR'] = before
+  if (!options.live) return { view: isGithub() ? githubView(output) : plainView(output), steer: deaf }
+  const { openLiveView } = await withInkColour(
+    output.colorOn(process.stderr),
+    () => import('./live/open-live-view.tsx'),
+  )
   const view = openLiveView({ watching: options.watching })
-  return { view, steer: (controls) => view.steer(controls) }
+  return { view, steer: (controls) => view.steer(controls), slot: view.slot }
 }

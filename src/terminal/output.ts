@@ -5,8 +5,9 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
 import { cleanText } from './clean.ts'
-
-export type ColorChoice = 'auto' | 'always' | 'never'
+import { type ColorChoice, isColoured } from './colour.ts'
+import { withoutCommands, withoutCommandsInJson } from './github-commands.ts'
+import { isGithub } from './surroundings.ts'
 
 export interface OutputOptions {
   json: boolean
@@ -36,10 +37,7 @@ export class Output {
   }
 
   colorOn(stream: NodeJS.WriteStream): boolean {
-    if (this.#color !== 'auto') return this.#color === 'always'
-    if (process.env['NO_COLOR'] !== undefined && process.env['NO_COLOR'] !== '') return false
-    if (process.env['FORCE_COLOR'] !== undefined && !['', '0'].includes(process.env['FORCE_COLOR'])) return true
-    return stream.isTTY === true && process.env['TERM'] !== 'dumb'
+    return isColoured(this.#color, stream)
   }
 
   /** Paints text for stderr; the text itself is cleaned first. */
@@ -50,12 +48,14 @@ export class Output {
 
   /** A result for a person on stdout: cleaned when a terminal shows it, as it is when a program reads it. */
   async result(text: string): Promise<void> {
-    await this.raw(`${process.stdout.isTTY ? cleanText(text) : text}\n`)
+    if (process.stdout.isTTY) await this.raw(`${cleanText(text)}\n`)
+    else await this.raw(`${isGithub() ? withoutCommands(text) : text}\n`)
   }
 
   /** One JSON document, alone on stdout. */
   async document(document: unknown): Promise<void> {
-    await this.raw(`${JSON.stringify(document, null, 2)}\n`)
+    const text = JSON.stringify(document, null, 2)
+    await this.raw(`${isGithub() ? withoutCommandsInJson(text) : text}\n`)
   }
 
   /** Bytes or text on stdout as they are, waiting where the reader is slower. */
@@ -66,11 +66,16 @@ export class Output {
 
   /** A notice or receipt on stderr; `-q` keeps it back. The caller has cleaned it, or painted it. */
   note(line: string): void {
-    if (!this.quiet) process.stderr.write(`${line}\n`)
+    if (!this.quiet) this.say(line)
   }
 
   /** What is said in any case: an error, or why a command let go. */
   say(line: string): void {
+    process.stderr.write(`${isGithub() ? withoutCommands(line) : line}\n`)
+  }
+
+  /** A workflow command for the runner of GitHub Actions, made by `workflowCommand`. */
+  command(line: string): void {
     process.stderr.write(`${line}\n`)
   }
 }

@@ -9,9 +9,9 @@ export interface StatusWord {
 
 export const STATUS_WORDS: Readonly<Record<Status, StatusWord>> = {
   created: { shape: '○', word: 'created', color: 'gray' },
-  starting: { shape: '◔', word: 'starting', color: 'cyan' },
+  starting: { shape: '◌', word: 'starting', color: 'cyan' },
   running: { shape: '●', word: 'running', color: 'cyan' },
-  awaiting_input: { shape: '?', word: 'waiting for you', color: 'yellow' },
+  awaiting_input: { shape: '◆', word: 'waiting for you', color: 'yellow' },
   paused: { shape: '‖', word: 'paused', color: 'magenta' },
   completed: { shape: '✓', word: 'completed', color: 'green' },
   failed: { shape: '✗', word: 'failed', color: 'red' },

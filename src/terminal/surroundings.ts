@@ -28,3 +28,15 @@ export function isCi(env: NodeJS.ProcessEnv = process.env): boolean {
   const value = env['CI']
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
+
+/** A job of GitHub Actions: its runner reads workflow commands from both streams. */
+export function isGithub(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env['GITHUB_ACTIONS'] === 'true'
+}
+
+/** Whether a screen reader reads along: plain lines then, each said once, and nothing that is drawn again. */
+export function isScreenReader(env: NodeJS.ProcessEnv = process.env): boolean {
+  return [env['RESOLVE_SCREEN_READER'], env['INK_SCREEN_READER']].some(
+    (value) => value !== undefined && !['', '0', 'false'].includes(value),
+  )
+}

@@ -10,12 +10,21 @@ export interface Column {
 const GAP = 2
 const FLEXIBLE_MIN = 8
 
-/** Lines of the table, the titles first. `width` is in columns; undefined (a pipe) cuts nothing. */
+/**
+ * Lines of the table, the titles first. `width` is in columns; undefined (a pipe) cuts nothing. Where cutting is not enough
+ * (a terminal of 40 columns) flexible columns are left out, the last one first.
+ */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width?: number): string[] {
   const widths = columns.map((column, at) =>
-    Math.max(widthOf(column.title), ...rows.map((row) => widthOf(row[at] ?? ''))),
+    rows.reduce((most, row) => Math.max(most, widthOf(row[at] ?? '')), widthOf(column.title)),
   )
-  if (width !== undefined) shrink(columns, widths, width)
+  if (width !== undefined && !shrink(columns, widths, width)) {
+    const last = columns.findLastIndex((column) => column.flexible === true)
+    if (last > 0) {
+      const without = <T>(cells: readonly T[]) => cells.filter((_, at) => at !== last)
+      return tableLines(without(columns), rows.map(without), width)
+    }
+  }
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, at) => {
@@ -28,7 +37,8 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   return [line(columns.map((column) => column.title)), ...rows.map(line)]
 }
 
-function shrink(columns: readonly Column[], widths: number[], width: number): void {
+/** Whether the table fits then. */
+function shrink(columns: readonly Column[], widths: number[], width: number): boolean {
   const total = () => widths.reduce((sum, one) => sum + one, 0) + GAP * (widths.length - 1)
   while (total() > width) {
     let widest = -1
@@ -36,7 +46,8 @@ function shrink(columns: readonly Column[], widths: number[], width: number): vo
       const here = widths[at] ?? 0
       if (column.flexible === true && here > FLEXIBLE_MIN && here > (widths[widest] ?? 0)) widest = at
     }
-    if (widest === -1) return
+    if (widest === -1) return false
     widths[widest] = (widths[widest] ?? 0) - 1
   }
+  return true
 }

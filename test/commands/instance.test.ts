@@ -42,7 +42,7 @@ test('the output is on stdout once, and what happened on stderr', async () => {
   const { stdout, stderr } = await place.run('run', 'doer', '-i', 'do=this', '-i', 'loud=yes')
   expect(stdout).toBe('did this!\n')
   expect(stderr.replace(/[0-9a-f]{12}/, 'ID').replace(/in .* s$/m, 'in TIME')).toBe(
-    ['◔ starting', '● running', 'phase doing', '✓ completed', '✓ doer ID completed in TIME', ''].join('\n'),
+    ['◌ starting', '● running', 'phase doing', '✓ completed', '✓ doer ID completed in TIME', ''].join('\n'),
   )
 })
 

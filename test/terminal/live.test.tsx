@@ -1,98 +1,253 @@
-/** The live frame: what it shows, and that it never outgrows the terminal. */
+/** The live view: what its frame shows at each status and size, its keys, its slot, and that it keeps nothing of a long run. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Text } from 'ink'
 import { render } from 'ink-testing-library'
-import { expect, test } from 'vitest'
-import type { EventEnvelope } from '../../src/core/protocol/event.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
-import { beginStory, type Story, tell } from '../../src/core/view/story.ts'
-import { frameLines, LiveRun, type LiveRunProps } from '../../src/terminal/live/live-run.tsx'
+import { describe, expect, test } from 'vitest'
+import { STATUSES } from '../../src/core/protocol/status.ts'
+import { progressLine } from '../../src/terminal/event-lines.ts'
+import { type FrameState, frameLines } from '../../src/terminal/live/frame.ts'
+import { LiveRun, type LiveRunProps } from '../../src/terminal/live/live-run.tsx'
+import { openLiveView } from '../../src/terminal/live/open-live-view.tsx'
+import { widthOf } from '../../src/terminal/width.ts'
+import { fakeTerminal } from './fake-terminal.ts'
+import { BORN, envelope, moved, storyAt, storyOf } from './story-of.ts'
 
-const BORN = '2026-01-01T00:00:00.000Z'
-
-function story(...events: [string, Record<string, unknown>][]): Story {
-  const birth = {
-    schema: 'resolve.journal/1',
-    instance_id: '0123456789ab',
-    name: null,
-    created_at: BORN,
-    input: {},
-    resolver: { name: 'tour', version: '1.0.0' },
-  } as unknown as Birth
-  const told = beginStory(birth)
-  events.forEach(([event_type, data], at) => {
-    const event: EventEnvelope = {
-      schema_version: 1,
-      event_type,
-      instance_id: birth.instance_id,
-      data,
-      timestamp: BORN,
-    }
-    tell(told, at + 1, event)
-  })
-  return told
-}
-
-const props = (more: Partial<LiveRunProps>): LiveRunProps => ({
-  lines: [],
-  story: story(
-    ['platform.instance.status_changed', { from: 'starting', to: 'running' }],
-    ['resolver:phase', { name: 'building' }],
-    ['resolver:progress', { milestone: 'roof', fraction: 0.5, label: 'Putting on the \u001b[31mroof' }],
-  ),
+const state = (more: Partial<FrameState> = {}): FrameState => ({
+  story: storyAt('running'),
   now: Date.parse(BORN) + 12_000,
   interrupts: 0,
   watching: false,
   rows: 24,
-  onKey: () => {},
+  columns: 80,
   interactive: true,
   ...more,
 })
 
-test('it shows status, elapsed time, phase and progress, cleaned', () => {
-  const text = frameLines(props({}))
+const props = (more: Partial<LiveRunProps> = {}): LiveRunProps => ({ ...state(), onKey: () => {}, ...more })
+
+const textOf = (more: Partial<FrameState> = {}) =>
+  frameLines(state(more))
     .map((line) => line.text)
     .join('\n')
-  expect(text).toBe(
+
+describe.each([80, 40])('in %i columns', (columns) => {
+  test.each(STATUSES)('the view of an instance that is %s', (status) => {
+    const { lastFrame, unmount } = render(<LiveRun {...props({ story: storyAt(status), columns })} />)
+    const drawn = stripVTControlCharacters(lastFrame() ?? '')
+    expect(drawn).toMatchSnapshot()
+    expect(drawn).toBe(textOf({ story: storyAt(status), columns }))
+    unmount()
+  })
+
+  test('after Ctrl-C once, twice and three times', () => {
+    for (const interrupts of [1, 2, 3]) expect(textOf({ columns, interrupts })).toMatchSnapshot()
+  })
+
+  test('watching, and without keys', () => {
+    expect(textOf({ columns, watching: true })).toMatchSnapshot()
+    expect(textOf({ columns, interactive: false })).toMatchSnapshot()
+  })
+})
+
+test('whatever the size of the terminal, the frame is under rows - 1 lines and no line is wider than it', () => {
+  for (const status of STATUSES)
+    for (let rows = 3; rows < 12; rows += 1)
+      for (let columns = 1; columns < 100; columns += 7)
+        for (const interrupts of [0, 1, 2]) {
+          const lines = frameLines(state({ story: storyAt(status), rows, columns, interrupts }))
+          expect(lines.length).toBeLessThan(rows - 1)
+          for (const { text } of lines) expect(widthOf(text)).toBeLessThanOrEqual(columns)
+        }
+  expect(frameLines(state({ rows: 1 })).length).toBe(1)
+})
+
+test('what a resolver says reaches the frame cleaned', () => {
+  const story = storyOf(
+    moved('starting', 'running'),
+    ['resolver:phase', { name: 'bu\u001b[2Jilding\u0007' }],
+    ['resolver:progress', { milestone: 'x', fraction: 7, label: 'Putting on the \u001b[31mroof\r\n\u009b1A' }],
+    ['resolver:artifact', { kind: 'fi\u202ele', value: '\u001b]0;owned\u0007a\tb' }],
+    ['platform.input.requested', { request_id: 'q', prompt: 'Go\u0085 on?\u202e', schema: null }],
+  )
+  expect(textOf({ story })).toBe(
     [
-      '● running  tour 0123456789ab  12 s',
-      '  building  ██████████░░░░░░░░░░ 50%  Putting on the roof',
+      '● running  tour  0123456789ab  12 s  last event 7s ago',
+      '  Go on?',
+      '  building  ████████████████████  100%  Putting on the roof',
+      '  artifact file: a b',
       '  d: leave it running   Ctrl-C: stop…',
     ].join('\n'),
   )
 })
 
-test('finished lines stand above the frame', () => {
-  const { lastFrame, unmount } = render(<LiveRun {...props({ lines: ['phase building'] })} />)
-  expect(lastFrame()).toMatch(/^phase building\n● running/)
-  unmount()
-})
-
-test('in a terminal of two rows the frame is one', () => {
-  const { lastFrame, unmount } = render(<LiveRun {...props({ rows: 2 })} />)
-  expect(lastFrame()).toBe('● running  tour 0123456789ab  12 s')
-  unmount()
-})
-
-test('Ctrl-C and d are told apart, and what the next Ctrl-C does is said', async () => {
+test('Ctrl-C, d and any other key are told apart', async () => {
   const keys: string[] = []
   const { stdin, unmount } = render(<LiveRun {...props({ onKey: (key) => keys.push(key) })} />)
   // Keys are heard once the first frame is committed.
-  await new Promise((done) => setTimeout(done, 50))
-  stdin.write('\u0003')
-  stdin.write('x')
-  stdin.write('d')
-  await new Promise((done) => setTimeout(done, 50))
+  await sleep(50)
+  for (const key of ['\u0003', 'x', 'd']) {
+    stdin.write(key)
+    await sleep(20)
+  }
   unmount()
-  expect(keys).toEqual(['interrupt', 'detach'])
-  expect(frameLines(props({ interrupts: 1 })).at(-1)?.text).toContain('Nothing is stopped yet')
-  expect(frameLines(props({ interrupts: 2 })).at(-1)?.text).toContain('Ctrl-C again: force')
-  expect(frameLines(props({ watching: true })).at(-1)?.text).toBe('  d or Ctrl-C: leave')
+  expect(keys).toEqual(['interrupt', 'other', 'detach'])
 })
 
-test('a question stands in the frame', () => {
-  const asking = story(
-    ['platform.instance.status_changed', { from: 'starting', to: 'running' }],
-    ['platform.input.requested', { request_id: 'q', prompt: 'Go on?\u202e', schema: { type: 'form', components: [] } }],
-    ['platform.instance.status_changed', { from: 'running', to: 'awaiting_input' }],
+test('a child below the frame has the keys to itself, or shares them', async () => {
+  const keys: string[] = []
+  const onKey = (key: string) => keys.push(key)
+  const held = render(
+    <LiveRun {...props({ onKey, childHoldsKeys: true })}>
+      <Text>a form</Text>
+    </LiveRun>,
   )
-  expect(frameLines(props({ story: asking })).map((line) => line.text)).toContain('  Go on?')
+  await sleep(50)
+  held.stdin.write('d')
+  held.stdin.write('\u0003')
+  await sleep(50)
+  expect(keys).toEqual([])
+  expect(held.lastFrame()).toMatch(/^● running.*\na form$/)
+  held.unmount()
+  const shared = render(
+    <LiveRun {...props({ onKey })}>
+      <Text>a question is open</Text>
+    </LiveRun>,
+  )
+  await sleep(50)
+  shared.stdin.write('d')
+  await sleep(50)
+  expect(keys).toEqual(['detach'])
+  expect(shared.lastFrame()).toMatch(/Ctrl-C: stop…\na question is open$/)
+  shared.unmount()
 })
+
+test('a child that is too long is cut: frame and child stay under rows - 1', () => {
+  const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n')
+  for (const rows of [4, 8, 12]) {
+    const { lastFrame, unmount } = render(
+      <LiveRun {...props({ rows, childHoldsKeys: true })}>
+        <Text>{long}</Text>
+      </LiveRun>,
+    )
+    expect(lastFrame()?.split('\n').length).toBeLessThan(rows - 1)
+    unmount()
+  }
+})
+
+describe('drawn on a terminal', () => {
+  test('Ctrl-C once stops nothing, another key takes it back, twice stops, three times forces', async () => {
+    const { stderr, stdin } = fakeTerminal()
+    const done: string[] = []
+    const view = openLiveView({ watching: false, stderr, stdin })
+    view.steer({
+      detach: () => done.push('detach'),
+      stop: () => done.push('stop'),
+      force: () => done.push('force'),
+    })
+    for (const key of ['\u0003', 'x', '\u0003']) {
+      stdin.type(key)
+      await sleep(20)
+    }
+    expect(done).toEqual([])
+    for (const key of ['\u0003', '\u0003', '\u0003']) {
+      stdin.type(key)
+      await sleep(20)
+    }
+    expect(done).toEqual(['stop', 'force'])
+    await view.end()
+  })
+
+  test('in watch Ctrl-C leaves', async () => {
+    const { stderr, stdin } = fakeTerminal()
+    const done: string[] = []
+    const view = openLiveView({ watching: true, stderr, stdin })
+    view.steer({ detach: () => done.push('detach'), stop: () => done.push('stop'), force: () => done.push('force') })
+    stdin.type('\u0003')
+    await sleep(20)
+    expect(done).toEqual(['detach'])
+    await view.end()
+  })
+
+  test('each line is written once, above the frame, and the frame is gone at the end', async () => {
+    const { stderr, stdin, written } = fakeTerminal()
+    const view = openLiveView({ watching: false, stderr, stdin })
+    const story = storyAt('running')
+    for (let number = 0; number < 1_200; number += 1)
+      await view.event(
+        { seq: number, sourceEnd: null, text: '', event: envelope('resolver:phase', { name: `no ${number}.` }) },
+        story,
+      )
+    view.note('a word beside')
+    await view.end()
+    view.note('after the end')
+    const text = stripVTControlCharacters(written())
+    for (let number = 0; number < 1_200; number += 1) expect(text.split(`phase no ${number}.\n`).length).toBe(2)
+    expect(text.split('a word beside\n').length).toBe(2)
+    expect(text.endsWith('after the end\n')).toBe(true)
+    // Nothing that clears the screen or its scrollback.
+    expect(written()).not.toMatch(/\u001b\[[23]J|\u001bc/)
+  })
+
+  test('a question that ends with the run does not open the view again', async () => {
+    const { stderr, stdin, written } = fakeTerminal()
+    const view = openLiveView({ watching: false, stderr, stdin })
+    await view.hide()
+    await view.event(
+      { seq: 1, sourceEnd: null, text: '', event: envelope('resolver:phase', { name: 'meanwhile' }) },
+      storyAt('running'),
+    )
+    await view.end()
+    const before = written().length
+    await view.show()
+    await sleep(120)
+    expect(written().length).toBe(before)
+    expect(written()).toContain('phase meanwhile\n')
+  })
+
+  test('what is put into the slot is drawn below the frame and told its room', async () => {
+    const { stderr, stdin, written } = fakeTerminal({ rows: 12, columns: 40 })
+    const view = openLiveView({ watching: false, stderr, stdin })
+    view.slot.put((room) => <Text>{`room of ${room.rows} by ${room.columns}`}</Text>)
+    await sleep(60)
+    expect(written()).toContain('room of 9 by 40')
+    view.slot.put(undefined)
+    await view.end()
+  })
+
+  test('20,000 events leave nothing behind in memory', { timeout: 60_000 }, async () => {
+    const { stderr, stdin } = fakeTerminal({ keep: false })
+    const view = openLiveView({ watching: false, stderr, stdin })
+    const story = storyAt('running')
+    const long = 'x'.repeat(1_000)
+    const send = async (from: number, to: number) => {
+      for (let number = from; number < to; number += 1) {
+        const event = envelope('platform.setup.progress', {
+          step: number,
+          total: 20_000,
+          description: `${number} ${long}`,
+        })
+        expect(progressLine(event)).not.toBeNull()
+        await view.event({ seq: number, sourceEnd: null, text: '', event }, story)
+        if (number % 100 === 0) await sleep(1)
+      }
+      await sleep(200)
+    }
+    await send(0, 1_000)
+    const before = heapBytes()
+    await send(1_000, 20_000)
+    const grown = heapBytes() - before
+    await view.end()
+    // The lines alone are 19 MB.
+    expect(grown).toBeLessThan(4_000_000)
+  })
+})
+
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}

@@ -1,97 +1,65 @@
-/** The live frame of a run: what is over scrolls away above it, and it never grows past the rows a terminal has. */
-import { Box, Static, Text, useInput } from 'ink'
-import type { Story } from '../../core/view/story.ts'
-import { pendingRequests } from '../../core/view/story.ts'
-import { cleanLine } from '../clean.ts'
-import { durationText } from '../duration.ts'
-import { STATUS_WORDS } from '../status-words.ts'
+/**
+ * The live view of a run: its frame, and below it the child of the slot ({@link file://./slot.ts}). What is over is no part of it: those
+ * lines are written above the frame and scroll away, so that nothing of a long run is kept.
+ */
+import { Box, Text, useInput, useStdout } from 'ink'
+import { type ReactNode, useLayoutEffect } from 'react'
+import { pad } from '../width.ts'
+import { type FrameLine, type FrameState, frameLines } from './frame.ts'
 
-export interface LiveRunProps {
-  /** Finished lines; only ever appended to. */
-  lines: readonly string[]
-  story: Story | undefined
-  now: number
-  /** How often Ctrl-C was pressed. */
-  interrupts: number
-  /** In `watch` Ctrl-C leaves; in `run` it takes two to stop. */
-  watching: boolean
-  rows: number
-  onKey: (key: 'detach' | 'interrupt') => void
-  /** Whether keys can be read: stdin is a terminal. */
-  interactive: boolean
+/** What a key of the frame means; `other` takes a first Ctrl-C back. */
+export type FrameKey = 'detach' | 'interrupt' | 'other'
+
+export interface LiveRunProps extends FrameState {
+  onKey: (key: FrameKey) => void
+  /** Whether the child below reads the keys instead. */
+  childHoldsKeys?: boolean
+  /** Given how to write above the frame, once it is there. */
+  onOpen?: (writeAbove: (text: string) => void) => void
+  children?: ReactNode
 }
 
 export function LiveRun(props: LiveRunProps) {
+  const { onKey, onOpen, rows, columns, children } = props
+  const childHoldsKeys = props.childHoldsKeys === true
+  const { write } = useStdout()
+  useLayoutEffect(() => onOpen?.(write), [onOpen, write])
   useInput(
     (input, key) => {
-      if (key.ctrl && input === 'c') props.onKey('interrupt')
-      else if (input === 'd' && !key.ctrl && !key.meta) props.onKey('detach')
+      if (key.ctrl && input === 'c') onKey('interrupt')
+      else if (input === 'd' && !key.ctrl && !key.meta) onKey('detach')
+      else onKey('other')
     },
-    { isActive: props.interactive },
+    { isActive: props.interactive && !childHoldsKeys },
   )
-  const frame = frameLines(props).slice(0, Math.max(1, props.rows - 1))
+  // Above a form one line has to do: the form needs the rows.
+  const lines = frameLines(childHoldsKeys ? { ...props, rows: Math.min(rows, 3) } : props)
+  const room = Math.max(0, rows - 2 - lines.length)
   return (
-    <>
-      <Static items={[...props.lines]}>{(line, at) => <Text key={at}>{line}</Text>}</Static>
-      <Box flexDirection="column">
-        {frame.map(({ text, color, dim }) => (
-          <Text key={text} wrap="truncate-end" {...(color === undefined ? {} : { color })} dimColor={dim === true}>
-            {text}
-          </Text>
-        ))}
-      </Box>
-    </>
+    <Box flexDirection="column">
+      {lines.map((line, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a line of the frame is its place
+        <Line key={at} line={line} columns={columns} />
+      ))}
+      {children === undefined ? null : (
+        <Box flexDirection="column" maxHeight={room} overflowY="hidden">
+          {children}
+        </Box>
+      )}
+    </Box>
   )
 }
 
-interface FrameLine {
-  text: string
-  color?: string
-  dim?: boolean
+function Line({ line, columns }: { line: FrameLine; columns: number }) {
+  const { text, color, dim = false, bar = false } = line
+  return (
+    <Text wrap="truncate-end" {...(color === undefined ? {} : { color })} dimColor={dim} inverse={bar}>
+      {bar ? pad(text, columns) : text}
+    </Text>
+  )
 }
 
-/** The frame as lines, most important first: a terminal of few rows shows the first ones. */
-export function frameLines({ story, now, interrupts, watching, interactive }: LiveRunProps): FrameLine[] {
-  if (story === undefined) return [{ text: '…' }]
-  const { shape, word, color } = STATUS_WORDS[story.status]
-  const { resolver, instance_id, name, created_at } = story.birth
-  const elapsed = durationText(now - Date.parse(created_at))
-  const lines: FrameLine[] = [
-    { text: `${shape} ${word}  ${cleanLine(name ?? resolver.name)} ${instance_id}  ${elapsed}`, color },
-  ]
-  const progress = progressText(story)
-  if (progress !== '') lines.push({ text: `  ${progress}` })
-  for (const request of pendingRequests(story).slice(0, 1))
-    lines.push({ text: `  ${cleanLine(request.prompt)}`, color: 'yellow' })
-  if (interactive)
-    lines.push({
-      text: keyText(interrupts, watching),
-      dim: interrupts === 0,
-      ...(interrupts > 0 ? { color: 'yellow' } : {}),
-    })
-  return lines
-}
-
-function progressText({ phase, progress }: Story): string {
-  const parts: string[] = []
-  if (phase !== null) parts.push(cleanLine(phase))
-  if (progress !== null) {
-    if (progress.fraction !== null) parts.push(`${barText(progress.fraction)} ${Math.round(progress.fraction * 100)}%`)
-    parts.push(cleanLine(progress.label ?? progress.milestone))
-  }
-  return parts.filter((part) => part !== '').join('  ')
-}
-
-const BAR_COLUMNS = 20
-
-function barText(fraction: number): string {
-  const full = Math.round(fraction * BAR_COLUMNS)
-  return `${'█'.repeat(full)}${'░'.repeat(BAR_COLUMNS - full)}`
-}
-
-function keyText(interrupts: number, watching: boolean): string {
-  if (watching) return '  d or Ctrl-C: leave'
-  if (interrupts === 0) return '  d: leave it running   Ctrl-C: stop…'
-  if (interrupts === 1) return '  Nothing is stopped yet.  d: leave it running   Ctrl-C again: stop it'
-  return '  Stopping…  Ctrl-C again: force'
+/** How many rows are left for a child that holds the keys. */
+export function roomFor(rows: number, columns: number): { rows: number; columns: number } {
+  return { rows: Math.max(1, rows - 3), columns }
 }

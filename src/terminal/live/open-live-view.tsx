@@ -1,57 +1,108 @@
-/** The view with Ink, on stderr. Loaded only when it is drawn: Ink costs more to import than all else a command does. */
+/** The live view with Ink, on stderr. Loaded only when it is drawn: Ink costs more to import than all else a command does. */
 import { type Instance, render } from 'ink'
 import type { Story } from '../../core/view/story.ts'
 import { progressLine } from '../event-lines.ts'
 import type { Controls } from '../follow.ts'
 import type { View } from '../view.ts'
-import { LiveRun } from './live-run.tsx'
+import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
+import type { Child, Slot, SlotOptions } from './slot.ts'
 
 const FRAME_MS = 80
 const TICK_MS = 500
+/** So many lines are written at once, also when no frame is due: a flood must not pile up here. */
+const LINES_MAX = 500
+/** A terminal that is gone may never say that it has drawn. */
+const CLOSE_LIMIT_MS = 1_000
 
 export interface LiveView extends View {
   /** Where the keys lead; until it is called they do nothing. */
   steer(controls: Controls): void
+  slot: Slot
 }
 
-export function openLiveView({ watching }: { watching: boolean }): LiveView {
-  let lines: string[] = []
+export interface LiveViewOptions {
+  watching: boolean
+  /** Where it is drawn, and whose keys are read; for tests. */
+  stderr?: NodeJS.WriteStream
+  stdin?: NodeJS.ReadStream
+}
+
+export function openLiveView(options: LiveViewOptions): LiveView {
+  const { watching, stderr = process.stderr, stdin = process.stdin } = options
+  let pending: string[] = []
   let story: Story | undefined
   let interrupts = 0
   let controls: Controls | undefined
   let ink: Instance | undefined
+  let writeAbove: ((text: string) => void) | undefined
   let due: NodeJS.Timeout | undefined
   let tick: NodeJS.Timeout | undefined
+  let child: Child | undefined
+  let keys: SlotOptions['keys'] = 'own'
+  let ended = false
 
-  const onKey = (key: 'detach' | 'interrupt') => {
-    if (key === 'detach' || watching) return controls?.detach()
-    interrupts += 1
-    if (interrupts === 2) controls?.stop()
-    if (interrupts >= 3) controls?.force()
+  const onKey = (key: FrameKey) => {
+    if (key === 'detach') return controls?.detach()
+    if (key === 'other') {
+      // Once it stops it stops; before that a person may think again.
+      if (interrupts === 1) interrupts = 0
+    } else if (watching) return controls?.detach()
+    else {
+      interrupts += 1
+      if (interrupts === 2) controls?.stop()
+      if (interrupts === 3) controls?.force()
+    }
     draw()
   }
-  const frame = () => (
-    <LiveRun
-      lines={lines}
-      story={story}
-      now={Date.now()}
-      interrupts={interrupts}
-      watching={watching}
-      rows={process.stderr.rows ?? 24}
-      onKey={onKey}
-      interactive={process.stdin.isTTY === true}
-    />
-  )
+  const onOpen = (write: (text: string) => void) => {
+    writeAbove = write
+  }
+  const frame = () => {
+    const { rows = 24, columns = 80 } = stderr
+    const holdsKeys = child !== undefined && keys === 'own'
+    return (
+      <LiveRun
+        story={story}
+        now={Date.now()}
+        interrupts={interrupts}
+        watching={watching}
+        interactive={stdin.isTTY === true}
+        rows={rows}
+        columns={columns}
+        onKey={onKey}
+        onOpen={onOpen}
+        childHoldsKeys={holdsKeys}
+      >
+        {child?.(roomFor(rows, columns))}
+      </LiveRun>
+    )
+  }
+  const flush = () => {
+    if (pending.length === 0 || writeAbove === undefined) return
+    const text = pending.join('\n')
+    pending = []
+    writeAbove(`${text}\n`)
+  }
   const draw = () => {
+    clearTimeout(due)
     due = undefined
+    flush()
     ink?.rerender(frame())
   }
   const drawSoon = () => {
+    if (pending.length >= LINES_MAX) flush()
     due ??= setTimeout(draw, FRAME_MS)
   }
+  const ignore = () => {}
+
   const open = () => {
+    if (ended || ink !== undefined) return Promise.resolve()
+    // Before Ink's own listener: it draws at once, and must not draw the frame of the old size.
+    stderr.prependListener('resize', draw)
+    // A terminal that goes away is told by SIGHUP; its stdin must not end the process with an error first.
+    stdin.on('error', ignore)
     // Whether to draw was decided before; Ink's own guess goes by stdout and by an empty CI.
-    ink = render(frame(), { stdout: process.stderr, exitOnCtrlC: false, patchConsole: false, interactive: true })
+    ink = render(frame(), { stdout: stderr, stdin, exitOnCtrlC: false, patchConsole: false, interactive: true })
     tick = setInterval(drawSoon, TICK_MS)
     return Promise.resolve()
   }
@@ -62,16 +113,19 @@ export function openLiveView({ watching }: { watching: boolean }): LiveView {
     if (ink === undefined) return
     const last = ink
     // The last lines scroll; the frame itself goes, and what comes after begins on its row.
+    flush()
     last.rerender(frame())
-    await last.waitUntilRenderFlush()
+    ink = undefined
+    await within(CLOSE_LIMIT_MS, last.waitUntilRenderFlush())
     last.clear()
     last.unmount()
-    await last.waitUntilExit()
-    ink = undefined
-    lines = []
+    writeAbove = undefined
+    await within(CLOSE_LIMIT_MS, last.waitUntilExit())
+    stderr.off('resize', draw)
+    stdin.off('error', ignore)
   }
   const append = (line: string) => {
-    lines = [...lines, line]
+    pending.push(line)
     drawSoon()
   }
 
@@ -80,16 +134,37 @@ export function openLiveView({ watching }: { watching: boolean }): LiveView {
     steer(given) {
       controls = given
     },
+    slot: {
+      put(given, { keys: held = 'own' } = {}) {
+        child = given
+        keys = held
+        draw()
+      },
+    },
     event({ event }, told) {
       story = told
       const line = progressLine(event)
       if (line !== null && event.event_type !== 'resolver:progress') append(line)
       else drawSoon()
     },
-    // While a question holds the terminal there is no frame to stand above.
-    note: (line) => (ink === undefined ? void process.stderr.write(`${line}\n`) : append(line)),
+    // While nothing is drawn there is no frame to stand above.
+    note: (line) => (ink === undefined ? void stderr.write(`${line}\n`) : append(line)),
     hide: close,
     show: open,
-    end: close,
+    async end() {
+      ended = true
+      await close()
+      // What happened while nothing was drawn.
+      for (const line of pending.splice(0)) stderr.write(`${line}\n`)
+    },
   }
+}
+
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((done) => {
+    timer = setTimeout(done, ms)
+  })
+  await Promise.race([promise, late])
+  clearTimeout(timer)
 }

@@ -1,0 +1,148 @@
+/** The live frame as lines of text: what stands at the bottom of the terminal while a run goes on. Pure: time and size come in. */
+import { isTerminal } from '../../core/protocol/status.ts'
+import { pendingRequests, type Story } from '../../core/view/story.ts'
+import { cleanLine } from '../clean.ts'
+import { ageText, durationText } from '../duration.ts'
+import { STATUS_WORDS, type StatusWord } from '../status-words.ts'
+import { cut, widthOf } from '../width.ts'
+
+export interface FrameState {
+  story: Story | undefined
+  /** Milliseconds since 1970. */
+  now: number
+  /** How often Ctrl-C was pressed. */
+  interrupts: number
+  /** In `watch` Ctrl-C leaves; in `run` it takes two to stop. */
+  watching: boolean
+  /** Whether keys can be read: stdin is a terminal. */
+  interactive: boolean
+  rows: number
+  columns: number
+}
+
+export interface FrameLine {
+  text: string
+  color?: StatusWord['color']
+  dim?: boolean
+  /** Drawn over the whole width, as a bar. */
+  bar?: boolean
+}
+
+/**
+ * The lines, most important first: a terminal of few rows shows the first ones. Always under `rows - 1`, so that Ink never has
+ * to clear the screen, and none wider than `columns`.
+ */
+export function frameLines(state: FrameState): FrameLine[] {
+  const { story, columns } = state
+  if (story === undefined) return fitted([{ text: '…' }], state)
+  const lines: FrameLine[] = [statusLine(story, state)]
+  const hasBar = state.interrupts > 0 && !state.watching
+  if (hasBar) lines.push(barLine(state))
+  const [request, ...others] = pendingRequests(story)
+  if (request !== undefined) {
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`
+    lines.push({
+      text: `  ${cut(cleanLine(request.prompt), columns - 2 - widthOf(more))}${more}`,
+      color: STATUS_WORDS.awaiting_input.color,
+    })
+  }
+  const progress = progressText(story, columns - 2)
+  if (progress !== '') lines.push({ text: `  ${progress}` })
+  const artifact = story.artifacts.at(-1)
+  if (artifact !== undefined) {
+    const count = story.artifacts.length === 1 ? 'artifact' : `${story.artifacts.length} artifacts, the last`
+    lines.push({ text: `  ${count} ${cleanLine(artifact.kind)}: ${cleanLine(artifact.value)}`, dim: true })
+  }
+  if (!hasBar && !isTerminal(story.status)) lines.push({ text: `  ${keyText(state)}`, dim: true })
+  return fitted(lines, state)
+}
+
+/** How many lines a frame may have in a terminal of so many rows. */
+export function frameRows(rows: number): number {
+  return Math.max(1, rows - 2)
+}
+
+function fitted(lines: readonly FrameLine[], { rows, columns }: FrameState): FrameLine[] {
+  return lines.slice(0, frameRows(rows)).map((line) => ({ ...line, text: cut(line.text, columns) }))
+}
+
+function statusLine(story: Story, { now, columns }: FrameState): FrameLine {
+  const { shape, word, color } = STATUS_WORDS[story.status]
+  const { resolver, instance_id, name, created_at } = story.birth
+  const age = ageText(story.lastEventAt, now)
+  const text = packed(
+    [
+      { text: `${shape} ${word}`, weight: 5 },
+      { text: cleanLine(name ?? resolver.name), weight: 2 },
+      { text: instance_id, weight: 1 },
+      { text: durationText(now - Date.parse(created_at)), weight: 4 },
+      { text: age === 'now' || age === '-' ? 'last event now' : `last event ${age} ago`, weight: 3 },
+    ],
+    columns,
+  )
+  return { text, color }
+}
+
+function progressText({ phase, progress }: Story, columns: number): string {
+  const parts: Part[] = []
+  if (phase !== null) parts.push({ text: cut(cleanLine(phase), Math.max(8, columns >> 1)), weight: 2 })
+  if (progress !== null) {
+    if (progress.fraction !== null) {
+      parts.push({ text: barText(progress.fraction, columns < 60 ? 10 : 20), weight: 1 })
+      parts.push({ text: `${Math.round(progress.fraction * 100)}%`, weight: 4 })
+    }
+    const milestone = cleanLine(progress.label ?? progress.milestone)
+    if (milestone !== '') parts.push({ text: milestone, weight: 3, shrinks: true })
+  }
+  return packed(parts, columns)
+}
+
+function barText(fraction: number, columns: number): string {
+  const full = Math.round(fraction * columns)
+  return `${'█'.repeat(full)}${'░'.repeat(columns - full)}`
+}
+
+function keyText({ watching, interactive, columns }: FrameState): string {
+  if (!interactive) return watching ? 'Ctrl-C leaves' : 'Ctrl-C leaves it running'
+  if (watching) return 'd or Ctrl-C: leave'
+  return columns < 60 ? 'd: leave it   Ctrl-C: stop…' : 'd: leave it running   Ctrl-C: stop…'
+}
+
+/** After the first Ctrl-C: what it did, and what the next one does. */
+function barLine({ interrupts, columns }: FrameState): FrameLine {
+  const long =
+    interrupts === 1
+      ? 'Nothing is stopped yet.  Ctrl-C: stop it   d: leave it   any other key: go on'
+      : 'Stopping…  Ctrl-C again: force   d: leave it'
+  const short = interrupts === 1 ? 'Nothing is stopped yet. Ctrl-C: stop it' : 'Stopping…  Ctrl-C again: force'
+  const text = interrupts > 2 ? 'Stopping by force…' : widthOf(long) + 1 <= columns ? long : short
+  return { text: ` ${text}`, color: 'yellow', bar: true }
+}
+
+interface Part {
+  text: string
+  /** The lightest parts go first where a line is too long. */
+  weight: number
+  /** Takes what is left, cut, rather than go. */
+  shrinks?: boolean
+}
+
+const GAP = '  '
+const SHRUNK_MIN = 8
+
+/** Parts with gaps between, in at most `columns`: one that shrinks is cut first, then the lightest are left out. */
+function packed(parts: readonly Part[], columns: number): string {
+  const kept = parts.filter(({ text }) => text !== '')
+  for (;;) {
+    const text = kept.map((part) => part.text).join(GAP)
+    const over = widthOf(text) - columns
+    if (over <= 0 || kept.length <= 1) return cut(text, columns)
+    const soft = kept.find((part) => part.shrinks === true)
+    if (soft !== undefined && widthOf(soft.text) - over >= SHRUNK_MIN) {
+      const short = { ...soft, text: cut(soft.text, widthOf(soft.text) - over) }
+      return kept.map((part) => (part === soft ? short : part).text).join(GAP)
+    }
+    const lightest = kept.reduce((least, part) => (part.weight < least.weight ? part : least))
+    kept.splice(kept.indexOf(lightest), 1)
+  }
+}
