@@ -38,6 +38,8 @@ export interface QuestionPlan {
   answers: Answers
   onInput: OnInput
   ask: Ask
+  /** A question that was put aside: resolves when the person takes it up again, or the signal aborts. Absent: it is left. */
+  aside?: (request: StoryRequest, signal: AbortSignal) => Promise<void>
 }
 
 export type Leave = (why: { reason: LeftReason; exitCode: ExitCode; error?: unknown }) => void
@@ -95,7 +97,7 @@ export function meetQuestions(plan: QuestionPlan): Questions {
   }
 }
 
-/** Why a form is closed when the whole run is: then there is nothing to say, and no view to come back. */
+/** Why a form is closed when the whole run is: then there is nothing to say. */
 const ENDED = Symbol('ended')
 
 function closedSentence(id: string, request: StoryRequest | undefined): string {
@@ -114,53 +116,24 @@ async function giveChosen(plan: QuestionPlan, request: StoryRequest, payload: Pa
 }
 
 async function askPerson(plan: QuestionPlan, request: StoryRequest, signal: AbortSignal, leave: Leave): Promise<void> {
+  const submit = (payload: Payload) => tryAnswer(plan, request, payload)
   let draft: FormState | undefined
-  while (!signal.aborted) {
-    const ended = await askOnce(plan, request, draft, signal, leave)
-    if (ended?.kind === 'submitted') return
-    if (ended?.kind !== 'dismissed') break
-    draft = ended.draft
-    if (plan.view.offer === undefined) return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
-    await takenUp(plan.view, signal)
-  }
-  if (signal.aborted && signal.reason !== ENDED) plan.view.note(String(signal.reason))
-}
-
-/** Opens the form in the place of the live frame; undefined where it needs no more. */
-async function askOnce(
-  plan: QuestionPlan,
-  request: StoryRequest,
-  draft: FormState | undefined,
-  signal: AbortSignal,
-  leave: Leave,
-): Promise<FormEnd | undefined> {
-  const late: string[] = []
-  await plan.view.hide()
   try {
-    const submit = (payload: Payload) => tryAnswer(plan, request, payload)
-    const ended = await plan.ask({ request, draft, signal, submit })
-    if (ended.kind === 'interrupted') leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
-    return ended
+    while (!signal.aborted) {
+      const ended = await plan.ask({ request, draft, signal, submit })
+      if (ended.kind === 'submitted') return
+      if (ended.kind === 'closed') break
+      if (ended.kind === 'interrupted' || plan.aside === undefined) {
+        return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
+      }
+      draft = ended.draft
+      await plan.aside(request, signal)
+    }
+    if (signal.reason !== ENDED) plan.view.note(String(signal.reason))
   } catch (error) {
-    if (!isLate(error)) leave({ reason: 'input_required', exitCode: EXIT.inputRequired, error })
-    // The journal says it too, in a moment; then it needs no second line.
-    else if (!signal.aborted) late.push(cleanText((error as ResolveError).message))
-    return undefined
-  } finally {
-    if (signal.reason !== ENDED) await plan.view.show()
-    for (const sentence of late) plan.view.note(sentence)
+    if (!isLate(error)) return leave({ reason: 'input_required', exitCode: EXIT.inputRequired, error })
+    plan.view.note(signal.aborted ? String(signal.reason) : cleanText((error as ResolveError).message))
   }
-}
-
-/** Resolves when the person takes the question up again, or it is open no more. */
-async function takenUp(view: View, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const taken = () => resolve()
-  signal.addEventListener('abort', taken, { once: true })
-  view.offer?.(taken)
-  await promise
-  signal.removeEventListener('abort', taken)
-  view.offer?.(undefined)
 }
 
 /** Every failing check (none: it was taken). */

@@ -19,20 +19,21 @@ export interface FormWords {
   bar?: string | undefined
 }
 
+export interface FormRoom {
+  columns: number
+  /** Lines it may have at most. */
+  rows: number
+}
+
 export interface FormPicture {
   lines: readonly Line[]
   cursor: { x: number; y: number } | undefined
 }
 
-export function formPicture(
-  state: FormState,
-  words: FormWords,
-  { columns, rows }: { columns: number; rows: number },
-): FormPicture {
+export function formPicture(state: FormState, words: FormWords, { columns, rows }: FormRoom): FormPicture {
   const footer = footerLines(state, words, columns)
   const { body, from, to } = bodyLines(state, words, columns)
-  // A frame as high as the terminal would scroll it with every change.
-  const lines = [...windowed(body, from, to, Math.max(1, rows - 1 - footer.length)), ...footer].slice(0, rows - 1)
+  const lines = [...windowed(body, from, to, Math.max(1, rows - footer.length)), ...footer].slice(0, rows)
   const y = lines.findIndex((line) => line.cursor !== undefined)
   return { lines, cursor: y === -1 ? undefined : { x: lines[y]?.cursor ?? 0, y } }
 }

@@ -3,6 +3,7 @@
  * is told of each state. {@link file://./open-form.tsx} draws it.
  */
 import { ResolveError } from '../../core/errors.ts'
+import { failingChecks } from '../../core/forms/validate.ts'
 import { SCHEMA_LIMIT_MS } from '../../core/limits.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import type { FormKey } from './form-keys.ts'
@@ -47,6 +48,13 @@ export interface FormSession {
   dispatch(action: FormAction): void
   /** Rejects with what the submission threw. */
   ended: Promise<FormEnd>
+}
+
+/** A session with the checks of the core; a pattern of a form cannot hold the terminal either. */
+export async function checkedSession(plan: FormPlan): Promise<FormSession> {
+  // The core is loaded by now: its platform gave the form.
+  const { boundedMatcher } = await import('../../core/index.ts')
+  return openFormSession(plan, (form, payload) => failingChecks(form, payload, boundedMatcher()))
 }
 
 export function openFormSession(plan: FormPlan, check: Checker): FormSession {
@@ -118,7 +126,11 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
       return () => listeners.delete(heard)
     },
     press(key) {
-      if (key.type !== 'interrupt') return dispatch({ type: 'key', key })
+      if (key.type !== 'interrupt') {
+        // Once it stops it stops; before that a person may think again.
+        if (interrupts === 1) [interrupts, bar] = [0, undefined]
+        return dispatch({ type: 'key', key })
+      }
       interrupts += 1
       if (plan.interrupt === undefined) return resolve({ kind: 'interrupted' })
       bar = plan.interrupt(interrupts)

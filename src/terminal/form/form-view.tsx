@@ -1,27 +1,31 @@
 /** Draws a form with Ink and hears its keys. Everything it shows comes from {@link file://./form-picture.ts}. */
-import { Box, Text, useApp, useCursor, useInput, usePaste, useWindowSize } from 'ink'
+import { Box, Text, useApp, useCursor, useInput, usePaste } from 'ink'
 import { useSyncExternalStore } from 'react'
 import { editorCommand, editText } from './editor.ts'
 import type { Line } from './field-lines.ts'
 import { textIn } from './fields.ts'
 import { formKeys } from './form-keys.ts'
-import { formPicture } from './form-picture.ts'
+import { type FormRoom, formPicture } from './form-picture.ts'
 import type { FormPlan, FormSession } from './form-session.ts'
 import { fieldWith } from './form-state.ts'
 
 export interface FormViewProps {
   plan: Pick<FormPlan, 'title' | 'submitWord' | 'escapeWord'>
   session: FormSession
+  room: FormRoom
+  /** Rows that something else takes above it. */
+  top?: number
   /** Whether keys can be read: stdin is a terminal. */
   interactive: boolean
+  /** Told while an editor has the terminal. */
+  onEditor?: (isOpen: boolean) => void
 }
 
-export function FormView({ plan, session, interactive }: FormViewProps) {
+export function FormView({ plan, session, room, top = 0, interactive, onEditor }: FormViewProps) {
   const state = useSyncExternalStore(session.subscribe, session.state)
   const bar = useSyncExternalStore(session.subscribe, session.bar)
   const { suspendTerminal } = useApp()
   const { setCursorPosition } = useCursor()
-  const { columns, rows } = useWindowSize()
   useInput(
     (input, key) => {
       if (key.eventType === 'release') return
@@ -40,6 +44,7 @@ export function FormView({ plan, session, interactive }: FormViewProps) {
     if (command === undefined) {
       return session.dispatch({ type: 'notice', sentence: 'Set VISUAL or EDITOR to write in an editor of your own.' })
     }
+    onEditor?.(true)
     await suspendTerminal(async () => {
       const { values } = session.state()
       const field = fieldWith(session.state(), id)
@@ -50,11 +55,12 @@ export function FormView({ plan, session, interactive }: FormViewProps) {
       if (result.problem === undefined) session.dispatch({ type: 'written', field: id, text: result.text })
       else session.dispatch({ type: 'notice', sentence: result.problem })
     })
+    onEditor?.(false)
   }
 
   const words = { title: plan.title, submit: plan.submitWord, escape: plan.escapeWord, bar }
-  const picture = formPicture(state, words, { columns, rows })
-  setCursorPosition(picture.cursor)
+  const picture = formPicture(state, words, room)
+  setCursorPosition(picture.cursor === undefined ? undefined : { x: picture.cursor.x, y: picture.cursor.y + top })
   return (
     <Box flexDirection="column">
       {picture.lines.map((line, at) => (

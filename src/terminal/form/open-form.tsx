@@ -1,16 +1,12 @@
-/** Opens a form with Ink on stderr, and takes it away when it ends. Loaded only when a form is drawn. */
-import { render } from 'ink'
-import { failingChecks } from '../../core/forms/validate.ts'
-import { type FormEnd, type FormPlan, openFormSession } from './form-session.ts'
+/** Opens a form with Ink on stderr, in a frame of its own, and takes it away when it ends. Loaded only when a form is drawn. */
+import { render, useWindowSize } from 'ink'
+import { checkedSession, type FormEnd, type FormPlan, type FormSession } from './form-session.ts'
 import { FormView } from './form-view.tsx'
 
 export async function openForm(plan: FormPlan): Promise<FormEnd> {
-  // The core is loaded by now; its door says how long a pattern may run.
-  const { boundedMatcher } = await import('../../core/index.ts')
-  const session = openFormSession(plan, (form, payload) => failingChecks(form, payload, boundedMatcher()))
-  const isTerminal = process.stdin.isTTY === true
+  const session = await checkedSession(plan)
   // Whether to draw was decided before; Ink's own guess goes by stdout and by an empty CI.
-  const ink = render(<FormView plan={plan} session={session} interactive={isTerminal} />, {
+  const ink = render(<OwnFrame plan={plan} session={session} />, {
     stdout: process.stderr,
     exitOnCtrlC: false,
     patchConsole: false,
@@ -24,4 +20,11 @@ export async function openForm(plan: FormPlan): Promise<FormEnd> {
     ink.unmount()
     await ink.waitUntilExit()
   }
+}
+
+function OwnFrame({ plan, session }: { plan: FormPlan; session: FormSession }) {
+  const { columns, rows } = useWindowSize()
+  // A frame as high as the terminal would clear it with every change.
+  const room = { columns, rows: Math.max(1, rows - 2) }
+  return <FormView plan={plan} session={session} room={room} interactive={process.stdin.isTTY === true} />
 }

@@ -40,6 +40,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
   let child: Child | undefined
   let keys: SlotOptions['keys'] = 'own'
   let ended = false
+  let isHeld = false
 
   const onKey = (key: FrameKey) => {
     if (key === 'detach') return controls?.detach()
@@ -78,7 +79,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
     )
   }
   const flush = () => {
-    if (pending.length === 0 || writeAbove === undefined) return
+    if (pending.length === 0 || writeAbove === undefined || isHeld) return
     const text = pending.join('\n')
     pending = []
     writeAbove(`${text}\n`)
@@ -139,6 +140,10 @@ export function openLiveView(options: LiveViewOptions): LiveView {
         child = given
         keys = held
         draw()
+      },
+      hold(held) {
+        isHeld = held
+        if (!held) drawSoon()
       },
     },
     event({ event }, told) {
