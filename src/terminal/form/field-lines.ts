@@ -97,7 +97,10 @@ function textareaLines({ values, cursor }: FormState, field: Field, isFocused: b
 }
 
 function emptyLine(placeholder: string, isFocused: boolean, room: number): Line {
-  return { spans: [{ text: cut(placeholder, room), dim: true }], ...(isFocused ? { cursor: 0 } : {}) }
+  return {
+    spans: [{ text: placeholder === '' ? '' : cut(`(${placeholder})`, room), dim: true }],
+    ...(isFocused ? { cursor: 0 } : {}),
+  }
 }
 
 /** All options, the chosen one marked by shape. */

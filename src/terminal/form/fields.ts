@@ -97,11 +97,13 @@ export function isList(field: Field): boolean {
   return field.kind === 'select' && field.options.length > INLINE_OPTIONS_MAX
 }
 
-/** The options whose label or value holds what was typed, whatever its case. */
+/** The options whose label or value holds what was typed, whatever its case; those that begin with it come first. */
 export function matchingOptions(field: Field, filter: string): readonly FieldOption[] {
   const wanted = filter.trim().toLowerCase()
   if (wanted === '') return field.options
-  return field.options.filter(({ label, value }) => `${label}\n${value}`.toLowerCase().includes(wanted))
+  const matching = field.options.filter(({ label, value }) => `${label}\n${value}`.toLowerCase().includes(wanted))
+  const begins = ({ label }: FieldOption) => label.toLowerCase().startsWith(wanted)
+  return [...matching.filter(begins), ...matching.filter((option) => !begins(option))]
 }
 
 function toText(value: unknown): string {

@@ -33,12 +33,12 @@ export function formKeys(input: string, key: Key): FormKey[] {
   if (key.delete) return [{ type: 'delete' }]
   if (key.ctrl) return CONTROL[input] === undefined ? [] : [CONTROL[input]]
   if (key.meta || input === '') return []
-  return [...input.matchAll(/[\r\n\t]|[^\r\n\t]+/g)].map(([piece]) => pieceKey(piece))
+  return [...input.matchAll(/[\u0000-\u001f]|[^\u0000-\u001f]+/g)].flatMap(([piece]) => pieceKey(piece) ?? [])
 }
 
-function pieceKey(piece: string): FormKey {
+function pieceKey(piece: string): FormKey | undefined {
   if (piece === '\r') return { type: 'enter' }
-  if (piece === '\n') return { type: 'new-line' }
   if (piece === '\t') return { type: 'next' }
-  return { type: 'text', text: piece }
+  if (piece >= ' ') return { type: 'text', text: piece }
+  return CONTROL[String.fromCharCode(piece.charCodeAt(0) + 0x60)]
 }
