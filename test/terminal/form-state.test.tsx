@@ -129,7 +129,10 @@ test('a component of an unknown type is shown and blocks the submission', () => 
 })
 
 test('anything in place of a form is held without a crash', () => {
-  const odd = { type: 'form', components: [null, 7, {}, { type: 'text' }, { type: 'select', id: 's', options: 'x' }] }
+  const odd = {
+    type: 'form' as const,
+    components: [null, 7, {}, { type: 'text' }, { type: 'select', id: 's', options: 'x' }],
+  }
   const state = begin({ ...odd, components: odd.components as unknown as Component[] })
   expect(state.fields.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'unknown', 'text', 'select'])
 })

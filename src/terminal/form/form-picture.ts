@@ -88,6 +88,7 @@ function keysFor(state: FormState, words: FormWords): string[] {
   const field = fieldWith(state, state.focus)
   const keys: string[] = []
   if (state.phase === 'checking') return ['Esc: back to the form']
+  if (state.phase === 'sending') return []
   if (field?.kind === 'checkbox') keys.push('Space: tick')
   if (field?.kind === 'select') keys.push(...(isList(field) ? ['type: filter', '↑↓: choose'] : ['←→: choose']))
   if (field?.kind === 'textarea') keys.push('Ctrl-J: new line', 'Ctrl-E: editor')
