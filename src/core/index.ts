@@ -9,6 +9,7 @@ export {
   fail,
   ResolveError,
 } from './errors.ts'
+export { boundedMatcher } from './host/matcher.ts'
 export { type LocalPlatform, openLocalPlatform } from './platform/local.ts'
 export type {
   CreateRequest,

@@ -117,7 +117,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   } finally {
     stopListening()
     for (const timer of timers) clearTimeout(timer)
-    plan.questions.end()
+    await plan.questions.end()
     await view.end()
   }
   return settled(plan, cause, signalled, tellAt)

@@ -3,30 +3,46 @@
 import { fail } from '../core/errors.ts'
 import type { Platform } from '../core/index.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
-import { cleanText } from './clean.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, usage } from './command-error.ts'
+import { EXIT } from './exit-codes.ts'
+import { askForm } from './form/ask-form.ts'
 import { fitToForm, type GivenInput } from './input-flags.ts'
 import { fieldFlags } from './next-steps.ts'
 import type { Output } from './output.ts'
-import { promptForm } from './prompt-form.ts'
 import { commandLine } from './shell.ts'
 
-/** The checked input. Throws `form_invalid` with every message, or `usage` for a field that is none. */
+export interface GatherOptions {
+  mayAsk: boolean
+  /** `--edit`: asks even where nothing is missing. */
+  edit: boolean
+  output: Output
+}
+
+/** The checked input. Throws `form_invalid` with every message, or `usage` for a field that is none, or a form given up (exit 130). */
 export async function gatherInput(
   platform: Platform,
   resolver: string,
   given: GivenInput,
-  options: { mayAsk: boolean; output: Output },
+  { mayAsk, edit, output }: GatherOptions,
 ): Promise<Payload> {
-  let { payload, form, errors } = await checkFitted(platform, resolver, given)
-  while (errors.length > 0) {
-    if (!options.mayAsk || form === null) throw invalid(resolver, form, errors)
-    for (const message of errors) options.output.say(options.output.paint('yellow', `  ${cleanText(message)}`))
-    const asked = await promptForm({ prompt: '', form, before: payload })
-    if (asked === undefined) throw invalid(resolver, form, errors)
-    ;({ payload, form, errors } = await checkFitted(platform, resolver, { payload: asked, named: [] }))
-  }
-  return payload
+  if (edit && !mayAsk) throw usage('--edit opens a form, which takes a terminal and somebody at it.')
+  const { payload, form, errors } = await checkFitted(platform, resolver, given)
+  if (form === null || (errors.length === 0 && !edit)) return payload
+  if (!mayAsk) throw invalid(resolver, form, errors)
+  const ended = await askForm(
+    {
+      title: resolver,
+      form,
+      before: payload,
+      submitWord: 'Run',
+      escapeWord: 'cancel',
+      schema: (input) => platform.schema(resolver, input),
+      submit: async (input) => (await platform.check(resolver, input)).errors,
+    },
+    output,
+  )
+  if (ended.kind === 'submitted') return ended.payload
+  throw new CommandError(fail('usage', { problem: 'Nothing was created.' }), {}, EXIT.interrupted)
 }
 
 /** The form for this input (R10), the input as that form wants it, and every failing message. */

@@ -1,7 +1,55 @@
-/** The plain form on a terminal: one field after the other, read by the line from stdin, asked on stderr. */
+/**
+ * The plain form on a terminal: one field after the other, read by the line from stdin, asked on stderr. For screen readers and
+ * terminals that cannot be drawn on; {@link file://./form/ask-form.ts} decides.
+ */
 import { createInterface, type Interface } from 'node:readline/promises'
+import { validate } from '../core/forms/validate.ts'
 import type { Component, Form, Payload, SelectComponent } from '../core/protocol/form.ts'
 import { cleanLine, cleanText } from './clean.ts'
+import { fieldsOf } from './form/fields.ts'
+import type { FormEnd, FormPlan } from './form/form-session.ts'
+import type { Output } from './output.ts'
+
+/** Asks, and asks again with every failing message, until it is taken. Fields the resolver adds on the way are asked as they come. */
+export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd> {
+  const { boundedMatcher } = await import('../core/index.ts')
+  const { signal } = plan
+  const tell = (messages: readonly string[]) => {
+    for (const message of messages) output.say(output.paint('yellow', `  ${message}`))
+  }
+  let { form, before, title } = plan
+  let due = form.components
+  for (;;) {
+    const unshown = fieldsOf(form).find((field) => field.kind === 'unknown')
+    if (unshown !== undefined) {
+      tell([`${unshown.label}: cannot be shown here (its type is "${unshown.type}")`])
+      return { kind: 'interrupted' }
+    }
+    const asked = {
+      prompt: title,
+      form: { ...form, components: due },
+      before,
+      ...(signal === undefined ? {} : { signal }),
+    }
+    const payload = await promptForm(asked)
+    if (payload === undefined) return { kind: signal?.aborted ? 'closed' : 'interrupted' }
+    before = payload
+    title = ''
+    if (plan.schema !== undefined) {
+      const next = (await plan.schema(payload)) ?? { type: 'form', components: [] }
+      const known = form.components.map(({ id }) => id)
+      for (const id of known) if (!next.components.some((component) => component.id === id)) delete payload[id]
+      form = next
+      due = next.components.filter(({ id }) => !known.includes(id))
+      if (due.length > 0) continue
+    }
+    const failing = validate(form, payload, boundedMatcher())
+    const messages = failing.length > 0 ? failing : ((await plan.submit?.(payload)) ?? [])
+    if (messages.length === 0) return { kind: 'submitted', payload }
+    tell(messages)
+    due = form.components
+  }
+}
 
 export interface FormQuestion {
   prompt: string

@@ -10,13 +10,25 @@ import type { Answers } from './answers.ts'
 import { cleanText } from './clean.ts'
 import type { LeftReason } from './documents.ts'
 import { EXIT, type ExitCode } from './exit-codes.ts'
+import type { FormEnd } from './form/form-session.ts'
+import type { FormState } from './form/form-state.ts'
 import { answerCommand } from './next-steps.ts'
 import type { View } from './view.ts'
 
 export type OnInput = 'prompt' | 'leave' | 'wait' | 'cancel'
 
-/** Asks a person for a form, `before` standing in its fields; undefined where the person leaves instead. */
-export type Ask = (request: StoryRequest, before: Payload, signal: AbortSignal) => Promise<Payload | undefined>
+export interface AskedQuestion {
+  request: StoryRequest
+  /** The form as it was when it was put aside. */
+  draft: FormState | undefined
+  /** Aborts when the question is open no more. */
+  signal: AbortSignal
+  /** Every failing check; none: it was taken. */
+  submit: (payload: Payload) => Promise<readonly string[]>
+}
+
+/** Asks a person for an answer, and submits it. */
+export type Ask = (question: AskedQuestion) => Promise<FormEnd>
 
 export interface QuestionPlan {
   platform: Platform
@@ -26,6 +38,8 @@ export interface QuestionPlan {
   answers: Answers
   onInput: OnInput
   ask: Ask
+  /** A question that was put aside: resolves when the person takes it up again, or the signal aborts. Absent: it is left. */
+  aside?: (request: StoryRequest, signal: AbortSignal) => Promise<void>
 }
 
 export type Leave = (why: { reason: LeftReason; exitCode: ExitCode; error?: unknown }) => void
@@ -33,7 +47,8 @@ export type Leave = (why: { reason: LeftReason; exitCode: ExitCode; error?: unkn
 export interface Questions {
   /** Deals with every pending question that it has not met before. */
   meet(story: Story, leave: Leave): Promise<void>
-  end(): void
+  /** Closes what is open; resolves once the terminal is free. */
+  end(): Promise<void>
 }
 
 export function meetQuestions(plan: QuestionPlan): Questions {
@@ -58,29 +73,36 @@ export function meetQuestions(plan: QuestionPlan): Questions {
     const abort = new AbortController()
     asking.set(request.id, abort)
     // One at a time: a terminal holds one question. The journal is followed on meanwhile.
-    turn = turn.then(() => askPerson(plan, request, abort.signal, leave))
+    turn = turn.then(() => askPerson(plan, request, abort.signal, leave)).finally(() => asking.delete(request.id))
   }
 
   return {
     async meet(story, leave) {
-      const pending = pendingRequests(story)
       for (const [id, abort] of asking) {
-        if (pending.some((request) => request.id === id)) continue
-        abort.abort()
-        asking.delete(id)
+        const request = story.requests.find((one) => one.id === id)
+        if (request?.status !== 'pending') abort.abort(closedSentence(id, request))
       }
       if (story.status !== 'awaiting_input') return
-      for (const request of pending) {
+      for (const request of pendingRequests(story)) {
         const key = `${request.id} ${request.asked_at}`
         if (met.has(key)) continue
         met.add(key)
         await meetOne(request, leave)
       }
     },
-    end() {
-      for (const abort of asking.values()) abort.abort()
+    async end() {
+      for (const abort of asking.values()) abort.abort(ENDED)
+      await turn
     },
   }
+}
+
+/** Why a form is closed when the whole run is: then there is nothing to say. */
+const ENDED = Symbol('ended')
+
+function closedSentence(id: string, request: StoryRequest | undefined): string {
+  if (request?.status !== 'answered') return `"${id}" was withdrawn.`
+  return `"${id}" was answered by ${cleanText(`${request.actor} (${request.via})`)}.`
 }
 
 async function giveChosen(plan: QuestionPlan, request: StoryRequest, payload: Payload, leave: Leave): Promise<void> {
@@ -94,23 +116,23 @@ async function giveChosen(plan: QuestionPlan, request: StoryRequest, payload: Pa
 }
 
 async function askPerson(plan: QuestionPlan, request: StoryRequest, signal: AbortSignal, leave: Leave): Promise<void> {
-  if (signal.aborted) return
-  await plan.view.hide()
+  const submit = (payload: Payload) => tryAnswer(plan, request, payload)
+  let draft: FormState | undefined
   try {
-    let before: Payload = {}
-    for (;;) {
-      const payload = await plan.ask(request, before, signal)
-      if (signal.aborted) return plan.view.note(`"${request.id}" was answered elsewhere.`)
-      if (payload === undefined) return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
-      const errors = await tryAnswer(plan, request, payload)
-      if (errors.length === 0) return
-      plan.view.note(errors.map((sentence) => `  ✗ ${cleanText(sentence)}`).join('\n'))
-      before = payload
+    while (!signal.aborted) {
+      const ended = await plan.ask({ request, draft, signal, submit })
+      if (ended.kind === 'submitted') return
+      if (ended.kind === 'closed') break
+      if (ended.kind === 'interrupted' || plan.aside === undefined) {
+        return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
+      }
+      draft = ended.draft
+      await plan.aside(request, signal)
     }
+    if (signal.reason !== ENDED) plan.view.note(String(signal.reason))
   } catch (error) {
-    if (!isLate(error)) leave({ reason: 'input_required', exitCode: EXIT.inputRequired, error })
-  } finally {
-    await plan.view.show()
+    if (!isLate(error)) return leave({ reason: 'input_required', exitCode: EXIT.inputRequired, error })
+    plan.view.note(signal.aborted ? String(signal.reason) : cleanText((error as ResolveError).message))
   }
 }
 

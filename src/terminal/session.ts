@@ -6,10 +6,12 @@ import { type Answers, NO_ANSWERS, readAnswers } from './answers.ts'
 import { parseDuration } from './duration.ts'
 import { finish } from './finish.ts'
 import { type Controls, follow } from './follow.ts'
+import { askForm } from './form/ask-form.ts'
+import type { FormPlan } from './form/form-session.ts'
+import type { Slot } from './live/slot.ts'
 import { openView } from './open-view.ts'
 import { holdOnClosedPipe, type Output } from './output.ts'
-import { promptForm } from './prompt-form.ts'
-import { meetQuestions, type OnInput } from './questions.ts'
+import { type AskedQuestion, meetQuestions, type OnInput, type QuestionPlan } from './questions.ts'
 
 export interface SessionFlags {
   answers?: string | undefined
@@ -51,7 +53,8 @@ export interface Session extends SessionPlan {
 export async function runSession(session: Session): Promise<number> {
   const { platform, id, output } = session
   const story = session.story ?? beginStory((await platform.story(id)).birth)
-  const { view, steer } = await openView(output, { live: session.live, watching: session.watching })
+  let steered: Controls | undefined
+  const { view, steer, slot } = await openView(output, { live: session.live, watching: session.watching })
   const questions = meetQuestions({
     platform,
     id,
@@ -59,7 +62,7 @@ export async function runSession(session: Session): Promise<number> {
     actor: session.actor,
     answers: session.answers,
     onInput: session.onInput,
-    ask: (request, before, signal) => promptForm({ prompt: request.prompt, form: request.schema, before, signal }),
+    ...(await questionForms(slot, output, (times) => interrupted(times, session.watching, steered))),
   })
   let letGo: () => void = () => {}
   const end = await follow({
@@ -73,6 +76,7 @@ export async function runSession(session: Session): Promise<number> {
     stopOnSignal: session.stopOnSignal,
     ...(session.timeoutMs === undefined ? {} : { timeoutMs: session.timeoutMs }),
     controls: (controls: Controls) => {
+      steered = controls
       steer(controls)
       letGo = holdOnClosedPipe(controls.detach)
     },
@@ -80,4 +84,38 @@ export async function runSession(session: Session): Promise<number> {
   const code = await finish(output, end)
   letGo()
   return code
+}
+
+/** Where questions are asked: below the live frame, or, where nothing is drawn, in a form of their own. */
+async function questionForms(
+  slot: Slot | undefined,
+  output: Output,
+  interrupt: (times: number) => string,
+): Promise<Pick<QuestionPlan, 'ask' | 'aside'>> {
+  const toPlan = ({ request, ...question }: AskedQuestion, escapeWord: string): FormPlan => ({
+    ...question,
+    title: request.prompt,
+    form: request.schema,
+    before: {},
+    submitWord: 'Answer',
+    escapeWord,
+  })
+  if (slot === undefined) return { ask: (question) => askForm(toPlan(question, 'leave it open'), output) }
+  const { askInSlot, asideInSlot } = await import('./form/slot-form.tsx')
+  return {
+    ask: (question) => askInSlot(slot, { ...toPlan(question, 'put it aside'), interrupt }),
+    aside: (_, signal) => asideInSlot(slot, signal),
+  }
+}
+
+/** Ctrl-C in a question does what it does beside one (cli.md, Leaving and stopping). Says what the next one does. */
+function interrupted(times: number, watching: boolean, controls: Controls | undefined): string {
+  if (watching) {
+    controls?.detach()
+    return 'Left; the instance goes on.'
+  }
+  if (times === 1) return 'Nothing is stopped yet.  Ctrl-C: stop it   any other key: go on'
+  if (times === 2) controls?.stop()
+  else controls?.force()
+  return 'Stopping…  Ctrl-C again: force'
 }

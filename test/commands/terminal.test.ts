@@ -1,4 +1,4 @@
-/** On a real terminal: the live view, its keys, the plain form. Needs python3 for the terminal. */
+/** On a real terminal: the live view, its keys; on one that cannot be drawn on, the plain form. Needs python3 for the terminal. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -21,6 +21,19 @@ describe.skipIf(!hasPython)('on a terminal', () => {
 
   /** Types each of the keys once the text before it has been shown. */
   function onTerminal(keys: [string, string][], ...args: string[]): { code: number | null; shown: string } {
+    return onTerminalOf('xterm-256color', keys, ...args)
+  }
+
+  /** A terminal that cannot be drawn on: forms are asked by the line. */
+  function onDumbTerminal(keys: [string, string][], ...args: string[]): { code: number | null; shown: string } {
+    return onTerminalOf('dumb', keys, ...args)
+  }
+
+  function onTerminalOf(
+    kind: string,
+    keys: [string, string][],
+    ...args: string[]
+  ): { code: number | null; shown: string } {
     const words = [
       join(import.meta.dirname, 'on-terminal.py'),
       '20',
@@ -30,7 +43,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
       program,
       ...args,
     ]
-    const env = { ...process.env, CI: '', NO_COLOR: '', TERM: 'xterm-256color', RESOLVE_HOME: place.home }
+    const env = { ...process.env, CI: '', NO_COLOR: '', TERM: kind, RESOLVE_HOME: place.home }
     const { status, stdout } = spawnSync('python3', words, { env, encoding: 'utf8' })
     return { code: status, shown: stripVTControlCharacters(stdout).replaceAll('\r', '') }
   }
@@ -77,7 +90,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
   })
 
   test('a form is asked by the line, and asked again with every failing message', () => {
-    const { code, shown } = onTerminal(
+    const { code, shown } = onDumbTerminal(
       [
         ['number or value', '2\r'],
         ['why', '\r'],
@@ -92,13 +105,13 @@ describe.skipIf(!hasPython)('on a terminal', () => {
   })
 
   test('Ctrl-C at a question leaves it open, with the command that answers it', () => {
-    const { code, shown } = onTerminal([['number or value', CTRL_C]], 'run', 'doer', '-i', 'do=ask')
+    const { code, shown } = onDumbTerminal([['number or value', CTRL_C]], 'run', 'doer', '-i', 'do=ask')
     expect(code).toBe(8)
     expect(shown).toMatch(/resolve instance answer [0-9a-f]{12} gate-1/)
   })
 
-  test('missing input is asked for', () => {
-    const { code, shown } = onTerminal(
+  test('missing input is asked for by the line', () => {
+    const { code, shown } = onDumbTerminal(
       [
         ['do:', 'this\r'],
         ['count:', '\r'],
@@ -108,6 +121,20 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     )
     expect(code).toBe(0)
     expect(shown).toContain('did this!')
+  })
+
+  test('a field that the answers bring up is asked for as it comes', () => {
+    const { code, shown } = onDumbTerminal(
+      [
+        ['What to build', '\r'],
+        ['number or value [brisk]', 'instant\r'],
+        ['Put up a plaque [y/N]', 'y\r'],
+        ['Inscription', 'For Ada\r'],
+      ],
+      ...['run', 'tour', '--edit', '--dry-run'],
+    )
+    expect(code).toBe(0)
+    expect(shown).toContain('The input is valid for tour')
   })
 
   test('a terminal that is closed leaves the instance running', async () => {

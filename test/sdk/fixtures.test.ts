@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { parseForm } from '../../src/core/forms/parse-form.ts'
+import { validate } from '../../src/core/forms/validate.ts'
 import { launchFixture, type ResolverProcess } from './harness.ts'
 
 const start = async (name: string, params: Record<string, unknown> = {}): Promise<ResolverProcess> => {
@@ -30,6 +32,16 @@ test('two-questions', async () => {
   await resolver.untilRequest('third')
   await resolver.answer('third', { text: 'c' })
   expect(await resolver.result()).toMatchObject({ output: 'b a c' })
+})
+
+test('three-checks', async () => {
+  const resolver = launchFixture('three-checks', { params: { name: 'Ada', email: 'a@b.co', city: 'cairo' } })
+  const { form } = parseForm(await resolver.call('resolver.getInstantiationSchema', { params: {} }))
+  if (form === null) throw new Error('The form is not well-formed')
+  const failing = validate(form, { name: '', email: '', city: '' }, () => false)
+  expect(failing).toEqual(['Say your name', 'Say where to write to', 'Choose a city'])
+  await resolver.start()
+  expect(await resolver.result()).toMatchObject({ output: expect.stringContaining('Ada <a@b.co> in cairo') })
 })
 
 test('ignores-stop', async () => {

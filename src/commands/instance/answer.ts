@@ -6,6 +6,7 @@ import { cleanLine } from '../../terminal/clean.ts'
 import { usage } from '../../terminal/command-error.ts'
 import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'
+import { watchRequest } from '../../terminal/form/watch-request.ts'
 import { answerCommand } from '../../terminal/next-steps.ts'
 import { tellReceipt } from '../../terminal/receipt.ts'
 import { commandLine } from '../../terminal/shell.ts'
@@ -36,6 +37,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
     const id = await this.instanceId(this.args.id)
     if (this.flags.list) return await this.tellOpen(id, await platform.inputRequests(id, 'pending'))
     const request = await this.chooseRequest(platform, id)
+    const watch = this.mayAsk ? await watchRequest(platform, id, request.id) : undefined
     await fillForm({
       form: request.schema,
       prompt: request.prompt,
@@ -43,8 +45,12 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
       mayAsk: this.mayAsk,
       output: this.output,
       submit: (payload) => platform.answer(id, request.id, payload, this.actor),
+      submitWord: 'Answer',
+      escapeWord: 'leave it open',
+      givenUp: `Nothing was sent: "${cleanLine(request.id)}" is still open.`,
       example: answerCommand(id, request),
-    })
+      ...(watch === undefined ? {} : { signal: watch.signal }),
+    }).finally(() => watch?.stop())
     await tellReceipt(
       this.output,
       { action: 'answer', instance_id: id, request_id: request.id },

@@ -13,7 +13,8 @@ import { commandLine } from '../../terminal/shell.ts'
 
 export default class InstanceMessage extends BaseCommand<typeof InstanceMessage> {
   static override summary = 'Send a message to a running instance'
-  static override description = 'Which messages a resolver takes can change with its phase.'
+  static override description = `Which messages a resolver takes can change with its phase.
+On a terminal the form is asked for where no field is given.`
   static override examples = [
     'resolve instance message @last --list',
     'resolve instance message 3fa2 note -i text="Use the blue one"',
@@ -39,13 +40,16 @@ export default class InstanceMessage extends BaseCommand<typeof InstanceMessage>
     let number = 0
     await fillForm({
       form: type.schema,
-      prompt: type.description,
+      prompt: [type.label, type.description].filter((text) => text !== '').join('\n'),
       flags: this.flags,
       mayAsk: this.mayAsk,
       output: this.output,
       submit: async (payload) => {
         number = (await platform.message(id, type.name, payload, this.actor)).number
       },
+      submitWord: 'Send',
+      escapeWord: 'cancel',
+      givenUp: 'Nothing was sent.',
       example: this.example(id, type),
     })
     await tellReceipt(

@@ -17,6 +17,7 @@ import { isCi } from '../../terminal/surroundings.ts'
 export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   static override summary = 'Run a resolver and follow it to its end'
   static override description = `The output is printed on stdout, once; what happens on the way on stderr.
+On a terminal the form is asked for where a field is missing or fails; -i fills it in beforehand.
 Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background. Ctrl-C twice stops it.
 Without a terminal a question leaves the instance waiting, with exit code 8 and the command that answers it.`
   static override aliases = ['run']
@@ -24,6 +25,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     'resolve run hello -i name=Ada',
     'resolve run tour --input-file input.json --answers answers.json --json',
     'resolve run tour -i subject=@subject.txt --detach',
+    'resolve run tour -i pace=slow --edit',
   ]
   static override args = { resolver: Args.string({ description: 'the name of a resolver' }) }
   static override flags = {
@@ -37,6 +39,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     }),
     name: Flags.string({ description: 'a name for people' }),
     'dry-run': Flags.boolean({ description: 'check the input and create nothing' }),
+    edit: Flags.boolean({ description: 'open the form, even where no field is missing' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceRun>
@@ -74,7 +77,11 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     const given = await readInput(this.flags)
     const platform = await this.platform()
     const resolver = await this.resolverName()
-    const input = await gatherInput(platform, resolver, given, { mayAsk: this.mayAsk, output: this.output })
+    const input = await gatherInput(platform, resolver, given, {
+      mayAsk: this.mayAsk,
+      edit: this.flags.edit,
+      output: this.output,
+    })
     if (this.flags['dry-run']) {
       await this.tellDryRun(resolver, input)
       return undefined

@@ -6,6 +6,7 @@ import { Box, Text, useInput, useStdout } from 'ink'
 import { type ReactNode, useLayoutEffect } from 'react'
 import { pad } from '../width.ts'
 import { type FrameLine, type FrameState, frameLines } from './frame.ts'
+import type { Room } from './slot.ts'
 
 /** What a key of the frame means; `other` takes a first Ctrl-C back. */
 export type FrameKey = 'detach' | 'interrupt' | 'other'
@@ -59,7 +60,7 @@ function Line({ line, columns }: { line: FrameLine; columns: number }) {
   )
 }
 
-/** How many rows are left for a child that holds the keys. */
-export function roomFor(rows: number, columns: number): { rows: number; columns: number } {
-  return { rows: Math.max(1, rows - 3), columns }
+/** How many rows are left for a child that holds the keys, below the one line of the frame. */
+export function roomFor(rows: number, columns: number): Room {
+  return { rows: Math.max(1, rows - 3), columns, top: 1 }
 }

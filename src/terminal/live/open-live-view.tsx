@@ -43,6 +43,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
   let child: Child | undefined
   let keys: SlotOptions['keys'] = 'own'
   let ended = false
+  let isHeld = false
 
   const onKey = (key: FrameKey) => {
     if (key === 'detach') return controls?.detach()
@@ -81,7 +82,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
     )
   }
   const flush = () => {
-    if (pending.length === 0 || writeAbove === undefined) return
+    if (pending.length === 0 || writeAbove === undefined || isHeld) return
     const text = pending.join('\n')
     pending = []
     writeAbove(`${text}\n`)
@@ -142,6 +143,10 @@ export function openLiveView(options: LiveViewOptions): LiveView {
         child = given
         keys = held
         draw()
+      },
+      hold(held) {
+        isHeld = held
+        if (!held) drawSoon()
       },
     },
     event({ event }, told) {

@@ -15,6 +15,8 @@ export interface Room {
   /** Rows the child may use at most; what is more is cut off. */
   rows: number
   columns: number
+  /** Rows of the frame above the child: where its own cursor counts from. */
+  top: number
 }
 
 export type Child = (room: Room) => ReactNode
@@ -26,4 +28,6 @@ export interface SlotOptions {
 
 export interface Slot {
   put(child: Child | undefined, options?: SlotOptions): void
+  /** While another program has the terminal (an editor), lines of the log wait. */
+  hold(isHeld: boolean): void
 }

@@ -1,0 +1,45 @@
+/** A text written in the person's own editor, `$VISUAL` or `$EDITOR`, by way of a file that only they can read. */
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export function editorCommand(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return [env['VISUAL'], env['EDITOR']].find((command) => command !== undefined && command.trim() !== '')
+}
+
+export type EditorResult = { text: string; problem?: never } | { problem: string }
+
+/**
+ * Runs the editor on the terminal and takes what it leaves, without the newline at its end. The command may hold arguments of
+ * its own (`code --wait`), so a shell reads it, as git does.
+ */
+export async function editText(text: string, command: string): Promise<EditorResult> {
+  const directory = await mkdtemp(join(tmpdir(), 'resolve-text-'))
+  const path = join(directory, 'text.md')
+  try {
+    await writeFile(path, text === '' ? '' : `${text}\n`, { mode: 0o600 })
+    const problem = await runEditor(command, path)
+    if (problem !== undefined) return { problem }
+    return { text: (await readFile(path, 'utf8')).replace(/\r?\n$/, '') }
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Resolves with what went wrong, if anything did. */
+function runEditor(command: string, path: string): Promise<string | undefined> {
+  // stdout may be a pipe, which the editor's screen must not go to.
+  const screen = process.stdout.isTTY === true ? 'inherit' : 2
+  const child = spawn('sh', ['-c', `${command} "$@"`, 'sh', path], { stdio: ['inherit', screen, 'inherit'] })
+  return new Promise((done) => {
+    child.on('error', (error) => done(`Can't start the editor: ${error.message}`))
+    child.on('exit', (code) =>
+      done(
+        code === 0
+          ? undefined
+          : `The editor ended with ${code === null ? 'a signal' : `code ${code}`}: nothing was taken.`,
+      ),
+    )
+  })
+}

@@ -1,0 +1,277 @@
+/**
+ * A form while a person fills it in, as one pure reducer: values, focus, messages, fields that come and go, stale answers.
+ * {@link file://./form-session.ts} asks the resolver and submits; {@link file://./form-picture.ts} shows it.
+ */
+import type { FailingComponent } from '../../core/forms/validate.ts'
+import type { Form, Payload } from '../../core/protocol/form.ts'
+import { pressInField } from './field-keys.ts'
+import { type Field, fieldsOf, textIn, valueIn } from './fields.ts'
+import type { FormKey } from './form-keys.ts'
+import { typed } from './text-edit.ts'
+
+export interface FormState {
+  form: Form
+  fields: readonly Field[]
+  /** Everything that was ever given, by field id; what a field that has gone held is kept, and not submitted. */
+  values: Payload
+  /** Every field there ever was: a key of `values` that never was one is extra, and submitted (R36). */
+  declared: ReadonlySet<string>
+  /** The id of a field; null is the row that submits. */
+  focus: string | null
+  /** Where in the text of the focused field the next letter goes. */
+  cursor: number
+  /** What was typed to filter the focused list. */
+  filter: string
+  /** The messages shown, by field id. */
+  errors: ReadonlyMap<string, readonly string[]>
+  /** Whether a submission failed: then the failing checks are counted. */
+  refused: boolean
+  /** A sentence beside the fields. */
+  notice: string | null
+  /** Whether the resolver is asked for the form again. */
+  discloses: boolean
+  /** The number of the latest question for the form; an answer to an earlier one is stale. */
+  question: number
+  /** Whether that one is still open. */
+  waiting: boolean
+  /** The input it was asked with, as JSON; the form at hand is the one for it. */
+  askedWith: string
+  /** How often in a row a form changed what is submitted and so led to the next question. */
+  rounds: number
+  /** checking: asked once more before it is submitted. sending: it is submitted as it stands. */
+  phase: 'editing' | 'checking' | 'sending' | 'dismissed'
+}
+
+export type FormAction =
+  | { type: 'key'; key: FormKey }
+  /** A field's text from an editor. */
+  | { type: 'written'; field: string; text: string }
+  | { type: 'form'; question: number; form: Form }
+  | { type: 'form-failed'; question: number; sentence: string }
+  /** The submission was refused, with messages where checks failed. */
+  | { type: 'refused'; messages: readonly string[] }
+  | { type: 'notice'; sentence: string }
+
+/** The failing checks of a payload: `failingChecks` of the core with its bounded matcher. */
+export type Checker = (form: Form, payload: Payload) => readonly FailingComponent[]
+
+/** A resolver whose form never comes to rest is asked no more than this in a row. */
+const ROUNDS_MAX = 3
+
+export function beginForm(form: Form, before: Payload, discloses: boolean, check: Checker): FormState {
+  const fields = fieldsOf(form)
+  const declared = new Set(fields.map((field) => field.id))
+  const blank: FormState = {
+    form,
+    fields,
+    values: { ...before },
+    declared,
+    focus: null,
+    cursor: 0,
+    filter: '',
+    errors: new Map(),
+    refused: false,
+    notice: null,
+    discloses,
+    question: 0,
+    waiting: false,
+    askedWith: JSON.stringify(before),
+    rounds: 0,
+    phase: 'editing',
+  }
+  const given = fields.filter((field) => Object.hasOwn(before, field.id)).map((field) => field.id)
+  // What was given beforehand and fails says so at once; what is merely missing waits for its turn.
+  return askAgain(recheck(focusOn(blank, stops(blank)[0] ?? null), given, check))
+}
+
+/** What is submitted: every visible field, and the extra keys that were given. */
+export function payloadOf({ fields, values, declared }: FormState): Payload {
+  const payload: Payload = {}
+  const put = (key: string, value: unknown) =>
+    Object.defineProperty(payload, key, { value, writable: true, enumerable: true, configurable: true })
+  for (const [key, value] of Object.entries(values)) if (!declared.has(key)) put(key, value)
+  for (const field of fields) {
+    const value = valueIn(field, values)
+    if (value !== undefined) put(field.id, value)
+  }
+  return payload
+}
+
+export function fieldWith(state: FormState, id: string | null): Field | undefined {
+  return id === null ? undefined : state.fields.find((field) => field.id === id)
+}
+
+/** How many checks fail among those shown. */
+export function failingCount({ errors }: FormState): number {
+  let count = 0
+  for (const messages of errors.values()) count += messages.length
+  return count
+}
+
+export function formReducer(check: Checker): (state: FormState, action: FormAction) => FormState {
+  return (state, action) => {
+    switch (action.type) {
+      case 'key':
+        return pressed(state, action.key, check)
+      case 'written': {
+        const field = fieldWith(state, action.field)
+        if (field === undefined) return state
+        const text = typed(action.text, field.kind === 'textarea')
+        const cursor = state.focus === field.id ? text.length : state.cursor
+        return { ...state, values: { ...state.values, [field.id]: text }, cursor }
+      }
+      case 'form':
+        return action.question === state.question ? adopt(state, action.form, check) : state
+      case 'form-failed':
+        if (action.question !== state.question) return state
+        return { ...state, waiting: false, phase: 'editing', notice: action.sentence }
+      case 'refused':
+        return { ...state, phase: 'editing', notice: action.messages.join('\n') }
+      case 'notice':
+        return { ...state, notice: action.sentence }
+    }
+  }
+}
+
+function pressed(state: FormState, key: FormKey, check: Checker): FormState {
+  if (state.phase === 'sending' || state.phase === 'dismissed') return state
+  if (state.phase === 'checking') {
+    // The submission is called off; the answer to its question is stale.
+    if (key.type !== 'escape') return state
+    return { ...state, phase: 'editing', waiting: false, question: state.question + 1, askedWith: '' }
+  }
+  const calm = state.notice === null ? state : { ...state, notice: null }
+  const field = fieldWith(calm, calm.focus)
+  switch (key.type) {
+    case 'escape':
+      return calm.filter === '' ? { ...calm, phase: 'dismissed' } : { ...calm, filter: '' }
+    case 'next':
+      return move(calm, 1, check)
+    case 'previous':
+      return move(calm, -1, check)
+    case 'enter': {
+      const last = stops(calm)
+        .filter((stop) => stop !== null)
+        .at(-1)
+      return calm.focus === null || calm.focus === last ? submit(calm, check) : move(calm, 1, check)
+    }
+    default: {
+      const touched = field === undefined ? undefined : pressInField(field, calm, key)
+      if (touched !== undefined) {
+        const { commits, ...hold } = touched
+        return commits ? askAgain({ ...calm, ...hold }) : { ...calm, ...hold }
+      }
+      return key.type === 'up' || key.type === 'down' ? move(calm, key.type === 'up' ? -1 : 1, check) : calm
+    }
+  }
+}
+
+/** Where the focus can be, in order: every field that takes keys, then the row that submits. */
+function stops({ fields }: Pick<FormState, 'fields'>): (string | null)[] {
+  return [...fields.filter((field) => field.kind !== 'unknown').map((field) => field.id), null]
+}
+
+function move(state: FormState, by: -1 | 1, check: Checker): FormState {
+  const order = stops(state)
+  const at = order.indexOf(state.focus)
+  const left = leave(state, check)
+  return focusOn(left, order[(at + by + order.length) % order.length] ?? null)
+}
+
+function focusOn(state: FormState, id: string | null): FormState {
+  const field = fieldWith(state, id)
+  const cursor = field === undefined ? 0 : textIn(field, state.values).length
+  return { ...state, focus: field === undefined ? null : id, cursor, filter: '' }
+}
+
+/** A field that is left shows what fails in it, and what it holds counts for the form. */
+function leave(state: FormState, check: Checker): FormState {
+  if (state.focus === null) return state
+  return askAgain(recheck(state, [state.focus], check))
+}
+
+/** The messages of these fields, and of every field that shows some already. */
+function recheck(state: FormState, ids: readonly string[], check: Checker): FormState {
+  const shown = new Set([...ids, ...state.errors.keys()])
+  if (shown.size === 0) return state
+  const failing = check(state.form, payloadOf(state)).filter(({ component }) => shown.has(component))
+  const errors = new Map(failing.map(({ component, messages }) => [component, messages]))
+  return { ...state, errors, refused: state.refused && errors.size > 0 }
+}
+
+/** Asks for the form where it depends on the input, and the input is another than it was asked with. */
+function askAgain(state: FormState): FormState {
+  if (!state.discloses || inputOf(state) === state.askedWith) return state
+  return asked({ ...state, rounds: 0 })
+}
+
+function asked(state: FormState): FormState {
+  return { ...state, question: state.question + 1, waiting: true, askedWith: inputOf(state) }
+}
+
+function inputOf(state: FormState): string {
+  return JSON.stringify(payloadOf(state))
+}
+
+function submit(state: FormState, check: Checker): FormState {
+  const unshown = state.fields.filter((field) => field.kind === 'unknown').length
+  if (unshown > 0) {
+    const fields = unshown === 1 ? 'A field' : `${unshown} fields`
+    return { ...state, notice: `${fields} of this form cannot be shown here, so it cannot be submitted here.` }
+  }
+  const isCurrent = !state.waiting && inputOf(state) === state.askedWith
+  if (!state.discloses || (isCurrent && check(state.form, payloadOf(state)).length > 0)) return conclude(state, check)
+  return asked({ ...state, rounds: 0, phase: 'checking' })
+}
+
+/** Everything that fails at once, and the focus on the first of it; or it is sent. */
+function conclude(state: FormState, check: Checker): FormState {
+  const failing = check(state.form, payloadOf(state))
+  const [first] = failing
+  if (first === undefined) return { ...state, errors: new Map(), refused: false, phase: 'sending', filter: '' }
+  const errors = new Map(failing.map(({ component, messages }) => [component, messages]))
+  return focusOn({ ...state, errors, refused: true, phase: 'editing' }, first.component)
+}
+
+/** Takes the form the resolver answered with: the focus stays where its field stays. */
+function adopt(state: FormState, form: Form, check: Checker): FormState {
+  const fields = fieldsOf(form)
+  const ids = new Set(fields.map((field) => field.id))
+  const known = new Set(state.fields.map((field) => field.id))
+  const next: FormState = {
+    ...state,
+    form,
+    fields,
+    declared: new Set([...state.declared, ...ids]),
+    errors: new Map([...state.errors].filter(([id]) => ids.has(id))),
+    waiting: false,
+    ...placeOfFocus(state, fields),
+  }
+  const fresh = fields.filter((field) => !known.has(field.id))
+  if (state.phase === 'checking' && fresh.length > 0) {
+    const notice = `The form has ${fresh.length === 1 ? 'a new field' : `${fresh.length} new fields`}: nothing was submitted yet.`
+    const [first] = fresh.filter((field) => field.kind !== 'unknown')
+    return askOn(focusOn({ ...next, phase: 'editing', notice }, first?.id ?? null))
+  }
+  const settled = askOn(next)
+  return settled.waiting || state.phase !== 'checking' ? settled : conclude(settled, check)
+}
+
+/** What came or went may change the form in its turn. */
+function askOn(state: FormState): FormState {
+  if (state.rounds >= ROUNDS_MAX || inputOf(state) === state.askedWith) return state
+  return asked({ ...state, rounds: state.rounds + 1 })
+}
+
+function placeOfFocus(state: FormState, fields: readonly Field[]): Partial<FormState> {
+  const before = fieldWith(state, state.focus)
+  if (before === undefined) return {}
+  const now = fields.find((field) => field.id === before.id)
+  if (now?.kind === before.kind) {
+    return { cursor: Math.min(state.cursor, textIn(now, state.values).length) }
+  }
+  const after = state.fields.slice(state.fields.indexOf(before)).map((field) => field.id)
+  const next = fields.find((field) => after.includes(field.id) && field.kind !== 'unknown')
+  const { focus, cursor, filter } = focusOn({ ...state, fields }, next?.id ?? null)
+  return { focus, cursor, filter }
+}

@@ -1,0 +1,149 @@
+/** An open form: what it asks of the resolver, how it submits, and how it ends. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { fail } from '../../src/core/errors.ts'
+import type { Form, Payload } from '../../src/core/protocol/form.ts'
+import { type FormPlan, type FormSession, openFormSession } from '../../src/terminal/form/form-session.ts'
+import { check, form, growing, plaque, subject, toKey } from './forms-at-hand.ts'
+
+type Key = Parameters<typeof toKey>[0]
+
+function open(plan: Partial<FormPlan>): FormSession & { keys(...keys: Key[]): void } {
+  const session = openFormSession(
+    { title: '', form: growing({}), before: {}, submitWord: 'Run', escapeWord: 'cancel', ...plan },
+    check,
+  )
+  return {
+    ...session,
+    keys(...keys) {
+      for (const key of keys) session.press(toKey(key))
+    },
+  }
+}
+
+const ids = (session: FormSession) => session.state().fields.map(({ id }) => id)
+
+test('a tick asks the resolver with what is visible, and its form is shown', async () => {
+  const asked: Payload[] = []
+  const schema = (input: Payload): Promise<Form> => {
+    asked.push(input)
+    return Promise.resolve(growing(input))
+  }
+  const session = open({ schema, before: { subject: '', plaque: false } })
+  session.keys('next', '" "')
+  await sleep(0)
+  expect(asked[0]).toEqual({ subject: '', plaque: true })
+  expect(ids(session)).toEqual(['subject', 'plaque', 'inscription'])
+})
+
+test('of two answers that come in the wrong order the later question wins', async () => {
+  const answers: ((form: Form) => void)[] = []
+  const schema = () => new Promise<Form>((done) => answers.push(done))
+  const session = open({ schema, before: { subject: '', plaque: false } })
+  session.keys('next', '" "', '" "')
+  answers[1]?.(growing({}))
+  await sleep(0)
+  answers[0]?.(growing({ plaque: true }))
+  await sleep(0)
+  expect(ids(session)).toEqual(['subject', 'plaque'])
+})
+
+test('a question for the form that takes too long keeps the form and says so (S-RPC-06)', async () => {
+  const session = open({ schema: () => new Promise(() => {}), schemaLimitMs: 20, before: { plaque: false } })
+  session.keys('next', '" "')
+  await sleep(60)
+  expect(session.state()).toMatchObject({ waiting: false, phase: 'editing' })
+  expect(session.state().notice).toMatch(/did not answer within 10 s: the form stays as it is/)
+  expect(ids(session)).toEqual(['subject', 'plaque'])
+})
+
+test('a resolver that fails to answer keeps the form, with its reason', async () => {
+  const schema = () =>
+    Promise.reject(fail('resolver_gone', { method: 'resolver.getInstantiationSchema', detail: 'Oh' }))
+  const session = open({ schema })
+  session.keys('next', '" "')
+  await sleep(0)
+  expect(session.state().notice).toContain('The form stays as it is. ')
+  expect(session.state().notice).toContain('Oh')
+})
+
+test('it is submitted with what is valid, after the form was asked for once more', async () => {
+  let asked = 0
+  const schema = (input: Payload) => {
+    asked += 1
+    return Promise.resolve(growing(input))
+  }
+  const session = open({ schema, before: { subject: 'a mill', plaque: false } })
+  session.keys('previous', 'enter')
+  expect(await session.ended).toEqual({ kind: 'submitted', payload: { subject: 'a mill', plaque: false } })
+  expect(asked).toBe(1)
+})
+
+test('a refused submission leaves it open with every message', async () => {
+  const refusals = [['One thing', 'Another'], []]
+  const session = open({ form: form(plaque), submit: () => Promise.resolve(refusals.shift() ?? []) })
+  session.keys('enter')
+  await sleep(0)
+  expect(session.state().notice).toBe('One thing\nAnother')
+  session.keys('enter')
+  expect(await session.ended).toMatchObject({ kind: 'submitted' })
+})
+
+test('what a submission throws ends it', async () => {
+  const session = open({
+    form: form(plaque),
+    submit: () => Promise.reject(fail('request_cancelled', { request: 'q' })),
+  })
+  session.keys('enter')
+  await expect(session.ended).rejects.toThrow('withdrawn')
+})
+
+test('Esc ends it with a draft that can be taken up again', async () => {
+  const session = open({})
+  session.keys('"a mill"', 'escape')
+  const end = await session.ended
+  if (end.kind !== 'dismissed') throw new Error(end.kind)
+  const again = open({ draft: end.draft })
+  expect(again.state()).toMatchObject({ phase: 'editing', values: { subject: 'a mill' }, focus: 'subject' })
+})
+
+test('Ctrl-C ends it where nothing runs', async () => {
+  const session = open({})
+  session.keys('interrupt')
+  expect(await session.ended).toEqual({ kind: 'interrupted' })
+})
+
+test('Ctrl-C in the question of a run says what the next one does, and another key takes the first back', () => {
+  const session = open({ interrupt: (times) => `pressed ${times}` })
+  session.keys('interrupt')
+  expect(session.bar()).toBe('pressed 1')
+  session.keys('"x"')
+  expect(session.bar()).toBeUndefined()
+  session.keys('interrupt', 'interrupt')
+  expect(session.bar()).toBe('pressed 2')
+  session.keys('"x"')
+  expect(session.bar()).toBe('pressed 2')
+})
+
+test('the signal closes it (R25)', async () => {
+  const abort = new AbortController()
+  const session = open({ signal: abort.signal })
+  abort.abort()
+  expect(await session.ended).toEqual({ kind: 'closed' })
+})
+
+test('a signal during a submission waits for it: our own answer is no answer of somebody else', async () => {
+  const abort = new AbortController()
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>()
+  const session = open({ form: form(plaque), submit: () => promise, signal: abort.signal })
+  session.keys('enter')
+  abort.abort()
+  resolve([])
+  expect(await session.ended).toMatchObject({ kind: 'submitted' })
+})
+
+test('a form without a field that fails needs no resolver to be submitted', async () => {
+  const session = open({ form: form(subject), before: { subject: 'x' } })
+  session.keys('enter')
+  expect(await session.ended).toEqual({ kind: 'submitted', payload: { subject: 'x' } })
+})

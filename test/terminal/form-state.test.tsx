@@ -1,0 +1,245 @@
+/** The reducer of a form: values, focus, messages, fields that come and go, stale answers. */
+import { expect, test } from 'vitest'
+import type { Component } from '../../src/core/protocol/form.ts'
+import { failingCount, payloadOf } from '../../src/terminal/form/form-state.ts'
+import {
+  after,
+  begin,
+  city,
+  errorsOf,
+  form,
+  growing,
+  inscription,
+  note,
+  pace,
+  plaque,
+  press,
+  required,
+  subject,
+} from './forms-at-hand.ts'
+
+test('what is submitted is every field, texts as "", and the extra keys that were given (S-REQ-03, R36)', () => {
+  const state = begin(form(subject, note, pace, plaque, city), { extra: [1], subject: 'a mill' })
+  expect(payloadOf(state)).toEqual({ extra: [1], subject: 'a mill', note: '', pace: 'brisk', plaque: false })
+})
+
+test('an own key named __proto__ stays a plain key', () => {
+  const payload = payloadOf(begin(form(subject), JSON.parse('{"__proto__": {"x": 1}}')))
+  expect(Object.hasOwn(payload, '__proto__')).toBe(true)
+  expect((payload as { x?: number }).x).toBeUndefined()
+})
+
+test('the focus moves by Tab, Shift-Tab and arrows, past the last field to the row that submits, and around', () => {
+  const state = begin(form(subject, pace, plaque))
+  const places = ['next', 'down', 'next', 'next', 'previous', 'up'] as const
+  const seen: (string | null)[] = []
+  places.reduce((now, key) => {
+    const next = press(now, key)
+    seen.push(next.focus)
+    return next
+  }, state)
+  expect(seen).toEqual(['pace', 'plaque', null, 'subject', null, 'plaque'])
+})
+
+test('a field that is left shows what fails in it, and only in it', () => {
+  const both = form(subject, { ...note, checks: [required('note')] })
+  const state = press(begin(both), 'next')
+  expect(errorsOf(state)).toEqual({ subject: ['subject is required'] })
+  expect(errorsOf(press(state, 'previous', '"x"', 'next'))).toEqual({ note: ['note is required'] })
+})
+
+test('a submission shows every failing check at once, counts them, and goes to the first (S-ERR-01, S-FORM-07)', () => {
+  const failing = form(plaque, subject, { ...note, checks: [required('note'), required('note', 'Say more')] })
+  const state = press(begin(failing), 'previous', 'enter')
+  expect(errorsOf(state)).toEqual({ subject: ['subject is required'], note: ['note is required', 'Say more'] })
+  expect({ count: failingCount(state), refused: state.refused, focus: state.focus, phase: state.phase }).toEqual({
+    count: 3,
+    refused: true,
+    focus: 'subject',
+    phase: 'editing',
+  })
+  const mended = press(state, '"a mill"', 'next')
+  expect(failingCount(mended)).toBe(2)
+})
+
+test('what was given beforehand and fails says so at once; what is missing waits for its turn', () => {
+  const state = begin(form(subject, { ...note, checks: [required('note')] }), { subject: '' })
+  expect(errorsOf(state)).toEqual({ subject: ['subject is required'] })
+})
+
+test('Enter goes on, and submits on the last field and on the row that submits', () => {
+  const state = press(begin(form(subject, plaque)), '"x"', 'enter')
+  expect(state.focus).toBe('plaque')
+  expect(press(state, 'enter').phase).toBe('sending')
+  expect(press(state, 'next', 'enter').phase).toBe('sending')
+})
+
+test('Esc dismisses the form, and first takes a filter away', () => {
+  expect(press(begin(form(subject)), 'escape').phase).toBe('dismissed')
+  const filtered = press(begin(form(city)), '"be"')
+  expect(press(filtered, 'escape')).toMatchObject({ phase: 'editing', filter: '' })
+})
+
+test('space ticks a box', () => {
+  const state = press(begin(form(plaque)), '" "')
+  expect(payloadOf(state)).toEqual({ plaque: true })
+  expect(payloadOf(press(state, '" "'))).toEqual({ plaque: false })
+})
+
+test('left and right choose among few options, around the ends; Backspace goes back to the default', () => {
+  const state = press(begin(form(pace)), 'right')
+  expect(payloadOf(state)).toEqual({ pace: 'instant' })
+  expect(payloadOf(press(state, 'right'))).toEqual({ pace: 'slow' })
+  expect(payloadOf(press(state, 'backspace'))).toEqual({ pace: 'brisk' })
+})
+
+test('typing filters many options and chooses the first that matches; arrows choose among the matching', () => {
+  const state = press(begin(form(city)), '"be"')
+  expect(payloadOf(state)).toEqual({ city: 'berlin' })
+  expect(payloadOf(press(state, 'down'))).toEqual({ city: 'bern' })
+  expect(payloadOf(press(state, 'down', 'down'))).toEqual({ city: 'berlin' })
+  expect(payloadOf(press(state, '"x"'))).toEqual({ city: 'berlin' })
+  expect(press(state, 'backspace', 'backspace').filter).toBe('')
+  expect(payloadOf(press(begin(form(city)), '"ava"'))).toEqual({ city: 'havana' })
+})
+
+test('a text of many lines takes new lines, and arrows move in it before they leave it', () => {
+  const state = press(begin(form(note, subject)), '"one"', 'new-line', '"two"', 'up', '"!"')
+  expect(payloadOf(state)).toMatchObject({ note: 'one!\ntwo' })
+  expect(press(state, 'up').focus).toBe(null)
+  expect(press(state, 'down').focus).toBe('note')
+  expect(press(state, 'down', 'down').focus).toBe('subject')
+})
+
+test('a text of one line takes no new line, also in a paste', () => {
+  expect(payloadOf(press(begin(form(subject)), 'new-line', '"a\r\nb\u001b[31m\tc"'))).toEqual({ subject: 'a b[31m c' })
+})
+
+test('what an editor gave stands in the field', () => {
+  const state = after(begin(form(note)), { type: 'written', field: 'note', text: 'one\r\ntwo\u0007' })
+  expect(payloadOf(state)).toEqual({ note: 'one\ntwo' })
+  expect(state.cursor).toBe(7)
+})
+
+test('a component of an unknown type is shown and blocks the submission', () => {
+  const slider = { type: 'slider', id: 'size', label: 'Size' } as unknown as Component
+  const state = press(begin(form(slider, plaque)), 'enter')
+  expect(state).toMatchObject({ focus: 'plaque', phase: 'editing' })
+  expect(state.notice).toContain('cannot be shown here')
+})
+
+test('anything in place of a form is held without a crash', () => {
+  const odd = {
+    type: 'form' as const,
+    components: [null, 7, {}, { type: 'text' }, { type: 'select', id: 's', options: 'x' }],
+  }
+  const state = begin({ ...odd, components: odd.components as unknown as Component[] })
+  expect(state.fields.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'unknown', 'text', 'select'])
+})
+
+test('a tick asks for the form again; a text does when it is left, where it changed (S-FORM-21)', () => {
+  const before = payloadOf(begin(growing({})))
+  const state = begin(growing({}), before, true)
+  expect(state.waiting).toBe(false)
+  expect(press(state, '"a mill"').question).toBe(0)
+  const left = press(state, '"a mill"', 'next')
+  expect(left).toMatchObject({ question: 1, waiting: true })
+  const same = after(left, { type: 'form', question: 1, form: growing({}) })
+  expect(press(same, 'previous', 'next').question).toBe(1)
+  expect(press(same, '" "').question).toBe(2)
+})
+
+test('an answer to an earlier question for the form is stale, and dropped', () => {
+  const ticked = press(begin(growing({}), {}, true), 'next', '" "')
+  const unticked = press(ticked, '" "')
+  expect(unticked.question).toBe(ticked.question + 1)
+  const stale = after(unticked, { type: 'form', question: ticked.question, form: growing({ plaque: true }) })
+  expect(stale.fields.map(({ id }) => id)).toEqual(['subject', 'plaque'])
+  expect(stale.waiting).toBe(true)
+  const failed = after(unticked, { type: 'form-failed', question: ticked.question, sentence: 'late' })
+  expect(failed.notice).toBe(null)
+})
+
+test('the focus stays on its field when others come and go, and goes on where its own is gone', () => {
+  const wanted = press(begin(growing({}), {}, true), 'next', '" "')
+  const grown = after(wanted, { type: 'form', question: wanted.question, form: growing({ plaque: true }) })
+  expect(grown.focus).toBe('plaque')
+  const inIt = press(grown, 'next')
+  expect(inIt.focus).toBe('inscription')
+  const shrunk = after(
+    { ...inIt, question: 9, waiting: true },
+    { type: 'form', question: 9, form: form(inscription, subject) },
+  )
+  expect(shrunk.focus).toBe('inscription')
+  const gone = after(
+    { ...inIt, question: 9, waiting: true },
+    { type: 'form', question: 9, form: form(subject, plaque) },
+  )
+  expect(gone.focus).toBe(null)
+})
+
+test('what a vanished field held is kept, not submitted, and there again when the field returns', () => {
+  const answer = (state: ReturnType<typeof begin>) =>
+    after(state, { type: 'form', question: state.question, form: growing(payloadOf(state)) })
+  const grown = answer(press(begin(growing({}), {}, true), 'next', '" "'))
+  const written = answer(press(grown, 'next', '"For Ada"', 'previous'))
+  expect(payloadOf(written)).toMatchObject({ inscription: 'For Ada' })
+  const shrunk = answer(press(written, '" "'))
+  expect(payloadOf(shrunk)).toEqual({ subject: '', plaque: false })
+  expect(payloadOf(answer(press(shrunk, '" "')))).toMatchObject({ plaque: true, inscription: 'For Ada' })
+})
+
+test('the form is asked for once more before it is submitted', () => {
+  const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
+  expect(state).toMatchObject({ phase: 'checking', waiting: true })
+  const sent = after(state, { type: 'form', question: state.question, form: form(subject) })
+  expect(sent.phase).toBe('sending')
+})
+
+test('a field that comes with that last question is shown before anything is submitted', () => {
+  const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
+  const shown = after(state, { type: 'form', question: state.question, form: form(subject, note) })
+  expect(shown).toMatchObject({ phase: 'editing', focus: 'note' })
+  expect(shown.notice).toContain('nothing was submitted yet')
+})
+
+test('the form that is submitted is the one for what is submitted: a field that goes has it asked for again', () => {
+  const grown = begin(growing({ plaque: true }), { subject: 'x', plaque: true, inscription: 'y' }, true)
+  const state = press(grown, 'previous', 'enter')
+  const once = after(state, { type: 'form', question: state.question, form: form(subject, plaque) })
+  expect(once).toMatchObject({ phase: 'checking', waiting: true, question: state.question + 1 })
+  const settled = after(once, { type: 'form', question: once.question, form: form(subject, plaque) })
+  expect(settled.phase).toBe('sending')
+  expect(payloadOf(settled)).toEqual({ subject: 'x', plaque: true })
+})
+
+test('a form that never comes to rest is asked for a few times, no more', () => {
+  let state = press(begin(form(plaque), { plaque: false }, true), '" "')
+  let asked = 0
+  while (state.waiting && asked < 50) {
+    asked += 1
+    const fresh: Component = { type: 'checkbox', id: `box-${asked}` }
+    state = after(state, { type: 'form', question: state.question, form: form(plaque, fresh) })
+  }
+  expect(asked).toBeLessThan(6)
+})
+
+test('a question for the form that fails keeps the form, says why, and submits nothing', () => {
+  const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
+  const failed = after(state, { type: 'form-failed', question: state.question, sentence: 'It took too long.' })
+  expect(failed).toMatchObject({ phase: 'editing', waiting: false, notice: 'It took too long.' })
+  expect(failed.fields.map(({ id }) => id)).toEqual(['subject'])
+})
+
+test('Esc while the form is checked goes back to it, and its answer is stale', () => {
+  const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
+  const back = press(state, 'escape')
+  expect(back).toMatchObject({ phase: 'editing', waiting: false })
+  expect(after(back, { type: 'form', question: state.question, form: form(subject) }).phase).toBe('editing')
+})
+
+test('a refused submission comes back with its messages', () => {
+  const state = press(begin(form(plaque)), 'enter')
+  expect(press(state, '" "')).toBe(state)
+  expect(after(state, { type: 'refused', messages: ['No'] })).toMatchObject({ phase: 'editing', notice: 'No' })
+})
