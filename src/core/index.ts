@@ -9,15 +9,20 @@ export {
   fail,
   ResolveError,
 } from './errors.ts'
-export { type LocalPlatform, openLocalPlatform } from './platform/local.ts'
+export { checkLocalHealth, type LocalPlatform, openLocalPlatform } from './platform/local.ts'
 export type {
   CreateRequest,
   DataContent,
   DataFile,
   FollowOptions,
+  HealthRow,
+  HealthState,
   InstanceFilter,
   InstancePage,
   Platform,
+  Pruned,
+  PruneOptions,
+  PruneOutcome,
 } from './platform/platform.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'

@@ -7,6 +7,7 @@ import { usage } from '../../terminal/command-error.ts'
 import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'
 import { answerCommand } from '../../terminal/next-steps.ts'
+import { pickRequest } from '../../terminal/pickers.ts'
 import { tellReceipt } from '../../terminal/receipt.ts'
 import { commandLine } from '../../terminal/shell.ts'
 
@@ -33,7 +34,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
 
   protected async act(): Promise<number> {
     const platform = await this.platform()
-    const id = await this.instanceId(this.args.id)
+    const id = await this.instanceId(this.args.id, ['awaiting_input'])
     if (this.flags.list) return await this.tellOpen(id, await platform.inputRequests(id, 'pending'))
     const request = await this.chooseRequest(platform, id)
     await fillForm({
@@ -64,6 +65,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
     if (only === undefined)
       throw usage(`Instance ${id} has no open question.`, { next: [commandLine('instance', 'show', id)] })
     if (other === undefined) return only
+    if (this.mayAsk) return await pickRequest(this.output, open)
     throw usage(
       `Instance ${id} has ${open.length} open questions: ${open.map((one) => one.id).join(', ')}. Name one.`,
       {

@@ -26,9 +26,12 @@ import type {
   DataContent,
   DataFile,
   FollowOptions,
+  HealthRow,
   InstanceFilter,
   InstancePage,
   Platform,
+  PruneOptions,
+  PruneOutcome,
 } from './platform.ts'
 import { prepareBirth } from './prepare-birth.ts'
 import { refusal } from './refusal.ts'
@@ -42,6 +45,16 @@ export interface LocalPlatform extends Platform {
 export async function openLocalPlatform(options: { home: string; builtins: string }): Promise<LocalPlatform> {
   prepareHome(options.home)
   return new HomePlatform(options.home, options.builtins)
+}
+
+/** As `platform.health`, for a home that may not even be usable. */
+export async function checkLocalHealth(options: {
+  home: string
+  builtins: string
+  fix: boolean
+}): Promise<HealthRow[]> {
+  const { checkHealth } = await import('./health.ts')
+  return await checkHealth(options)
 }
 
 type Where = { host?: 'here' | 'background' }
@@ -153,6 +166,11 @@ class HomePlatform implements LocalPlatform {
     await startBackgroundHost(this.#home, id)
   }
 
+  async isAttended(id: string): Promise<boolean> {
+    this.#paths(id)
+    return this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id))
+  }
+
   async state(id: string): Promise<Record<string, unknown> | null> {
     return readInstanceState(this.#paths(id))
   }
@@ -225,6 +243,22 @@ class HomePlatform implements LocalPlatform {
 
   async data(id: string, path: string): Promise<DataContent> {
     return openData(this.#paths(id), path)
+  }
+
+  async export(id: string): Promise<AsyncIterable<Buffer>> {
+    const paths = this.#paths(id)
+    const [record, story] = [await this.record(id), await this.story(id)]
+    const { exportInstance } = await import('./export.ts')
+    return exportInstance({ paths, record, story, state: readSoundState(paths) })
+  }
+
+  async prune(options: PruneOptions): Promise<PruneOutcome> {
+    const { pruneInstances } = await import('./prune.ts')
+    return await pruneInstances(this.#home, options)
+  }
+
+  async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
+    return await checkLocalHealth({ home: this.#home, builtins: this.#builtins, fix: options.fix ?? false })
   }
 
   async leave(id: string): Promise<void> {
