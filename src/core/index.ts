@@ -9,7 +9,8 @@ export {
   fail,
   ResolveError,
 } from './errors.ts'
-export { checkLocalHealth, type LocalPlatform, openLocalPlatform } from './platform/local.ts'
+export { type LocalPlatform, openLocalPlatform } from './platform/local.ts'
+export { checkLocalHealth } from './platform/local-health.ts'
 export type {
   CreateRequest,
   DataContent,

@@ -2,10 +2,12 @@
 import { existsSync } from 'node:fs'
 import { homeDirectory, type LocalPlatform, openLocalPlatform, type Status } from '../core/index.ts'
 import { isTerminal, STATUSES } from '../core/protocol/status.ts'
-import type { Suggestion } from './completion.ts'
 import { ageText } from './duration.ts'
 import { statusText } from './status-words.ts'
 import { builtinsDirectory } from './surroundings.ts'
+
+/** A word and what it is; `files` stands for every name of a file. */
+export type Suggestion = { word: string; about: string } | 'files'
 
 export interface Wanted {
   /** `instance:answer`. */

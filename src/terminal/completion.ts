@@ -1,6 +1,7 @@
 /** What fits where the cursor stands: commands, flags, and the values of both. Starts with little and loads what the words ask for. */
 import { cleanLine } from './clean.ts'
 import { SHELLS } from './completion-scripts.ts'
+import type { Suggestion } from './completion-values.ts'
 import { TOPICS } from './help-topics.ts'
 
 /** What is known of a command before it is built: oclif's own description of its words. */
@@ -25,9 +26,6 @@ export interface CommandTable {
   shortForms: readonly string[]
   commandWords: (id: string) => string
 }
-
-/** A word and what it is; `files` stands for every name of a file. */
-export type Suggestion = { word: string; about: string } | 'files'
 
 /** Only what a shell takes as one word, unquoted, and bash does not break: a resolver could name a message `$(…)`. */
 const PLAIN = /^[A-Za-z0-9_@%+,./=-]+$/

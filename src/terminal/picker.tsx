@@ -1,13 +1,19 @@
 /** A small list to pick from, on stderr: arrow keys, letters that narrow it, Enter. Loaded only when something has to be picked. */
 import { Box, render, Text, useInput, useWindowSize } from 'ink'
 import { useState } from 'react'
-import type { Choice } from './pickers.ts'
 import { cut } from './width.ts'
 
 /** Rows of choices at most: a longer list scrolls in itself. */
 const ROWS_MAX = 10
 /** Title, filter and keys. */
 const ROWS_BESIDE = 3
+
+/** Its words are cleaned already; what is typed is looked for in both. */
+export interface Choice<T> {
+  value: T
+  label: string
+  detail: string
+}
 
 export interface PickerProps {
   title: string

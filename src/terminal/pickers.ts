@@ -7,14 +7,8 @@ import { ageText } from './duration.ts'
 import { EXIT } from './exit-codes.ts'
 import { waitingFirst } from './instance-table.ts'
 import type { Output } from './output.ts'
+import type { Choice } from './picker.tsx'
 import { statusText } from './status-words.ts'
-
-/** Its words are cleaned already; what is typed is looked for in both. */
-export interface Choice<T> {
-  value: T
-  label: string
-  detail: string
-}
 
 /** How many of the newest a person may pick from. */
 const INSTANCES_MAX = 100

@@ -16,11 +16,13 @@ import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } 
 import type { JournalEvent } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
-import { findInstance, instanceIds, instancePaths, isInstanceId, newInstanceId, prepareHome } from '../store/home.ts'
+import { findInstance, instancePaths, isInstanceId, newInstanceId, prepareHome } from '../store/home.ts'
 import { readRecord, readStory, toRecord } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import { followJournal } from './follow.ts'
-import { chooseExecutor, orderOf, refuseTooLarge } from './local-checks.ts'
+import { listInstances } from './list-instances.ts'
+import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { checkLocalHealth } from './local-health.ts'
 import type {
   CreateRequest,
   DataContent,
@@ -35,7 +37,7 @@ import type {
 } from './platform.ts'
 import { prepareBirth } from './prepare-birth.ts'
 import { refusal } from './refusal.ts'
-import { readSoundRecord, readSoundState } from './sound-reads.ts'
+import { readSoundState } from './sound-reads.ts'
 
 export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
@@ -45,16 +47,6 @@ export interface LocalPlatform extends Platform {
 export async function openLocalPlatform(options: { home: string; builtins: string }): Promise<LocalPlatform> {
   prepareHome(options.home)
   return new HomePlatform(options.home, options.builtins)
-}
-
-/** As `platform.health`, for a home that may not even be usable. */
-export async function checkLocalHealth(options: {
-  home: string
-  builtins: string
-  fix: boolean
-}): Promise<HealthRow[]> {
-  const { checkHealth } = await import('./health.ts')
-  return await checkHealth(options)
 }
 
 type Where = { host?: 'here' | 'background' }
@@ -125,21 +117,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
-    const records: InstanceRecord[] = []
-    for (const id of instanceIds(this.#home)) {
-      const record = readSoundRecord(instancePaths(this.#home, id))
-      if (record === undefined) continue
-      if (filter.status !== undefined && !filter.status.includes(record.status)) continue
-      if (filter.resolver !== undefined && record.resolver !== filter.resolver) continue
-      records.push(record)
-    }
-    records.sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1))
-    const { cursor, limit } = filter
-    const from = cursor === undefined ? 0 : records.findIndex((record) => orderOf(record) < cursor)
-    const rest = from === -1 ? [] : records.slice(from)
-    const page = limit === undefined ? rest : rest.slice(0, limit)
-    const last = page.at(-1)
-    return { records: page, cursor: page.length < rest.length && last !== undefined ? orderOf(last) : null }
+    return listInstances(this.#home, filter)
   }
 
   async find(reference: string): Promise<string> {
