@@ -2,7 +2,7 @@
 import { Flags } from '@oclif/core'
 import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { usage } from '../terminal/command-error.ts'
-import { keyOf, type OpenQuestion, openQuestions, questionLines } from '../terminal/inbox.ts'
+import { keyOf, type OpenQuestion, openQuestions, questionLines, type ReadBefore } from '../terminal/inbox.ts'
 import { lookUntilSignal } from '../terminal/until-signal.ts'
 
 export default class Inbox extends BaseCommand<typeof Inbox> {
@@ -22,8 +22,9 @@ export default class Inbox extends BaseCommand<typeof Inbox> {
     const platform = await this.platform()
     if (this.flags.watch) {
       const told = new Set<string>()
+      const before: ReadBefore = new Map()
       return await lookUntilSignal(async () => {
-        const questions = await openQuestions(platform)
+        const questions = await openQuestions(platform, before)
         if (told.size === 0 && questions.length === 0) this.noteOnce()
         for (const question of questions.filter((one) => !told.has(keyOf(one)))) {
           told.add(keyOf(question))

@@ -18,11 +18,17 @@ export interface OpenQuestion {
   command: string
 }
 
-export async function openQuestions(platform: Platform): Promise<OpenQuestion[]> {
+/** What was read before, for a caller that looks again and again: a journal that did not grow is not read anew. */
+export type ReadBefore = Map<string, { updated_at: string; questions: OpenQuestion[] }>
+
+export async function openQuestions(platform: Platform, before: ReadBefore = new Map()): Promise<OpenQuestion[]> {
   const { records } = await platform.list({ status: ['awaiting_input'] })
   const found: OpenQuestion[] = []
-  for (const { instance_id } of records) {
-    for (const question of await questionsOf(platform, instance_id)) found.push(question)
+  for (const { instance_id, updated_at } of records) {
+    const known = before.get(instance_id)
+    const questions = known?.updated_at === updated_at ? known.questions : await questionsOf(platform, instance_id)
+    before.set(instance_id, { updated_at, questions })
+    found.push(...questions)
   }
   return found.sort((a, b) => (a.asked_at < b.asked_at ? -1 : a.asked_at > b.asked_at ? 1 : 0))
 }

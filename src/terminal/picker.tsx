@@ -15,6 +15,9 @@ export interface Choice<T> {
   detail: string
 }
 
+const KEYS = '↑↓ move  type to narrow  Enter pick  Esc leave'
+const KEYS_NARROW = '↑↓, type, Enter pick, Esc leave'
+
 export interface PickerProps {
   title: string
   choices: readonly Choice<unknown>[]
@@ -60,7 +63,7 @@ export function Picker({ title, choices, columns, rows, onDone }: PickerProps) {
         )
       })}
       {fitting.length === 0 ? <Text dimColor>{cut('  Nothing fits.', columns)}</Text> : null}
-      <Text dimColor>{cut('↑↓ move  type to narrow  Enter pick  Esc leave', columns)}</Text>
+      <Text dimColor>{cut(columns < KEYS.length ? KEYS_NARROW : KEYS, columns)}</Text>
     </Box>
   )
 }
