@@ -54,7 +54,7 @@ test('at 40 columns', () => {
     › 3fa2b1c0d4e5  ? waiting for you  tour…
       9b1c00aa77de  ● running  hello 5m
       77de9b1c00aa  ✓ completed  a resolver…
-    ↑↓ move  type to narrow  Enter pick  Es…"
+    ↑↓, type, Enter pick, Esc leave"
   `)
 })
 

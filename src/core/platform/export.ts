@@ -1,4 +1,5 @@
 /** Everything that is known of an instance, as one archive (docs/on-disk.md, Export). Works while it runs: what is there at the beginning is taken. */
+import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { type TarEntry, tar } from '../files/tar.ts'
 import { listData, openData, readStderrTail } from '../host/instance-files.ts'
@@ -20,13 +21,8 @@ export interface InstanceToExport {
 /** The archive's bytes, gzip'd. Secrets are in none of its files: `config.json` stays out. */
 export function exportInstance(instance: InstanceToExport): AsyncIterable<Buffer> {
   const zip = createGzip()
-  const write = async () => {
-    for await (const chunk of tar(entriesOf(instance))) {
-      if (!zip.write(chunk)) await new Promise((resolve) => zip.once('drain', resolve))
-    }
-    zip.end()
-  }
-  write().catch((error: unknown) => zip.destroy(error instanceof Error ? error : undefined))
+  // An end of either is the end of both: a reader that goes away closes the journal, a fault here reaches the reader.
+  pipeline(Readable.from(tar(entriesOf(instance))), zip, () => undefined)
   return zip
 }
 
