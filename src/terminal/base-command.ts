@@ -99,6 +99,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     return process.stdin.isTTY === true && process.stderr.isTTY === true
   }
 
+  /** Whether a person can be shown a list to pick from: one that can be asked, on a terminal that can move its cursor. */
+  protected get mayPick(): boolean {
+    return this.mayAsk && process.env['TERM'] !== 'dumb'
+  }
+
   /** Whether a live view can be drawn on stderr. */
   protected get mayDraw(): boolean {
     return (
@@ -122,7 +127,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected async instanceId(reference: string | undefined, fitting?: readonly Status[]): Promise<string> {
     const platform = await this.platform()
     if (reference !== undefined) return platform.find(reference)
-    if (this.mayAsk) {
+    if (this.mayPick) {
       const { pickInstance } = await import('./pickers.ts')
       const picked = await pickInstance(platform, this.output, fitting)
       if (picked !== undefined) return picked

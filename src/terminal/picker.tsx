@@ -93,6 +93,8 @@ export async function openPicker<T>(title: string, choices: readonly Choice<T>[]
     { stdout: process.stderr, exitOnCtrlC: false, patchConsole: false, interactive: true },
   )
   await ink.waitUntilExit()
+  // Ink lets the process end over a stdin that is open; a form may come next and wait on it.
+  process.stdin.ref()
   return picked
 }
 

@@ -145,9 +145,22 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     expect(questions.map((question) => question.name)).toEqual(['south'])
   })
 
+  test('after the pick the form is asked on the same terminal', async () => {
+    await place.run('run', 'doer', '-i', 'do=ask', '--name', 'east')
+    open('instance', 'answer', '--color', 'never')
+    await shows('Which instance? (2)')
+    tmux('send-keys', 'east')
+    await shows('1 of 2')
+    tmux('send-keys', 'Enter')
+    await shows('Go on?')
+    // However the form asks: the process waits for it.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(screen()).not.toContain('ended with')
+  })
+
   test('show lets pick among all, with arrow keys; Esc leaves with 130', async () => {
     open('instance', 'show')
-    await shows(/Which instance\? \(3\)/)
+    await shows(/Which instance\? \(4\)/)
     tmux('send-keys', 'Down')
     await shows(/› [0-9a-f]{12} .*(over|north|south)/)
     tmux('send-keys', 'Escape')

@@ -65,7 +65,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
     if (only === undefined)
       throw usage(`Instance ${id} has no open question.`, { next: [commandLine('instance', 'show', id)] })
     if (other === undefined) return only
-    if (this.mayAsk) return await pickRequest(this.output, open)
+    if (this.mayPick) return await pickRequest(this.output, open)
     throw usage(
       `Instance ${id} has ${open.length} open questions: ${open.map((one) => one.id).join(', ')}. Name one.`,
       {

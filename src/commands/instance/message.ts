@@ -62,7 +62,7 @@ export default class InstanceMessage extends BaseCommand<typeof InstanceMessage>
     if (this.args.type === undefined) {
       const [only, other] = types
       if (only !== undefined && other === undefined) return only
-      if (only !== undefined && this.mayAsk) return await pickMessageType(this.output, types)
+      if (only !== undefined && this.mayPick) return await pickMessageType(this.output, types)
       const what =
         known.length === 0 ? 'The resolver takes no messages now.' : `Name a message type: ${known.join(', ')}.`
       throw usage(what, { next: [commandLine('instance', 'message', id, '--list')] })

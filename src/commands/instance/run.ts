@@ -71,7 +71,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
   private async resolverName(): Promise<string> {
     if (this.args.resolver !== undefined) return this.args.resolver
     const entries = await (await this.platform()).resolvers()
-    if (this.mayAsk && entries.length > 0) return await pickResolver(this.output, entries)
+    if (this.mayPick && entries.length > 0) return await pickResolver(this.output, entries)
     const names = entries.map((entry) => entry.name)
     throw usage(`Name a resolver to run: ${names.join(', ')}.`, { next: names.map((name) => commandLine('run', name)) })
   }
