@@ -1,9 +1,11 @@
 /** Which command the words mean. Global flags may stand before it; words end at the first flag. */
+import { TOPICS } from '../terminal/help-topics.ts'
 import { COMMANDS, NOUNS } from './index.ts'
 
 export type Found =
   | { kind: 'command'; id: string; rest: string[] }
-  | { kind: 'help'; id?: string; noun?: string }
+  | { kind: 'overview'; rest: string[] }
+  | { kind: 'help'; id?: string; noun?: string; topic?: string }
   | { kind: 'version' }
   | { kind: 'unknown'; words: string[] }
 
@@ -12,7 +14,7 @@ const FLAGS_BEFORE = ['--json', '--jsonl', '-q', '--quiet', '--no-input', '--deb
 export function findCommand(argv: readonly string[]): Found {
   const { before, after } = split(argv)
   const [first, second] = after
-  if (first === undefined) return { kind: 'help' }
+  if (first === undefined) return { kind: 'overview', rest: before }
   if (first === 'version' || first === '--version' || first === '-v') return { kind: 'version' }
   if (first === 'help') return aboutHelp(after.slice(1))
   if (isHelpFlag(first)) return { kind: 'help' }
@@ -39,6 +41,7 @@ export function findCommand(argv: readonly string[]): Found {
 function aboutHelp(words: readonly string[]): Found {
   const [first, second] = words.filter((word) => !word.startsWith('-'))
   if (first === undefined) return { kind: 'help' }
+  if (Object.hasOwn(TOPICS, first) && second === undefined) return { kind: 'help', topic: first }
   const pair = `${first}:${second ?? ''}`
   if (Object.hasOwn(COMMANDS, pair)) return { kind: 'help', id: pair }
   if (Object.hasOwn(COMMANDS, first)) return { kind: 'help', id: first }

@@ -26,15 +26,24 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'instance:stop': () => import('./instance/stop.ts'),
   'instance:cancel': () => import('./instance/cancel.ts'),
   'instance:data': () => import('./instance/data.ts'),
+  'instance:explain': () => import('./instance/explain.ts'),
+  'instance:export': () => import('./instance/export.ts'),
+  'instance:prune': () => import('./instance/prune.ts'),
   'resolver:add': () => import('./resolver/add.ts'),
   'resolver:list': () => import('./resolver/list.ts'),
   'resolver:show': () => import('./resolver/show.ts'),
   'resolver:schema': () => import('./resolver/schema.ts'),
   'resolver:update': () => import('./resolver/update.ts'),
   'resolver:remove': () => import('./resolver/remove.ts'),
+  inbox: () => import('./inbox.ts'),
+  doctor: () => import('./doctor.ts'),
+  completion: () => import('./completion.ts'),
   run: () => import('./instance/run.ts'),
   watch: () => import('./instance/watch.ts'),
 }
+
+/** Commands that are also found under these words; lists leave them out. */
+export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
 export const NOUNS: readonly string[] = ['instance', 'resolver']
 

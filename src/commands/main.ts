@@ -7,8 +7,8 @@ import { nearest } from '../terminal/nearest.ts'
 import { endQuietlyOnClosedPipe, flushed, outputFrom } from '../terminal/output.ts'
 import { reportError } from '../terminal/report-error.ts'
 import { setSurroundings, surroundings } from '../terminal/surroundings.ts'
-import { type Found, findCommand } from './find-command.ts'
-import { COMMANDS, commandWords, NOUNS } from './index.ts'
+import { findCommand } from './find-command.ts'
+import { COMMANDS, type CommandClass, commandWords, NOUNS } from './index.ts'
 
 /** `root` is the directory of package.json. Never returns before stdout is out; ends the process. */
 export async function main(argv: string[], root: string): Promise<void> {
@@ -27,23 +27,29 @@ export async function main(argv: string[], root: string): Promise<void> {
 }
 
 async function dispatch(argv: string[]): Promise<number> {
+  if (argv[0] === '__complete') return await (await import('./complete.ts')).printCompletions(argv.slice(1))
   const found = findCommand(argv)
   switch (found.kind) {
     case 'version':
       return await printVersion(argv)
     case 'help':
-      return await printHelp(found)
+      return await (await import('./help.ts')).printHelp(argv, found)
+    case 'overview':
+      return await runCommand((await import('./overview.ts')).default, 'overview', found.rest)
     case 'unknown':
       throw unknownCommand(found.words)
     case 'command': {
       const load = COMMANDS[found.id]
       if (load === undefined) throw unknownCommand(found.id.split(':'))
-      const { default: CommandClass } = await load()
-      const { oclifConfig } = await import('../terminal/oclif-config.ts')
-      CommandClass.id = found.id
-      return await new CommandClass(found.rest, oclifConfig()).runToEnd()
+      return await runCommand((await load()).default, found.id, found.rest)
     }
   }
+}
+
+async function runCommand(CommandClass: CommandClass, id: string, rest: string[]): Promise<number> {
+  const { oclifConfig } = await import('../terminal/oclif-config.ts')
+  CommandClass.id = id
+  return await new CommandClass(rest, oclifConfig()).runToEnd()
 }
 
 async function printVersion(argv: string[]): Promise<number> {
@@ -54,33 +60,12 @@ async function printVersion(argv: string[]): Promise<number> {
   return 0
 }
 
-async function printHelp({ id, noun }: Extract<Found, { kind: 'help' }>): Promise<number> {
-  const help = await import('../terminal/help.ts')
-  const output = outputFrom([])
-  const load = id === undefined ? undefined : COMMANDS[id]
-  if (load !== undefined && id !== undefined) {
-    await output.raw(help.commandHelp((await load()).default as never, commandWords(id)))
-    return 0
-  }
-  const wanted = Object.entries(COMMANDS).filter(
-    ([one]) => one.includes(':') && (noun === undefined || one.startsWith(`${noun}:`)),
-  )
-  const summaries = await Promise.all(
-    wanted.map(async ([one, loadOne]) => {
-      const { summary = '', aliases } = (await loadOne()).default
-      return { words: commandWords(one), summary, aliases }
-    }),
-  )
-  await output.raw(noun === undefined ? help.rootHelp(summaries) : help.nounHelp(noun, summaries))
-  return 0
-}
-
 function unknownCommand(given: readonly string[]): CommandError {
   const [first = '', second] = given
   const words = second !== undefined && NOUNS.includes(first) ? `${first} ${second}` : first
-  const commands = Object.keys(COMMANDS).map(commandWords)
+  const commands = [...Object.keys(COMMANDS).map(commandWords), 'help']
   const near = nearest(given.join(' '), commands) ?? nearest(first, [...commands, ...NOUNS])
-  const next = near === undefined ? 'resolve --help' : `resolve ${near} --help`
+  const next = near === undefined || near === 'help' ? 'resolve --help' : `resolve ${near} --help`
   const details = near === undefined ? { words } : { words, nearest: near }
   return new CommandError(fail('command_unknown', details), { next: [next] })
 }

@@ -11,14 +11,21 @@ export {
 } from './errors.ts'
 export { boundedMatcher } from './host/matcher.ts'
 export { type LocalPlatform, openLocalPlatform } from './platform/local.ts'
+export { checkLocalHealth } from './platform/local-health.ts'
 export type {
   CreateRequest,
   DataContent,
   DataFile,
   FollowOptions,
+  FormCheck,
+  HealthRow,
+  HealthState,
   InstanceFilter,
   InstancePage,
   Platform,
+  Pruned,
+  PruneOptions,
+  PruneOutcome,
 } from './platform/platform.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'

@@ -70,3 +70,10 @@ export const HOST_CONNECT_LIMIT_MS = 2_000
 export const HOST_ADOPT_LIMIT_MS = 10_000
 export const GIT_LIMIT_MS = 5 * 60_000
 export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB
+
+/** Keeping house. */
+export const DRAFT_STALE_MS = 60 * 60_000 // a birth takes milliseconds: a draft this old has no writer
+export const PRUNE_AGE_MS = 30 * 24 * 60 * 60_000 // what has ended is kept for a month by default
+export const DISK_FLOOR_BYTES = 2 * GIB // plan: disk floor
+export const DISK_FLOOR_FRACTION = 0.05 // plan: of the whole file system
+export const DOCKER_PING_LIMIT_MS = 2_000 // an engine that is there answers at once

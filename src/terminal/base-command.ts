@@ -6,6 +6,7 @@ import { userInfo } from 'node:os'
 import { Command, Flags, type Interfaces } from '@oclif/core'
 import type { LocalPlatform } from '../core/index.ts'
 import type { Actor } from '../core/protocol/instance.ts'
+import type { Status } from '../core/protocol/status.ts'
 import { withoutValues } from './bug-report.ts'
 import { usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
@@ -98,6 +99,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     return process.stdin.isTTY === true && process.stderr.isTTY === true
   }
 
+  /** Whether a person can be shown a list to pick from: one that can be asked, on a terminal that can move its cursor. */
+  protected get mayPick(): boolean {
+    return this.mayAsk && process.env['TERM'] !== 'dumb'
+  }
+
   /** Whether something can be drawn on stderr: a live view, a form of Ink. Else lines are written, one after the other. */
   protected get mayDraw(): boolean {
     return (
@@ -115,10 +121,18 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     return { actor: userName(), via: 'cli' }
   }
 
-  /** The whole id of the instance meant: a prefix, `@last`, or with nothing given the newest one (R3). */
-  protected async instanceId(reference: string | undefined): Promise<string> {
+  /**
+   * The whole id of the instance meant: a prefix, `@last`, or with nothing given the newest one (R3). On a terminal a person
+   * picks where several make sense: those with one of the statuses, or all where none has it.
+   */
+  protected async instanceId(reference: string | undefined, fitting?: readonly Status[]): Promise<string> {
     const platform = await this.platform()
     if (reference !== undefined) return platform.find(reference)
+    if (this.mayPick) {
+      const { pickInstance } = await import('./pickers.ts')
+      const picked = await pickInstance(platform, this.output, fitting)
+      if (picked !== undefined) return picked
+    }
     const { records } = await platform.list({ limit: 2 })
     const [only, other] = records
     if (only === undefined) throw usage('There is no instance yet; start one with "resolve instance run hello".')

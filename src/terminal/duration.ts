@@ -41,3 +41,9 @@ export function ageText(then: string, now: number): string {
   }
   return `${Math.floor(ms / 1_000)}s`
 }
+
+/** The same in a sentence: `just now`, `3m ago`. */
+export function agoText(then: string, now: number): string {
+  const age = ageText(then, now)
+  return age === 'now' ? 'just now' : `${age} ago`
+}

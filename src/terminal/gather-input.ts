@@ -1,7 +1,7 @@
 /** The input of a run: from flags and file, fitted to the resolver's form, and on a terminal asked for where it is missing. */
 
 import { fail } from '../core/errors.ts'
-import type { Platform } from '../core/index.ts'
+import type { FormCheck, Platform } from '../core/index.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import { CommandError, usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
@@ -26,9 +26,9 @@ export async function gatherInput(
   { mayAsk, edit, output }: GatherOptions,
 ): Promise<Payload> {
   if (edit && !mayAsk) throw usage('--edit opens a form, which takes a terminal and somebody at it.')
-  const { payload, form, errors } = await checkFitted(platform, resolver, given)
+  const { payload, form, errors, fields } = await checkFitted(platform, resolver, given)
   if (form === null || (errors.length === 0 && !edit)) return payload
-  if (!mayAsk) throw invalid(resolver, form, errors)
+  if (!mayAsk) throw invalid(resolver, form, errors, fields)
   const ended = await askForm(
     {
       title: resolver,
@@ -50,16 +50,16 @@ async function checkFitted(
   platform: Platform,
   resolver: string,
   given: GivenInput,
-): Promise<{ payload: Payload; form: Form | null; errors: string[] }> {
+): Promise<{ payload: Payload } & FormCheck> {
   const first = await platform.check(resolver, given.payload)
   const payload = fitToForm(given, first.form)
   const same = JSON.stringify(payload) === JSON.stringify(given.payload)
   return { payload, ...(same ? first : await platform.check(resolver, payload)) }
 }
 
-function invalid(resolver: string, form: Form | null, errors: string[]): CommandError {
+function invalid(resolver: string, form: Form | null, errors: string[], fields: FormCheck['fields']): CommandError {
   const example = commandLine('run', resolver, ...fieldFlags(form?.components ?? []))
-  return new CommandError(fail('form_invalid', { errors }), {
+  return new CommandError(fail('form_invalid', { errors, fields }), {
     next: [commandLine('resolver', 'schema', resolver), example],
   })
 }

@@ -12,7 +12,7 @@ export interface CommandSummary {
   aliases: readonly string[]
 }
 
-export function rootHelp(commands: readonly CommandSummary[]): string {
+export function rootHelp(commands: readonly CommandSummary[], topics: readonly string[]): string {
   return [
     'Run instances of pluggable resolvers.',
     '',
@@ -28,6 +28,8 @@ export function rootHelp(commands: readonly CommandSummary[]): string {
     'BEGIN WITH',
     '  resolve run hello -i name=Ada',
     '  resolve instance run --help',
+    '',
+    `TOPICS: resolve help ${topics.join(', ')}`,
     '',
   ].join('\n')
 }

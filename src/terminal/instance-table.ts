@@ -30,3 +30,15 @@ export function waitingFirst(records: readonly InstanceRecord[]): InstanceRecord
   const waits = (record: InstanceRecord) => record.status === 'awaiting_input' || record.pending_inputs > 0
   return [...records.filter(waits), ...records.filter((record) => !waits(record))]
 }
+
+/** What a change of it is a change for `list --watch`. */
+export function standingOf({ status, phase, pending_inputs }: InstanceRecord): string {
+  return JSON.stringify([status, phase, pending_inputs])
+}
+
+/** One change as a line: when, which, how it stands now. */
+export function changeLine(record: InstanceRecord): string {
+  const who = record.name === null ? record.resolver : `${record.resolver} (${record.name})`
+  const cells = [record.updated_at, record.instance_id, statusText(record.status), cleanLine(who)]
+  return [...cells, ...(record.phase === null ? [] : [cleanLine(record.phase)])].join('  ')
+}

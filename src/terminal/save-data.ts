@@ -7,10 +7,11 @@ import { pipeline } from 'node:stream/promises'
 import { fail, systemCode } from '../core/errors.ts'
 import { usage } from './command-error.ts'
 
-export async function saveTo(path: string, stream: AsyncIterable<Uint8Array>): Promise<void> {
+/** `mode` is what a new file may be at most; the person's umask takes from it. */
+export async function saveTo(path: string, stream: AsyncIterable<Uint8Array>, mode = 0o666): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.part`
   try {
-    await pipeline(stream, createWriteStream(temporary, { flags: 'wx' }))
+    await pipeline(stream, createWriteStream(temporary, { flags: 'wx', mode }))
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })

@@ -119,7 +119,10 @@ test.each([
   [['help', 'instance', 'wait'], { kind: 'help', id: 'instance:wait' }],
   [['resolver'], { kind: 'help', noun: 'resolver' }],
   [['resolver', '--help'], { kind: 'help', noun: 'resolver' }],
-  [[], { kind: 'help' }],
+  [[], { kind: 'overview', rest: [] }],
+  [['--json'], { kind: 'overview', rest: ['--json'] }],
+  [['help'], { kind: 'help' }],
+  [['help', 'ci'], { kind: 'help', topic: 'ci' }],
   [['version', '--json'], { kind: 'version' }],
   [['instance', 'lst'], { kind: 'unknown', words: ['instance', 'lst'] }],
   [['constructor'], { kind: 'unknown', words: ['constructor'] }],
@@ -137,7 +140,7 @@ test('an unknown command names the nearest', async () => {
 })
 
 test('help is on stdout and ends with 0', async () => {
-  for (const words of [[], ['--help'], ['instance'], ['run', '--help'], ['help', 'resolver', 'add']]) {
+  for (const words of [['help'], ['--help'], ['instance'], ['run', '--help'], ['help', 'resolver', 'add']]) {
     const { code, stdout, stderr } = await place.run(...words)
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toContain('USAGE')

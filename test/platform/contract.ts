@@ -1,5 +1,6 @@
 /** What every platform must do, whatever its door: run by {@link file://./local.test.ts} and by each later door. */
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { Platform } from '../../src/core/platform/platform.ts'
 import type { JournalEvent } from '../../src/core/protocol/journal.ts'
@@ -222,6 +223,8 @@ export function platformContract(open: () => Promise<Platform>): void {
     const calls = [
       () => platform.record(id),
       () => platform.story(id),
+      () => platform.isAttended(id),
+      () => platform.export(id),
       () => platform.state(id),
       () => platform.inputRequests(id),
       () => platform.answer(id, 'q', {}, ACTOR),
@@ -236,6 +239,51 @@ export function platformContract(open: () => Promise<Platform>): void {
       async () => await collect(platform.events(id)),
     ]
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'instance_unknown' })
+    await platform.close()
+  })
+
+  test('an instance is exported at any time, and its host is told of', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
+    await until(platform, id, ['awaiting_input'])
+    expect(await platform.isAttended(id)).toBe(true)
+    const chunks: Buffer[] = []
+    for await (const chunk of await platform.export(id)) chunks.push(chunk)
+    const archive = gunzipSync(Buffer.concat(chunks)).toString('latin1')
+    expect(archive.startsWith(`resolve-${id}/record.json\0`)).toBe(true)
+    for (const file of ['journal', 'events.jsonl', 'input-requests/'])
+      expect(archive).toContain(`resolve-${id}/${file}`)
+    expect(archive).not.toContain('config.json')
+    await platform.cancel(id)
+    await until(platform, id, ['cancelled'])
+    await platform.close()
+  })
+
+  test('what has ended is pruned and unknown then; what has not is never touched', async () => {
+    const platform = await open()
+    const ended = (await platform.create({ resolver: 'exits-zero', input: {} })).instance_id
+    await until(platform, ended, ['failed'])
+    const waiting = (await platform.create({ resolver: 'asks-once', input: {} })).instance_id
+    await until(platform, waiting, ['awaiting_input'])
+    await expect.poll(async () => await platform.isAttended(ended)).toBe(false)
+    const planned = await platform.prune({ older_than_ms: 0, dry_run: true })
+    expect(planned.removed.map((one) => one.instance_id)).toContain(ended)
+    expect((await platform.record(ended)).status).toBe('failed')
+    const { removed } = await platform.prune({ older_than_ms: 0 })
+    expect(removed.find((one) => one.instance_id === ended)).toMatchObject({ status: 'failed', resolver: 'exits-zero' })
+    expect(removed.every((one) => one.bytes > 0)).toBe(true)
+    await expect(platform.record(ended)).rejects.toMatchObject({ code: 'instance_unknown' })
+    expect((await platform.record(waiting)).status).toBe('awaiting_input')
+    await platform.cancel(waiting)
+    await until(platform, waiting, ['cancelled'])
+    await platform.close()
+  })
+
+  test('health tells every check, each failure with the command that mends it', async () => {
+    const platform = await open()
+    const rows = await platform.health()
+    expect(rows.map((row) => row.check)).toEqual(expect.arrayContaining(['node', 'git', 'home', 'catalog', 'hosts']))
+    for (const row of rows) if (row.state === 'failed') expect(row.mend).not.toBeNull()
     await platform.close()
   })
 

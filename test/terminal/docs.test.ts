@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { COMMANDS, commandWords } from '../../src/commands/index.ts'
+import { COMMANDS, commandWords, SHORT_FORMS } from '../../src/commands/index.ts'
 import { describeError, ERROR_CODES } from '../../src/core/errors.ts'
 import type { Birth } from '../../src/core/protocol/journal.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
@@ -95,14 +95,14 @@ test('docs/cli.md lists every command with its words and flags', async () => {
   const listed = page('cli.md')
     .split('\n')
     .flatMap((line) => {
-      const found = /^\| `((?:instance|resolver) [^`]+)` \| ?(.*?) ?\|$/.exec(line)
+      const found = /^\| `((?:instance|resolver|inbox|doctor|completion)\b[^`]*)` \| ?(.*?) ?\|$/.exec(line)
       return found === null
         ? []
         : [{ words: found[1], flags: [...(found[2] ?? '').matchAll(/`(--?[a-z-]+)`/g)].map(([, flag]) => flag) }]
     })
   const known = []
   for (const [id, load] of Object.entries(COMMANDS)) {
-    if (!id.includes(':')) continue
+    if (SHORT_FORMS.includes(id)) continue
     const command = (await load()).default as unknown as {
       args: Record<string, { required?: boolean }>
       flags?: Record<string, { char?: string }>

@@ -59,7 +59,7 @@ test('a question for the form that takes too long keeps the form and says so (S-
 
 test('a resolver that fails to answer keeps the form, with its reason', async () => {
   const schema = () =>
-    Promise.reject(fail('resolver_gone', { method: 'resolver.getInstantiationSchema', detail: 'Oh' }))
+    Promise.reject(fail('resolver_gone', { method: 'resolver.getInstantiationSchema', detail: 'Oh', by_hand: '' }))
   const session = open({ schema })
   session.keys('next', '" "')
   await sleep(0)

@@ -8,6 +8,7 @@ import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'
 import { watchRequest } from '../../terminal/form/watch-request.ts'
 import { answerCommand } from '../../terminal/next-steps.ts'
+import { pickRequest } from '../../terminal/pickers.ts'
 import { tellReceipt } from '../../terminal/receipt.ts'
 import { commandLine } from '../../terminal/shell.ts'
 
@@ -34,7 +35,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
 
   protected async act(): Promise<number> {
     const platform = await this.platform()
-    const id = await this.instanceId(this.args.id)
+    const id = await this.instanceId(this.args.id, ['awaiting_input'])
     if (this.flags.list) return await this.tellOpen(id, await platform.inputRequests(id, 'pending'))
     const request = await this.chooseRequest(platform, id)
     const watch = this.mayAsk ? await watchRequest(platform, id, request.id) : undefined
@@ -71,6 +72,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
     if (only === undefined)
       throw usage(`Instance ${id} has no open question.`, { next: [commandLine('instance', 'show', id)] })
     if (other === undefined) return only
+    if (this.mayPick) return await pickRequest(this.output, open)
     throw usage(
       `Instance ${id} has ${open.length} open questions: ${open.map((one) => one.id).join(', ')}. Name one.`,
       {

@@ -2,12 +2,20 @@
 import { Flags } from '@oclif/core'
 import type { InstanceFilter, InstancePage, InstanceRecord } from '../../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { usage } from '../../terminal/command-error.ts'
 import { toStatuses } from '../../terminal/flags.ts'
-import { instanceTable } from '../../terminal/instance-table.ts'
+import { changeLine, instanceTable, standingOf } from '../../terminal/instance-table.ts'
+import { openRepaint } from '../../terminal/repaint.ts'
+import { isCi } from '../../terminal/surroundings.ts'
+import { lookUntilSignal } from '../../terminal/until-signal.ts'
 
 export default class InstanceList extends BaseCommand<typeof InstanceList> {
   static override summary = 'List instances, those that wait for you first'
-  static override examples = ['resolve instance list', 'resolve instance list --status failed --resolver tour --json']
+  static override examples = [
+    'resolve instance list',
+    'resolve instance list --status failed --resolver tour --json',
+    'resolve instance list --watch',
+  ]
   static override flags = {
     status: Flags.string({
       multiple: true,
@@ -17,17 +25,26 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     resolver: Flags.string({ description: 'only instances of this resolver' }),
     limit: Flags.integer({ min: 1, max: 500, default: 30, description: 'how many at most, the newest' }),
     all: Flags.boolean({ description: 'all of them', exclusive: ['limit'] }),
+    watch: Flags.boolean({ description: 'go on: repaint on a terminal, else print a line for each change' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceList>
 
   protected async act(): Promise<number> {
     const status = toStatuses(this.flags.status)
-    const { records, cursor } = await this.pages({
+    const filter: InstanceFilter = {
       limit: this.flags.all ? 500 : this.flags.limit,
       ...(status === undefined ? {} : { status }),
       ...(this.flags.resolver === undefined ? {} : { resolver: this.flags.resolver }),
-    })
+    }
+    if (this.flags.watch) {
+      if (this.output.json)
+        throw usage('--watch has no single document; "resolve instance events -f --jsonl" follows one.')
+      return process.stdout.isTTY && process.env['TERM'] !== 'dumb' && !isCi()
+        ? await this.repaint(filter)
+        : await this.tellChanges(filter)
+    }
+    const { records, cursor } = await this.pages(filter)
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.instances/1', instances: records, cursor })
       return 0
@@ -40,6 +57,30 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     for (const line of instanceTable(records, Date.now(), width)) await this.output.result(line)
     if (cursor !== null) this.output.note('There are more; add --all, or --limit.')
     return 0
+  }
+
+  private async repaint(filter: InstanceFilter): Promise<number> {
+    const page = openRepaint(() => ({ columns: process.stdout.columns, rows: process.stdout.rows }))
+    return await lookUntilSignal(async () => {
+      const { records } = await this.pages(filter)
+      await this.output.raw(page.show(instanceTable(records, Date.now(), process.stdout.columns)))
+    })
+  }
+
+  /** Each instance once at the beginning, then whenever it stands elsewhere. */
+  private async tellChanges(filter: InstanceFilter): Promise<number> {
+    const told = new Map<string, string>()
+    return await lookUntilSignal(async () => {
+      const { records } = await this.pages(filter)
+      const gone = [...told.keys()].filter((id) => !records.some((record) => record.instance_id === id))
+      for (const id of gone) told.delete(id)
+      for (const record of records.toReversed()) {
+        const standing = standingOf(record)
+        if (told.get(record.instance_id) === standing) continue
+        told.set(record.instance_id, standing)
+        await this.output.result(changeLine(record))
+      }
+    })
   }
 
   private async pages(filter: InstanceFilter): Promise<{ records: InstanceRecord[]; cursor: string | null }> {

@@ -8,6 +8,7 @@ import { usage } from '../../terminal/command-error.ts'
 import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'
 import { fieldFlags } from '../../terminal/next-steps.ts'
+import { pickMessageType } from '../../terminal/pickers.ts'
 import { tellReceipt } from '../../terminal/receipt.ts'
 import { commandLine } from '../../terminal/shell.ts'
 
@@ -33,10 +34,10 @@ On a terminal the form is asked for where no field is given.`
 
   protected async act(): Promise<number> {
     const platform = await this.platform()
-    const id = await this.instanceId(this.args.id)
+    const id = await this.instanceId(this.args.id, ['running', 'awaiting_input'])
     const types = await platform.messageTypes(id)
     if (this.flags.list) return await this.tellTypes(id, types)
-    const type = this.chooseType(id, types)
+    const type = await this.chooseType(id, types)
     let number = 0
     await fillForm({
       form: type.schema,
@@ -60,11 +61,12 @@ On a terminal the form is asked for where no field is given.`
     return 0
   }
 
-  private chooseType(id: string, types: MessageType[]): MessageType {
+  private async chooseType(id: string, types: MessageType[]): Promise<MessageType> {
     const known = types.map((type) => type.name)
     if (this.args.type === undefined) {
       const [only, other] = types
       if (only !== undefined && other === undefined) return only
+      if (only !== undefined && this.mayPick) return await pickMessageType(this.output, types)
       const what =
         known.length === 0 ? 'The resolver takes no messages now.' : `Name a message type: ${known.join(', ')}.`
       throw usage(what, { next: [commandLine('instance', 'message', id, '--list')] })

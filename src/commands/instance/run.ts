@@ -8,7 +8,7 @@ import { documentOf } from '../../terminal/finish.ts'
 import { followFlags, inputFlags } from '../../terminal/flags.ts'
 import { gatherInput } from '../../terminal/gather-input.ts'
 import { readInput } from '../../terminal/input-flags.ts'
-import { promptLine } from '../../terminal/prompt-form.ts'
+import { pickResolver } from '../../terminal/pickers.ts'
 import { planSession, runSession } from '../../terminal/session.ts'
 import { commandLine } from '../../terminal/shell.ts'
 import { beforeFollowing } from '../../terminal/signals.ts'
@@ -97,11 +97,9 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
 
   private async resolverName(): Promise<string> {
     if (this.args.resolver !== undefined) return this.args.resolver
-    const names = (await (await this.platform()).resolvers()).map((entry) => entry.name)
-    if (this.mayAsk) {
-      const chosen = await promptLine(`Which resolver (${names.join(', ')})?`)
-      if (chosen !== undefined && chosen !== '') return chosen
-    }
+    const entries = await (await this.platform()).resolvers()
+    if (this.mayPick && entries.length > 0) return await pickResolver(this.output, entries)
+    const names = entries.map((entry) => entry.name)
     throw usage(`Name a resolver to run: ${names.join(', ')}.`, { next: names.map((name) => commandLine('run', name)) })
   }
 

@@ -21,7 +21,7 @@ A question is asked on a terminal; without one it is shown, and the wait goes on
 
   protected async act(): Promise<number> {
     const platform = await this.platform()
-    const id = await this.instanceId(this.args.id)
+    const id = await this.instanceId(this.args.id, ['created', 'starting', 'running', 'awaiting_input', 'paused'])
     const { lastSeq } = await platform.story(id)
     await platform.attend(id)
     return await runSession({

@@ -62,7 +62,7 @@ function serve(peer: Peer, find: (id: string) => InstanceHost): void {
 }
 
 /** `$XDG_RUNTIME_DIR/resolve`, or a folder of our own in the temp directory: a socket's path ends at 107 bytes (plan). */
-function socketDirectory(env: NodeJS.ProcessEnv = process.env): string {
+export function socketDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const runtime = env['XDG_RUNTIME_DIR']
   const name = `resolve-${process.getuid?.() ?? 0}`
   const candidates = [...(runtime ? [join(runtime, 'resolve')] : []), join(tmpdir(), name), join('/tmp', name)]

@@ -1,10 +1,12 @@
 /** What an instance left in its coordination directory, read without its host: state, data files, stderr (R13). */
 import { existsSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError } from '../errors.ts'
 import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../limits.ts'
 import { DATA_DIR } from '../protocol/coordination.ts'
-import type { InstancePaths } from '../store/home.ts'
+import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { LocalDriver } from '../worker/local.ts'
+import { carriersOf } from '../worker/process-tree.ts'
 import type { Ground } from '../worker/worker.ts'
 import { readState } from './questions.ts'
 
@@ -40,6 +42,21 @@ export function openData(paths: InstancePaths, path: string): { bytes: number; s
 
 export function readStderrTail(paths: InstancePaths): string {
   return new LocalDriver(paths).stderrTail(STDERR_TAIL_BYTES)
+}
+
+/** Processes of workers of instances below this home, by the instance's id: by the mark they carry, whatever became of it. */
+export function workerProcesses(home: string): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (const [directory, pids] of carriersOf('RESOLVE_DIR')) {
+    const id = basename(dirname(dirname(directory)))
+    if (directory === join(instancePaths(home, id).project, '.resolve')) found.set(id, pids)
+  }
+  return found
+}
+
+/** Ends whatever is left of the workers of an instance that has ended. */
+export async function endWorkerProcesses(paths: InstancePaths): Promise<void> {
+  await new LocalDriver(paths).sweep()
 }
 
 function withGround<T>(paths: InstancePaths, missing: T, read: (ground: Ground) => T): T {

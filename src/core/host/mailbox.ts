@@ -79,6 +79,10 @@ export class Mailbox {
     }
   }
 
+  readMessage(number: number): MessageIntent | undefined {
+    return (this.#read(`message-${number}.json`) ?? this.#read(`message-${number}${SENT}`)) as MessageIntent | undefined
+  }
+
   /** Replaces what was asked for before. */
   keepStop(intent: StopIntent): void {
     const path = join(this.#directory, STOP_FILE)

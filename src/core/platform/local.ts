@@ -16,24 +16,29 @@ import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } 
 import type { JournalEvent } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
-import { findInstance, instanceIds, instancePaths, isInstanceId, newInstanceId, prepareHome } from '../store/home.ts'
+import { findInstance, instancePaths, isInstanceId, prepareHome } from '../store/home.ts'
 import { readRecord, readStory, toRecord } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import { followJournal } from './follow.ts'
-import { chooseExecutor, orderOf, refuseTooLarge } from './local-checks.ts'
+import { listInstances } from './list-instances.ts'
+import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { checkLocalHealth } from './local-health.ts'
 import type {
   CreateRequest,
   DataContent,
   DataFile,
   FollowOptions,
   FormCheck,
+  HealthRow,
   InstanceFilter,
   InstancePage,
   Platform,
+  PruneOptions,
+  PruneOutcome,
 } from './platform.ts'
 import { prepareBirth } from './prepare-birth.ts'
 import { refusal, wasAccepted } from './refusal.ts'
-import { readSoundRecord, readSoundState } from './sound-reads.ts'
+import { readSoundState } from './sound-reads.ts'
 
 export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
@@ -94,41 +99,16 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const environment = await prepareBirth(entry, request.input)
-    const id = newInstanceId()
-    const { name, version, dir, commit, manifest } = entry
-    await createInstance(this.#home, {
-      schema: 'resolve.journal/1',
-      instance_id: id,
-      name: request.name ?? null,
-      parent_id: request.parent_id ?? null,
-      created_at: new Date().toISOString(),
-      input: request.input,
-      executor,
-      environment,
-      resolver: { name, version, dir, commit, manifest },
-    })
+    const birth = await prepareBirth(entry, request, executor)
+    const { instance_id: id } = birth
+    await createInstance(this.#home, birth)
     const record = await this.record(id)
     await this.#startHost(id, request)
     return record
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
-    const records: InstanceRecord[] = []
-    for (const id of instanceIds(this.#home)) {
-      const record = readSoundRecord(instancePaths(this.#home, id))
-      if (record === undefined) continue
-      if (filter.status !== undefined && !filter.status.includes(record.status)) continue
-      if (filter.resolver !== undefined && record.resolver !== filter.resolver) continue
-      records.push(record)
-    }
-    records.sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1))
-    const { cursor, limit } = filter
-    const from = cursor === undefined ? 0 : records.findIndex((record) => orderOf(record) < cursor)
-    const rest = from === -1 ? [] : records.slice(from)
-    const page = limit === undefined ? rest : rest.slice(0, limit)
-    const last = page.at(-1)
-    return { records: page, cursor: page.length < rest.length && last !== undefined ? orderOf(last) : null }
+    return listInstances(this.#home, filter)
   }
 
   async find(reference: string): Promise<string> {
@@ -153,6 +133,11 @@ class HomePlatform implements LocalPlatform {
     if (isTerminal(status) || status === 'paused') return
     if (this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id))) return
     await startBackgroundHost(this.#home, id)
+  }
+
+  async isAttended(id: string): Promise<boolean> {
+    this.#paths(id)
+    return this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id))
   }
 
   async state(id: string): Promise<Record<string, unknown> | null> {
@@ -229,6 +214,22 @@ class HomePlatform implements LocalPlatform {
 
   async data(id: string, path: string): Promise<DataContent> {
     return openData(this.#paths(id), path)
+  }
+
+  async export(id: string): Promise<AsyncIterable<Buffer>> {
+    const paths = this.#paths(id)
+    const [record, story] = [await this.record(id), await this.story(id)]
+    const { exportInstance } = await import('./export.ts')
+    return exportInstance({ paths, record, story, state: readSoundState(paths) })
+  }
+
+  async prune(options: PruneOptions): Promise<PruneOutcome> {
+    const { pruneInstances } = await import('./prune.ts')
+    return await pruneInstances(this.#home, options)
+  }
+
+  async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
+    return await checkLocalHealth({ home: this.#home, builtins: this.#builtins, fix: options.fix ?? false })
   }
 
   async leave(id: string): Promise<void> {

@@ -64,6 +64,43 @@ export interface FormCheck {
   fields: { id: string; message: string }[]
 }
 
+export interface PruneOptions {
+  /** Only what ended at least this long ago, in milliseconds. */
+  older_than_ms: number
+  /** Only these; what is not final is never removed. */
+  status?: readonly Status[]
+  /** Tell what would be removed, and remove nothing. */
+  dry_run?: boolean
+}
+
+export interface Pruned {
+  instance_id: string
+  name: string | null
+  resolver: string
+  status: Status
+  ended_at: string
+  bytes: number
+}
+
+export interface PruneOutcome {
+  dry_run: boolean
+  removed: Pruned[]
+  /** What killed removals and births had left behind. */
+  leftovers: { count: number; bytes: number }
+}
+
+/** A note is worth knowing and stops nothing; what is mended was a failure until `fix` mended it. */
+export type HealthState = 'ok' | 'note' | 'failed' | 'mended'
+
+export interface HealthRow {
+  /** Which check: `node`, `home`, `disk`, `catalog`, `resolver`, … */
+  check: string
+  state: HealthState
+  message: string
+  /** The command that mends it; null where nothing has to be, or can be, mended. */
+  mend: string | null
+}
+
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
@@ -84,6 +121,8 @@ export interface Platform {
   state(id: string): Promise<Record<string, unknown> | null>
   /** Events of the journal, in order, each once. With `follow` it ends when the instance has ended (also paused: no). */
   events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
+  /** Whether a live host owns the instance; looks, and starts none. */
+  isAttended(id: string): Promise<boolean>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 
@@ -101,6 +140,13 @@ export interface Platform {
 
   dataFiles(id: string): Promise<DataFile[]>
   data(id: string, path: string): Promise<DataContent>
+
+  /** A gzip'd tar of all that is known of the instance, without secrets (docs/on-disk.md, Export); also while it runs. */
+  export(id: string): Promise<AsyncIterable<Buffer>>
+  /** Removes finished instances for good. */
+  prune(options: PruneOptions): Promise<PruneOutcome>
+  /** Looks after the machine and the home; with `fix` it mends what is safe to mend. */
+  health(options?: { fix?: boolean }): Promise<HealthRow[]>
 
   /** Hands an instance that this process hosts to a background host; does nothing for any other. */
   leave(id: string): Promise<void>

@@ -4,11 +4,14 @@ import { Inquiry } from '../host/ask.ts'
 import { availableCredentials } from '../host/config.ts'
 import { formRefusal } from '../host/form-check.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
-import type { Payload } from '../protocol/form.ts'
+import type { Birth, Executor } from '../protocol/journal.ts'
+import { newInstanceId } from '../store/home.ts'
 import { environmentOf } from './local-checks.ts'
+import type { CreateRequest } from './platform.ts'
 
-/** The environment its worker gets. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
-export async function prepareBirth(entry: CatalogEntry, input: Payload): Promise<Record<string, string>> {
+/** The birth of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
+export async function prepareBirth(entry: CatalogEntry, request: CreateRequest, executor: Executor): Promise<Birth> {
+  const { input } = request
   const inquiry = new Inquiry(entry)
   try {
     const form = await inquiry.form(input)
@@ -16,7 +19,18 @@ export async function prepareBirth(entry: CatalogEntry, input: Payload): Promise
     if (refusal !== undefined) throw refusal
     const spec = await inquiry.workspaceSpec(input, availableCredentials())
     refuseWhatIsMissing(entry, spec)
-    return environmentOf(spec)
+    const { name, version, dir, commit, manifest } = entry
+    return {
+      schema: 'resolve.journal/1',
+      instance_id: newInstanceId(),
+      name: request.name ?? null,
+      parent_id: request.parent_id ?? null,
+      created_at: new Date().toISOString(),
+      input,
+      executor,
+      environment: environmentOf(spec),
+      resolver: { name, version, dir, commit, manifest },
+    }
   } finally {
     inquiry.close()
   }

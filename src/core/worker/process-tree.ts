@@ -53,6 +53,27 @@ export async function killTree(look: () => TreeMark, limitMs: number): Promise<b
   return true
 }
 
+/** Every living process that carries the variable, by the variable's value; nothing where there is no /proc. */
+export function carriersOf(name: string): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (const { pid } of allProcesses()) {
+    const value = environmentOf(pid)
+      .find((entry) => entry.startsWith(`${name}=`))
+      ?.slice(name.length + 1)
+    if (value !== undefined) found.set(value, [...(found.get(value) ?? []), pid])
+  }
+  return found
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+  } catch {
+    // It ended meanwhile, or is another user's.
+    return []
+  }
+}
+
 function isOwn(stat: ProcessStat, mark: TreeMark): boolean {
   if (mark.leader > 0 && (stat.pid === mark.leader || stat.session === mark.leader || stat.group === mark.leader))
     return true

@@ -1,0 +1,94 @@
+/** The values that a home holds: instances, resolvers, open questions, message types, data files. Reads, and starts nothing. */
+import { existsSync } from 'node:fs'
+import { homeDirectory, type LocalPlatform, openLocalPlatform, type Status } from '../core/index.ts'
+import { isTerminal, STATUSES } from '../core/protocol/status.ts'
+import { ageText } from './duration.ts'
+import { statusText } from './status-words.ts'
+import { builtinsDirectory } from './surroundings.ts'
+
+/** A word and what it is; `files` stands for every name of a file. */
+export type Suggestion = { word: string; about: string } | 'files'
+
+export interface Wanted {
+  /** `instance:answer`. */
+  command: string
+  /** Of the flag (`--status`) or the argument (`id`). */
+  name: string
+  /** The arguments before it. */
+  positional: readonly string[]
+}
+
+const SHOWN = 50
+
+export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
+  const { command, name, positional } = wanted
+  if (FILES.includes(name)) return ['files']
+  if (name === '--status') {
+    const known = command === 'instance:prune' ? STATUSES.filter(isTerminal) : STATUSES
+    return known.map((status) => ({ word: status, about: '' }))
+  }
+  if (!KNOWN.includes(name)) return []
+  const home = homeDirectory(process.env)
+  // TAB makes no home.
+  if (!existsSync(home)) return []
+  const platform = await openLocalPlatform({ home, builtins: builtinsDirectory() })
+  const [id] = positional
+  if (name === 'id') return await instances(platform, fittingStatuses(command))
+  if (RESOLVERS.includes(name)) {
+    return (await platform.resolvers()).map((entry) => ({ word: entry.name, about: entry.description }))
+  }
+  if (id === undefined) return []
+  return await ofInstance(platform, name, await platform.find(id))
+}
+
+const FILES = ['--input-file', '--answers', '--output', 'source']
+const RESOLVERS = ['--resolver', 'resolver', 'name']
+const KNOWN = ['id', 'request', 'type', 'path', ...RESOLVERS]
+
+async function ofInstance(platform: LocalPlatform, name: string, id: string): Promise<Suggestion[]> {
+  switch (name) {
+    case 'request':
+      return (await platform.inputRequests(id, 'pending')).map((one) => ({ word: one.id, about: one.prompt }))
+    case 'type':
+      // Asked of a host that is there; a key press is no reason to start one.
+      if (!(await platform.isAttended(id))) return []
+      return (await platform.messageTypes(id)).map((one) => ({ word: one.name, about: one.description || one.label }))
+    case 'path':
+      return (await platform.dataFiles(id)).map((file) => ({ word: file.path, about: `${file.bytes} bytes` }))
+    default:
+      return []
+  }
+}
+
+async function instances(platform: LocalPlatform, status: readonly Status[]): Promise<Suggestion[]> {
+  const { records } = await platform.list({ limit: SHOWN, status })
+  const now = Date.now()
+  const found = records.map((record) => {
+    const who = record.name === null ? record.resolver : `${record.resolver} (${record.name})`
+    return {
+      word: record.instance_id,
+      about: `${statusText(record.status)}  ${who}  ${ageText(record.created_at, now)}`,
+    }
+  })
+  return records.length === 0 ? [] : [...found, { word: '@last', about: 'the newest' }]
+}
+
+/** Where the command can do something. */
+function fittingStatuses(command: string): readonly Status[] {
+  switch (command) {
+    case 'instance:answer':
+      return ['awaiting_input']
+    case 'instance:message':
+      return ['running', 'awaiting_input']
+    case 'instance:pause':
+      return ['running', 'awaiting_input']
+    case 'instance:resume':
+      return ['paused']
+    case 'instance:stop':
+    case 'instance:cancel':
+    case 'instance:wait':
+      return STATUSES.filter((status) => !isTerminal(status))
+    default:
+      return STATUSES
+  }
+}

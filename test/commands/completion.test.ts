@@ -1,0 +1,149 @@
+/** Completion: the scripts in real shells, and what they are told. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { doer, type Home, newHome } from './cli.ts'
+
+const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
+const folder = mkdtempSync(join(tmpdir(), 'resolve-completion-'))
+let place: Home
+let asks = ''
+let ended = ''
+
+beforeAll(async () => {
+  place = newHome()
+  writeFileSync(join(folder, 'resolve'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`)
+  chmodSync(join(folder, 'resolve'), 0o755)
+  writeFileSync(join(folder, 'answers file.json'), '{}')
+  const types = "{ name: 'note', label: 'Note', description: 'A word' }, { name: '$(touch owned)', label: 'x' }"
+  const talker = plainResolver(
+    'await me.stopped; me.finish({ status: "cancelled" })',
+    { name: 'talker' },
+    `me.on['resolver.getMessageTypes'] = () => [${types}].map((one) => ({ description: '', schema: { type: 'form', components: [] }, ...one }))`,
+  )
+  for (const dir of [doer(), talker.dir]) expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  const made = async (what: string) => {
+    const { stdout } = await place.run('run', 'doer', '-i', `do=${what}`, '--json', '--name', `it ${what}s`)
+    return (JSON.parse(stdout) as { instance_id: string }).instance_id
+  }
+  ended = await made('work')
+  asks = await made('ask')
+})
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true })
+  await place.end()
+})
+
+async function suggested(...words: string[]): Promise<string[]> {
+  const { code, stdout, stderr } = await place.run('__complete', '--', ...words)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout.split('\n').filter((line) => line !== '')
+}
+
+const wordsOf = (lines: string[]) => lines.map((line) => line.split('\t')[0])
+
+test('commands and verbs, with what they do', async () => {
+  expect(wordsOf(await suggested('ins'))).toEqual(['instance'])
+  expect(await suggested('instance', 'an')).toEqual(['answer\tAnswer a question of an instance'])
+  expect(wordsOf(await suggested('--json', 'resolver', ''))).toEqual([
+    'add',
+    'list',
+    'show',
+    'schema',
+    'update',
+    'remove',
+  ])
+  expect(wordsOf(await suggested(''))).toEqual(
+    expect.arrayContaining(['instance', 'resolver', 'inbox', 'doctor', 'run', 'help']),
+  )
+})
+
+test('flags that were not given yet, and their values', async () => {
+  expect(wordsOf(await suggested('run', '--on'))).toEqual(['--on-input'])
+  expect(wordsOf(await suggested('run', '--detach', '--de'))).toEqual(['--debug'])
+  expect(wordsOf(await suggested('run', '--on-input', 'p'))).toEqual(['prompt'])
+  expect(wordsOf(await suggested('instance', 'list', '--status', 'c'))).toEqual(['created', 'completed', 'cancelled'])
+  expect(wordsOf(await suggested('instance', 'list', '--status=f'))).toEqual(['--status=failed'])
+  expect(wordsOf(await suggested('instance', 'list', '--status', '=', 'f'))).toEqual(['failed'])
+  expect(wordsOf(await suggested('instance', 'prune', '--status', ''))).toEqual(['completed', 'failed', 'cancelled'])
+  expect(wordsOf(await suggested('instance', 'list', '--resolver', 'do'))).toEqual(['doer'])
+  expect(await suggested('run', 'doer', '--name', '')).toEqual([])
+  expect(await suggested('run', 'doer', '--answers', '')).toEqual([':files'])
+})
+
+test('resolvers, instances with status and resolver, open questions, topics, shells', async () => {
+  expect(wordsOf(await suggested('run', ''))).toEqual(['doer', 'hello', 'talker', 'tour'])
+  const [last] = await suggested('instance', 'show', asks)
+  expect(last).toMatch(new RegExp(`^${asks}\t.* doer \\(it asks\\)`))
+  expect(wordsOf(await suggested('instance', 'answer', ''))).toEqual([asks, '@last'])
+  expect(wordsOf(await suggested('instance', 'show', ''))).toEqual([asks, ended, '@last'])
+  expect(await suggested('instance', 'answer', asks, '')).toEqual(['gate-1\tGo on?'])
+  expect(wordsOf(await suggested('help', 'e'))).toEqual(['exit-codes', 'environment'])
+  expect(wordsOf(await suggested('completion', ''))).toEqual(['bash', 'zsh', 'fish'])
+})
+
+test('message types of a live instance; a word that a shell would act on is not suggested', async () => {
+  const { stdout } = await place.run('run', 'talker', '--detach')
+  const id = stdout.trim()
+  await expect.poll(async () => await suggested('instance', 'message', id, '')).toEqual(['note\tA word'])
+  expect((await place.run('instance', 'stop', id)).code).toBe(0)
+  expect(await suggested('instance', 'message', id, '')).toEqual([])
+})
+
+test('it never fails loudly: nonsense, a broken catalog, no home', async () => {
+  expect(await suggested('frobnicate', '')).toEqual([])
+  expect(await suggested('instance', 'answer', 'zzzz', '')).toEqual([])
+  expect(await suggested()).not.toEqual([])
+  const elsewhere = { env: { RESOLVE_HOME: '/dev/null/home' } }
+  expect(await place.with(elsewhere, '__complete', '--', 'run', '')).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
+/** What bash puts in place of the last word, for a line that is being typed. */
+function inBash(line: string, env: Record<string, string> = {}): string[] {
+  const script = `
+    source <(resolve completion bash)
+    COMP_LINE=$1 COMP_POINT=\${#1}
+    shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _resolve_complete
+    printf '%s\\n' "\${COMPREPLY[@]}"`
+  // As readline breaks a line: at blanks, and at "=".
+  const words = line.split(/\s|(=)/).filter((word) => word !== undefined)
+  const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script, 'bash', line, ...words], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, CI: '', PATH: `${folder}:${process.env['PATH']}`, RESOLVE_HOME: place.home, ...env },
+  })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return stdout.split('\n').filter((word) => word !== '')
+}
+
+test('bash completes with the script it sourced', () => {
+  expect(inBash('resolve inst')).toEqual(['instance'])
+  expect(inBash('resolve instance list --status=fa')).toEqual(['failed'])
+  expect(inBash(`resolve instance answer ${asks} `)).toEqual(['gate-1'])
+  expect(inBash('resolve run --answers ans')).toEqual(['answers file.json'])
+  expect(inBash('resolve frobnicate ')).toEqual([])
+})
+
+test.each(['zsh', 'fish'])('%s takes its script without a complaint', async (shell) => {
+  const { code, stdout } = await place.run('completion', shell)
+  expect(code).toBe(0)
+  expect(stdout).toContain('__complete --')
+  if (spawnSync(shell, ['--version']).status !== 0) return
+  const path = join(folder, `resolve.${shell}`)
+  writeFileSync(path, stdout)
+  expect(spawnSync(shell, ['-n', path], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+})
+
+test('--json holds the script, and another shell is refused', async () => {
+  const { stdout } = await place.run('completion', 'bash', '--json')
+  const document = JSON.parse(stdout) as { script: string }
+  expect(document).toMatchObject({ schema: 'resolve.completion/1', shell: 'bash' })
+  expect(document.script).toBe((await place.run('completion', 'bash')).stdout)
+  expect((await place.run('completion', 'tcsh')).code).toBe(2)
+})
