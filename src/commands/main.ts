@@ -64,6 +64,11 @@ function unknownCommand(given: readonly string[]): CommandError {
   const [first = '', second] = given
   const words = second !== undefined && NOUNS.includes(first) ? `${first} ${second}` : first
   const commands = [...Object.keys(COMMANDS).map(commandWords), 'help']
+  const meant = commands.filter((command) => command.split(' ').at(-1) === first && command !== first)
+  if (!NOUNS.includes(first) && meant[0] !== undefined) {
+    const next = meant.map((command) => `resolve ${command}`)
+    return new CommandError(fail('command_unknown', { words, nearest: meant[0] }), { next })
+  }
   const near = nearest(given.join(' '), commands) ?? nearest(first, [...commands, ...NOUNS])
   const next = near === undefined || near === 'help' ? 'resolve --help' : `resolve ${near} --help`
   const details = near === undefined ? { words } : { words, nearest: near }

@@ -73,6 +73,10 @@ function flagFault(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('oclif' in thrown)) return undefined
   return thrown.message
     .replace(/\n?See more help with --help/, '')
+    .replace(/^Missing \d+ required args?:\s*(\w+)[\s\S]*$/, (_, name: string) => `${name.toUpperCase()} is missing`)
+    .replace(/^The following errors? occurred:\s*/, '')
+    .replace(/All of the following must be provided when using (--\S+): (--\S+)/, '$1 needs $2 too')
+    .replace(/(--\w+)=true cannot also be provided when using (--\w+)/, '$1 and $2 exclude each other')
     .replace(/\s*\n\s*/g, ' ')
     .replace(/^Nonexistent flags?: /, 'There is no flag ')
     .replace(/^Unexpected arguments?: /, 'Too many words: ')

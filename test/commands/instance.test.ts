@@ -73,14 +73,14 @@ test('--jsonl prints the journal exactly, then one closing line', async () => {
 test('three failing checks are three sentences, in order, in every mode', async () => {
   const person = await place.run('run', 'doer', '-i', 'count=many')
   expect(person.code).toBe(5)
-  expect(person.stderr).toMatch(/- Say what to do\.\n.*- Count is a number\.\n.*- Count has 3 digits at most\./)
+  expect(person.stderr).toMatch(/- do: Say what to do\.\n.*- count: Count is a number\.\n.*- count: Count has 3 digits at most\./)
   const { stdout } = await place.run('run', 'doer', '-i', 'count=many', '--json')
-  const { error } = JSON.parse(stdout) as { error: { code: string; fields: { message: string }[] } }
+  const { error } = JSON.parse(stdout) as { error: { code: string; fields: { id: string; message: string }[] } }
   expect(error.code).toBe('form_invalid')
-  expect(error.fields.map((field) => field.message)).toEqual([
-    'Say what to do.',
-    'Count is a number.',
-    'Count has 3 digits at most.',
+  expect(error.fields).toEqual([
+    { id: 'do', message: 'Say what to do.' },
+    { id: 'count', message: 'Count is a number.' },
+    { id: 'count', message: 'Count has 3 digits at most.' },
   ])
 })
 
