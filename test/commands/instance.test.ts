@@ -73,7 +73,9 @@ test('--jsonl prints the journal exactly, then one closing line', async () => {
 test('three failing checks are three sentences, in order, in every mode', async () => {
   const person = await place.run('run', 'doer', '-i', 'count=many')
   expect(person.code).toBe(5)
-  expect(person.stderr).toMatch(/- do: Say what to do\.\n.*- count: Count is a number\.\n.*- count: Count has 3 digits at most\./)
+  expect(person.stderr).toMatch(
+    /- do: Say what to do\.\n.*- count: Count is a number\.\n.*- count: Count has 3 digits at most\./,
+  )
   const { stdout } = await place.run('run', 'doer', '-i', 'count=many', '--json')
   const { error } = JSON.parse(stdout) as { error: { code: string; fields: { id: string; message: string }[] } }
   expect(error.code).toBe('form_invalid')
