@@ -45,9 +45,10 @@ function ruleOf(at, from, to, total) {
   const off = 'visibility: hidden'
   const before = at === 0 ? [] : [`0% { ${off} }`]
   const steps = [...before, `${from} { ${on} }`, ...(to === '100%' ? [] : [`${to} { ${off} }`])]
+  // The last frame is what a viewer without animation shows.
   return [
     `@keyframes k${at} { ${steps.join(' ')} }`,
-    `.f${at} { visibility: hidden; animation: k${at} ${round(total)}s step-end infinite }`,
+    `.f${at} { visibility: ${to === '100%' ? 'visible' : 'hidden'}; animation: k${at} ${round(total)}s step-end infinite }`,
   ]
 }
 
