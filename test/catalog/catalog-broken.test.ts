@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
@@ -186,4 +186,12 @@ test('a read-only disk is called so: a home on it still lists, a new one cannot 
   const upgraded = await openCatalog({ home, builtins: newer, onProblem: (problem) => problems.push(problem) })
   expect(names(upgraded), 'what is built in works all the same').toEqual(['hello', 'tour'])
   expect(problems).toMatchObject([{ code: 'home_unusable' }])
+})
+
+test('a FIFO in the place of resolvers.json keeps nobody waiting', async () => {
+  const { file, again, problems } = await three()
+  rmSync(file)
+  execFileSync('mkfifo', [file])
+  expect(names(await again())).toEqual(['hello'])
+  expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('it is not a regular file')])
 })

@@ -1,5 +1,6 @@
 /** The file resolvers.json: the one list of resolvers (spec, What the service does 7). Read whole, checked whole, replaced whole. */
 import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { fail, type ResolveError, systemCode } from '../errors.ts'
@@ -58,10 +59,12 @@ export async function readCatalogFile(path: string, known?: string): Promise<Cat
   let bytes: Buffer
   let fingerprint = 'unreadable'
   try {
-    const file = await open(path, 'r')
+    // A FIFO in its place must not keep anyone waiting.
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const stat = await file.stat({ bigint: true })
       fingerprint = `${stat.ino}:${stat.size}:${stat.mtimeNs}`
+      if (!stat.isFile()) return broken('it is not a regular file', fingerprint)
       if (fingerprint === known) return { stored: nothing, problem: null, fingerprint }
       if (stat.size > CATALOG_MAX_BYTES)
         return broken(`it has ${stat.size} bytes; the limit is ${CATALOG_MAX_BYTES}`, fingerprint)
