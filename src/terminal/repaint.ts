@@ -1,6 +1,7 @@
 /** A page that is painted again in its place when it changes: for `list --watch` on a terminal. What scrolled away stays as it was. */
 import { cut } from './width.ts'
 
+const CLEAR_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[0J'
 
 export interface Repaint {
@@ -23,7 +24,8 @@ export function openRepaint(size: () => { columns: number; rows: number }): Repa
       const up = columns === columnsThen && shown.length > 0 ? `\u001b[${shown.length}A\r` : ''
       shown = page
       columnsThen = columns
-      return `${up}${CLEAR_BELOW}${page.map((line) => `${line}\n`).join('')}`
+      // Line by line, and only then what is below: a terminal that is cleared from its first cell keeps the old page in its scrollback.
+      return `${up}${page.map((line) => `${line}${CLEAR_LINE}\n`).join('')}${CLEAR_BELOW}`
     },
   }
 }

@@ -106,11 +106,11 @@ test('resolve alone tells later what waits, what runs and what ended last', asyn
 test('a page is painted again in its place, never past the rows there are, and only when it changed', () => {
   const size = { columns: 10, rows: 4 }
   const page = openRepaint(() => size)
-  expect(page.show(['one', 'two'])).toBe('\u001b[0Jone\ntwo\n')
+  expect(page.show(['one', 'two'])).toBe('one\u001b[K\ntwo\u001b[K\n\u001b[0J')
   expect(page.show(['one', 'two'])).toBe('')
-  expect(page.show(['one', 'a line that is too long'])).toBe('\u001b[2A\r\u001b[0Jone\na line th…\n')
-  expect(page.show(['1', '2', '3', '4', '5'])).toBe('\u001b[2A\r\u001b[0J1\n2\n… 3 more\n')
+  expect(page.show(['one', 'a line that is too long'])).toBe('\u001b[2A\rone\u001b[K\na line th…\u001b[K\n\u001b[0J')
+  expect(page.show(['1', '2', '3', '4', '5'])).toBe('\u001b[2A\r1\u001b[K\n2\u001b[K\n… 3 more\u001b[K\n\u001b[0J')
   // A narrower terminal has wrapped what stands there: the page begins anew below it.
   size.columns = 8
-  expect(page.show(['1', '2'])).toBe('\u001b[0J1\n2\n')
+  expect(page.show(['1', '2'])).toBe('1\u001b[K\n2\u001b[K\n\u001b[0J')
 })

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { render } from 'ink-testing-library'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Choice, narrowed, Picker } from '../../src/terminal/picker.tsx'
@@ -178,6 +179,8 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
   })
 
   test('list --watch repaints in place, and what scrolled away before it stays', async () => {
+    const listed = await place.run('instance', 'list', '--all', '--json')
+    const { instances } = JSON.parse(listed.stdout) as { instances: unknown[] }
     const quoted = `env 'RESOLVE_HOME=${place.home}' CI= '${process.execPath}' '${program}'`
     tmux(
       'new-session',
@@ -185,12 +188,15 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
       '-x',
       '80',
       '-y',
-      '8',
+      // The page fills the rows once the new one is in it: cleared from its first cell, it would go into the scrollback.
+      String(instances.length + 3),
       `seq 1 40; ${quoted} instance list --watch; echo "ended with $?"; sleep 60`,
     )
     await shows('waiting for you')
     await place.run('run', 'doer', '-i', 'do=fail', '--name', 'fresh')
     await shows(/failed .*fresh/)
+    // Its age goes on: the full page is painted again.
+    await sleep(2_500)
     const all = tmux('capture-pane', '-p', '-S', '-').split('\n')
     expect(all.filter((line) => /^\d+$/.test(line)).map(Number)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1))
     expect(all.filter((line) => line.startsWith('ID ')).length).toBe(1)

@@ -83,7 +83,9 @@ export class Inquiry {
       return fail('launch_failed', { command, reason }, { cause: this.#launchError })
     }
     const { dir, manifest } = this.#entry
-    const byHand = `cd ${dir} && ${manifest.command.join(' ')}`
+    // With the Node that runs it here: the person's own may be too old for its TypeScript.
+    const command = manifest.command.map((word, at) => (at === 0 && word === 'node' ? process.execPath : word))
+    const byHand = `cd ${dir} && ${command.join(' ')}`
     return fail('resolver_gone', { method, detail: lastWords(this.#stderr), by_hand: byHand }, { cause: error })
   }
 }
@@ -94,7 +96,7 @@ function lastWords(stderr: string): string {
     .split('\n')
     .map((line) => line.trim())
     .filter(Boolean)
-  const error = lines.find((line) => /^(Uncaught )?([\w.]*(Error|Exception))\b.*/.test(line))
+  const error = lines.find((line) => /^(Uncaught )?[A-Z][\w.]*(Error|Exception)\b.*:/.test(line))
   if (error === undefined) return lines.slice(-3).join(' ')
   const place = lines.find(
     (line) => /^(file:\/\/)?\/\S+:\d+$/.test(line) || /^at .*\(?(file:\/\/)?\/\S+:\d+/.test(line),
