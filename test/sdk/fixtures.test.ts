@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseForm } from '../../src/core/forms/parse-form.ts'
 import { validate } from '../../src/core/forms/validate.ts'
 import { launchFixture, type ResolverProcess } from './harness.ts'
@@ -112,7 +112,10 @@ test('forges-events', async () => {
 test('half-lines', async () => {
   const resolver = await start('half-lines')
   await resolver.result()
-  const lines = (resolver.read('events.jsonl') ?? '').split('\n')
+  // The last piece is written after the result is told.
+  const text = () => resolver.read('events.jsonl') ?? ''
+  await vi.waitUntil(() => text().includes('unfinished'), { timeout: 10_000 })
+  const lines = text().split('\n')
   expect(lines).toHaveLength(5)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ data: { text: 'žluťoučký 🐎' } })
   expect(lines[1]).toHaveLength(40)
