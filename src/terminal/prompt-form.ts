@@ -82,7 +82,7 @@ export async function promptForm({ prompt, form, before, signal }: FormQuestion)
 }
 
 /** A free line, for a choice that is no form (which resolver). */
-export async function promptLine(question: string): Promise<string | undefined> {
+async function promptLine(question: string): Promise<string | undefined> {
   const form: Form = { type: 'form', components: [{ id: 'answer', type: 'text', label: question }] }
   const payload = await promptForm({ prompt: '', form, before: {} })
   return payload === undefined ? undefined : String(payload['answer'] ?? '').trim()

@@ -18,7 +18,6 @@ export interface ControlCalls {
   'host.message': { id: string; type: string; payload: Payload; actor: Actor }
   'host.pause': { id: string }
   'host.stop': { id: string; how: 'stop' | 'cancel'; reason: string; force: boolean }
-  'host.release': { id: string }
 }
 
 /** Listens on a fresh name; a name that was used once can never be bound again by chance. */
@@ -58,7 +57,6 @@ function serve(peer: Peer, find: (id: string) => InstanceHost): void {
   handle('host.message', (host, { type, payload, actor }) => host.message(type, payload, actor))
   handle('host.pause', (host) => host.pause())
   handle('host.stop', (host, { how, reason, force }) => host.stop(how, reason, force))
-  handle('host.release', (host) => host.release())
 }
 
 /** `$XDG_RUNTIME_DIR/resolve`, or a folder of our own in the temp directory: a socket's path ends at 107 bytes (plan). */

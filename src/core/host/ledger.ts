@@ -27,7 +27,6 @@ export class Ledger {
   readonly story: Story
   readonly #writer: JournalWriter
   readonly #paths: { journal: string; record: string }
-  readonly #listeners = new Set<() => void>()
   #recordTimer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -104,12 +103,6 @@ export class Ledger {
     this.#writer.sync()
   }
 
-  /** Calls back after anything was written. Answers its stop. */
-  onNews(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -119,7 +112,6 @@ export class Ledger {
 
   #changed(): void {
     this.#recordTimer ??= setTimeout(() => this.#saveRecord(), RECORD_DELAY_MS).unref()
-    for (const listener of this.#listeners) listener()
   }
 
   #saveRecord(): void {

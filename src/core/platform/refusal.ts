@@ -38,5 +38,4 @@ const ACTIONS: Record<keyof ControlCalls, string> = {
   'host.message': 'send a message to',
   'host.pause': 'pause',
   'host.stop': 'stop',
-  'host.release': 'hand over',
 }
