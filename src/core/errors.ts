@@ -13,6 +13,8 @@ interface Entry {
   /** The exit code that carries it. */
   exit: number
   message: (details: never) => string
+  /** What is said over HTTP instead, where the sentence names a path or a program of the server's machine (R7). */
+  outside?: (details: never) => string
   hint?: (details: never) => string
 }
 
@@ -66,6 +68,7 @@ const catalogue = {
     exit: 5,
     message: (d: { path: string; errors: readonly string[] }) =>
       `${d.path} is not a valid manifest (${d.errors.length} ${d.errors.length === 1 ? 'fault' : 'faults'}).`,
+    outside: () => 'The manifest is not valid.',
     hint: () =>
       'Mend every fault listed and add the resolver again; docs/writing-a-resolver.md shows a whole manifest.',
   },
@@ -95,6 +98,7 @@ const catalogue = {
     http: 400,
     exit: 2,
     message: (d: { source: string; reason: string }) => `Can't add "${d.source}": ${d.reason}.`,
+    outside: () => "Can't add the source.",
     hint: () =>
       'A source is a directory, https://…, git+https://…@ref, ssh://…, git@host:path or "name @ git+https://…@ref".',
   },
@@ -103,6 +107,7 @@ const catalogue = {
     http: 404,
     exit: 6,
     message: (d: { path: string }) => `There is no manifest.json in ${d.path}.`,
+    outside: () => 'There is no manifest.json there.',
     hint: () => 'A resolver is a directory with a manifest.json at its top.',
   },
   instance_unknown: {
@@ -205,6 +210,7 @@ const catalogue = {
     exit: 10,
     message: (d: { method: string; detail: string; rpc: number }) =>
       `The resolver answered ${d.method} with an error: ${d.detail}`,
+    outside: (d: { method: string }) => `The resolver answered ${d.method} with an error.`,
   },
   resolver_gone: {
     kind: 'environment',
@@ -212,6 +218,7 @@ const catalogue = {
     exit: 10,
     message: (d: { method: string; detail: string; by_hand: string }) =>
       `The resolver ended before it answered ${d.method}: ${d.detail || 'it said nothing (does its program call serve()?)'}`,
+    outside: (d: { method: string }) => `The resolver ended before it answered ${d.method}.`,
     hint: (d: { by_hand: string }) => `See what it says by hand: ${d.by_hand}`,
   },
   launch_failed: {
@@ -219,6 +226,7 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { command: string; reason: string }) => `Can't start "${d.command}": ${d.reason}.`,
+    outside: () => "The resolver's program can't be started.",
     hint: () => 'Is the program installed and in PATH?',
   },
   executor_missing: {
@@ -241,6 +249,7 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) =>
       `The coordination file ${d.path} is not what it must be: ${d.reason}.`,
+    outside: () => 'A coordination file is not what it must be.',
   },
   host_unreachable: {
     kind: 'environment',
@@ -248,6 +257,7 @@ const catalogue = {
     exit: 10,
     message: (d: { instance: string; reason: string }) =>
       `Can't reach the host of instance ${d.instance}: ${d.reason}.`,
+    outside: (d: { instance: string }) => `Can't reach the host of instance ${d.instance}.`,
     hint: () => 'Give the command again: a host that is gone is replaced by the next one.',
   },
   git_missing: {
@@ -262,6 +272,7 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { url: string; reason: string }) => `Can't fetch ${d.url}: ${d.reason}`,
+    outside: () => "Can't fetch the source.",
     hint: () => 'Check the address, the ref and that this machine may read it.',
   },
   home_unusable: {
@@ -269,6 +280,7 @@ const catalogue = {
     http: 507,
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't use the home directory ${d.path}: ${d.reason}.`,
+    outside: () => "The server can't use its home directory.",
     hint: () => 'Choose another with RESOLVE_HOME, or mend its permissions.',
   },
   disk_full: {
@@ -276,6 +288,7 @@ const catalogue = {
     http: 507,
     exit: 10,
     message: (d: { path: string }) => `No space is left for ${d.path}.`,
+    outside: () => 'No space is left on the server.',
     hint: () => 'Free some space and give the command again; nothing was half written.',
   },
   journal_broken: {
@@ -283,12 +296,14 @@ const catalogue = {
     http: 500,
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't read the journal ${d.path}: ${d.reason}.`,
+    outside: () => "The instance's journal can't be read.",
   },
   lock_held: {
     kind: 'environment',
     http: 502,
     exit: 10,
     message: (d: { path: string }) => `Another process has held ${d.path} for too long.`,
+    outside: () => 'Another process of the server has held a file for too long.',
     hint: () => 'Give the command again; remove the file only when no other resolve is running.',
   },
   ownership_lost: {
@@ -296,12 +311,14 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { path: string }) => `Another host writes to ${d.path}; this one lets go of the instance.`,
+    outside: () => 'Another host took the instance over.',
   },
   catalog_broken: {
     kind: 'environment',
     http: 500,
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't read the catalog ${d.path}: ${d.reason}.`,
+    outside: () => "The catalog can't be read.",
     hint: () => 'Mend the file, or move it away to begin with the built-in resolvers.',
   },
   resolver_not_ready: {
@@ -363,11 +380,152 @@ const catalogue = {
     exit: 10,
     message: (d: { peer: string }) => `The connection to ${d.peer} closed.`,
   },
+  token_missing: {
+    kind: 'user',
+    http: 401,
+    exit: 4,
+    message: (_: Record<string, never>) => 'A token is needed.',
+    hint: () => 'Set RESOLVE_TOKEN; "resolve token create" on the server\'s machine makes one.',
+  },
+  token_refused: {
+    kind: 'user',
+    http: 401,
+    exit: 4,
+    message: (_: Record<string, never>) => 'The token is not valid here: unknown, expired or revoked.',
+    hint: () => 'Set RESOLVE_TOKEN; "resolve token create" on the server\'s machine makes one.',
+  },
+  code_refused: {
+    kind: 'user',
+    http: 401,
+    exit: 4,
+    message: (_: Record<string, never>) => 'The sign-in code is not valid, or was used already.',
+    hint: () => 'A code works once; "resolve serve" prints a new link when it starts.',
+  },
+  scope_missing: {
+    kind: 'user',
+    http: 403,
+    exit: 4,
+    message: (d: { needed: string; has: string }) => `This needs the scope "${d.needed}"; your token has "${d.has}".`,
+    hint: () => 'Make a token with "resolve token create --scope" on the server\'s machine.',
+  },
+  origin_refused: {
+    kind: 'user',
+    http: 403,
+    exit: 2,
+    message: (_: Record<string, never>) => 'Requests from pages of other sites are refused.',
+  },
+  host_refused: {
+    kind: 'user',
+    http: 421,
+    exit: 2,
+    message: (_: Record<string, never>) => 'This server does not answer for that host name.',
+    hint: () => 'Start it with --allowed-host NAME to let it.',
+  },
+  route_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (_: Record<string, never>) => 'There is no such route; GET /api/openapi.json lists them all.',
+  },
+  media_type_refused: {
+    kind: 'user',
+    http: 415,
+    exit: 2,
+    message: (_: Record<string, never>) => 'A body must be JSON, with Content-Type: application/json.',
+  },
+  request_malformed: {
+    kind: 'user',
+    http: 400,
+    exit: 2,
+    message: (d: { problem: string }) => `The request can't be read: ${d.problem}.`,
+  },
+  request_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 2,
+    message: (d: { problem: string }) => `The request is not valid: ${d.problem}.`,
+  },
+  cursor_unknown: {
+    kind: 'user',
+    http: 400,
+    exit: 2,
+    message: (d: { cursor: string }) => `There is no "${d.cursor}" to go on from.`,
+  },
+  range_unsatisfiable: {
+    kind: 'user',
+    http: 416,
+    exit: 2,
+    message: (d: { bytes: number }) => `The range lies outside the ${d.bytes} bytes of the file.`,
+  },
+  key_reused: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (_: Record<string, never>) => 'The Idempotency-Key was used for another request.',
+    hint: () => 'Use a new key for each new request, and the same one only to repeat it.',
+  },
+  too_many: {
+    kind: 'user',
+    http: 429,
+    exit: 10,
+    message: (d: { what: string; limit: number }) => `Too many ${d.what} at once; the limit is ${d.limit}.`,
+    hint: () => 'Try again in a moment.',
+  },
+  shutting_down: {
+    kind: 'environment',
+    http: 503,
+    exit: 10,
+    message: (_: Record<string, never>) => 'The server is shutting down.',
+    hint: () => 'Try again in a moment.',
+  },
+  server_unreachable: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { url: string; reason: string }) => `Can't reach the server at ${d.url}: ${d.reason}.`,
+    hint: () => 'Is it running, and is the address right (--server, RESOLVE_URL)?',
+  },
+  server_strange: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { url: string; problem: string }) => `${d.url} does not answer as a resolve server does: ${d.problem}.`,
+    hint: () => 'Is the address right (--server, RESOLVE_URL), and is the server of this version?',
+  },
+  address_refused: {
+    kind: 'user',
+    http: 400,
+    exit: 2,
+    message: (d: { address: string; reason: string }) => `Can't listen on ${d.address}: ${d.reason}.`,
+  },
+  address_taken: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { address: string; reason: string }) => `Can't listen on ${d.address}: ${d.reason}.`,
+    hint: () => 'Choose another with --port, or end what holds it.',
+  },
+  tokens_broken: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't read the tokens in ${d.path}: ${d.reason}.`,
+    outside: () => "The server's tokens can't be read.",
+    hint: () => 'Move the file away and make new tokens with "resolve token create".',
+  },
+  token_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { id: string }) => `There is no token "${d.id}".`,
+    hint: () => 'See "resolve token list".',
+  },
   bug: {
     kind: 'bug',
     http: 500,
     exit: 70,
     message: (d: { what: string }) => `resolve has a fault: ${d.what}`,
+    outside: () => 'The server has a fault; its log says which.',
     hint: () => 'The report named below holds what we need to mend it.',
   },
 } as const satisfies Record<string, Entry>
@@ -378,6 +536,11 @@ export const ERROR_CODES = Object.keys(catalogue) as ErrorCode[]
 
 type DetailsOf<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>[0]
 
+interface Said {
+  message: string
+  hint: string | undefined
+}
+
 /** An error of the catalogue. `errors` holds every sentence where there are several (a form, a manifest). */
 export class ResolveError extends Error {
   readonly code: ErrorCode
@@ -385,20 +548,24 @@ export class ResolveError extends Error {
   readonly httpStatus: number
   readonly exitCode: number
   readonly hint: string | undefined
+  /** The sentence for whoever is not on this machine: no path, no program, no stderr (R7). */
+  readonly outside: string
   readonly errors: readonly string[]
   /** The same sentences with the form field each is about, where they are about fields. */
   readonly fields: readonly { id: string; message: string }[]
   readonly details: Readonly<Record<string, unknown>>
 
-  constructor(code: ErrorCode, details: Record<string, unknown>, cause?: unknown) {
+  /** `said` is the sentence of another process, whose details stayed there. */
+  constructor(code: ErrorCode, details: Record<string, unknown>, cause?: unknown, said?: Said) {
     const entry: Entry = catalogue[code]
-    super(entry.message(details as never), cause === undefined ? undefined : { cause })
+    super(said?.message ?? entry.message(details as never), cause === undefined ? undefined : { cause })
     this.name = 'ResolveError'
     this.code = code
     this.kind = entry.kind
     this.httpStatus = entry.http
     this.exitCode = entry.exit
-    this.hint = entry.hint?.(details as never)
+    this.hint = said === undefined ? entry.hint?.(details as never) : said.hint
+    this.outside = said === undefined ? (entry.outside?.(details as never) ?? this.message) : this.message
     this.details = details
     this.errors = Array.isArray(details['errors']) ? (details['errors'] as string[]) : []
     this.fields = Array.isArray(details['fields']) ? (details['fields'] as { id: string; message: string }[]) : []
@@ -415,6 +582,17 @@ export function revive(code: unknown, details: unknown, message: string): Resolv
   const known = typeof code === 'string' && Object.hasOwn(catalogue, code)
   if (!known || typeof details !== 'object' || details === null) return fail('bug', { what: message })
   return new ResolveError(code as ErrorCode, details as Record<string, unknown>)
+}
+
+/** An error as a server told it; undefined where it is none of the catalogue. */
+export function received(body: unknown): ResolveError | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const { detail, code, hint, errors } = body as Record<string, unknown>
+  if (typeof detail !== 'string') return undefined
+  const said = { message: detail, hint: typeof hint === 'string' ? hint : undefined }
+  if (Array.isArray(errors) && code === undefined) return new ResolveError('form_invalid', { errors }, undefined, said)
+  if (typeof code !== 'string' || !Object.hasOwn(catalogue, code)) return undefined
+  return new ResolveError(code as ErrorCode, {}, undefined, said)
 }
 
 /** The entry of a code without its sentence, for the docs test and the HTTP schema. */

@@ -29,6 +29,27 @@ export const STDERR_TAIL_BYTES = 4 * KIB // threats F5
 /** What is read from a consumer. */
 export const INPUT_MAX_BYTES = 1 * MIB // plan: HTTP body
 
+/** The HTTP API (threats section 7). */
+export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of the full size, with what stands around it
+export const HTTP_HEADERS_MAX_BYTES = 16 * KIB
+export const HTTP_HEADERS_LIMIT_MS = 10_000
+export const HTTP_REQUEST_LIMIT_MS = 30_000
+export const HTTP_CONNECTIONS_MAX = 4_000
+export const PAGE_DEFAULT_RECORDS = 50 // R9
+export const PAGE_MAX_RECORDS = 500 // R9
+export const IDEMPOTENCY_KEEP_MS = 24 * 60 * 60_000 // R11
+export const IDEMPOTENCY_KEY_MAX_CHARS = 256
+
+/** The event stream (R15, threats WEB-11). */
+export const SSE_HEARTBEAT_MS = 15_000
+export const SSE_BUFFER_MAX_BYTES = 1 * MIB
+export const SSE_STALL_LIMIT_MS = 30_000
+export const SSE_READERS_PER_TOKEN = 32
+
+/** Tokens (R38). */
+export const SIGN_IN_CODE_LIMIT_MS = 15 * 60_000
+export const SIGN_IN_TOKEN_MS = 30 * 24 * 60 * 60_000
+
 /** Forms (R30, R34). */
 export const FORM_MAX_COMPONENTS = 200
 export const FORM_MAX_DEPTH = 32

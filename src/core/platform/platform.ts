@@ -19,6 +19,8 @@ export interface CreateRequest {
   executor?: Executor | 'auto'
   /** Where the host runs: in this process (default), or in one of its own that outlives it. */
   host?: 'here' | 'background'
+  /** The id it shall have, chosen before it was asked for: creating it again gives the same instance (R11). */
+  instance_id?: string
 }
 
 export interface InstanceFilter {
@@ -51,10 +53,30 @@ export interface DataFile {
   modified_at: string
 }
 
+/** A part of a file: `from` its first byte, `to` the one after its last. */
+export interface ByteRange {
+  from: number
+  to: number
+}
+
 export interface DataContent {
+  /** Of the whole file. */
   bytes: number
-  /** The file's bytes; it stops at `bytes` even where the file grows meanwhile. */
+  /** ISO-8601 UTC. */
+  modified_at: string
+  /** What was asked for, the whole file by default; it stops at its end even where the file grows meanwhile. */
   stream: AsyncIterable<Buffer>
+}
+
+/** A message that was accepted: who sent it, and what it says. */
+export interface SentMessage {
+  number: number
+  message_type: string
+  payload: Payload
+  actor: string
+  via: string
+  /** ISO-8601 UTC. */
+  at: string
 }
 
 /** A form with what it says of an input: every failing message in order, also with the field each is about. */
@@ -115,6 +137,8 @@ export interface Platform {
   /** A whole id from an id, a unique prefix of 4 or more, or `@last` (R3). */
   find(reference: string): Promise<string>
   record(id: string): Promise<InstanceRecord>
+  /** Gives it another name for people, or none (R9). */
+  rename(id: string, name: string | null): Promise<InstanceRecord>
   story(id: string): Promise<Story>
   /** Sees to it that a live host owns the instance: adopts it where its host is gone. */
   attend(id: string): Promise<void>
@@ -130,6 +154,8 @@ export interface Platform {
   answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void>
   messageTypes(id: string): Promise<MessageType[]>
   message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }>
+  /** Every message that was accepted, in order (R9). */
+  messages(id: string): Promise<SentMessage[]>
 
   pause(id: string): Promise<InstanceRecord>
   /** `host` as in {@link CreateRequest}. */
@@ -139,7 +165,8 @@ export interface Platform {
   cancel(id: string): Promise<InstanceRecord>
 
   dataFiles(id: string): Promise<DataFile[]>
-  data(id: string, path: string): Promise<DataContent>
+  /** `choose` is told the file's size and says which part to read. Throws what `choose` throws. */
+  data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent>
 
   /** A gzip'd tar of all that is known of the instance, without secrets (docs/on-disk.md, Export); also while it runs. */
   export(id: string): Promise<AsyncIterable<Buffer>>

@@ -1,0 +1,35 @@
+/** What travels over HTTP beside the resources themselves: scopes, headers, error bodies (R7, R11, R37, R38). */
+
+/** What a token may do: read everything; also act on instances; also look after the server (R38). Each holds the ones before it. */
+export const SCOPES = ['read', 'run', 'admin'] as const
+
+export type Scope = (typeof SCOPES)[number]
+
+export function isScope(value: unknown): value is Scope {
+  return (SCOPES as readonly unknown[]).includes(value)
+}
+
+/** Whether a token of scope `has` may do what needs `needed`. */
+export function covers(has: Scope, needed: Scope): boolean {
+  return SCOPES.indexOf(has) >= SCOPES.indexOf(needed)
+}
+
+/** Under this every route of the API lies (spec, Versioning). */
+export const API = '/api'
+
+/** R11. On every POST; the same key gives the first answer again. */
+export const IDEMPOTENCY_KEY = 'idempotency-key'
+
+/** By which door a consumer came, for the journal (R25): `cli` or `page`; anything else is `http`. */
+export const DOOR = 'resolve-door'
+
+/** Who acts, for the journal; believed on a host's own socket only, where the caller is its owner (R39). URI-encoded. */
+export const ACTOR = 'resolve-actor'
+
+/** R7. A form that fails has `detail` and `errors` alone. */
+export interface ErrorBody {
+  detail: string
+  code?: string
+  hint?: string
+  errors?: string[]
+}
