@@ -71,7 +71,7 @@ const programs: Options[] = [
     entry: entries({
       'cli/main': 'src/commands/main.ts',
       'core/index': 'src/core/index.ts',
-      host: 'src/core/host/program.ts',
+      host: 'src/server/host-program.ts',
     }),
   },
   {

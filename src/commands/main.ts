@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
+import { socketDoor } from '../server/socket-door.ts'
 import { CommandError } from '../terminal/command-error.ts'
 import { nearest } from '../terminal/nearest.ts'
 import { endQuietlyOnClosedPipe, flushed, outputFrom } from '../terminal/output.ts'
@@ -14,7 +15,7 @@ import { COMMANDS, type CommandClass, commandWords, NOUNS } from './index.ts'
 export async function main(argv: string[], root: string): Promise<void> {
   endQuietlyOnClosedPipe()
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-  setSurroundings({ root, version })
+  setSurroundings({ root, version, door: socketDoor })
   let code: number
   try {
     code = await dispatch(argv)

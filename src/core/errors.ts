@@ -439,6 +439,19 @@ const catalogue = {
     exit: 2,
     message: (d: { problem: string }) => `The request can't be read: ${d.problem}.`,
   },
+  request_slow: {
+    kind: 'user',
+    http: 408,
+    exit: 10,
+    message: (_: Record<string, never>) => 'The request did not come in time.',
+    hint: () => 'Send it again.',
+  },
+  headers_too_large: {
+    kind: 'user',
+    http: 431,
+    exit: 2,
+    message: (d: { limit: number }) => `The headers of the request have more than ${d.limit} bytes.`,
+  },
   request_invalid: {
     kind: 'user',
     http: 422,
@@ -489,7 +502,8 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { url: string; problem: string }) => `${d.url} does not answer as a resolve server does: ${d.problem}.`,
+    message: (d: { url: string; problem: string }) =>
+      `${d.url} does not answer as a resolve server does: ${d.problem}.`,
     hint: () => 'Is the address right (--server, RESOLVE_URL), and is the server of this version?',
   },
   address_refused: {
@@ -575,13 +589,6 @@ export class ResolveError extends Error {
 /** Makes (does not throw) an error of the catalogue: `throw fail('instance_unknown', {id})`. */
 export function fail<C extends ErrorCode>(code: C, details: DetailsOf<C>, options?: { cause?: unknown }): ResolveError {
   return new ResolveError(code, details as Record<string, unknown>, options?.cause)
-}
-
-/** An error of the catalogue again after it crossed a border as `{code, details}`; anything unknown becomes a bug. */
-export function revive(code: unknown, details: unknown, message: string): ResolveError {
-  const known = typeof code === 'string' && Object.hasOwn(catalogue, code)
-  if (!known || typeof details !== 'object' || details === null) return fail('bug', { what: message })
-  return new ResolveError(code as ErrorCode, details as Record<string, unknown>)
 }
 
 /** An error as a server told it; undefined where it is none of the catalogue. */

@@ -9,10 +9,12 @@ export {
   fail,
   ResolveError,
 } from './errors.ts'
+export { installedFile } from './files/installation.ts'
 export { boundedMatcher } from './host/matcher.ts'
-export { type LocalPlatform, openLocalPlatform } from './platform/local.ts'
+export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local.ts'
 export { checkLocalHealth } from './platform/local-health.ts'
 export type {
+  ByteRange,
   CreateRequest,
   DataContent,
   DataFile,
@@ -26,6 +28,7 @@ export type {
   Pruned,
   PruneOptions,
   PruneOutcome,
+  SentMessage,
 } from './platform/platform.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'

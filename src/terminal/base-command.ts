@@ -12,7 +12,7 @@ import { usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, outputFrom } from './output.ts'
 import { reportError } from './report-error.ts'
-import { builtinsDirectory, isCi, isScreenReader } from './surroundings.ts'
+import { builtinsDirectory, isCi, isScreenReader, surroundings } from './surroundings.ts'
 
 export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
 export type ArgsOf<T extends typeof Command> = Interfaces.InferredArgs<T['args']>
@@ -88,7 +88,12 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected platform(): Promise<LocalPlatform> {
     this.#platform ??= (async () => {
       const { homeDirectory, openLocalPlatform } = await import('../core/index.ts')
-      return openLocalPlatform({ home: homeDirectory(process.env), builtins: builtinsDirectory() })
+      const { door } = surroundings()
+      return openLocalPlatform({
+        home: homeDirectory(process.env),
+        builtins: builtinsDirectory(),
+        ...(door === undefined ? {} : { door }),
+      })
     })()
     return this.#platform
   }

@@ -1,11 +1,14 @@
 /** What bin/run.js knows and the rooms do not: where the package stands, and its version. Set once by `main`. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SocketDoor } from '../core/index.ts'
 
 interface Surroundings {
   /** The package's directory, the one with package.json. */
   root: string
   version: string
+  /** What answers other processes for the instances hosted in this one; the rooms below can't reach it. */
+  door?: SocketDoor
 }
 
 let known: Surroundings = { root: process.cwd(), version: '0.0.0' }

@@ -1,33 +1,29 @@
-/** Where a host listens, and what can be asked of it there: the calls behind `answer`, `stop` and the like (R39). */
+/** Where a host listens: whoever owns this machine's home may ask it there what any consumer may (R39). */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fail } from '../errors.ts'
-import type { Payload } from '../protocol/form.ts'
-import type { Actor } from '../protocol/instance.ts'
-import { Peer } from '../rpc/peer.ts'
-import { SocketChannel } from '../rpc/socket-channel.ts'
-import type { InstanceHost } from './host.ts'
 
-/** The calls of the control socket: name → params and result. */
-export interface ControlCalls {
-  'host.answer': { id: string; request_id: string; payload: Payload; actor: Actor }
-  'host.messageTypes': { id: string }
-  'host.message': { id: string; type: string; payload: Payload; actor: Actor }
-  'host.pause': { id: string }
-  'host.stop': { id: string; how: 'stop' | 'cancel'; reason: string; force: boolean }
+/** Takes up what connects. */
+export type OnConnection = (socket: Socket) => void
+
+/** Without one a host is asked by its own process only; that it accepts a connection still says that it lives. */
+export const closedDoor: OnConnection = (socket) => {
+  socket.end()
 }
 
 /** Listens on a fresh name; a name that was used once can never be bound again by chance. */
-export async function listen(find: (id: string) => InstanceHost): Promise<{ path: string; close: () => void }> {
+export async function listen(onConnection: OnConnection): Promise<{ path: string; close: () => void }> {
   const path = join(socketDirectory(), `${randomBytes(8).toString('hex')}.sock`)
   const open = new Set<Socket>()
   const server: Server = createServer((socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
-    serve(new Peer(new SocketChannel(socket)), find)
+    // Whoever only looks whether the host lives is gone again at once.
+    socket.on('error', () => socket.destroy())
+    onConnection(socket)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -40,23 +36,6 @@ export async function listen(find: (id: string) => InstanceHost): Promise<{ path
     rmSync(path, { force: true })
   }
   return { path, close }
-}
-
-function serve(peer: Peer, find: (id: string) => InstanceHost): void {
-  const handle = <N extends keyof ControlCalls>(
-    name: N,
-    act: (host: InstanceHost, params: ControlCalls[N]) => unknown,
-  ) => {
-    peer.handle(name, (params) => {
-      const { id } = params as ControlCalls[N]
-      return act(find(id), params as ControlCalls[N])
-    })
-  }
-  handle('host.answer', (host, { request_id, payload, actor }) => host.answer(request_id, payload, actor))
-  handle('host.messageTypes', (host) => host.messageTypes())
-  handle('host.message', (host, { type, payload, actor }) => host.message(type, payload, actor))
-  handle('host.pause', (host) => host.pause())
-  handle('host.stop', (host, { how, reason, force }) => host.stop(how, reason, force))
 }
 
 /** `$XDG_RUNTIME_DIR/resolve`, or a folder of our own in the temp directory: a socket's path ends at 107 bytes (plan). */

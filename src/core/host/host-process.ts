@@ -6,7 +6,7 @@ import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
 import { LocalDriver } from '../worker/local.ts'
 import type { Driver } from '../worker/worker.ts'
-import { listen } from './control-socket.ts'
+import { closedDoor, listen, type OnConnection } from './control-socket.ts'
 import { InstanceHost } from './host.ts'
 import { Ledger } from './ledger.ts'
 import { Mailbox } from './mailbox.ts'
@@ -21,11 +21,19 @@ interface Held {
 
 export class HostProcess {
   readonly #home: string
+  readonly #onConnection: OnConnection
   readonly #held = new Map<string, Held>()
   #socket: Promise<{ path: string; close: () => void }> | undefined
+  #socketPath: string | undefined
 
-  constructor(home: string) {
+  constructor(home: string, onConnection: OnConnection = closedDoor) {
     this.#home = home
+    this.#onConnection = onConnection
+  }
+
+  /** Where this process listens; undefined until it owned something. */
+  get socketPath(): string | undefined {
+    return this.#socketPath
   }
 
   /** The instances that are hosted now. */
@@ -129,13 +137,11 @@ export class HostProcess {
     }
   }
 
-  #listen(): Promise<{ path: string; close: () => void }> {
-    this.#socket ??= listen((id) => {
-      const host = this.get(id)
-      if (host === undefined) throw fail('host_unreachable', { instance: id, reason: 'it has let go of it' })
-      return host
-    })
-    return this.#socket
+  async #listen(): Promise<{ path: string; close: () => void }> {
+    this.#socket ??= listen(this.#onConnection)
+    const socket = await this.#socket
+    this.#socketPath = socket.path
+    return socket
   }
 }
 

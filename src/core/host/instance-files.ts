@@ -7,7 +7,7 @@ import { DATA_DIR } from '../protocol/coordination.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { LocalDriver } from '../worker/local.ts'
 import { carriersOf } from '../worker/process-tree.ts'
-import type { Ground } from '../worker/worker.ts'
+import type { Ground, OpenFile } from '../worker/worker.ts'
 import { readState } from './questions.ts'
 
 export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
@@ -30,7 +30,7 @@ export function listData(paths: InstancePaths): ListedFile[] {
 }
 
 /** Throws `path_refused`, and `file_unknown` for anything but a regular file below `data/`. */
-export function openData(paths: InstancePaths, path: string): { bytes: number; stream: AsyncIterable<Buffer> } {
+export function openData(paths: InstancePaths, path: string): OpenFile {
   try {
     const opened = withGround(paths, undefined, (ground) => ground.open(`${DATA_DIR}/${path}`))
     if (opened !== undefined) return opened

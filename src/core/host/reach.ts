@@ -1,42 +1,15 @@
-/** Reaches the live host of an instance from another process, or starts a background host where there is none (plan, decision 2). */
+/** Whether an instance has a live host, and a background host for one that has none (plan, decision 2). */
 import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fail, ResolveError } from '../errors.ts'
+import { fail } from '../errors.ts'
 import { installedFile } from '../files/installation.ts'
-import { HOST_ADOPT_LIMIT_MS, HOST_CONNECT_LIMIT_MS, STOP_LIMIT_MS } from '../limits.ts'
-import { Peer } from '../rpc/peer.ts'
-import { SocketChannel } from '../rpc/socket-channel.ts'
+import { HOST_ADOPT_LIMIT_MS } from '../limits.ts'
 import { instancePaths } from '../store/home.ts'
 import { isOwnerAlive, readOwner } from '../store/owners.ts'
-import type { ControlCalls } from './control-socket.ts'
 
 const LOOK_MS = 20
-
-/** Calls the host that owns the instance. Throws `host_unreachable`, or what the host answers. */
-export async function callHost<N extends keyof ControlCalls>(
-  home: string,
-  name: N,
-  params: ControlCalls[N],
-): Promise<unknown> {
-  const { id } = params
-  const owner = readOwner(instancePaths(home, id).owners)
-  if (owner === undefined || owner.released) throw fail('host_unreachable', { instance: id, reason: 'nobody owns it' })
-  const socket = await open(owner.socket, id)
-  const peer = new Peer(new SocketChannel(socket), { trusted: true })
-  try {
-    return await peer.call(name, params, STOP_LIMIT_MS)
-  } catch (error) {
-    const isLost =
-      error instanceof ResolveError && (error.code === 'connection_closed' || error.code === 'resolver_silent')
-    if (!isLost) throw error
-    throw fail('host_unreachable', { instance: id, reason: 'it did not answer' }, { cause: error })
-  } finally {
-    peer.close()
-  }
-}
 
 /** Whether a live host owns the instance. */
 export async function isAttended(home: string, id: string): Promise<boolean> {
@@ -79,23 +52,5 @@ export async function startBackgroundHost(home: string, id: string): Promise<voi
   throw fail('host_unreachable', {
     instance: id,
     reason: `a background host did not take it; see ${join(logs, 'host.log')}`,
-  })
-}
-
-function open(path: string, id: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path)
-    const timer = setTimeout(() => {
-      socket.destroy()
-      reject(fail('host_unreachable', { instance: id, reason: 'it does not accept a connection' }))
-    }, HOST_CONNECT_LIMIT_MS)
-    socket.once('connect', () => {
-      clearTimeout(timer)
-      resolve(socket)
-    })
-    socket.once('error', (cause) => {
-      clearTimeout(timer)
-      reject(fail('host_unreachable', { instance: id, reason: 'it is gone' }, { cause }))
-    })
   })
 }

@@ -48,8 +48,8 @@ async function* entriesOf({ paths, record, story, state }: InstanceToExport): As
   yield text('stderr', readStderrTail(paths))
   for (const file of listData(paths)) {
     try {
-      const { bytes, stream } = openData(paths, file.path)
-      yield { path: `${folder}/data/${file.path}`, bytes, modifiedMs: Date.parse(file.modified_at), content: stream }
+      const { bytes, modifiedMs: at, read } = openData(paths, file.path)
+      yield { path: `${folder}/data/${file.path}`, bytes, modifiedMs: at, content: read(0, bytes) }
     } catch {
       // It was taken away, or swapped for something that is no file, since it was listed.
     }

@@ -1,29 +1,27 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
-import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import type { Catalog } from '../catalog/catalog.ts'
-import { fail, ResolveError } from '../errors.ts'
 import { Inquiry } from '../host/ask.ts'
-import type { ControlCalls } from '../host/control-socket.ts'
+import type { OnConnection } from '../host/control-socket.ts'
 import { formRefusal } from '../host/form-check.ts'
-import type { InstanceHost } from '../host/host.ts'
 import { HostProcess } from '../host/host-process.ts'
-import { listData, openData, readInstanceState, readStderrTail } from '../host/instance-files.ts'
-import { callHost, isAttended, startBackgroundHost } from '../host/reach.ts'
+import { listData, readInstanceState, readStderrTail } from '../host/instance-files.ts'
+import { isAttended, startBackgroundHost } from '../host/reach.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, Payload } from '../protocol/form.ts'
 import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } from '../protocol/instance.ts'
 import type { JournalEvent } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
-import { findInstance, instancePaths, isInstanceId, prepareHome } from '../store/home.ts'
-import { readRecord, readStory, toRecord } from '../store/record.ts'
+import { findInstance, prepareHome } from '../store/home.ts'
+import { readRecord } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
+import { Acts } from './acts.ts'
 import { followJournal } from './follow.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { checkLocalHealth } from './local-health.ts'
 import type {
+  ByteRange,
   CreateRequest,
   DataContent,
   DataFile,
@@ -35,33 +33,63 @@ import type {
   Platform,
   PruneOptions,
   PruneOutcome,
+  SentMessage,
 } from './platform.ts'
 import { prepareBirth } from './prepare-birth.ts'
-import { refusal, wasAccepted } from './refusal.ts'
+import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
 
+/** What a program that hosts instances can do beside what a consumer can. */
 export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
+  /** Owns the instance in this process where nobody does; whether it is hosted here now. What has ended, or pauses, needs no host. */
+  host(id: string): Promise<boolean>
+  /** The instances this process hosts. */
+  hosted(): string[]
+  /** Resolves when the instance is no longer hosted here. */
+  over(id: string): Promise<void>
+  /** As `close`, but what is hosted here is left without a host, its workers running: for whoever adopts it next. */
+  letGo(): Promise<void>
 }
 
-/** `builtins` is the folder with one folder per built-in resolver. Throws `home_unusable`. */
-export async function openLocalPlatform(options: { home: string; builtins: string }): Promise<LocalPlatform> {
+export interface LocalOptions {
+  home: string
+  /** The folder with one folder per built-in resolver. */
+  builtins: string
+  /** Takes up what other processes ask of the instances hosted here; without one they can't (R39). */
+  door?: SocketDoor
+}
+
+/** What answers on the socket of a process that hosts instances: the API itself, in `src/server`. */
+export type SocketDoor = (platform: LocalPlatform) => OnConnection
+
+/** Throws `home_unusable`. */
+export async function openLocalPlatform(options: LocalOptions): Promise<LocalPlatform> {
   prepareHome(options.home)
-  return new HomePlatform(options.home, options.builtins)
+  return new HomePlatform(options)
 }
-
-type Where = { host?: 'here' | 'background' }
 
 class HomePlatform implements LocalPlatform {
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
+  readonly #reads: Reads
+  readonly #acts: Acts
   #catalog: Promise<Catalog> | undefined
 
-  constructor(home: string, builtins: string) {
+  constructor({ home, builtins, door }: LocalOptions) {
     this.#home = home
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home)
+    this.#hosts = new HostProcess(home, door?.(this))
+    this.#reads = new Reads(home, this.#hosts)
+    this.#acts = new Acts({
+      home,
+      paths: (id) => this.#reads.paths(id),
+      hosts: this.#hosts,
+      attend: (id) => this.attend(id),
+      record: (id) => this.record(id),
+      leave: (id) => this.leave(id),
+    })
   }
 
   catalog(): Promise<Catalog> {
@@ -96,6 +124,8 @@ class HomePlatform implements LocalPlatform {
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {
+    const { instance_id: chosen } = request
+    if (this.#reads.has(chosen)) return await this.record(chosen)
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
@@ -103,7 +133,7 @@ class HomePlatform implements LocalPlatform {
     const { instance_id: id } = birth
     await createInstance(this.#home, birth)
     const record = await this.record(id)
-    await this.#startHost(id, request)
+    await this.#startHost(id, request.host)
     return record
   }
 
@@ -116,108 +146,109 @@ class HomePlatform implements LocalPlatform {
   }
 
   async record(id: string): Promise<InstanceRecord> {
-    const paths = this.#paths(id)
-    const state = readSoundState(paths)
-    const held = this.#hosts.get(id)
-    const record = held === undefined ? readRecord(paths) : toRecord(held.ledger.story)
-    const phase = record.phase ?? (typeof state?.['phase'] === 'string' ? state['phase'] : null)
-    return { ...record, resolver_state: state, phase }
+    return this.#reads.record(id)
+  }
+
+  async rename(id: string, name: string | null): Promise<InstanceRecord> {
+    return this.#reads.rename(id, name)
   }
 
   async story(id: string): Promise<Story> {
-    return readStory(this.#paths(id).journal)
+    return this.#reads.story(id)
   }
 
   async attend(id: string): Promise<void> {
-    const { status } = readRecord(this.#paths(id))
+    const { status } = readRecord(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
     if (this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id))) return
     await startBackgroundHost(this.#home, id)
   }
 
+  async host(id: string): Promise<boolean> {
+    const { status } = readRecord(this.#reads.paths(id))
+    if (isTerminal(status) || status === 'paused') return false
+    return this.#hosts.get(id) !== undefined || (await this.#hosts.own(id)) !== undefined
+  }
+
+  async over(id: string): Promise<void> {
+    await this.#hosts.over(id)
+  }
+
+  hosted(): string[] {
+    return this.#hosts.ids()
+  }
+
+  async letGo(): Promise<void> {
+    for (const id of this.#hosts.ids()) this.#hosts.release(id)
+    await this.close()
+  }
+
   async isAttended(id: string): Promise<boolean> {
-    this.#paths(id)
+    this.#reads.paths(id)
     return this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id))
   }
 
   async state(id: string): Promise<Record<string, unknown> | null> {
-    return readInstanceState(this.#paths(id))
+    return readInstanceState(this.#reads.paths(id))
   }
 
   events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
-    const paths = this.#paths(id)
+    const paths = this.#reads.paths(id)
     const hasEnded = () => isTerminal(readRecord(paths).status)
     return followJournal(paths.journal, options, { attend: () => this.attend(id), hasEnded })
   }
 
   async stderrTail(id: string): Promise<string> {
-    return readStderrTail(this.#paths(id))
+    return readStderrTail(this.#reads.paths(id))
   }
 
   async inputRequests(id: string, status?: RequestStatus): Promise<InputRequest[]> {
-    const { requests } = await this.story(id)
-    return requests
-      .filter((request) => status === undefined || request.status === status)
-      .map(({ id: requestId, prompt, schema, status: now }) => ({ id: requestId, prompt, schema, status: now }))
+    return this.#reads.inputRequests(id, status)
   }
 
   async answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void> {
-    refuseTooLarge(payload)
-    const keyed = { key: randomUUID(), ...actor }
-    await this.#ask(id, 'host.answer', { id, request_id: requestId, payload, actor: keyed }, (host) =>
-      host.answer(requestId, payload, keyed),
-    )
+    await this.#acts.answer(id, requestId, payload, actor)
   }
 
   async messageTypes(id: string): Promise<MessageType[]> {
-    const types = await this.#ask(id, 'host.messageTypes', { id }, (host) => host.messageTypes())
-    return types as MessageType[]
+    return await this.#acts.messageTypes(id)
   }
 
   async message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }> {
-    refuseTooLarge(payload)
-    const keyed = { key: randomUUID(), ...actor }
-    const params = { id, type, payload, actor: keyed }
-    const number = await this.#ask(id, 'host.message', params, (host) => host.message(type, payload, keyed))
-    return { number: number as number }
+    return await this.#acts.message(id, type, payload, actor)
+  }
+
+  async messages(id: string): Promise<SentMessage[]> {
+    return this.#reads.messages(id)
   }
 
   async pause(id: string): Promise<InstanceRecord> {
-    await this.#ask(id, 'host.pause', { id }, (host) => host.pause())
+    await this.#acts.pause(id)
     return await this.record(id)
   }
 
-  async resume(id: string, options: Where = {}): Promise<InstanceRecord> {
-    const host = await this.#hosts.own(id, (ledger) => {
-      const { manifest, name } = ledger.story.birth.resolver
-      if (manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: name })
-      if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
-      ledger.move('running', { reason: 'resumed' })
-    })
-    if (host === undefined) throw fail('invalid_state', { action: 'resume', status: (await this.record(id)).status })
-    const record = await this.record(id)
-    if (options.host === 'background') await this.leave(id)
-    return record
+  async resume(id: string, options: { host?: 'here' | 'background' } = {}): Promise<InstanceRecord> {
+    return await this.#acts.resume(id, options)
   }
 
   async stop(id: string, options: { reason?: string; force?: boolean } = {}): Promise<InstanceRecord> {
-    return await this.#stop(id, 'stop', options.reason ?? 'stop_requested', options.force ?? false)
+    return await this.#acts.stop(id, 'stop', options.reason ?? 'stop_requested', options.force ?? false)
   }
 
   async cancel(id: string): Promise<InstanceRecord> {
-    return await this.#stop(id, 'cancel', 'cancel_requested', false)
+    return await this.#acts.stop(id, 'cancel', 'cancel_requested', false)
   }
 
   async dataFiles(id: string): Promise<DataFile[]> {
-    return listData(this.#paths(id))
+    return listData(this.#reads.paths(id))
   }
 
-  async data(id: string, path: string): Promise<DataContent> {
-    return openData(this.#paths(id), path)
+  async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
+    return this.#reads.data(id, path, choose)
   }
 
   async export(id: string): Promise<AsyncIterable<Buffer>> {
-    const paths = this.#paths(id)
+    const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
     return exportInstance({ paths, record, story, state: readSoundState(paths) })
@@ -251,69 +282,8 @@ class HomePlatform implements LocalPlatform {
     return catalog
   }
 
-  async #startHost(id: string, where: Where): Promise<void> {
-    if (where.host === 'background') await startBackgroundHost(this.#home, id)
+  async #startHost(id: string, host: CreateRequest['host']): Promise<void> {
+    if (host === 'background') await startBackgroundHost(this.#home, id)
     else await this.#hosts.own(id)
-  }
-
-  async #stop(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<InstanceRecord> {
-    const { status } = await this.record(id)
-    if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
-    if (status === 'paused') await this.#stopPaused(id, how, reason)
-    else await this.#stopLive(id, how, reason, force)
-    return await this.record(id)
-  }
-
-  /** A pause may come first: then it is stopped where it stands (R20). */
-  async #stopLive(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
-    try {
-      await this.#ask(id, 'host.stop', { id, how, reason, force }, (host) => host.stop(how, reason, force))
-    } catch (error) {
-      const isPaused = (await this.record(id)).status === 'paused'
-      if (!isPaused) throw error
-      await this.#stopPaused(id, how, reason)
-    }
-  }
-
-  /** A paused instance has no worker, and so no host: this process owns it for a moment. */
-  async #stopPaused(id: string, how: 'stop' | 'cancel', reason: string): Promise<void> {
-    const host = await this.#hosts.own(id, (ledger) => {
-      if (ledger.status !== 'paused') throw fail('invalid_state', { action: how, status: ledger.status })
-      ledger.move('cancelled', { reason, output: ledger.story.output, error: null })
-    })
-    if (host === undefined) throw fail('host_unreachable', { instance: id, reason: 'another command is at it' })
-    await this.#hosts.over(id)
-  }
-
-  /** Asks the host of the instance, in this process or another; one that is gone is replaced first. */
-  async #ask<N extends keyof ControlCalls>(
-    id: string,
-    name: N,
-    params: ControlCalls[N],
-    here: (host: InstanceHost) => unknown,
-  ): Promise<unknown> {
-    const own = this.#hosts.get(id)
-    if (own !== undefined) return await here(own)
-    const { status } = readRecord(this.#paths(id))
-    if (isTerminal(status) || status === 'paused') throw refusal(readStory(this.#paths(id).journal), name, params)
-    await this.attend(id)
-    try {
-      return await callHost(this.#home, name, params)
-    } catch (error) {
-      if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
-      // It ended, or handed over, between the look and the call; what it accepted before stands.
-      const accepted = wasAccepted(this.#paths(id), params)
-      if (accepted !== undefined) return accepted
-      const now = readRecord(this.#paths(id)).status
-      if (isTerminal(now) || now === 'paused') throw refusal(readStory(this.#paths(id).journal), name, params)
-      await this.attend(id)
-      return await callHost(this.#home, name, params)
-    }
-  }
-
-  #paths(id: string) {
-    const paths = instancePaths(this.#home, id)
-    if (!isInstanceId(id) || !existsSync(paths.journal)) throw fail('instance_unknown', { id })
-    return paths
   }
 }

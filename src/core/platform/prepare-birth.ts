@@ -22,7 +22,7 @@ export async function prepareBirth(entry: CatalogEntry, request: CreateRequest, 
     const { name, version, dir, commit, manifest } = entry
     return {
       schema: 'resolve.journal/1',
-      instance_id: newInstanceId(),
+      instance_id: request.instance_id ?? newInstanceId(),
       name: request.name ?? null,
       parent_id: request.parent_id ?? null,
       created_at: new Date().toISOString(),

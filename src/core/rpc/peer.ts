@@ -2,7 +2,7 @@
  * A JSON-RPC 2.0 peer over lines: both sides may call, notify and answer. Used by the host towards a resolver, by the SDK
  * towards its host, and on the control socket of a host.
  */
-import { fail, ResolveError, revive, systemCode } from '../errors.ts'
+import { fail, ResolveError, systemCode } from '../errors.ts'
 import type { Channel } from './channel.ts'
 
 type Handler = (params: unknown) => unknown
@@ -15,8 +15,6 @@ interface Waiting {
 export interface PeerOptions {
   /** Prefixes the ids of our calls, so that replies to an earlier host are told apart (plan, decision 2). */
   epoch?: number | string
-  /** Whether the other side is the platform itself: then its errors are ours again. A resolver's never are. */
-  trusted?: boolean
   /** A line that is not a JSON-RPC frame, or a reply nobody waits for. */
   onNoise?: (line: string, why: 'not_json_rpc' | 'unknown_reply') => void
   /** A notification for which there is no handler. */
@@ -111,8 +109,7 @@ export class Peer {
       this.#options.onNoise?.(line, 'unknown_reply')
       return
     }
-    if ('error' in frame)
-      waiting.settle({ error: toError(waiting.method, frame['error'], this.#options.trusted === true) })
+    if ('error' in frame) waiting.settle({ error: toError(waiting.method, frame['error']) })
     else waiting.settle({ result: frame['result'] })
   }
 
@@ -160,13 +157,10 @@ function parseFrame(line: string): Record<string, unknown> | undefined {
   return frame['jsonrpc'] === '2.0' && (isCall || isReply) ? frame : undefined
 }
 
-/** What another side's error reply says: one of ours again where it carries `data: {code, details}`. */
-function toError(method: string, error: unknown, trusted: boolean): ResolveError {
-  const { code, message, data } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
+/** What another side's error reply says, in our words: an error of the catalogue it can never forge. */
+function toError(method: string, error: unknown): ResolveError {
+  const { code, message } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
   const detail = typeof message === 'string' ? message : 'an error without a message'
-  if (trusted && typeof data === 'object' && data !== null && 'resolve_error' in data && 'details' in data) {
-    return revive(data.resolve_error, data.details, detail)
-  }
   return fail('resolver_refused', { method, detail, rpc: typeof code === 'number' ? code : 0 })
 }
 

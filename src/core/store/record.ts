@@ -1,17 +1,20 @@
 /** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (plan, decision 1). */
 import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
 import { beginStory, pendingRequests, type Story, tell } from '../view/story.ts'
 import { JournalReader, readBirth, readEnvelope } from './journal-reader.ts'
+import { readName } from './name.ts'
 
-/** R8, without the state snapshot, which is read from its own file. */
-export function toRecord(story: Story): InstanceRecord {
+/** R8, without the state snapshot, which is read from its own file. `root` is the instance's directory, for its name. */
+export function toRecord(story: Story, root: string): InstanceRecord {
   const { birth } = story
+  const renamed = readName(root)
   return {
     instance_id: birth.instance_id,
-    name: birth.name,
+    name: renamed === undefined ? birth.name : renamed,
     resolver: birth.resolver.name,
     resolver_version: birth.resolver.version,
     status: story.status,
@@ -45,13 +48,13 @@ export function readStory(journal: string): Story {
 
 /** Caches the story's record, with the journal it was told from. */
 export function writeRecord(paths: { record: string; journal: string }, story: Story): void {
-  const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story) }
+  const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story, dirname(paths.record)) }
   writeWholeSync(paths.record, JSON.stringify(cached))
 }
 
 /** The cached record, or the one the journal tells where the cache is missing, damaged or behind. Throws `journal_broken`. */
 export function readRecord(paths: { record: string; journal: string }): InstanceRecord {
-  return readCached(paths) ?? toRecord(readStory(paths.journal))
+  return readCached(paths) ?? toRecord(readStory(paths.journal), dirname(paths.record))
 }
 
 interface Cached {

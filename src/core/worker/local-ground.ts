@@ -7,7 +7,7 @@ import { SafeRoot, toCoordinationError } from '../files/safe-root.ts'
 import { Tail } from '../files/tail.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.ts'
-import type { Following, Ground } from './worker.ts'
+import type { Following, Ground, OpenFile } from './worker.ts'
 
 /** Opens `<project>/.resolve`, made where it is missing. Throws `coordination_tampered`, `disk_full`. */
 export function openLocalGround(project: string): Ground {
@@ -47,13 +47,17 @@ class LocalGround implements Ground {
     return this.#root.readFile(path, maxBytes)
   }
 
-  open(path: string): { bytes: number; stream: AsyncIterable<Buffer> } | undefined {
+  open(path: string): OpenFile | undefined {
     const opened = this.#root.openFile(path)
     if (opened === undefined) return undefined
     const { fd, stat } = opened
-    if (stat.size > 0) return { bytes: stat.size, stream: createReadStream('', { fd, start: 0, end: stat.size - 1 }) }
-    closeSync(fd)
-    return { bytes: 0, stream: Readable.from([]) }
+    const close = () => closeSync(fd)
+    const read = (from: number, to: number): AsyncIterable<Buffer> => {
+      if (to > from) return createReadStream('', { fd, start: from, end: to - 1 })
+      close()
+      return Readable.from([])
+    }
+    return { bytes: stat.size, modifiedMs: stat.mtimeMs, read, close }
   }
 
   names(directory: string, max: number): string[] {

@@ -18,14 +18,22 @@ export interface Ground {
   clearDrafts(): void
   /** Throws `coordination_tampered` for anything but a regular file within the limit. */
   read(path: string, maxBytes: number): Buffer | undefined
-  /** A file's size and bytes, as they are now; undefined where there is none. */
-  open(path: string): { bytes: number; stream: AsyncIterable<Buffer> } | undefined
+  /** A file as it is now, to read once or to close; undefined where there is none. */
+  open(path: string): OpenFile | undefined
   names(directory: string, max: number): string[]
   list(directory: string, max: number): FoundFile[]
   /** A growing file, read from an offset on. */
   follow(path: string, from: number): Following
   /** Calls back when something may have changed; `swept` at the regular look. Answers its stop. */
   watch(onChange: (swept: boolean) => void): () => void
+  close(): void
+}
+
+export interface OpenFile {
+  bytes: number
+  modifiedMs: number
+  /** The bytes from `from` up to `to`; the file is closed at the end. Called once at most. */
+  read(from: number, to: number): AsyncIterable<Buffer>
   close(): void
 }
 

@@ -1,5 +1,7 @@
 /** The background host: a process of its own that goes on with instances when nobody is at a terminal. Built to dist/host.js. */
-import { HostProcess } from './host-process.ts'
+import { dirname } from 'node:path'
+import { installedFile, openLocalPlatform } from '../core/index.ts'
+import { socketDoor } from './socket-door.ts'
 
 const [home, ...ids] = process.argv.slice(2)
 if (home === undefined || ids.length === 0) {
@@ -11,14 +13,15 @@ if (home === undefined || ids.length === 0) {
 process.on('SIGHUP', () => {})
 process.on('SIGINT', () => {})
 
-const hosts = new HostProcess(home)
+const builtins = dirname(dirname(installedFile('resolvers/hello/resolver.js') ?? '/-'))
+const platform = await openLocalPlatform({ home, builtins, door: socketDoor })
 process.on('SIGTERM', () => {
-  void hosts.close().then(() => process.exit(0))
+  void platform.letGo().then(() => process.exit(0))
 })
 await Promise.all(
   ids.map(async (id) => {
-    await hosts.own(id)
-    await hosts.over(id)
+    await platform.host(id)
+    await platform.over(id)
   }),
 )
-await hosts.close()
+await platform.letGo()
