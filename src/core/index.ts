@@ -11,6 +11,7 @@ export {
 } from './errors.ts'
 export { installedFile } from './files/installation.ts'
 export { boundedMatcher } from './host/matcher.ts'
+export type { HeldFeed, JournalFeed } from './platform/journal-feed.ts'
 export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local.ts'
 export { checkLocalHealth } from './platform/local-health.ts'
 export type {
@@ -30,6 +31,7 @@ export type {
   PruneOutcome,
   SentMessage,
 } from './platform/platform.ts'
+export { openRemotePlatform, type RemoteOptions } from './platform/remote.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'
 export type { Form, Payload } from './protocol/form.ts'
@@ -38,4 +40,12 @@ export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
 export type { Status } from './protocol/status.ts'
 export { homeDirectory } from './store/home.ts'
+export {
+  isExpired,
+  type NewToken,
+  openTokens,
+  type TokenEntry,
+  type TokenRequest,
+  type Tokens,
+} from './store/tokens.ts'
 export type { Story } from './view/story.ts'
