@@ -1,0 +1,20 @@
+/** Small parts of {@link file://./remote.ts}: the next page of a list, and the fields that the sentences of a form are about. */
+import type { Form, Payload } from '../protocol/form.ts'
+
+/** The cursor of the next page, from a `Link` header (R9). */
+export function nextCursor(link: string | string[] | undefined): string | undefined {
+  const next = /<([^>]*)>\s*;\s*rel="?next"?/.exec([link ?? []].flat().join(', '))?.[1]
+  if (next === undefined || !URL.canParse(next, 'http://localhost')) return undefined
+  return new URL(next, 'http://localhost').searchParams.get('cursor') ?? undefined
+}
+
+/** Each failing sentence with its field; none where the form is not known here. */
+export async function fieldsOf(
+  form: Form | undefined,
+  payload: Payload,
+  errors: readonly string[],
+): Promise<{ id: string; message: string }[]> {
+  if (form === undefined || errors.length === 0) return []
+  const { formRefusal } = await import('../host/form-check.ts')
+  return [...(formRefusal(form, payload)?.fields ?? [])]
+}
