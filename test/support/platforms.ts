@@ -14,5 +14,5 @@ export function platformOn(home: string): Promise<LocalPlatform> {
 
 /** Asks the live host that owns the instance, over its socket, as another process would. */
 export function askOwner<T>(home: string, id: string, call: (owner: Platform) => Promise<T>): Promise<T> {
-  return callOwner(home, id, { ownSocket: undefined, actor: undefined }, call)
+  return callOwner(home, id, undefined, call)
 }
