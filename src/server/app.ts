@@ -5,7 +5,7 @@
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify } from 'fastify'
 import { fail } from '../core/errors.ts'
-import { HTTP_BODY_MAX_BYTES, HTTP_HEADERS_MAX_BYTES, HTTP_REQUEST_LIMIT_MS } from '../core/limits.ts'
+import { HTTP_BODY_MAX_BYTES, HTTP_HEADERS_MAX_BYTES } from '../core/limits.ts'
 import { API } from '../core/protocol/http.ts'
 import { answerError, answerFrameworkError } from './answer-errors.ts'
 import { addEntry } from './entry.ts'
@@ -13,8 +13,10 @@ import { addIdempotency } from './idempotency.ts'
 import { addJsonBody } from './json-body.ts'
 import { DOCUMENT } from './openapi.ts'
 import type { AppParts } from './parts.ts'
+import { authRoutes } from './routes/auth.ts'
 import { dataRoutes } from './routes/data.ts'
 import { eventRoutes } from './routes/events.ts'
+import { healthRoutes } from './routes/health.ts'
 import { instanceRoutes } from './routes/instances.ts'
 import { keepingRoutes } from './routes/keeping.ts'
 import { messageRoutes } from './routes/messages.ts'
@@ -29,8 +31,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = fastify({
     ...(parts.logger === undefined ? {} : { loggerInstance: parts.logger, disableRequestLogging: true }),
     bodyLimit: HTTP_BODY_MAX_BYTES,
-    requestTimeout: HTTP_REQUEST_LIMIT_MS,
-    http: { maxHeaderSize: HTTP_HEADERS_MAX_BYTES },
+    // What comes while it closes is told so by the entry, in our words.
+    return503OnClosing: false,
     frameworkErrors: answerFrameworkError,
     // Longer than any name; the routes say what they take.
     routerOptions: { maxParamLength: HTTP_HEADERS_MAX_BYTES },
@@ -64,5 +66,7 @@ const ROUTES = [
   eventRoutes,
   resolverRoutes,
   keepingRoutes,
+  authRoutes,
+  healthRoutes,
   openapiRoutes,
 ] as const

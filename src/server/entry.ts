@@ -18,10 +18,15 @@ const SAFE_HEADERS = {
 const ONE_INSTANCE = `${API}/instances/:id`
 
 export function addEntry(app: FastifyInstance, { access, guard }: AppParts): void {
+  let isClosing = false
   app.decorateRequest('caller', null)
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     try {
+      if (isClosing) throw fail('shutting_down', {})
       guard.check(request.raw)
       // A server that is no proxy is asked for paths; anything else would be read differently by everyone who looks at it.
       if (!request.raw.url?.startsWith('/')) throw fail('request_malformed', { problem: 'its target is not a path' })

@@ -6,9 +6,10 @@ import { ACTOR, DOOR, IDEMPOTENCY_KEY, type Scope } from '../core/protocol/http.
 import type { Actor, Door } from '../core/protocol/instance.ts'
 import type { Access, Caller } from './access.ts'
 import type { Guard } from './guard.ts'
+import type { HealthParts } from './routes/health.ts'
 import type { SignIn } from './sign-in.ts'
 
-export interface AppParts {
+export interface AppParts extends HealthParts {
   /** What is served. */
   platform: LocalPlatform
   /** Who may. */
