@@ -7,6 +7,7 @@ import { harden } from './entry.ts'
 
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toCatalogue(thrown, request)
+  if (error.kind === 'bug') request.log.error({ err: error.cause ?? error }, 'a fault of ours')
   if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer')
   if (error.code === 'range_unsatisfiable') reply.header('content-range', `bytes */${error.details['bytes']}`)
   reply
