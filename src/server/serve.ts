@@ -14,6 +14,7 @@ import { openMetrics } from './metrics.ts'
 import { observe } from './observe.ts'
 import { openSignIn } from './sign-in.ts'
 import { socketDoor } from './socket-door.ts'
+import { EventStreams } from './sse.ts'
 import { openTraces } from './traces.ts'
 
 export interface ServeOptions {
@@ -64,7 +65,9 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     closing.add(() => signIn.close())
 
     const attending: { attendant?: Attendant } = {}
+    const streams = new EventStreams()
     const metrics = openMetrics({
+      streams: () => ({ open: streams.size, sent: streams.sent }),
       hosted: () => platform.hosted().length,
       instances: () => attending.attendant?.counts() ?? {},
       adoptions: () => attending.attendant?.adoptions() ?? 0,
@@ -77,7 +80,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     closing.add(async () => traces?.close())
     const observation = observe([log.requests, metrics.requests, ...(traces === undefined ? [] : [traces.requests])])
     const app = await buildApp({
-      ...{ platform, guard, signIn, logger, metrics },
+      ...{ platform, guard, signIn, logger, metrics, streams },
       access: tokenAccess(tokens),
       keys: new IdempotencyKeys(home),
       observe: observation.watch,

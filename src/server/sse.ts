@@ -59,6 +59,7 @@ export class EventStreams {
   readonly #open = new Set<Stream>()
   readonly #readers = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
+  #sent = 0
 
   constructor(limits: Partial<StreamLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits }
@@ -67,6 +68,11 @@ export class EventStreams {
   /** How many are open. */
   get size(): number {
     return this.#open.size
+  }
+
+  /** Events that were handed to readers so far. */
+  get sent(): number {
+    return this.#sent
   }
 
   /** Throws `too_many` where a token has as many readers as it may. */
@@ -84,7 +90,10 @@ export class EventStreams {
   open(response: ServerResponse, request: StreamRequest, headers: Record<string, string> = {}): void {
     const { tokenId } = request
     this.#count(tokenId, 1)
-    const stream = new Stream(response, request, this.#limits, () => {
+    const onSent = (events: number) => {
+      this.#sent += events
+    }
+    const stream = new Stream(response, request, this.#limits, onSent, () => {
       this.#open.delete(stream)
       this.#count(tokenId, -1)
       request.release()
@@ -129,6 +138,7 @@ class Stream {
   readonly #response: ServerResponse
   readonly #request: StreamRequest
   readonly #limits: StreamLimits
+  readonly #onSent: (events: number) => void
   readonly #onGone: () => void
   #offset: number
   #rest: Buffer | undefined
@@ -139,10 +149,17 @@ class Stream {
   #stopFollowing: () => void = () => {}
   #isOver = false
 
-  constructor(response: ServerResponse, request: StreamRequest, limits: StreamLimits, onGone: () => void) {
+  constructor(
+    response: ServerResponse,
+    request: StreamRequest,
+    limits: StreamLimits,
+    onSent: (events: number) => void,
+    onGone: () => void,
+  ) {
     this.#response = response
     this.#request = request
     this.#limits = limits
+    this.#onSent = onSent
     this.#onGone = onGone
     this.#offset = request.offset
     this.#nextHeartbeat = performance.now() + limits.heartbeatMs
@@ -231,6 +248,7 @@ class Stream {
     this.#offset = page.next
     this.#isLast = page.isFinal
     this.#rest = page.frames
+    this.#onSent(page.count)
     return true
   }
 
