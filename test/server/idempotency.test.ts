@@ -12,10 +12,15 @@ import { type Api, openApi } from './api.ts'
 let api: Api
 
 const chatty = plainResolver('await me.sleep(60000)', { name: 'chatty' })
+const slow = plainResolver(
+  'me.finish({ status: "completed" })',
+  { name: 'slow' },
+  `me.on['resolver.getInstantiationSchema'] = () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800); return null }`,
+)
 const scope = ['token', 'POST', '/api/instances']
 
 beforeAll(async () => {
-  api = await openApi(['exits-zero', 'asks-once', 'checkpoints', chatty])
+  api = await openApi(['exits-zero', 'asks-once', 'checkpoints', chatty, slow])
 })
 
 afterAll(async () => await api.close())
@@ -70,6 +75,26 @@ test('twenty at once with one key have one effect and one answer', async () => {
   expect(new Set(sent.map(({ text }) => text))).toEqual(new Set(['{"accepted":true,"number":1}']))
   expect((await api.call('GET', `/api/instances/${id}/messages`)).json).toHaveLength(1)
   await post(`/api/instances/${id}/stop`, 'k4', { force: true })
+})
+
+test('who gives up and asks again while the first request is still at it gets its answer, not a second effect', async () => {
+  const before = await count()
+  const body = { resolver: 'slow', input: {} }
+  const first = fetch(`${api.url}/api/instances`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${api.tokens.admin}`,
+      'idempotency-key': 'k13',
+    },
+    signal: AbortSignal.timeout(200),
+  })
+  await expect(first).rejects.toThrow()
+  const again = await post('/api/instances', 'k13', body)
+  expect(again.status).toBe(202)
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+  expect(await count()).toBe(before + 1)
 })
 
 test('a refusal is an answer too; a request that was never understood is none', async () => {
