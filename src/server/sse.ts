@@ -50,6 +50,8 @@ export interface StreamRequest extends HeldFeed {
   follow: boolean
   /** Whose token it is; null has no limit. */
   tokenId: string | null
+  /** Whether its token is still good; asked with every heartbeat. Default: yes. */
+  mayStay?: () => boolean
   /** Told why a stream was broken off from this side. */
   onBreak?: (error: unknown) => void
 }
@@ -193,8 +195,10 @@ class Stream {
     }
     if (now < this.#nextHeartbeat) return
     this.#nextHeartbeat = now + this.#limits.heartbeatMs
+    // Coming again it is told why.
+    if (this.#request.mayStay?.() === false) this.end(undefined, FAREWELL_MS)
     // Inside a frame a comment would not be one.
-    if (this.#rest === undefined) this.#hand(HEARTBEAT)
+    else if (this.#rest === undefined) this.#hand(HEARTBEAT)
   }
 
   /** What is under way still reaches a reader that takes it within the limit. */

@@ -85,7 +85,7 @@ async function followPast(proxyPort: number, id: string): Promise<StreamConnecti
   }
 }
 
-// verifies: R15-LATER S-EVT-01
+// verifies: R15-SSE S-EVT-01
 test('readers that are cut, callers that act: the journal, the files and all that was sent fit together (threats 5)', async () => {
   const random = seeded(7)
   const proxy = await cuttingProxy(port, () => 500 + Math.floor(random() * 12_000))
