@@ -145,6 +145,7 @@ test('what is printed to be run next carries --server where the flag was given, 
   expect((await remote('instance', 'cancel', '@last')).code).toBe(0)
 })
 
+// verifies: R1-SERVER
 test('the flag wins over the variable, may stand before the noun, and an empty variable is none', async () => {
   const env = { RESOLVE_TOKEN: token, RESOLVE_URL: 'http://127.0.0.1:1' }
   expect((await client.with({ env }, '--server', served.url, 'instance', 'list', '--json')).code).toBe(0)
