@@ -19,7 +19,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { followJournal } from './follow.ts'
 import { type HeldFeed, JournalFeeds } from './journal-feed.ts'
-import { listInstances } from './list-instances.ts'
+import { type Listed, listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { checkLocalHealth } from './local-health.ts'
 import type {
@@ -81,6 +81,7 @@ class HomePlatform implements LocalPlatform {
   readonly #reads: Reads
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
+  readonly #ended = new Map<string, Listed>()
   #catalog: Promise<Catalog> | undefined
 
   constructor({ home, builtins, door }: LocalOptions) {
@@ -144,7 +145,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
-    return listInstances(this.#home, filter)
+    return await listInstances(this.#home, filter, this.#ended)
   }
 
   async find(reference: string): Promise<string> {
