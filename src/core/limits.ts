@@ -89,6 +89,10 @@ export const INPUT_RESPONSE_LIMIT_MS = 5_000
 export const MESSAGE_LIMIT_MS = 5_000
 export const MESSAGE_TYPES_LIMIT_MS = 5_000
 
+/** Asking a resolver for its form: a process for each (threats 1.2). */
+export const INQUIRIES_AT_ONCE = 4 // of one resolver
+export const INQUIRIES_WAITING = 256 // then the next is refused
+
 /** Ending a worker (R26). */
 export const TERM_LIMIT_MS = 10_000
 export const SHUTDOWN_LIMIT_MS = 2_000
