@@ -18,7 +18,13 @@ export async function tellEnd(
   { id, wanted, onConnection }: { id: string; wanted: Status; onConnection: (connection: Connection) => void },
 ): Promise<ExitCode> {
   const until = AbortSignal.timeout(PATIENCE_MS)
-  const story = await awaitStatus(platform, id, (one) => one.status === wanted || isTerminal(one.status), until, onConnection)
+  const story = await awaitStatus(
+    platform,
+    id,
+    (one) => one.status === wanted || isTerminal(one.status),
+    until,
+    onConnection,
+  )
   const code = story.status === wanted ? EXIT.ok : exitCodeOf(story.status)
   if (output.json) await output.document(instanceDocument(story, code))
   else if (isTerminal(story.status) || story.status === wanted) output.note(`${id} ${statusText(story.status)}`)
