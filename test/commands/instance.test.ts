@@ -310,3 +310,15 @@ test('a reader that goes away ends the command quietly, and the instance goes on
   expect(piped?.status).toBe('awaiting_input')
   await place.run('instance', 'cancel', piped?.instance_id ?? '')
 })
+
+test('show suggests anything but itself, and the document of --dry-run is indented as every other', async () => {
+  const { stdout } = await place.run('run', 'doer', '-i', 'do=nothing', '--json')
+  const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+  const shown = await place.run('instance', 'show', id)
+  expect(shown.code).toBe(0)
+  expect(shown.stdout).not.toContain('instance show')
+  expect(shown.stdout).not.toMatch(/^Next$/m)
+  expect(JSON.parse((await place.run('instance', 'show', id, '--json')).stdout)).toMatchObject({ next: [] })
+  const dry = await place.run('run', 'doer', '-i', 'do=nothing', '--dry-run', '--json')
+  expect(dry.stdout).toBe(`${JSON.stringify(JSON.parse(dry.stdout), null, 2)}\n`)
+})
