@@ -10,6 +10,7 @@ export const GIB = 1024 * MIB
 /** What a manifest, a name or an id may be. */
 export const RESOLVER_NAME_MAX_CHARS = 64 // R4
 export const MANIFEST_MAX_BYTES = 1 * MIB // plan: as every file read from a resolver
+export const VIEWPORT_MAX_BYTES = 16 * MIB // plan: a bundle, not an archive
 export const CATALOG_MAX_BYTES = 16 * MIB // plan: thousands of resolvers
 export const INSTANCE_ID_CHARS = 12 // R3
 export const INSTANCE_PREFIX_MIN_CHARS = 4 // R3
@@ -35,6 +36,10 @@ export const HTTP_HEADERS_MAX_BYTES = 16 * KIB
 export const HTTP_HEADERS_LIMIT_MS = 10_000
 export const HTTP_REQUEST_LIMIT_MS = 30_000
 export const HTTP_CONNECTIONS_MAX = 4_000
+export const HTTP_KEEP_ALIVE_MS = 5_000
+export const HTTP_IDLE_LIMIT_MS = 120_000 // a connection on which nothing moves, either way
+export const HTTP_LOOK_MS = 1_000 // how often a connection is looked at for the limits above
+export const HTTP_CLOSE_LIMIT_MS = 5_000 // what a request under way gets when the server shuts down
 export const PAGE_DEFAULT_RECORDS = 50 // R9
 export const PAGE_MAX_RECORDS = 500 // R9
 export const IDEMPOTENCY_KEEP_MS = 24 * 60 * 60_000 // R11
@@ -45,6 +50,17 @@ export const SSE_HEARTBEAT_MS = 15_000
 export const SSE_BUFFER_MAX_BYTES = 1 * MIB
 export const SSE_STALL_LIMIT_MS = 30_000
 export const SSE_READERS_PER_TOKEN = 32
+
+/** Talking to a server (cli.md). */
+export const REMOTE_CONNECT_LIMIT_MS = 10_000
+export const REMOTE_ANSWER_LIMIT_MS = 60_000 // longer than any call into a resolver
+export const REMOTE_ANSWER_MAX_BYTES = 64 * MIB // a document; files are streamed
+export const REMOTE_PAGE_RECORDS = 100
+export const REMOTE_RETRY_MS = [250, 500, 1_000, 2_000] as const // a request whose connection broke, with the same key
+export const REMOTE_SILENCE_LIMIT_MS = 45_000 // three heartbeats
+export const REMOTE_RECONNECT_MIN_MS = 250
+export const REMOTE_RECONNECT_MAX_MS = 5_000
+export const REMOTE_PATIENCE_MS = 60_000 // an event stream that can't be had again
 
 /** Tokens (R38). */
 export const SIGN_IN_CODE_LIMIT_MS = 15 * 60_000
@@ -91,6 +107,14 @@ export const HOST_CONNECT_LIMIT_MS = 2_000
 export const HOST_ADOPT_LIMIT_MS = 10_000
 export const GIT_LIMIT_MS = 5 * 60_000
 export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB
+
+/** What `serve` looks after. */
+export const ATTEND_SWEEP_MS = 3_000
+export const ATTEND_PARALLEL = 4
+export const ATTEND_NEWBORN_MS = 2_000 // whoever created an instance owns it by then
+export const ATTEND_RETRY_MAX_MS = 5 * 60_000
+export const TRACES_CLOSE_LIMIT_MS = 2_000
+export const LOG_BUFFER_MAX_BYTES = 8 * MIB // of a reader that stalls; then lines are dropped
 
 /** Keeping house. */
 export const DRAFT_STALE_MS = 60 * 60_000 // a birth takes milliseconds: a draft this old has no writer

@@ -6,11 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { identify } from '../../src/core/files/process-identity.ts'
-import { callHost, isAttended, startBackgroundHost } from '../../src/core/host/reach.ts'
+import { isAttended, startBackgroundHost } from '../../src/core/host/reach.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
 import { created, eventsOf, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { askOwner } from '../support/platforms.ts'
 
 let home: string
 beforeAll(() => {
@@ -81,7 +82,7 @@ test('killed while a question is open: the next host takes the answer', async ()
   await killed(first)
   expect(await isAttended(home, id)).toBe(false)
   await startBackgroundHost(home, id)
-  await callHost(home, 'host.answer', { id, request_id: 'q', payload: { x: 'late' }, actor: ACTOR })
+  await askOwner(home, id, (owner) => owner.answer(id, 'q', { x: 'late' }, ACTOR))
   await until(home, id, (story) => story.status === 'completed')
   expect(storyOf(home, id)).toMatchObject({ output: 'late', adoptions: 1 })
 })
@@ -93,7 +94,7 @@ test('an answer that was accepted before the kill reaches the resolver after it 
   const story = await until(home, id, (now) => now.status === 'awaiting_input')
   const worker = JSON.parse(readFileSync(instancePaths(home, id).worker, 'utf8')).process.pid
   process.kill(worker, 'SIGSTOP')
-  await callHost(home, 'host.answer', { id, request_id: 'q', payload: { x: 'kept' }, actor: ACTOR })
+  await askOwner(home, id, (owner) => owner.answer(id, 'q', { x: 'kept' }, ACTOR))
   await killed(first)
   process.kill(worker, 'SIGCONT')
   const second = startHost(id)
@@ -110,7 +111,7 @@ test('a stop that was asked for before the kill is carried out after it (R12)', 
   )
   const first = startHost(id)
   await until(home, id, (story) => story.status === 'running')
-  await callHost(home, 'host.stop', { id, how: 'stop', reason: 'enough', force: false })
+  await askOwner(home, id, (owner) => owner.stop(id, { reason: 'enough' }))
   await killed(first)
   const second = startHost(id)
   await ended(second)
@@ -168,7 +169,7 @@ test('while a host lives no other takes the instance; two that come at once make
   expect(hosts.filter((host) => host.exitCode === null)).toHaveLength(1)
   const pid = JSON.parse(readFileSync(instancePaths(home, id).worker, 'utf8')).process.pid
   expect(identify(pid)).toBeDefined()
-  await callHost(home, 'host.stop', { id, how: 'stop', reason: 'enough', force: false })
+  await askOwner(home, id, (owner) => owner.stop(id, { reason: 'enough' }))
   await Promise.all(hosts.map(ended))
   expect(storyOf(home, id)).toMatchObject({ status: 'cancelled', adoptions: 0 })
 })
@@ -182,6 +183,6 @@ test('the record deleted is the record rebuilt (plan, decision 1)', async () => 
   await ended(startHost(id))
   const paths = instancePaths(home, id)
   const cached = readRecord(paths)
-  expect(toRecord(storyOf(home, id))).toEqual(cached)
-  expect(readRecord({ ...paths, record: '/nowhere' })).toEqual(cached)
+  expect(toRecord(storyOf(home, id), paths.root)).toEqual(cached)
+  expect(readRecord({ ...paths, record: join(paths.root, 'nowhere') })).toEqual(cached)
 })

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { HostProcess } from '../../src/core/host/host-process.ts'
-import { callHost } from '../../src/core/host/reach.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
 import { readRecord } from '../../src/core/store/record.ts'
 import { processesOf } from '../../src/core/worker/process-tree.ts'
 import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { askOwner, platformOn } from '../support/platforms.ts'
 
 let home: string
 beforeAll(() => {
@@ -113,14 +113,18 @@ test('a host that finds another one writing lets go, and overwrites nothing', as
 })
 
 test('a host whose socket was swept away listens anew, and is reached again', async () => {
-  const { id, hosts, paths } = await hosted(stay)
+  const id = await created(home, plainResolver(stay))
+  const paths = instancePaths(home, id)
+  const platform = await platformOn(home)
+  expect(await platform.host(id)).toBe(true)
+  await until(home, id, (story) => story.status === 'running')
   const before = readOwner(paths.owners)
   rmSync(before?.socket ?? '')
   for (let tries = 0; tries < 300 && readOwner(paths.owners)?.socket === before?.socket; tries += 1) await sleep(20)
   expect(existsSync(readOwner(paths.owners)?.socket ?? '')).toBe(true)
-  await callHost(home, 'host.stop', { id, how: 'stop', reason: 'enough', force: false })
-  await hosts.over(id)
-  await hosts.close()
+  await askOwner(home, id, (owner) => owner.stop(id, { reason: 'enough' }))
+  await platform.over(id)
+  await platform.close()
   expect(storyOf(home, id).status).toBe('cancelled')
 })
 

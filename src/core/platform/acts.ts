@@ -20,7 +20,6 @@ import { type Act, refusal, wasAccepted } from './refusal.ts'
 interface HostCall<T> extends Act {
   here: (host: InstanceHost) => T | Promise<T>
   there: (owner: Platform) => Promise<T>
-  actor?: Actor
 }
 
 export interface ActsParts {
@@ -47,7 +46,6 @@ export class Acts {
       action: 'answer',
       request: requestId,
       key: keyed.key,
-      actor: keyed,
       here: (host) => host.answer(requestId, payload, keyed),
       there: (owner) => owner.answer(id, requestId, payload, keyed),
     })
@@ -67,7 +65,6 @@ export class Acts {
     return await this.#ask(id, {
       action: 'send a message to',
       key: keyed.key,
-      actor: keyed,
       here: async (host) => ({ number: await host.message(type, payload, keyed) }),
       there: (owner) => owner.message(id, type, payload, keyed),
     })
@@ -139,9 +136,8 @@ export class Acts {
     if (own !== undefined) return await call.here(own)
     this.#refuseWithoutWorker(paths, call)
     await attend(id)
-    const from = { ownSocket: hosts.socketPath, actor: call.actor }
     try {
-      return await callOwner(home, id, from, call.there)
+      return await callOwner(home, id, hosts.socketPath, call.there)
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
       // It ended, or handed over, between the look and the call; what it accepted before stands.
@@ -150,7 +146,7 @@ export class Acts {
       this.#refuseWithoutWorker(paths, call)
       await attend(id)
       const taken = hosts.get(id)
-      return taken === undefined ? await callOwner(home, id, from, call.there) : await call.here(taken)
+      return taken === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : await call.here(taken)
     }
   }
 

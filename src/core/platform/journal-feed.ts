@@ -110,7 +110,7 @@ export class JournalFeed {
     this.#pages.set(offset, page)
     this.#keptBytes += page.frames.length
     for (const [oldest, { frames }] of this.#pages) {
-      if (this.#keptBytes <= KEPT_BYTES) return
+      if (this.#keptBytes <= KEPT_BYTES || this.#pages.size === 1) return
       this.#pages.delete(oldest)
       this.#keptBytes -= frames.length
     }
@@ -144,16 +144,21 @@ export class JournalFeed {
 
   /** However often it rings, there is one round at a time, and a rest after it as long as it took: many readers get larger pages. */
   #ring(): void {
-    this.#round ??= setTimeout(() => this.#tellFollowers(), Math.max(0, this.#restUntil - performance.now()))
+    this.#round ??= setTimeout(() => this.#go(), Math.max(0, this.#restUntil - performance.now()))
   }
 
-  #tellFollowers(): void {
+  #go(): void {
     this.#round = undefined
     if (!this.look()) return
     const begin = performance.now()
-    for (const onNews of [...this.#followers]) onNews()
+    this.#tell()
     const end = performance.now()
     this.#restUntil = end + (end - begin)
+  }
+
+  #tell(): void {
+    this.look()
+    for (const onNews of [...this.#followers]) onNews()
   }
 
   async #care(): Promise<void> {
@@ -165,7 +170,7 @@ export class JournalFeed {
     } catch {
       // No host can be had now; the next look tries again, and readers keep what they have.
     }
-    if (this.#hasEnded) for (const onNews of [...this.#followers]) onNews()
+    if (this.#hasEnded) this.#tell()
   }
 
   /** A damaged journal is frozen and its trusted part goes on in another file, with the same lines at the same offsets. */
@@ -177,10 +182,9 @@ export class JournalFeed {
     this.#file = fresh
     this.#pages.clear()
     this.#keptBytes = 0
-    this.look()
     this.#stopBell?.()
     this.#stopBell = this.#listen()
-    for (const onNews of [...this.#followers]) onNews()
+    this.#tell()
   }
 }
 

@@ -17,6 +17,7 @@ import { readRecord } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import { Acts } from './acts.ts'
 import { followJournal } from './follow.ts'
+import { type HeldFeed, JournalFeeds } from './journal-feed.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { checkLocalHealth } from './local-health.ts'
@@ -46,6 +47,8 @@ export interface LocalPlatform extends Platform {
   host(id: string): Promise<boolean>
   /** The instances this process hosts. */
   hosted(): string[]
+  /** The instance's journal as frames of an event stream, shared by all its readers here; to be released. Throws `instance_unknown`. */
+  feed(id: string): HeldFeed
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
   /** As `close`, but what is hosted here is left without a host, its workers running: for whoever adopts it next. */
@@ -75,6 +78,7 @@ class HomePlatform implements LocalPlatform {
   readonly #hosts: HostProcess
   readonly #reads: Reads
   readonly #acts: Acts
+  readonly #feeds = new JournalFeeds()
   #catalog: Promise<Catalog> | undefined
 
   constructor({ home, builtins, door }: LocalOptions) {
@@ -196,6 +200,12 @@ class HomePlatform implements LocalPlatform {
     const paths = this.#reads.paths(id)
     const hasEnded = () => isTerminal(readRecord(paths).status)
     return followJournal(paths.journal, options, { attend: () => this.attend(id), hasEnded })
+  }
+
+  feed(id: string): HeldFeed {
+    const { journal } = this.#reads.paths(id)
+    const hasEnded = () => isTerminal(this.#reads.record(id).status)
+    return this.#feeds.hold(journal, { attend: () => this.attend(id), hasEnded })
   }
 
   async stderrTail(id: string): Promise<string> {

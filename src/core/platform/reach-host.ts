@@ -1,6 +1,5 @@
 /** Asks the live host that owns an instance, in whatever process, over that host's own socket (plan, decision 2; R39). */
 import { fail, ResolveError } from '../errors.ts'
-import type { Actor } from '../protocol/instance.ts'
 import { instancePaths } from '../store/home.ts'
 import { readOwner } from '../store/owners.ts'
 import type { Platform } from './platform.ts'
@@ -12,19 +11,16 @@ import type { Platform } from './platform.ts'
 export async function callOwner<T>(
   home: string,
   id: string,
-  from: { ownSocket: string | undefined; actor: Actor | undefined },
+  ownSocket: string | undefined,
   call: (owner: Platform) => Promise<T>,
 ): Promise<T> {
   const owner = readOwner(instancePaths(home, id).owners)
   // This process does not hold it, or it would not ask: what it owned a moment ago it has let go.
-  if (owner === undefined || owner.released || owner.socket === from.ownSocket) {
+  if (owner === undefined || owner.released || owner.socket === ownSocket) {
     throw fail('host_unreachable', { instance: id, reason: 'nobody owns it' })
   }
   const { openRemotePlatform } = await import('./remote.ts')
-  const remote = openRemotePlatform({
-    socket: owner.socket,
-    ...(from.actor === undefined ? {} : { actor: from.actor }),
-  })
+  const remote = openRemotePlatform({ socket: owner.socket })
   try {
     return await call(remote)
   } catch (error) {

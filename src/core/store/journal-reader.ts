@@ -24,19 +24,13 @@ export class JournalReader {
 
   /** The next whole lines, up to a chunk's worth; empty at the present end. Throws `journal_broken`. */
   read(): JournalLine[] {
-    for (let size = CHUNK_BYTES; ; size *= 4) {
-      const buffer = Buffer.allocUnsafe(size)
-      const read = fs.readSync(this.#fd, buffer, 0, size, this.#offset)
-      const last = buffer.subarray(0, read).lastIndexOf(0x0a)
-      if (last !== -1) {
-        this.#offset += last + 1
-        return buffer
-          .toString('utf8', 0, last)
-          .split('\n')
-          .map((text) => this.#parse(text))
-      }
-      if (read < size) return []
-    }
+    const bytes = readWholeLines(this.#fd, this.#offset, CHUNK_BYTES)
+    if (bytes === undefined) return []
+    this.#offset += bytes.length
+    return bytes
+      .toString('utf8', 0, bytes.length - 1)
+      .split('\n')
+      .map((text) => this.#parse(text))
   }
 
   close(): void {
@@ -48,6 +42,27 @@ export class JournalReader {
     if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a line has no number' })
     return line
   }
+}
+
+/**
+ * The whole lines from `offset` on with their LFs, about `size` bytes of them; one longer line comes whole. Undefined at the
+ * present end: what has no LF yet may be cut off and written anew by the next owner.
+ */
+export function readWholeLines(fd: number, offset: number, size: number): Buffer | undefined {
+  for (let wanted = size; ; wanted *= 4) {
+    const buffer = Buffer.allocUnsafe(wanted)
+    const read = fs.readSync(fd, buffer, 0, wanted, offset)
+    const last = buffer.subarray(0, read).lastIndexOf(0x0a)
+    if (last !== -1) return buffer.subarray(0, last + 1)
+    if (read < wanted) return undefined
+  }
+}
+
+/** The offset just after line number `seq`; undefined where there is no such line (R15). */
+export function offsetAfter(fd: number, seq: number): number | undefined {
+  const start = seekAfter(fd, seq - 1)
+  const line = lineStartingFrom(fd, start, start)
+  return line?.seq === seq ? line.next : undefined
 }
 
 /** The event of a line. Throws `journal_broken` for anything else. */

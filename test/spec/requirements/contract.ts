@@ -54,8 +54,8 @@ const events = section('Events', 'EVT', {
   '10': '{resolver_name}.data_changed carries the paths that changed',
   '11': 'A consumer fetches data files on data_changed: data is neither pushed nor polled',
   '12': 'The monitor reads new lines of events.jsonl and passes them on',
-  '13': waits.http('Readers take event_type and fall back to type'),
-  '14': waits.http('Events are delivered as SSE lines'),
+  '13': 'Readers take event_type and fall back to type',
+  '14': 'Events are delivered as SSE lines',
 })
 
 export const contractRequirements = [...plugin, ...sdk, ...rpc, ...events]

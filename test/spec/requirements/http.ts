@@ -2,20 +2,20 @@
 import { section, waits } from './requirement.ts'
 
 const endpoints = section('Endpoints', 'HTTP', {
-  '01': waits.http('POST /instances creates an instance'),
-  '02': waits.http('GET /instances/{id} answers the record with status and output'),
-  '03': waits.http('DELETE /instances/{id} cancels'),
-  '04': waits.http('GET /instances/{id}/state answers the snapshot'),
-  '05': waits.http('GET /instances/{id}/events streams SSE lines and ends with {type: done}'),
-  '06': waits.http('POST /instances/{id}/resume resumes, only when supports_resume is true'),
-  '07': waits.http('POST /instances/{id}/stop asks for a graceful stop'),
-  '08': waits.http('GET /instances/{id}/input-requests lists requests, filtered by status'),
-  '09': waits.http('POST /instances/{id}/input-requests/{rid} delivers a response'),
-  '10': waits.http('GET /instances/{id}/message-types lists the message types'),
-  '11': waits.http('POST /instances/{id}/messages answers 202 {accepted: true}'),
-  '12': waits.http('GET /instances/{id}/data/{path} answers the file with its detected content type'),
-  '13': waits.http('GET /resolvers lists name, version, description'),
-  '14': waits.http('GET /resolvers/{name}/schema answers the instantiation schema'),
+  '01': 'POST /instances creates an instance',
+  '02': 'GET /instances/{id} answers the record with status and output',
+  '03': 'DELETE /instances/{id} cancels',
+  '04': 'GET /instances/{id}/state answers the snapshot',
+  '05': 'GET /instances/{id}/events streams SSE lines and ends with {type: done}',
+  '06': 'POST /instances/{id}/resume resumes, only when supports_resume is true',
+  '07': 'POST /instances/{id}/stop asks for a graceful stop',
+  '08': 'GET /instances/{id}/input-requests lists requests, filtered by status',
+  '09': 'POST /instances/{id}/input-requests/{rid} delivers a response',
+  '10': 'GET /instances/{id}/message-types lists the message types',
+  '11': 'POST /instances/{id}/messages answers 202 {accepted: true}',
+  '12': 'GET /instances/{id}/data/{path} answers the file with its detected content type',
+  '13': 'GET /resolvers lists name, version, description',
+  '14': 'GET /resolvers/{name}/schema answers the instantiation schema',
   '15': waits.page('GET / at the base URL answers the creation form'),
 })
 
@@ -28,15 +28,15 @@ const behaviour = section('Behavior of the endpoints', 'DO', {
 })
 
 const authentication = section('Authentication', 'AUTH', {
-  '01': waits.tokens('Requests carry Authorization: Bearer'),
-  '02': waits.tokens('The events endpoint also takes the token as a query parameter'),
+  '01': 'Requests carry Authorization: Bearer',
+  '02': 'The events endpoint also takes the token as a query parameter',
   '03': 'Secrets reach the resolver only through InstanceConfig',
 })
 
 const errors = section('Errors', 'ERR', {
   '01': 'A form that fails a check is refused with "Validation failed" and every failing message at once',
-  '02': waits.http('422 carries {detail, errors}'),
-  '03': waits.http('GET data answers 400 on traversal, 404 when missing, 502 when the worker cannot be reached'),
+  '02': '422 carries {detail, errors}',
+  '03': 'GET data answers 400 on traversal, 404 when missing, 502 when the worker cannot be reached',
   '04': 'A failure of the resolver is reported by resolver:completed with error {code, detail} and by ResolverResult.error',
 })
 

@@ -34,8 +34,6 @@ const later =
   (text: string): Later => ({ text, why })
 
 export const waits = {
-  http: later('the HTTP API is not served yet'),
-  tokens: later('there are no tokens before the HTTP API'),
   docker: later('workers in containers come with Docker support'),
   workspace: later('workspaces, the git sidecar and create-pr are not provided yet'),
   realityCheck: later('the reality check is not provided yet'),
