@@ -2,6 +2,7 @@
  * Ends containers that nobody needs any more: by their label and by the journal of their instance, never by a name, and only after a
  * time in which whoever made them would have come back (threats F16).
  */
+import { existsSync } from 'node:fs'
 import { ResolveError } from '../errors.ts'
 import { ORPHAN_MIN_AGE_MS, REAP_INTERVAL_MS, SETUP_LIMIT_MS } from '../limits.ts'
 import { isTerminal } from '../protocol/status.ts'
@@ -16,11 +17,17 @@ export interface Orphan extends HomeContainer {
 }
 
 /** Throws `docker_unreachable`. */
-export async function orphanContainers(home: string, nowMs = Date.now(), minAgeMs = ORPHAN_MIN_AGE_MS): Promise<Orphan[]> {
+export async function orphanContainers(
+  home: string,
+  nowMs = Date.now(),
+  minAgeMs = ORPHAN_MIN_AGE_MS,
+): Promise<Orphan[]> {
   const orphans: Orphan[] = []
   for (const container of await containersOfHome(home)) {
     const ageMs = nowMs - container.createdMs
-    const why = ageMs < minAgeMs ? undefined : await whyOrphaned(home, container, ageMs)
+    // One that belongs to no instance has nothing but its age to tell by.
+    const isYoung = ageMs < (container.instance === null ? ORPHAN_MIN_AGE_MS : minAgeMs)
+    const why = isYoung ? undefined : await whyOrphaned(home, container, ageMs)
     if (why !== undefined) orphans.push({ ...container, why })
   }
   return orphans
@@ -45,11 +52,13 @@ async function whyOrphaned(home: string, container: HomeContainer, ageMs: number
 }
 
 function statusOf(home: string, id: string) {
+  const { root, journal } = instancePaths(home, id)
+  if (!existsSync(root)) return 'gone'
   try {
-    return readStory(instancePaths(home, id).journal).status
-  } catch (error) {
-    const isGone = (error as { code?: unknown }).code === 'ENOENT' || (error as ResolveError).code === 'instance_unknown'
-    return isGone ? ('gone' as const) : ('unreadable' as const)
+    return readStory(journal).status
+  } catch {
+    // What cannot be read is not known to have ended: doctor tells of it.
+    return 'unreadable'
   }
 }
 

@@ -5,8 +5,10 @@ import { fail } from '../errors.ts'
 import { installedFile } from '../files/installation.ts'
 import { tar } from '../files/tar.ts'
 import { IMAGE_BUILD_LIMIT_MS } from '../limits.ts'
+import { homeLabel } from './container-places.ts'
+import { imageId } from './container-setup.ts'
 import { theEngine, toRefusal } from './engine.ts'
-import { DEFAULT_IMAGE } from './worker-image.ts'
+import { chooseImage, DEFAULT_IMAGE } from './worker-image.ts'
 
 const DOCKERFILE = 'templates/worker/Dockerfile'
 
@@ -16,10 +18,14 @@ export interface BuiltImage {
 }
 
 /** Throws `docker_unreachable`, `container_refused` with what the build said last. */
-export async function buildWorkerImage(options: { base?: string; onLine?: (line: string) => void }): Promise<BuiltImage> {
+export async function buildWorkerImage(options: {
+  base?: string
+  onLine?: (line: string) => void
+}): Promise<BuiltImage> {
   const engine = theEngine()
   const path = installedFile(DOCKERFILE)
-  if (path === undefined) throw fail('container_refused', { what: 'build the image', reason: `${DOCKERFILE} is missing` })
+  if (path === undefined)
+    throw fail('container_refused', { what: 'build the image', reason: `${DOCKERFILE} is missing` })
   const content = readFileSync(path)
   const parts: Buffer[] = []
   for await (const part of tar([{ path: 'Dockerfile', bytes: content.length, modifiedMs: 0, content: [content] }])) {
@@ -61,7 +67,8 @@ async function follow(stream: NodeJS.ReadableStream, onLine: (line: string) => v
     for (const line of lines) take(line)
   }
   take(rest)
-  if (trouble !== undefined) throw fail('container_refused', { what: `build ${DEFAULT_IMAGE}`, reason: trouble.replace(/\.$/, '') })
+  if (trouble !== undefined)
+    throw fail('container_refused', { what: `build ${DEFAULT_IMAGE}`, reason: trouble.replace(/\.$/, '') })
 }
 
 export interface PrunedImage {
@@ -71,17 +78,19 @@ export interface PrunedImage {
   created_at: string
 }
 
-/** Removes the images that setups left; each is made again by the next run that needs it. What a container uses stays. */
-export async function pruneSetupImages(dryRun: boolean): Promise<PrunedImage[]> {
+/** Removes the images that setups of this home left; each is made again by the next run that needs it. What a container uses stays. */
+export async function pruneSetupImages(home: string, dryRun: boolean): Promise<PrunedImage[]> {
   const engine = theEngine()
   const found = await engine.call((docker, abortSignal) =>
-    docker.listImages({ filters: { label: ['resolve.setup'] }, abortSignal }),
+    docker.listImages({ filters: { label: ['resolve.setup', `resolve.home=${homeLabel(home)}`] }, abortSignal }),
   )
   const containers = await engine.call((docker, abortSignal) => docker.listContainers({ all: true, abortSignal }))
   const used = new Set(containers.map(({ ImageID }) => ImageID))
   const removed: PrunedImage[] = []
   // Later stages stand on earlier ones: the youngest goes first.
-  for (const { Id: id, RepoTags: tags, Size: bytes, Created: created } of found.toSorted((a, b) => b.Created - a.Created)) {
+  for (const { Id: id, RepoTags: tags, Size: bytes, Created: created } of found.toSorted(
+    (a, b) => b.Created - a.Created,
+  )) {
     if (used.has(id)) continue
     if (!dryRun) {
       const gone = await engine.callUnless([404, 409], (docker, abortSignal) =>
@@ -92,4 +101,13 @@ export async function pruneSetupImages(dryRun: boolean): Promise<PrunedImage[]> 
     removed.push({ image: tags?.[0] ?? id, bytes, created_at: new Date(created * 1000).toISOString() })
   }
   return removed
+}
+
+/** Whether the image that a container without a wish starts from is on this machine; an engine that is away has none. */
+export async function lookForWorkerImage(
+  env: NodeJS.ProcessEnv,
+): Promise<{ image: string; mend: string; isThere: boolean }> {
+  const { name, mend } = chooseImage(null, env)
+  const id = await imageId(theEngine(env), name).catch(() => undefined)
+  return { image: name, mend, isThere: id !== undefined }
 }
