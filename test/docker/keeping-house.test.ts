@@ -118,7 +118,7 @@ describeWithDocker('the commands about Docker', { timeout: 120_000 }, () => {
   test('worker build makes the image from a base, and says what is wrong with one that does not fit', async () => {
     const built = await place.run('worker', 'build', '--base', image, '--json')
     expect(built.code, built.stderr).toBe(0)
-    expect(JSON.parse(built.stdout)).toMatchObject({ schema: 'resolve.worker_image/1', image: 'resolve-worker:latest' })
+    expect(JSON.parse(built.stdout)).toMatchObject({ schema: 'resolve.worker-image/1', image: 'resolve-worker:latest' })
     const inside = await docker(
       'run',
       '--rm',

@@ -21,7 +21,7 @@ whose manifest names no image. RESOLVE_WORKER_IMAGE names another one.`
     const { base } = this.flags
     const onLine = (line: string) => this.output.say(cleanLine(line))
     const { image, id } = await buildWorker({ ...(base === undefined ? {} : { base }), onLine })
-    if (this.output.json) await this.output.document({ schema: 'resolve.worker_image/1', image, id })
+    if (this.output.json) await this.output.document({ schema: 'resolve.worker-image/1', image, id })
     else await this.output.result(image)
   }
 }

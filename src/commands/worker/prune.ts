@@ -23,7 +23,7 @@ pulled. Containers of this home that outlived their instance are removed, too.`
     const { images, containers, dry_run: isDry } = outcome
     const bytes = images.reduce((sum, image) => sum + image.bytes, 0)
     if (this.output.json) {
-      await this.output.document({ schema: 'resolve.workers_pruned/1', ...outcome, bytes })
+      await this.output.document({ schema: 'resolve.pruned-workers/1', ...outcome, bytes })
       return
     }
     if (isDry) {
