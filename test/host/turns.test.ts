@@ -38,7 +38,7 @@ test('however many ask a resolver that hangs for its form, only so many of its p
   expect(opened).toHaveLength(INQUIRIES_AT_ONCE)
   for (let closed = 0; closed < all.length; closed += 1) {
     await expect.poll(() => opened.length).toBeGreaterThan(closed)
-    opened[closed]?.close()
+    await opened[closed]?.close()
   }
   await Promise.all(all)
   rmSync(dir, { recursive: true })
