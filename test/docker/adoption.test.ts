@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
-import { readOwner } from '../../src/core/store/owners.ts'
 import { containersOf, createdInDocker, describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
 import { eventsOf, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -57,10 +56,11 @@ describeWithDocker('hosts of containers that are killed', () => {
     const resolver = plainResolver(behaviour, { container: {} })
     const ids = await Promise.all([1, 2, 3, 4].map(() => createdInDocker(home, resolver)))
     for (let kills = 0; kills < 20; kills += 1) {
-      const id = ids[kills % ids.length] as string
+      const id = ids[Math.floor(kills / 2) % ids.length] as string
       const host = startHost(id)
-      // Every fifth is killed on its way to the instance, the others soon after they own it: at its start, too.
-      while (kills % 5 !== 4 && readOwner(instancePaths(home, id).owners)?.process.pid !== host.pid) await sleep(5)
+      // Every second is killed once it has launched or adopted, the others somewhere on their way there.
+      const { incarnation, adoptions } = storyOf(home, id)
+      if (kills % 2 === 0) await until(home, id, (now) => now.incarnation + now.adoptions > incarnation + adoptions)
       await sleep(Math.random() * 500)
       await killed(host)
     }

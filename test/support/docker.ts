@@ -57,5 +57,7 @@ export async function removeContainersOf(home: string): Promise<void> {
   const found = await docker('ps', '-aq', '--filter', `label=resolve.home=${homeLabel(home)}`)
   for (const id of found.split('\n').filter(Boolean)) await docker('rm', '-f', id).catch(() => undefined)
   const images = await docker('images', '-q', '--filter', `label=resolve.home=${homeLabel(home)}`)
-  for (const id of new Set(images.split('\n').filter(Boolean))) await docker('rmi', '-f', id).catch(() => undefined)
+  const ids = [...new Set(images.split('\n').filter(Boolean))]
+  // One that others stand on goes only after them.
+  for (const id of [...ids, ...ids]) await docker('rmi', '-f', id).catch(() => undefined)
 }

@@ -1,13 +1,14 @@
 /** The images of workers: building the platform's own, and removing what setups left. */
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
+import type { ImageInfo } from 'dockerode'
 import { fail } from '../errors.ts'
 import { installedFile } from '../files/installation.ts'
 import { tar } from '../files/tar.ts'
 import { IMAGE_BUILD_LIMIT_MS } from '../limits.ts'
 import { homeLabel } from './container-places.ts'
 import { imageId } from './container-setup.ts'
-import { theEngine, toRefusal } from './engine.ts'
+import { type Engine, theEngine, toRefusal } from './engine.ts'
 import { chooseImage, DEFAULT_IMAGE } from './worker-image.ts'
 
 const DOCKERFILE = 'templates/worker/Dockerfile'
@@ -87,18 +88,16 @@ export async function pruneSetupImages(home: string, dryRun: boolean): Promise<P
   const containers = await engine.call((docker, abortSignal) => docker.listContainers({ all: true, abortSignal }))
   const used = new Set(containers.map(({ ImageID }) => ImageID))
   const removed: PrunedImage[] = []
-  // Later stages stand on earlier ones: the youngest goes first.
-  for (const { Id: id, RepoTags: tags, Size: bytes, Created: created } of found.toSorted(
-    (a, b) => b.Created - a.Created,
-  )) {
-    if (used.has(id)) continue
-    if (!dryRun) {
-      const gone = await engine.callUnless([404, 409], (docker, abortSignal) =>
-        docker.getImage(id).remove({ force: true, abortSignal }),
-      )
-      if (gone === undefined) continue
+  let left = found.filter(({ Id }) => !used.has(Id))
+  // A stage that others stand on goes only after them: once more, as long as that helps.
+  for (let before = -1; left.length > 0 && left.length !== before; ) {
+    before = left.length
+    const stays: typeof left = []
+    for (const image of left) {
+      if (dryRun || (await removeImage(engine, image.Id))) removed.push(toPruned(image))
+      else stays.push(image)
     }
-    removed.push({ image: tags?.[0] ?? id, bytes, created_at: new Date(created * 1000).toISOString() })
+    left = stays
   }
   return removed
 }
@@ -110,4 +109,15 @@ export async function lookForWorkerImage(
   const { name, mend } = chooseImage(null, env)
   const id = await imageId(theEngine(env), name).catch(() => undefined)
   return { image: name, mend, isThere: id !== undefined }
+}
+
+async function removeImage(engine: Engine, id: string): Promise<boolean> {
+  const gone = await engine.callUnless([404, 409], (docker, abortSignal) =>
+    docker.getImage(id).remove({ force: true, abortSignal }),
+  )
+  return gone !== undefined
+}
+
+function toPruned({ Id: id, RepoTags: tags, Size: bytes, Created: created }: ImageInfo): PrunedImage {
+  return { image: tags?.[0] ?? id, bytes, created_at: new Date(created * 1000).toISOString() }
 }
