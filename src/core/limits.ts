@@ -130,3 +130,26 @@ export const PRUNE_AGE_MS = 30 * 24 * 60 * 60_000 // what has ended is kept for 
 export const DISK_FLOOR_BYTES = 2 * GIB // plan: disk floor
 export const DISK_FLOOR_FRACTION = 0.05 // plan: of the whole file system
 export const DOCKER_PING_LIMIT_MS = 2_000 // an engine that is there answers at once
+
+/** A worker's container (spec, Limits). */
+export const CONTAINER_PIDS_MAX = 256
+export const CONTAINER_MEMORY_BYTES = 8 * GIB
+export const CONTAINER_SWAP_BYTES = 8 * GIB // memory and swap together, so nothing is swapped out (threats D14)
+export const CONTAINER_CPUS = 2
+export const CONTAINER_LOG_SIZE = '10m' // threats section 7
+export const CONTAINER_LOG_FILES = 3
+
+/** The Docker engine (threats D15, F4, F16). */
+export const ENGINE_CALL_LIMIT_MS = 10_000
+export const ENGINE_START_LIMIT_MS = 60_000
+export const ENGINE_RETRY_MIN_MS = 200
+export const ENGINE_RETRY_MAX_MS = 5_000
+export const ENGINE_LOOK_MS = 5_000
+export const ENGINE_PATIENCE_MS = 10 * 60_000 // how long an end waits for an engine that is away
+export const SETUP_LIMIT_MS = 10 * 60_000 // threats MAN-2
+export const SETUP_OUTPUT_KEEP_BYTES = 4 * KIB
+export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
+export const INQUIRY_WARM_MS = 60_000 // a container that answered questions waits this long for the next one
+export const INQUIRY_WARM_LOCAL_MS = 5_000
+export const REAP_INTERVAL_MS = 60_000
+export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16

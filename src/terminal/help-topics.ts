@@ -23,7 +23,10 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   NO_COLOR: 'no colour; --color wins over it',
   FORCE_COLOR: 'colour even in a pipe',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'where serve sends traces, with the other OTEL_ variables; else none',
-  DOCKER_HOST: 'where doctor looks for a Docker engine',
+  DOCKER_HOST: 'the socket of the Docker engine: unix:///path',
+  RESOLVE_WORKER_IMAGE: 'the image of containers whose manifest names none',
+  RESOLVE_VOLUME_ALLOW: 'what containers may mount: /data:/cache=rw',
+  RESOLVE_DEV_SOURCES: 'the directory of what stands in /opt for dev_source_overrides',
   XDG_RUNTIME_DIR: 'hosts listen in its folder resolve; else in one of the temp directory',
   XDG_CACHE_HOME: 'compiled code is kept in its folder resolve; else in ~/.cache/resolve',
 }
@@ -46,8 +49,7 @@ With --json and --jsonl the document on stdout carries the same number in exit_c
     summary: 'the variables that are read',
     text: () => `${twoColumns(Object.entries(ENVIRONMENT)).join('\n')}
 
-A resolver's process sees none of these: it gets HOME, PATH, LANG, TZ and TMPDIR, and RESOLVE_DIR, its coordination directory.
-Credentials reach it in .resolve/config.json and nowhere else.`,
+A resolver sees none of these, only HOME, PATH, LANG, TZ, TMPDIR and RESOLVE_DIR; credentials are in .resolve/config.json.`,
   },
   json: {
     summary: 'what a program reads',

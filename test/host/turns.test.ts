@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Inquiry } from '../../src/core/host/ask.ts'
+import { type Inquiry, openLocalInquiry } from '../../src/core/host/ask.ts'
 import { Turns } from '../../src/core/host/turns.ts'
 import { INQUIRIES_AT_ONCE } from '../../src/core/limits.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
@@ -32,13 +32,13 @@ test('however many ask a resolver that hangs for its form, only so many of its p
   const manifest = JSON.parse(readFileSync(`${dir}/manifest.json`, 'utf8'))
   const opened: Inquiry[] = []
   const all = Array.from({ length: 20 }, async () => {
-    opened.push(await Inquiry.open({ name, dir, manifest } as CatalogEntry))
+    opened.push(await openLocalInquiry({ name, dir, manifest } as CatalogEntry))
   })
   await sleep(500)
   expect(opened).toHaveLength(INQUIRIES_AT_ONCE)
   for (let closed = 0; closed < all.length; closed += 1) {
     await expect.poll(() => opened.length).toBeGreaterThan(closed)
-    opened[closed]?.close()
+    await opened[closed]?.close()
   }
   await Promise.all(all)
   rmSync(dir, { recursive: true })

@@ -1,15 +1,14 @@
 /** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
 import { existsSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
-import type { Executor } from '../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
-import { LocalDriver } from '../worker/local.ts'
-import type { Driver } from '../worker/worker.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
+import { driverFor } from './drivers.ts'
 import { InstanceHost } from './host.ts'
 import { Ledger } from './ledger.ts'
 import { Mailbox } from './mailbox.ts'
+import { startReaper } from './reaper.ts'
 
 interface Held {
   host: InstanceHost
@@ -25,6 +24,8 @@ export class HostProcess {
   readonly #held = new Map<string, Held>()
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
+  /** Who hosts containers looks after those that nobody hosts. */
+  #stopReaper: (() => void) | undefined
 
   constructor(home: string, onConnection: OnConnection = closedDoor) {
     this.#home = home
@@ -82,6 +83,8 @@ export class HostProcess {
   /** Releases everything and stops listening. */
   async close(): Promise<void> {
     for (const id of [...this.#held.keys()]) this.release(id)
+    this.#stopReaper?.()
+    this.#stopReaper = undefined
     const socket = await this.#socket?.catch(() => undefined)
     socket?.close()
     this.#socket = undefined
@@ -92,7 +95,7 @@ export class HostProcess {
     const host = new InstanceHost({
       ledger,
       mailbox: new Mailbox(paths.mailbox),
-      driver: driverFor(ledger.story.birth.executor, paths),
+      driver: driverFor(ledger.story.birth.executor, paths, this.#home),
       epoch,
       stillOwns: () => {
         void this.#keepReachable()
@@ -111,6 +114,7 @@ export class HostProcess {
       .then(() => host.live())
       .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
     this.#held.set(id, held)
+    if (ledger.story.birth.executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host
   }
 
@@ -143,9 +147,4 @@ export class HostProcess {
     this.#socketPath = socket.path
     return socket
   }
-}
-
-function driverFor(executor: Executor, paths: InstancePaths): Driver {
-  if (executor === 'local') return new LocalDriver(paths)
-  throw fail('executor_missing', { executor })
 }

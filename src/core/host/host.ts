@@ -3,13 +3,12 @@
  * Any process can take it up again from there (plan, decision 2); {@link file://./host-process.ts} holds the running ones.
  */
 import { fail, ResolveError } from '../errors.ts'
-import { requestFile } from '../protocol/coordination.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { pendingRequests } from '../view/story.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
-import { buildConfig, scrubConfig } from './config.ts'
+import { buildConfig } from './config.ts'
 import { Delivery } from './delivery.ts'
 import { endWorker } from './end-worker.ts'
 import { failed, reachWorker } from './launching.ts'
@@ -25,6 +24,7 @@ import { ResolverCalls } from './resolver-calls.ts'
 import { describeExit } from './run-result.ts'
 import { RunWatch } from './run-watch.ts'
 import { Stopping } from './stopping.ts'
+import { tidyGround } from './tidy-ground.ts'
 
 export interface HostParts {
   ledger: Ledger
@@ -51,6 +51,7 @@ export class InstanceHost {
   #delivery: Delivery | undefined
   #runWatch: RunWatch | undefined
   #isClosed = false
+  readonly #launch = new AbortController()
   #stopLifetime: () => void = () => {}
   #interrupt: (why: Interruption) => void = () => {}
 
@@ -64,7 +65,7 @@ export class InstanceHost {
       mailbox,
       driver,
       reach: () => (this.#worker && this.#calls ? { worker: this.#worker, calls: this.#calls } : undefined),
-      interrupt: () => this.#interrupt('stopped'),
+      interrupt: () => this.#interruptLaunch(),
       isReleased: () => this.#isClosed,
       warn: (kind, value, limit) => this.#warn(kind, value, limit),
     })
@@ -88,6 +89,7 @@ export class InstanceHost {
   release(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#launch.abort()
     this.#interrupt('released')
     this.#runWatch?.release()
     this.#stopLifetime()
@@ -101,9 +103,10 @@ export class InstanceHost {
   async #live(): Promise<void> {
     const { ledger, driver, epoch } = this.#parts
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
-    const write = this.#write
-    const worker = await reachWorker({ ledger, driver, ground: this.#ground, config: this.#config, epoch, write })
-    if (this.#isClosed) return
+    if (this.#isStopped() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
+    const [ground, config, write, { signal }] = [this.#ground, this.#config, this.#write, this.#launch]
+    const worker = await reachWorker({ ledger, driver, ground, config, epoch, write, signal })
+    if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
     if ('status' in worker) {
       await this.#finish(this.#isStopped() ? this.#cancelled() : worker)
       return
@@ -242,7 +245,7 @@ export class InstanceHost {
     const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
     const { status, reason, output, error } = ending
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
-    this.#tidy(withdrawn)
+    tidyGround(this.#ground, this.#config, withdrawn)
     await this.#write(() => {
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
@@ -251,15 +254,10 @@ export class InstanceHost {
     if (!this.#isClosed) mailbox.clearStop()
   }
 
-  #tidy(withdrawn: readonly string[]): void {
-    try {
-      scrubConfig(this.#ground, this.#config)
-      this.#ground.clearDrafts()
-      // A withdrawn request may be asked again after a resume, under its name.
-      for (const id of withdrawn) this.#ground.remove(requestFile(id))
-    } catch {
-      // What the resolver planted there, or a full disk, must not keep the run from ending.
-    }
+  /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */
+  #interruptLaunch(): void {
+    if (this.#stopping.request?.kind !== 'pause') this.#launch.abort()
+    this.#interrupt('stopped')
   }
 
   #isStopped(): boolean {

@@ -19,7 +19,8 @@ export function readResult(ground: Ground): ResolverResult | null {
 
 /** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */
 export function describeExit(worker: Worker, driver: Driver, when: string): string {
-  const { exitCode, signal } = worker.condition
+  const { engine, exitCode, signal } = worker.condition
+  if (engine === 'lost') return `The container of the worker was removed by somebody else ${when}.`
   const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
   const tail = driver.stderrTail(DETAIL_BYTES).trim().split('\n').slice(-DETAIL_LINES).join('\n')
   return [`The worker ended ${[how, when].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
