@@ -120,3 +120,7 @@ export const PRUNE_AGE_MS = 30 * 24 * 60 * 60_000 // what has ended is kept for 
 export const DISK_FLOOR_BYTES = 2 * GIB // plan: disk floor
 export const DISK_FLOOR_FRACTION = 0.05 // plan: of the whole file system
 export const DOCKER_PING_LIMIT_MS = 2_000 // an engine that is there answers at once
+
+/** Secrets (threats B9). */
+export const SECRET_MIN_CHARS = 8
+export const OUTPUT_REWRITE_MAX_BYTES = 64 * MIB

@@ -40,9 +40,19 @@ export function writeConfig(ground: Ground, config: InstanceConfig): void {
 export function scrubConfig(ground: Ground, config: InstanceConfig): void {
   const scrubbed: InstanceConfig = {
     ...config,
-    git_provider: { ...config.git_provider, token: '' },
+    git_provider: { ...config.git_provider, base_url: withoutUser(config.git_provider.base_url), token: '' },
     credentials: { llm_provider_api_key: '', git_host_token: '' },
     sub_container_token: '',
   }
   writeConfig(ground, scrubbed)
+}
+
+/** `https://user:password@host` without who and with what. */
+function withoutUser(url: string): string {
+  if (!URL.canParse(url)) return url
+  const parsed = new URL(url)
+  if (parsed.password === '') return url
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.href
 }

@@ -109,7 +109,7 @@ export class HostProcess {
     held.host = host
     held.life = Promise.resolve()
       .then(() => host.live())
-      .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
+      .catch((error: unknown) => process.emitWarning(ledger.redactor.text(String(error))))
     this.#held.set(id, held)
     return host
   }

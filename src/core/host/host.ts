@@ -21,9 +21,11 @@ import { Monitor } from './monitor.ts'
 import { decide, type Ending, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
 import { patiently } from './patience.ts'
 import { acceptAnswer, acceptMessage, askMessageTypes, type Desk } from './questions.ts'
+import { redactorOf } from './redact.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 import { describeExit } from './run-result.ts'
 import { RunWatch } from './run-watch.ts'
+import { findInData, scrubFiles, secretsOf, secretsOnGround } from './secrets.ts'
 import { Stopping } from './stopping.ts'
 
 export interface HostParts {
@@ -36,6 +38,9 @@ export interface HostParts {
   /** Lets go of the ownership. May be called twice. */
   letGo: () => void
 }
+
+/** How many files a warning names. */
+const PATHS_TOLD = 10
 
 /** Why a wait ended before what it waited for came. */
 type Interruption = 'ended' | 'stopped' | 'released'
@@ -59,6 +64,7 @@ export class InstanceHost {
     this.#parts = parts
     this.#ground = openGround(driver)
     this.#config = buildConfig(ledger.story.birth, this.#ground)
+    ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsOnGround(this.#ground)])]))
     this.#stopping = new Stopping({
       ledger,
       mailbox,
@@ -121,6 +127,7 @@ export class InstanceHost {
     this.#worker = worker
     this.#calls = new ResolverCalls(worker.channel, {
       epoch,
+      redactor: ledger.redactor,
       onEvent: () => this.#monitor?.ring(),
       onFinished: () => this.#runWatch?.check(),
       onProtocolError: (detail) => {
@@ -185,7 +192,9 @@ export class InstanceHost {
     await driver.sweep()
     if (this.#isStopped()) return await this.#finish(this.#cancelled())
     const hasEnded = came === 'ended'
-    const detail = hasEnded ? describeExit(worker, driver, 'before it was ready') : String((came as Error).message)
+    const detail = hasEnded
+      ? describeExit(worker, driver, ledger.redactor, 'before it was ready')
+      : String((came as Error).message)
     await this.#write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
     await this.#finish(failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail))
   }
@@ -232,6 +241,7 @@ export class InstanceHost {
     await endWorker(worker, driver, () => this.#calls?.shutdown())
     if (this.#isClosed) return
     this.#monitor?.finish()
+    await this.#warnOfData()
     const completion = ledger.story.completion ?? end.completion
     const supportsResume = ledger.story.birth.resolver.manifest.supports_resume === true
     await this.#finish(decide({ ...end, completion }, this.#stopping.request, supportsResume))
@@ -251,7 +261,22 @@ export class InstanceHost {
     if (!this.#isClosed) mailbox.clearStop()
   }
 
+  async #warnOfData(): Promise<void> {
+    const { ledger } = this.#parts
+    const found = await findInData(this.#ground, ledger.redactor).catch(() => [])
+    if (found.length === 0 || this.#isClosed) return
+    const data = { kind: 'secret_in_data', value: found.length, limit: 0, paths: found.slice(0, PATHS_TOLD) }
+    await this.#write(() => ledger.record('platform.watchdog.warning', data))
+  }
+
   #tidy(withdrawn: readonly string[]): void {
+    const { ledger, driver } = this.#parts
+    try {
+      driver.rewriteOutput((text) => ledger.redactor.text(text))
+      scrubFiles(this.#ground, ledger.redactor)
+    } catch {
+      // As below; and the config must go in any case.
+    }
     try {
       scrubConfig(this.#ground, this.#config)
       this.#ground.clearDrafts()

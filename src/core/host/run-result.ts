@@ -3,6 +3,7 @@ import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
 import { STATUS_FILE } from '../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
+import type { Redactor } from './redact.ts'
 
 const DETAIL_BYTES = 2_000
 const DETAIL_LINES = 3
@@ -18,10 +19,15 @@ export function readResult(ground: Ground): ResolverResult | null {
 }
 
 /** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */
-export function describeExit(worker: Worker, driver: Driver, when: string): string {
+export function describeExit(worker: Worker, driver: Driver, redactor: Redactor, when: string): string {
   const { exitCode, signal } = worker.condition
   const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
-  const tail = driver.stderrTail(DETAIL_BYTES).trim().split('\n').slice(-DETAIL_LINES).join('\n')
+  const tail = redactor
+    .tail((bytes) => driver.stderrTail(bytes), DETAIL_BYTES)
+    .trim()
+    .split('\n')
+    .slice(-DETAIL_LINES)
+    .join('\n')
   return [`The worker ended ${[how, when].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
 }
 

@@ -40,10 +40,10 @@ export class RunWatch {
       this.#end({ ...now, exit })
       return
     }
-    const { worker, driver, drain } = this.#parts
+    const { worker, driver, ledger, drain } = this.#parts
     if (worker.condition.engine !== 'running') {
       drain()
-      const detail = describeExit(worker, driver, 'without a result')
+      const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
       this.#end({ ...this.#whatWasSaid(), exit: { ...exit, detail } })
       return
     }

@@ -5,7 +5,7 @@ import { fail, systemCode } from '../errors.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
-import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS } from '../limits.ts'
+import { OUTPUT_REWRITE_MAX_BYTES, STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS } from '../limits.ts'
 import { workerEnvironment } from './environment.ts'
 import { LocalChannel } from './local-channel.ts'
 import { openLocalGround } from './local-ground.ts'
@@ -111,6 +111,21 @@ export class LocalDriver implements Driver {
       }
     } catch {
       return ''
+    }
+  }
+
+  rewriteOutput(change: (text: string) => string): void {
+    for (const path of [this.#places.stderr, this.#places.stdout]) {
+      const size = fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
+      if (size === 0) continue
+      // More than that is stdout, and nothing that anybody is shown.
+      if (size > OUTPUT_REWRITE_MAX_BYTES) {
+        fs.truncateSync(path)
+        continue
+      }
+      const before = fs.readFileSync(path, 'utf8')
+      const after = change(before)
+      if (after !== before) writeWholeSync(path, after, { mode: 0o600 })
     }
   }
 

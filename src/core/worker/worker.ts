@@ -88,4 +88,6 @@ export interface Driver {
   sweep(): Promise<void>
   /** The last bytes the worker wrote to stderr. */
   stderrTail(maxBytes: number): string
+  /** Replaces what is kept of the output of a worker that is gone, so that it can be shown for ever (threats B9). */
+  rewriteOutput(change: (text: string) => string): void
 }
