@@ -41,6 +41,22 @@ const withoutDiscovery: Plugin = {
   },
 }
 
+/**
+ * What dockerode asks for only to reach an engine over ssh, and to build with BuildKit or from a folder: none is done here
+ * (an engine is reached by its unix socket, and what is built comes as a tar of ours). Whoever comes to call one after all is told.
+ */
+const withoutRemoteEngines: Plugin = {
+  name: 'without-remote-engines',
+  setup(build) {
+    const filter = /^(?:ssh2|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs|tar-fs|@balena\/dockerignore)$/
+    build.onResolve({ filter }, ({ path }) => ({ path, namespace: 'without-remote-engines' }))
+    build.onLoad({ filter: /.*/, namespace: 'without-remote-engines' }, ({ path }) => ({
+      contents: `const leftOut = () => { throw new Error('${path} is left out of this build: see tsup.config.ts.') }
+        module.exports = { Client: leftOut, loadSync: leftOut, pack: leftOut, load: leftOut }`,
+    }))
+  },
+}
+
 /** Packages written for CommonJS ask for Node's own modules by `require`. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
@@ -65,7 +81,7 @@ const shared: Options = {
 const programs: Options[] = [
   {
     ...shared,
-    esbuildPlugins: [withoutDevtools, withoutDiscovery],
+    esbuildPlugins: [withoutDevtools, withoutDiscovery, withoutRemoteEngines],
     banner: { js: requireBanner },
     env: { NODE_ENV: 'production' },
     entry: entries({

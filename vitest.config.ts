@@ -6,7 +6,7 @@ const inCi = process.env['CI'] !== undefined && process.env['CI'] !== ''
 export default defineConfig({
   test: {
     include: ['test/**/*.test.{ts,tsx}'],
-    globalSetup: ['test/house/temporary-home.ts'],
+    globalSetup: ['test/house/temporary-home.ts', 'test/house/docker-engine.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,

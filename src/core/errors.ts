@@ -534,6 +534,59 @@ const catalogue = {
     message: (d: { id: string }) => `There is no token "${d.id}".`,
     hint: () => 'See "resolve token list".',
   },
+  docker_unreachable: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { socket: string; reason: string }) => `Can't reach Docker at ${d.socket}: ${d.reason}.`,
+    outside: () => "Can't reach the Docker engine.",
+    hint: () => 'Start Docker, or add --executor local to run it as a process of this machine, without isolation.',
+  },
+  container_refused: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { what: string; reason: string }) => `Docker refused to ${d.what}: ${d.reason}.`,
+    outside: (d: { what: string }) => `The Docker engine refused to ${d.what}.`,
+  },
+  image_missing: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { image: string; mend: string }) => `There is no image "${d.image}" on this machine.`,
+    hint: (d: { mend: string }) => `Get it with "${d.mend}".`,
+  },
+  setup_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { step: number; total: number; command: string; exit_code: number | null; output: string }) =>
+      `Setup step ${d.step} of ${d.total} ended with ${d.exit_code === null ? 'no exit code' : `exit code ${d.exit_code}`}: ${d.command}${d.output === '' ? '' : `\n${d.output}`}`,
+    outside: (d: { step: number; total: number }) => `Setup step ${d.step} of ${d.total} failed.`,
+  },
+  mount_refused: {
+    kind: 'environment',
+    http: 422,
+    exit: 10,
+    message: (d: { mount: string; reason: string }) => `The volume mount ${d.mount} is not allowed: ${d.reason}.`,
+    outside: () => 'A volume mount of the resolver is not allowed.',
+    hint: () => 'An operator allows host paths with RESOLVE_VOLUME_ALLOW=/path:/other=rw.',
+  },
+  environment_refused: {
+    kind: 'environment',
+    http: 422,
+    exit: 10,
+    message: (d: { resolver: string; name: string }) =>
+      `The resolver "${d.resolver}" may not set ${d.name} in the environment of its container.`,
+  },
+  worker_unreachable: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { instance: string; reason: string }) =>
+      `Can't reach the worker of instance ${d.instance}: ${d.reason}.`,
+    outside: (d: { instance: string }) => `Can't reach the worker of instance ${d.instance}.`,
+  },
   bug: {
     kind: 'bug',
     http: 500,

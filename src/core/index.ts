@@ -1,6 +1,7 @@
 /** The door of the core for commands, servers and programs that embed the platform: every name listed one by one. */
 
 export type { AddPlan } from './catalog/add-plan.ts'
+export { readViewport } from './catalog/viewport.ts'
 export {
   describeError,
   ERROR_CODES,
@@ -32,6 +33,7 @@ export type {
   SentMessage,
 } from './platform/platform.ts'
 export { openRemotePlatform, type RemoteOptions } from './platform/remote.ts'
+export { type Roll, RollCall } from './platform/roll-call.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'
 export type { Form, Payload } from './protocol/form.ts'
@@ -40,6 +42,7 @@ export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
 export type { Status } from './protocol/status.ts'
 export { homeDirectory } from './store/home.ts'
+export { type Claim, IdempotencyKeys, type KeptAnswer } from './store/idempotency.ts'
 export {
   isExpired,
   type NewToken,

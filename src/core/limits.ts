@@ -10,6 +10,7 @@ export const GIB = 1024 * MIB
 /** What a manifest, a name or an id may be. */
 export const RESOLVER_NAME_MAX_CHARS = 64 // R4
 export const MANIFEST_MAX_BYTES = 1 * MIB // plan: as every file read from a resolver
+export const VIEWPORT_MAX_BYTES = 16 * MIB // plan: a bundle, not an archive
 export const CATALOG_MAX_BYTES = 16 * MIB // plan: thousands of resolvers
 export const INSTANCE_ID_CHARS = 12 // R3
 export const INSTANCE_PREFIX_MIN_CHARS = 4 // R3
@@ -112,6 +113,7 @@ export const ATTEND_SWEEP_MS = 3_000
 export const ATTEND_PARALLEL = 4
 export const ATTEND_NEWBORN_MS = 2_000 // whoever created an instance owns it by then
 export const ATTEND_RETRY_MAX_MS = 5 * 60_000
+export const TRACES_CLOSE_LIMIT_MS = 2_000
 export const LOG_BUFFER_MAX_BYTES = 8 * MIB // of a reader that stalls; then lines are dropped
 
 /** Keeping house. */
@@ -124,3 +126,25 @@ export const DOCKER_PING_LIMIT_MS = 2_000 // an engine that is there answers at 
 /** Secrets (threats B9). */
 export const SECRET_MIN_CHARS = 8
 export const OUTPUT_REWRITE_MAX_BYTES = 64 * MIB
+
+/** A worker's container (spec, Limits). */
+export const CONTAINER_PIDS_MAX = 256
+export const CONTAINER_MEMORY_BYTES = 8 * GIB
+export const CONTAINER_SWAP_BYTES = 8 * GIB // memory and swap together, so nothing is swapped out (threats D14)
+export const CONTAINER_CPUS = 2
+export const CONTAINER_LOG_SIZE = '10m' // threats section 7
+export const CONTAINER_LOG_FILES = 3
+
+/** The Docker engine (threats D15, F4, F16). */
+export const ENGINE_CALL_LIMIT_MS = 10_000
+export const ENGINE_START_LIMIT_MS = 60_000
+export const ENGINE_RETRY_MIN_MS = 200
+export const ENGINE_RETRY_MAX_MS = 5_000
+export const ENGINE_LOOK_MS = 5_000
+export const ENGINE_PATIENCE_MS = 10 * 60_000 // how long an end waits for an engine that is away
+export const SETUP_LIMIT_MS = 10 * 60_000 // threats MAN-2
+export const SETUP_OUTPUT_KEEP_BYTES = 4 * KIB
+export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
+export const INQUIRY_WARM_MS = 60_000 // a container that answered questions waits this long for the next one
+export const REAP_INTERVAL_MS = 60_000
+export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16

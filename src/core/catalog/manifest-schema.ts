@@ -85,6 +85,12 @@ export const MANIFEST_SCHEMA = {
     container: {
       type: 'object',
       properties: {
+        image: {
+          type: 'string',
+          maxLength: 255,
+          pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@-]*$',
+          description: 'the name of an image, such as "debian:12" or "example.org/team/image@sha256:…"',
+        },
         command: command('a non-empty list of texts: a program and its arguments'),
         setup_commands: { type: 'array', maxItems: 256, items: SHELL_LINE, description: 'a list of shell commands' },
         bundles: { type: 'array', maxItems: 64, items: GIT_ADDRESS, description: 'a list of git addresses' },

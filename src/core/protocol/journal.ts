@@ -5,6 +5,19 @@ import type { Manifest } from './manifest.ts'
 
 export type Executor = 'local' | 'docker'
 
+/** What a resolver wants of its container, once its manifest and its container_setup are merged (spec, container.*; R44). */
+export interface ContainerWish {
+  /** null for the platform's own image. */
+  image: string | null
+  command: string[]
+  setup_commands: string[]
+  /** What container_setup added; it runs after the manifest's. */
+  added_setup_commands: string[]
+  bundles: string[]
+  volume_mounts: unknown[]
+  dev_source_overrides: string[]
+}
+
 /** Line 0 of a journal: what was fixed when the instance was created. Never an event, never streamed. */
 export interface Birth {
   schema: 'resolve.journal/1'
@@ -16,6 +29,8 @@ export interface Birth {
   executor: Executor
   /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
   environment: Record<string, string>
+  /** What its container is made with: the manifest's `container` and what container_setup added; null without a container. */
+  container?: ContainerWish | null
   /** The resolver as the catalog had it then: a later `resolver update` does not change a running instance. */
   resolver: { name: string; version: string; dir: string; commit: string | null; manifest: Manifest }
 }

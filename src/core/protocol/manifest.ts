@@ -1,6 +1,8 @@
 /** A resolver's manifest.json (spec, Resolver manifest). */
 
 export interface ContainerManifest {
+  /** The image its workers start from; the platform's own where none is named. */
+  image?: string
   command?: string[]
   setup_commands?: string[]
   bundles?: string[]
