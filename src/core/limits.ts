@@ -148,3 +148,15 @@ export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
 export const INQUIRY_WARM_MS = 60_000 // a container that answered questions waits this long for the next one
 export const REAP_INTERVAL_MS = 60_000
 export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16
+
+/** The network of a worker (threats B8). */
+export const EGRESS_RULES_MAX = 256
+export const EGRESS_CONNECTIONS_MAX = 128 // at once, for one worker
+export const EGRESS_HEAD_MAX_BYTES = 16 * KIB
+export const EGRESS_HEAD_LIMIT_MS = 10_000
+export const EGRESS_RESOLVE_LIMIT_MS = 10_000
+export const EGRESS_CONNECT_LIMIT_MS = 10_000
+export const EGRESS_IDLE_LIMIT_MS = 10 * 60_000 // nothing moves, either way; a model may think for minutes
+export const EGRESS_ADDRESSES_TRIED = 4
+export const EGRESS_REPORT_MS = 60_000
+export const EGRESS_REPORT_KINDS_MAX = 50 // different refusals in that time that are told one by one
