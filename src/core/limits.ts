@@ -160,3 +160,5 @@ export const EGRESS_IDLE_LIMIT_MS = 10 * 60_000 // nothing moves, either way; a 
 export const EGRESS_ADDRESSES_TRIED = 4
 export const EGRESS_REPORT_MS = 60_000
 export const EGRESS_REPORT_KINDS_MAX = 50 // different refusals in that time that are told one by one
+export const EGRESS_PROXY_PORT = 20_128 // on the gateway of the worker's own network; fixed, for the worker is told it once
+export const EGRESS_TAKEOVER_LIMIT_MS = 5_000 // until an earlier host has let go of that port
