@@ -162,3 +162,13 @@ export const EGRESS_REPORT_MS = 60_000
 export const EGRESS_REPORT_KINDS_MAX = 50 // different refusals in that time that are told one by one
 export const EGRESS_PROXY_PORT = 20_128 // on the gateway of the worker's own network; fixed, for the worker is told it once
 export const EGRESS_TAKEOVER_LIMIT_MS = 5_000 // until an earlier host has let go of that port
+
+/** The watchdog (spec, Limits; threats FS-12). */
+export const WATCHDOG_MS = 10_000
+export const WATCHDOG_REARM_FRACTION = 0.9 // it warns again after a value was this far back
+export const PIDS_WARNING = 200
+export const MEMORY_WARNING_FRACTION = 0.8
+export const INSTANCE_DISK_BYTES = 5 * GIB
+export const DISK_WARNING_FRACTION = 0.8
+export const DISK_SAMPLE_MS = 30_000
+export const DISK_SAMPLE_MAX_ENTRIES = 200_000

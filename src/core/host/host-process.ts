@@ -19,15 +19,22 @@ interface Held {
   epoch: number
 }
 
+export interface HostOptions {
+  /** How often the watchdog looks at each worker. */
+  watchdogMs?: number
+}
+
 export class HostProcess {
   readonly #home: string
   readonly #onConnection: OnConnection
+  readonly #options: HostOptions
   readonly #held = new Map<string, Held>()
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
 
-  constructor(home: string, onConnection: OnConnection = closedDoor) {
+  constructor(home: string, onConnection: OnConnection = closedDoor, options: HostOptions = {}) {
     this.#home = home
+    this.#options = options
     this.#onConnection = onConnection
   }
 
@@ -94,6 +101,7 @@ export class HostProcess {
       mailbox: new Mailbox(paths.mailbox),
       driver: driverFor(ledger.story.birth.executor, paths),
       epoch,
+      watchdogMs: this.#options.watchdogMs,
       stillOwns: () => {
         void this.#keepReachable()
         return highestEpoch(paths.owners) === held.epoch

@@ -3,30 +3,30 @@
  * Any process can take it up again from there (plan, decision 2); {@link file://./host-process.ts} holds the running ones.
  */
 import { fail, ResolveError } from '../errors.ts'
-import { requestFile } from '../protocol/coordination.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { pendingRequests } from '../view/story.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
-import { buildConfig, scrubConfig } from './config.ts'
+import { buildConfig } from './config.ts'
 import { Delivery } from './delivery.ts'
 import { endWorker } from './end-worker.ts'
 import { failed, reachWorker } from './launching.ts'
 import type { Ledger } from './ledger.ts'
-import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
 import { openGround } from './lost-ground.ts'
 import type { Mailbox } from './mailbox.ts'
 import { Monitor } from './monitor.ts'
 import { decide, type Ending, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import { oversee } from './oversight.ts'
 import { patiently } from './patience.ts'
 import { acceptAnswer, acceptMessage, askMessageTypes, type Desk } from './questions.ts'
 import { redactorOf } from './redact.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 import { describeExit } from './run-result.ts'
 import { RunWatch } from './run-watch.ts'
-import { findInData, scrubFiles, secretsOf, secretsOnGround } from './secrets.ts'
+import { secretsOf, secretsOnGround } from './secrets.ts'
 import { Stopping } from './stopping.ts'
+import { tidy } from './tidy.ts'
 
 export interface HostParts {
   ledger: Ledger
@@ -37,10 +37,9 @@ export interface HostParts {
   stillOwns: () => boolean
   /** Lets go of the ownership. May be called twice. */
   letGo: () => void
+  /** How often the watchdog looks. */
+  watchdogMs?: number | undefined
 }
-
-/** How many files a warning names. */
-const PATHS_TOLD = 10
 
 /** Why a wait ended before what it waited for came. */
 type Interruption = 'ended' | 'stopped' | 'released'
@@ -56,7 +55,7 @@ export class InstanceHost {
   #delivery: Delivery | undefined
   #runWatch: RunWatch | undefined
   #isClosed = false
-  #stopLifetime: () => void = () => {}
+  #stopOversight: () => void = () => {}
   #interrupt: (why: Interruption) => void = () => {}
 
   constructor(parts: HostParts) {
@@ -96,7 +95,7 @@ export class InstanceHost {
     this.#isClosed = true
     this.#interrupt('released')
     this.#runWatch?.release()
-    this.#stopLifetime()
+    this.#stopOversight()
     this.#monitor?.close()
     this.#worker?.release()
     this.#ground.close()
@@ -145,12 +144,13 @@ export class InstanceHost {
       this.#interrupt('ended')
       this.#runWatch?.check()
     })
-    this.#stopLifetime = startLifetime(
-      lifetimeMs(),
-      upMs(ledger.story, Date.now()),
-      (used) => this.#warn('lifetime', used, lifetimeMs()),
-      () => this.#stopping.endLifetime(),
-    )
+    this.#stopOversight = oversee({
+      worker,
+      story: ledger.story,
+      warn: (kind, value, limit) => this.#warn(kind, value, limit),
+      onLifetimeOver: () => this.#stopping.endLifetime(),
+      watchdogMs: this.#parts.watchdogMs,
+    })
   }
 
   /** False where the story ended here. An adopting host says it again, which a resolver takes calmly (R42). */
@@ -237,11 +237,10 @@ export class InstanceHost {
 
   async #settle(worker: Worker, end: RunEnd): Promise<void> {
     const { ledger, driver } = this.#parts
-    this.#stopLifetime()
+    this.#stopOversight()
     await endWorker(worker, driver, () => this.#calls?.shutdown())
     if (this.#isClosed) return
     this.#monitor?.finish()
-    await this.#warnOfData()
     const completion = ledger.story.completion ?? end.completion
     const supportsResume = ledger.story.birth.resolver.manifest.supports_resume === true
     await this.#finish(decide({ ...end, completion }, this.#stopping.request, supportsResume))
@@ -252,39 +251,14 @@ export class InstanceHost {
     const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
     const { status, reason, output, error } = ending
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
-    this.#tidy(withdrawn)
+    await tidy({ ...this.#parts, ground: this.#ground, config: this.#config, write: this.#write }, withdrawn)
+    if (this.#isClosed) return
     await this.#write(() => {
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
     })
     if (!this.#isClosed) mailbox.clearStop()
-  }
-
-  async #warnOfData(): Promise<void> {
-    const { ledger } = this.#parts
-    const found = await findInData(this.#ground, ledger.redactor).catch(() => [])
-    if (found.length === 0 || this.#isClosed) return
-    const data = { kind: 'secret_in_data', value: found.length, limit: 0, paths: found.slice(0, PATHS_TOLD) }
-    await this.#write(() => ledger.record('platform.watchdog.warning', data))
-  }
-
-  #tidy(withdrawn: readonly string[]): void {
-    const { ledger, driver } = this.#parts
-    try {
-      driver.rewriteOutput((text) => ledger.redactor.text(text))
-      scrubFiles(this.#ground, ledger.redactor)
-    } catch {
-      // As below; and the config must go in any case.
-    }
-    try {
-      scrubConfig(this.#ground, this.#config)
-      this.#ground.clearDrafts()
-      // A withdrawn request may be asked again after a resume, under its name.
-      for (const id of withdrawn) this.#ground.remove(requestFile(id))
-    } catch {
-      // What the resolver planted there, or a full disk, must not keep the run from ending.
-    }
   }
 
   #isStopped(): boolean {

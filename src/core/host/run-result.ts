@@ -1,5 +1,5 @@
 /** What a run left behind: its result in `status.json`, and how its process ended (R21). */
-import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
+import { CONTAINER_MEMORY_BYTES, COORDINATION_FILE_MAX_BYTES, GIB } from '../limits.ts'
 import { STATUS_FILE } from '../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
@@ -20,7 +20,7 @@ export function readResult(ground: Ground): ResolverResult | null {
 
 /** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */
 export function describeExit(worker: Worker, driver: Driver, redactor: Redactor, when: string): string {
-  const { exitCode, signal } = worker.condition
+  const { exitCode, signal, outOfMemory } = worker.condition
   const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
   const tail = redactor
     .tail((bytes) => driver.stderrTail(bytes), DETAIL_BYTES)
@@ -28,7 +28,8 @@ export function describeExit(worker: Worker, driver: Driver, redactor: Redactor,
     .split('\n')
     .slice(-DETAIL_LINES)
     .join('\n')
-  return [`The worker ended ${[how, when].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
+  const why = outOfMemory === true ? `for want of memory (the limit is ${CONTAINER_MEMORY_BYTES / GIB} GiB)` : ''
+  return [`The worker ended ${[how, when, why].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
 }
 
 function parseResult(value: unknown): ResolverResult | null {

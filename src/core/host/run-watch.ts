@@ -44,7 +44,8 @@ export class RunWatch {
     if (worker.condition.engine !== 'running') {
       drain()
       const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
-      this.#end({ ...this.#whatWasSaid(), exit: { ...exit, detail } })
+      const code = worker.condition.outOfMemory === true ? 'out_of_memory' : exit.code
+      this.#end({ ...this.#whatWasSaid(), exit: { code, detail } })
       return
     }
     if (now.completion === null) return

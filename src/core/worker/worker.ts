@@ -53,6 +53,20 @@ export interface LaunchPlan {
   incarnation: number
 }
 
+/** What a worker takes now (spec, Limits). */
+export interface Usage {
+  /** As the kernel counts them: processes and threads. */
+  pids: number
+  memoryBytes: number
+  /** Of everything in its directory; sampled, so a while old. */
+  diskBytes: number
+  /** Of the file system its directory lies on. */
+  diskFreeBytes: number
+  diskTotalBytes: number
+  /** How many of its processes were ended for want of memory so far; 0 where nobody tells. */
+  oomKills: number
+}
+
 /** Two separate facts: what the engine says of the worker, and whether it can be reached. */
 export interface Condition {
   engine: 'running' | 'exited' | 'lost' | 'unknown'
@@ -60,6 +74,8 @@ export interface Condition {
   /** Known only to the process that started it. */
   exitCode: number | null
   signal: string | null
+  /** Its main process was ended for want of memory; a child that was is only counted in its usage. Unknown without an engine. */
+  outOfMemory?: boolean
 }
 
 export interface Worker {
@@ -71,6 +87,8 @@ export interface Worker {
   readonly ended: Promise<void>
   /** Signals every process of the worker. Answers how many there were. */
   signal(name: 'SIGTERM' | 'SIGKILL'): number
+  /** What it takes now; undefined where that cannot be told. */
+  usage?(): Promise<Usage | undefined>
   /** Whether not a single process of the worker is left. */
   isGone(): boolean
   /** Lets go of the worker without touching it, for the next host to adopt. */
