@@ -564,6 +564,13 @@ const catalogue = {
       `Setup step ${d.step} of ${d.total} ended with ${d.exit_code === null ? 'no exit code' : `exit code ${d.exit_code}`}: ${d.command}${d.output === '' ? '' : `\n${d.output}`}`,
     outside: (d: { step: number; total: number }) => `Setup step ${d.step} of ${d.total} failed.`,
   },
+  setup_malformed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { resolver: string; field: string }) =>
+      `What the resolver "${d.resolver}" answers as container_setup.${d.field} is not a list as it must be.`,
+  },
   mount_refused: {
     kind: 'environment',
     http: 422,
@@ -578,14 +585,6 @@ const catalogue = {
     exit: 10,
     message: (d: { resolver: string; name: string }) =>
       `The resolver "${d.resolver}" may not set ${d.name} in the environment of its container.`,
-  },
-  worker_unreachable: {
-    kind: 'environment',
-    http: 502,
-    exit: 10,
-    message: (d: { instance: string; reason: string }) =>
-      `Can't reach the worker of instance ${d.instance}: ${d.reason}.`,
-    outside: (d: { instance: string }) => `Can't reach the worker of instance ${d.instance}.`,
   },
   bug: {
     kind: 'bug',

@@ -1,13 +1,30 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isSameProcess } from '../../src/core/files/process-identity.ts'
 import { pathsIn } from '../../src/core/store/home.ts'
 import { LocalDriver } from '../../src/core/worker/local.ts'
 import type { Ground, Worker } from '../../src/core/worker/worker.ts'
+import { driverContract } from './contract.ts'
+
+describe('as a process', () => {
+  driverContract(async () => {
+    const root = mkdtempSync(join(tmpdir(), 'resolve-worker-'))
+    return {
+      driver: () => new LocalDriver(pathsIn(root)),
+      directory: root,
+      node: process.execPath,
+      writeHalfFrame: async (text) => {
+        const fifo = openSync(pathsIn(root).stdin, 'r+')
+        writeFileSync(fifo, text)
+      },
+      clear: async () => rmSync(root, { recursive: true, force: true }),
+    }
+  })
+})
 
 let root: string
 let driver: LocalDriver
@@ -42,42 +59,6 @@ function linesOf(worker: Worker): { lines: string[]; until: (count: number) => P
   return { lines, until }
 }
 
-test('lines go in by the FIFO and come out by the file', async () => {
-  const worker = await start(ECHO)
-  const { until } = linesOf(worker)
-  worker.channel.send('one')
-  worker.channel.send('zwei é')
-  expect(await until(2)).toEqual(['one', 'zwei é'])
-})
-
-test('more than a FIFO holds arrives whole and in order, though the worker reads late', async () => {
-  const worker = await start(`setTimeout(() => { ${ECHO} }, 300)`)
-  const { until } = linesOf(worker)
-  const sent = Array.from({ length: 50 }, (_, n) => `${n}:${'x'.repeat(10_000)}`)
-  for (const line of sent) worker.channel.send(line)
-  expect(await until(50)).toEqual(sent)
-})
-
-test('a released worker lives on; the next host reaches it both ways, after half a frame of the dead one', async () => {
-  const first = await start(ECHO)
-  linesOf(first)
-  first.channel.send('before')
-  await sleep(100)
-  first.release()
-  const fifo = (await import('node:fs')).openSync(pathsIn(root).stdin, 'r+')
-  writeFileSync(fifo, '{"half a fra')
-  const second = (await new LocalDriver(pathsIn(root)).adopt(ground, 1)) as Worker
-  const { until } = linesOf(second)
-  second.channel.send('after')
-  expect(await until(3)).toEqual(['before', '{"half a fra', 'after'])
-  expect(second.condition).toMatchObject({ engine: 'running', link: 'up' })
-})
-
-test('nothing is adopted for an incarnation that was never started', async () => {
-  await start(ECHO, 1)
-  expect(await driver.adopt(ground, 2)).toBeUndefined()
-})
-
 test('the exit of its own worker is known with its code, that of an adopted one without', async () => {
   const own = await start(`process.exit(7)`)
   linesOf(own)
@@ -87,13 +68,6 @@ test('the exit of its own worker is known with its code, that of an adopted one 
   linesOf(adopted)
   await adopted.ended
   expect(adopted.condition).toMatchObject({ engine: 'exited', exitCode: null })
-})
-
-test('what a worker said right before it ended is read', async () => {
-  const worker = await start(`require('node:fs').writeSync(1, 'last word\\n')`)
-  const { lines } = linesOf(worker)
-  await worker.ended
-  expect(lines).toEqual(['last word'])
 })
 
 // R20, R26: grandchildren that left session and parent, and ignore SIGTERM
@@ -124,11 +98,6 @@ test('a worker without the platform gets an allow-list of the environment and th
   const environment = JSON.parse((await until(1))[0] as string)
   expect(environment).toMatchObject({ RESOLVE_DIR: ground.seen.resolve, MINE: 'yes', HOME: process.env['HOME'] })
   expect(JSON.stringify(environment)).not.toContain('hidden')
-})
-
-test('a program that is not there is a clear failure to launch', async () => {
-  const plan = { command: ['no-such-program'], directory: root, environment: {}, incarnation: 1 }
-  await expect(driver.start(ground, plan)).rejects.toThrow('Can\'t start "no-such-program": there is no such program')
 })
 
 test('the memory of a worker tells it from a later process with its pid', async () => {

@@ -15,13 +15,20 @@ export interface FoundFile {
   modifiedMs: number
 }
 
+export interface Owner {
+  uid: number
+  gid: number
+}
+
 export class SafeRoot {
   readonly path: string
   readonly #fd: number
+  readonly #owner: Owner | undefined
 
-  /** Opens a directory on the platform's own ground. Throws the system's error. */
-  constructor(path: string) {
+  /** Opens a directory on the platform's own ground. What is made below it is given to `owner`. Throws the system's error. */
+  constructor(path: string, owner?: Owner) {
     this.path = path
+    this.#owner = owner
     this.#fd = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
@@ -81,12 +88,19 @@ export class SafeRoot {
     for (let depth = 1; depth <= parts.length; depth += 1) {
       const step = parts.slice(0, depth).join('/')
       this.#inParent(step, (at) => {
+        let isNew = true
         try {
           fs.mkdirSync(at, { mode: 0o700 })
         } catch (error) {
           if (systemCode(error) !== 'EEXIST') throw error
+          isNew = false
         }
-        fs.closeSync(openDirectory(at, step))
+        const fd = openDirectory(at, step)
+        try {
+          if (isNew && this.#owner !== undefined) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid)
+        } finally {
+          fs.closeSync(fd)
+        }
       })
     }
   }
@@ -170,6 +184,7 @@ export class SafeRoot {
       try {
         try {
           fs.writeFileSync(fd, data)
+          if (this.#owner !== undefined) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid)
           if (options.durable) fs.fsyncSync(fd)
         } finally {
           fs.closeSync(fd)

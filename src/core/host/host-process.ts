@@ -1,12 +1,10 @@
 /** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
 import { existsSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
-import type { Executor } from '../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
-import { LocalDriver } from '../worker/local.ts'
-import type { Driver } from '../worker/worker.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
+import { driverFor } from './drivers.ts'
 import { InstanceHost } from './host.ts'
 import { Ledger } from './ledger.ts'
 import { Mailbox } from './mailbox.ts'
@@ -99,7 +97,7 @@ export class HostProcess {
     const host = new InstanceHost({
       ledger,
       mailbox: new Mailbox(paths.mailbox),
-      driver: driverFor(ledger.story.birth.executor, paths),
+      driver: driverFor(ledger.story.birth.executor, paths, this.#home),
       epoch,
       watchdogMs: this.#options.watchdogMs,
       stillOwns: () => {
@@ -151,9 +149,4 @@ export class HostProcess {
     this.#socketPath = socket.path
     return socket
   }
-}
-
-function driverFor(executor: Executor, paths: InstancePaths): Driver {
-  if (executor === 'local') return new LocalDriver(paths)
-  throw fail('executor_missing', { executor })
 }

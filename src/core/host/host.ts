@@ -55,6 +55,7 @@ export class InstanceHost {
   #delivery: Delivery | undefined
   #runWatch: RunWatch | undefined
   #isClosed = false
+  readonly #launch = new AbortController()
   #stopOversight: () => void = () => {}
   #interrupt: (why: Interruption) => void = () => {}
 
@@ -69,7 +70,11 @@ export class InstanceHost {
       mailbox,
       driver,
       reach: () => (this.#worker && this.#calls ? { worker: this.#worker, calls: this.#calls } : undefined),
-      interrupt: () => this.#interrupt('stopped'),
+      interrupt: () => {
+        // A pause waits for a run that can checkpoint.
+        if (this.#stopping.request?.kind !== 'pause') this.#launch.abort()
+        this.#interrupt('stopped')
+      },
       isReleased: () => this.#isClosed,
       warn: (kind, value, limit) => this.#warn(kind, value, limit),
     })
@@ -93,6 +98,7 @@ export class InstanceHost {
   release(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#launch.abort()
     this.#interrupt('released')
     this.#runWatch?.release()
     this.#stopOversight()
@@ -107,8 +113,21 @@ export class InstanceHost {
     const { ledger, driver, epoch } = this.#parts
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
     const write = this.#write
-    const worker = await reachWorker({ ledger, driver, ground: this.#ground, config: this.#config, epoch, write })
-    if (this.#isClosed) return
+    const { signal } = this.#launch
+    if (this.#isStopped() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
+    const worker = await reachWorker({
+      ledger,
+      driver,
+      ground: this.#ground,
+      config: this.#config,
+      epoch,
+      write,
+      signal,
+    })
+    if (this.#isClosed) {
+      if (!('status' in worker)) worker.release()
+      return
+    }
     if ('status' in worker) {
       await this.#finish(this.#isStopped() ? this.#cancelled() : worker)
       return

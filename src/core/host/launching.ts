@@ -4,6 +4,7 @@ import { STATUS_FILE } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
 import { writeConfig } from './config.ts'
+import { containerLaunch } from './container-launch.ts'
 import type { Ledger } from './ledger.ts'
 import { requireGround } from './lost-ground.ts'
 import type { Ending } from './outcome.ts'
@@ -16,6 +17,8 @@ export interface Launch {
   epoch: number
   /** Writes to the journal, waiting for room where the disk is full. */
   write: (line: () => void) => Promise<void>
+  /** Ends a launch that is no longer wanted: the instance is stopped, or another host's. */
+  signal: AbortSignal
 }
 
 /** A worker of the wanted incarnation, or the ending where there can be none. */
@@ -45,21 +48,36 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
 }
 
 async function startWorker(launch: Launch): Promise<Worker | Ending> {
-  const { ledger, driver, ground, config, write } = launch
+  const { ledger, driver, ground, config, write, signal } = launch
   const { birth, wantedIncarnation } = ledger.story
   try {
     ground.remove(STATUS_FILE)
     writeConfig(ground, config)
     const worker = await driver.start(ground, {
-      command: birth.resolver.manifest.command,
+      command: birth.container?.command ?? birth.resolver.manifest.command,
       directory: birth.resolver.dir,
       environment: birth.environment,
       incarnation: wantedIncarnation,
+      ...(birth.container ? { container: containerLaunch(birth.container, birth.resolver) } : {}),
+      report: (event, data) => write(() => ledger.record(event, data)),
+      signal,
     })
     await noteLaunch(launch)
     return worker
   } catch (error) {
+    // Whoever ended the launch knows why.
+    if (signal.aborted) return failed('interrupted', 'The launch was ended.')
     if (!(error instanceof ResolveError)) throw error
+    if (error.code === 'setup_failed') {
+      const { step, total } = error.details
+      await write(() =>
+        ledger.record('platform.setup.failed', {
+          cause: 'setup_commands',
+          error: error.message,
+          stage: `${step}/${total}`,
+        }),
+      )
+    }
     await write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
     return failed(error.code, error.message)
   }

@@ -20,7 +20,8 @@ export function readResult(ground: Ground): ResolverResult | null {
 
 /** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */
 export function describeExit(worker: Worker, driver: Driver, redactor: Redactor, when: string): string {
-  const { exitCode, signal, outOfMemory } = worker.condition
+  const { engine, exitCode, signal, outOfMemory } = worker.condition
+  if (engine === 'lost') return `The container of the worker was removed by somebody else ${when}.`
   const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
   const tail = redactor
     .tail((bytes) => driver.stderrTail(bytes), DETAIL_BYTES)

@@ -44,7 +44,8 @@ export class RunWatch {
     if (worker.condition.engine !== 'running') {
       drain()
       const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
-      const code = worker.condition.outOfMemory === true ? 'out_of_memory' : exit.code
+      const { engine, outOfMemory } = worker.condition
+      const code = engine === 'lost' ? 'worker_lost' : outOfMemory === true ? 'out_of_memory' : exit.code
       this.#end({ ...this.#whatWasSaid(), exit: { code, detail } })
       return
     }

@@ -2,6 +2,7 @@
 import { fail } from '../errors.ts'
 import { Inquiry } from '../host/ask.ts'
 import { availableCredentials } from '../host/config.ts'
+import { containerWish, refuseForContainer } from '../host/container-launch.ts'
 import { formRefusal } from '../host/form-check.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Birth, Executor } from '../protocol/journal.ts'
@@ -19,6 +20,8 @@ export async function prepareBirth(entry: CatalogEntry, request: CreateRequest, 
     if (refusal !== undefined) throw refusal
     const spec = await inquiry.workspaceSpec(input, availableCredentials())
     refuseWhatIsMissing(entry, spec)
+    const environment = environmentOf(spec)
+    if (executor === 'docker') refuseForContainer(entry, environment)
     const { name, version, dir, commit, manifest } = entry
     return {
       schema: 'resolve.journal/1',
@@ -28,7 +31,8 @@ export async function prepareBirth(entry: CatalogEntry, request: CreateRequest, 
       created_at: new Date().toISOString(),
       input,
       executor,
-      environment: environmentOf(spec),
+      environment,
+      ...(executor === 'docker' ? { container: containerWish(manifest, spec) } : {}),
       resolver: { name, version, dir, commit, manifest },
     }
   } finally {

@@ -1,34 +1,55 @@
 /** The ground of a local worker: a directory of this machine, read and written as hostile (threats B1, B2). */
-import { closeSync, createReadStream, mkdirSync } from 'node:fs'
+import { closeSync, createReadStream, lchownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fail, systemCode } from '../errors.ts'
-import { SafeRoot, toCoordinationError } from '../files/safe-root.ts'
+import { type Owner, SafeRoot, toCoordinationError } from '../files/safe-root.ts'
 import { Tail } from '../files/tail.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.ts'
 import type { Following, Ground, OpenFile } from './worker.ts'
 
+export interface LocalGroundOptions {
+  /** The places as the worker sees them, where they are others. */
+  seen?: Ground['seen']
+  /** Whom what is made here belongs to, where it is not this user. */
+  owner?: Owner
+  /** Directories of `.resolve/` to be made at once. */
+  directories?: readonly string[]
+}
+
 /** Opens `<project>/.resolve`, made where it is missing. Throws `coordination_tampered`, `disk_full`. */
-export function openLocalGround(project: string): Ground {
+export function openLocalGround(project: string, options: LocalGroundOptions = {}): Ground {
   const resolve = join(project, '.resolve')
   const workspace = join(project, 'workspace')
   try {
-    for (const path of [project, resolve, workspace]) mkdirSync(path, { recursive: true, mode: 0o700 })
-    return new LocalGround(project, resolve, workspace)
+    for (const path of [project, resolve, workspace]) makeOwned(path, options.owner)
+    const ground = new LocalGround(options.seen ?? { project, resolve, workspace }, resolve, options.owner)
+    for (const name of options.directories ?? []) ground.makeDirectory(name)
+    return ground
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw toCoordinationError(error, '.resolve')
     throw fail('coordination_tampered', { path: '.resolve', reason: 'something else has its place' }, { cause: error })
   }
 }
 
+/** Only what is made here changes hands: what a resolver put in the way keeps its owner. */
+function makeOwned(path: string, owner: Owner | undefined): void {
+  const made = mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (made !== undefined && owner !== undefined) lchownSync(path, owner.uid, owner.gid)
+}
+
 class LocalGround implements Ground {
   readonly seen: Ground['seen']
   readonly #root: SafeRoot
 
-  constructor(project: string, resolve: string, workspace: string) {
-    this.seen = { project, resolve, workspace }
-    this.#root = new SafeRoot(resolve)
+  constructor(seen: Ground['seen'], resolve: string, owner: Owner | undefined) {
+    this.seen = seen
+    this.#root = new SafeRoot(resolve, owner)
+  }
+
+  makeDirectory(path: string): void {
+    this.#root.makeDirectory(path)
   }
 
   put(path: string, data: string, options: { mode?: number; exclusive?: boolean; durable?: boolean } = {}): boolean {

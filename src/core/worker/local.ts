@@ -5,11 +5,12 @@ import { fail, systemCode } from '../errors.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
-import { OUTPUT_REWRITE_MAX_BYTES, STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS } from '../limits.ts'
+import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS } from '../limits.ts'
 import { DiskSample } from './disk-sample.ts'
 import { workerEnvironment } from './environment.ts'
 import { LocalChannel } from './local-channel.ts'
 import { openLocalGround } from './local-ground.ts'
+import { rewriteFiles } from './output-files.ts'
 import { killTree, processesOf, signalAll, type TreeMark, usageOf } from './process-tree.ts'
 import type { Condition, Driver, Ground, LaunchPlan, Usage, Worker } from './worker.ts'
 
@@ -116,18 +117,7 @@ export class LocalDriver implements Driver {
   }
 
   rewriteOutput(change: (text: string) => string): void {
-    for (const path of [this.#places.stderr, this.#places.stdout]) {
-      const size = fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
-      if (size === 0) continue
-      // More than that is stdout, and nothing that anybody is shown.
-      if (size > OUTPUT_REWRITE_MAX_BYTES) {
-        fs.truncateSync(path)
-        continue
-      }
-      const before = fs.readFileSync(path, 'utf8')
-      const after = change(before)
-      if (after !== before) writeWholeSync(path, after, { mode: 0o600 })
-    }
+    rewriteFiles([this.#places.stderr, this.#places.stdout], change)
   }
 
   #readSaved(): Saved | undefined {

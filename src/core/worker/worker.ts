@@ -5,6 +5,7 @@
 
 import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
+import type { PlatformEvent } from '../protocol/event.ts'
 import type { Channel } from '../rpc/channel.ts'
 
 /** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */
@@ -45,12 +46,38 @@ export interface Following {
   close(): void
 }
 
+/** One thing to be done before the resolver starts. */
+export interface SetupStep {
+  /** What a person reads of it. */
+  description: string
+  /** A line for `/bin/sh -c`. */
+  command: string
+}
+
+/** What only a worker in a container needs; others pass it over. */
+export interface ContainerLaunch {
+  /** null for the platform's own. */
+  image: string | null
+  /** Stages of setup, each kept once it succeeded: a later stage builds on the one before. */
+  stages: readonly (readonly SetupStep[])[]
+  bundles: readonly string[]
+  volume_mounts: readonly unknown[]
+  dev_source_overrides: readonly string[]
+  /** Where the resolver came from; null where its directory may change at any time. */
+  commit: string | null
+}
+
 export interface LaunchPlan {
   command: readonly string[]
   /** Where the resolver's files are. */
   directory: string
   environment: Readonly<Record<string, string>>
   incarnation: number
+  container?: ContainerLaunch
+  /** Told of each step on the way, for the journal. */
+  report?: (event: PlatformEvent, data: Record<string, unknown>) => Promise<void>
+  /** Ends a launch that is no longer wanted. */
+  signal?: AbortSignal
 }
 
 /** What a worker takes now (spec, Limits). */

@@ -1,0 +1,61 @@
+/** Keeps the last of what a worker wrote to stderr in a file of the instance, for whoever asks why it failed. */
+import * as fs from 'node:fs'
+import { STDERR_KEEP_BYTES } from '../limits.ts'
+
+export class StderrFile {
+  readonly #path: string
+  #fd: number | undefined
+  #bytes = 0
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** Begins anew. */
+  restart(): void {
+    this.close()
+    try {
+      this.#fd = fs.openSync(this.#path, 'w', 0o600)
+    } catch {
+      // Without room, or without its directory, the run goes on.
+    }
+    this.#bytes = 0
+  }
+
+  append(bytes: Buffer): void {
+    if (this.#fd === undefined) return
+    try {
+      // A flood must not fill the disk: it begins anew, so what is kept is the last.
+      if (this.#bytes + bytes.length > STDERR_KEEP_BYTES) {
+        fs.ftruncateSync(this.#fd, 0)
+        this.#bytes = 0
+      }
+      fs.writeSync(this.#fd, bytes, 0, bytes.length, this.#bytes)
+      this.#bytes += bytes.length
+    } catch {
+      // As above.
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) fs.closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}
+
+/** The last bytes of such a file; nothing where there is none. */
+export function tailOf(path: string, maxBytes: number): string {
+  try {
+    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+    try {
+      const { size } = fs.fstatSync(fd)
+      const buffer = Buffer.alloc(Math.min(size, maxBytes))
+      fs.readSync(fd, buffer, 0, buffer.length, size - buffer.length)
+      return buffer.toString('utf8')
+    } finally {
+      fs.closeSync(fd)
+    }
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,14 @@
+/** Which image a worker starts from: the manifest's, the operator's (RESOLVE_WORKER_IMAGE), or the one `resolve worker build` makes. */
+
+export const DEFAULT_IMAGE = 'resolve-worker:latest'
+
+export interface ChosenImage {
+  name: string
+  /** The command that brings it. Nothing is pulled by itself: what runs here was asked for here. */
+  mend: string
+}
+
+export function chooseImage(wanted: string | null, env: NodeJS.ProcessEnv = process.env): ChosenImage {
+  const name = wanted ?? (env['RESOLVE_WORKER_IMAGE'] || DEFAULT_IMAGE)
+  return { name, mend: name === DEFAULT_IMAGE ? 'resolve worker build' : `docker pull ${name}` }
+}
