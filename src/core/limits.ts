@@ -172,3 +172,16 @@ export const INSTANCE_DISK_BYTES = 5 * GIB
 export const DISK_WARNING_FRACTION = 0.8
 export const DISK_SAMPLE_MS = 30_000
 export const DISK_SAMPLE_MAX_ENTRIES = 200_000
+
+/** Sub-containers for sandboxed steps (threats B11). */
+export const SANDBOXES_MAX = 4
+export const SANDBOX_MEMORY_BYTES = 2 * GIB
+export const SANDBOX_SPACE_BYTES = 1 * GIB // of its /tmp, the only place that can be written; counts as memory
+export const SANDBOX_CPUS = 1
+export const SANDBOX_PIDS_MAX = 256
+export const SANDBOX_COMMANDS_MAX = 8 // at once, of one instance
+export const SANDBOX_COMMAND_LIMIT_MS = 10 * 60_000
+export const SANDBOX_COMMAND_LONGEST_MS = 2 * 60 * 60_000
+export const SANDBOX_OUTPUT_MAX_BYTES = 256 * KIB // of stdout and of stderr; the last of it is kept
+export const SANDBOX_STDIN_MAX_BYTES = 2 * MIB
+export const SANDBOX_KILL_LIMIT_MS = 5_000

@@ -99,6 +99,7 @@ export class HostProcess {
       mailbox: new Mailbox(paths.mailbox),
       driver: driverFor(ledger.story.birth.executor, paths, this.#home),
       epoch,
+      home: this.#home,
       watchdogMs: this.#options.watchdogMs,
       stillOwns: () => {
         void this.#keepReachable()

@@ -2,19 +2,19 @@
  * The story of one instance, as its host lives it: start → run → settle, from whatever point the journal stands at.
  * Any process can take it up again from there (plan, decision 2); {@link file://./host-process.ts} holds the running ones.
  */
-import { fail, ResolveError } from '../errors.ts'
+import { fail } from '../errors.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { pendingRequests } from '../view/story.ts'
-import type { Driver, Ground, Worker } from '../worker/worker.ts'
+import type { Ground, Worker } from '../worker/worker.ts'
 import { buildConfig } from './config.ts'
 import { Delivery } from './delivery.ts'
 import { endWorker } from './end-worker.ts'
+import type { HostParts } from './host-parts.ts'
 import { failed, reachWorker } from './launching.ts'
 import type { Ledger } from './ledger.ts'
 import { openGround } from './lost-ground.ts'
-import type { Mailbox } from './mailbox.ts'
 import { Monitor } from './monitor.ts'
 import { decide, type Ending, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
 import { oversee } from './oversight.ts'
@@ -23,23 +23,12 @@ import { acceptAnswer, acceptMessage, askMessageTypes, type Desk } from './quest
 import { redactorOf } from './redact.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 import { describeExit } from './run-result.ts'
-import { RunWatch } from './run-watch.ts'
+import { letRun, RunWatch } from './run-watch.ts'
 import { secretsOf, secretsOnGround } from './secrets.ts'
 import { Stopping } from './stopping.ts'
+import type { SubContainers } from './sub-containers.ts'
+import { subContainersOf } from './sub-containers-of.ts'
 import { tidy } from './tidy.ts'
-
-export interface HostParts {
-  ledger: Ledger
-  mailbox: Mailbox
-  driver: Driver
-  epoch: number
-  /** Whether this host is still the owner; asked now and then. */
-  stillOwns: () => boolean
-  /** Lets go of the ownership. May be called twice. */
-  letGo: () => void
-  /** How often the watchdog looks. */
-  watchdogMs?: number | undefined
-}
 
 /** Why a wait ended before what it waited for came. */
 type Interruption = 'ended' | 'stopped' | 'released'
@@ -49,6 +38,7 @@ export class InstanceHost {
   readonly #ground: Ground
   readonly #config: InstanceConfig
   readonly #stopping: Stopping
+  readonly #subContainers: SubContainers
   #worker: Worker | undefined
   #calls: ResolverCalls | undefined
   #monitor: Monitor | undefined
@@ -65,6 +55,12 @@ export class InstanceHost {
     this.#ground = openGround(driver)
     this.#config = buildConfig(ledger.story.birth, this.#ground)
     ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsOnGround(this.#ground)])]))
+    this.#subContainers = subContainersOf({
+      ...parts,
+      birth: ledger.story.birth,
+      token: this.#config.sub_container_token,
+      worker: () => this.#worker,
+    })
     this.#stopping = new Stopping({
       ledger,
       mailbox,
@@ -102,6 +98,7 @@ export class InstanceHost {
     this.#interrupt('released')
     this.#runWatch?.release()
     this.#stopOversight()
+    this.#subContainers.close()
     this.#monitor?.close()
     this.#worker?.release()
     this.#ground.close()
@@ -110,20 +107,10 @@ export class InstanceHost {
   }
 
   async #live(): Promise<void> {
-    const { ledger, driver, epoch } = this.#parts
+    const { ledger } = this.#parts
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
-    const write = this.#write
-    const { signal } = this.#launch
     if (this.#isStopped() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
-    const worker = await reachWorker({
-      ledger,
-      driver,
-      ground: this.#ground,
-      config: this.#config,
-      epoch,
-      write,
-      signal,
-    })
+    const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal })
     if (this.#isClosed) {
       if (!('status' in worker)) worker.release()
       return
@@ -153,6 +140,7 @@ export class InstanceHost {
         this.#runWatch?.breakOff({ code: 'protocol_error', detail })
       },
     })
+    this.#subContainers.serve(this.#calls)
     this.#delivery = new Delivery({ ledger, ground: this.#ground, mailbox }, this.#calls)
     this.#monitor = new Monitor(this.#ground, ledger, {
       onLook: (swept) => this.#look(swept),
@@ -176,7 +164,7 @@ export class InstanceHost {
   async #becomeReady(worker: Worker): Promise<boolean> {
     const { ledger, mailbox } = this.#parts
     const calls = this.#calls as ResolverCalls
-    const ready = calls.call('resolver.initialize', { config: this.#config })
+    const ready = calls.call('resolver.initialize', { config: this.#config, epoch: this.#parts.epoch })
     if (ledger.status !== 'starting' && mailbox.hasRun(worker.incarnation)) {
       // It was ready before: an adopted worker may be too busy to say so again.
       ready.catch(() => {})
@@ -225,7 +213,7 @@ export class InstanceHost {
     const drain = () => this.#monitor?.finish()
     const watch = new RunWatch({ ledger, driver, ground: this.#ground, worker, drain })
     this.#runWatch = watch
-    if (!mailbox.hasRun(worker.incarnation)) this.#letRun(worker.incarnation)
+    if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
     await this.#write(() => this.#delivery?.publishKept())
     await this.#write(() => ledger.reconcile())
     this.#monitor?.start()
@@ -233,18 +221,6 @@ export class InstanceHost {
     if (this.#isStopped()) void this.#stopping.carryOut()
     if (worker.condition.engine !== 'running') watch.check()
     return await watch.ended
-  }
-
-  #letRun(incarnation: number): void {
-    const calls = this.#calls as ResolverCalls
-    calls.call('resolver.run', { resume: incarnation > 1 }).then(
-      () => this.#parts.mailbox.markRun(incarnation),
-      (error: unknown) => {
-        if (error instanceof ResolveError && error.code === 'resolver_refused') {
-          this.#runWatch?.breakOff({ code: 'run_refused', detail: error.message })
-        }
-      },
-    )
   }
 
   #look(swept: boolean): void {
@@ -269,8 +245,10 @@ export class InstanceHost {
     const { ledger, mailbox } = this.#parts
     const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
     const { status, reason, output, error } = ending
+    await this.#subContainers.end()
+    if (this.#isClosed) return
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
-    await tidy({ ...this.#parts, ground: this.#ground, config: this.#config, write: this.#write }, withdrawn)
+    await tidy(this.#held, withdrawn)
     if (this.#isClosed) return
     await this.#write(() => {
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
@@ -278,6 +256,10 @@ export class InstanceHost {
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
     })
     if (!this.#isClosed) mailbox.clearStop()
+  }
+
+  get #held() {
+    return { ...this.#parts, ground: this.#ground, config: this.#config, write: this.#write }
   }
 
   #isStopped(): boolean {

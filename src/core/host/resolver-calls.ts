@@ -54,6 +54,11 @@ export class ResolverCalls {
     })
   }
 
+  /** Answers a request of the resolver (R40). */
+  serve(method: `platform.${string}`, answer: (params: unknown) => Promise<unknown>): void {
+    this.#peer.handle(method, answer)
+  }
+
   /** Throws `resolver_silent` after the method's limit, `resolver_refused`, or `resolver_gone`. */
   async call<M extends HostCall>(
     method: M,

@@ -7,6 +7,7 @@ import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
 import type { PlatformEvent } from '../protocol/event.ts'
 import type { Channel } from '../rpc/channel.ts'
+import type { SubContainerNetwork } from './sub-container.ts'
 
 /** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */
 export interface Ground {
@@ -114,6 +115,8 @@ export interface Worker {
   readonly ended: Promise<void>
   /** Signals every process of the worker. Answers how many there were. */
   signal(name: 'SIGTERM' | 'SIGKILL'): number
+  /** Its way out, for a sub-container that shares it; only where it is on an allowlist. */
+  readonly network?: SubContainerNetwork | undefined
   /** What it takes now; undefined where that cannot be told. */
   usage?(): Promise<Usage | undefined>
   /** Whether not a single process of the worker is left. */
