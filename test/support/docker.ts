@@ -3,10 +3,16 @@
  * own code. Without an engine Docker tests are skipped (test/house/docker-engine.ts says so once), unless RESOLVE_REQUIRE_DOCKER is set.
  */
 import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe } from 'vitest'
+import { containerWish } from '../../src/core/host/container-launch.ts'
+import type { Payload } from '../../src/core/protocol/form.ts'
+import { homeLabel } from '../../src/core/worker/container-places.ts'
 import { root } from '../house/source-files.ts'
+import { created } from './instances.ts'
+import type { PlainResolver } from './plain-resolver.ts'
 
 const hasEngine = process.env['RESOLVE_TEST_DOCKER'] === 'yes'
 
@@ -29,4 +35,25 @@ export async function docker(...args: string[]): Promise<string> {
 export async function containersOf(instanceId: string): Promise<string[]> {
   const found = await docker('ps', '-aq', '--no-trunc', '--filter', `label=resolve.instance=${instanceId}`)
   return found.split('\n').filter(Boolean)
+}
+
+/** As `created`, in a container; `setup` is what its container_setup answers. */
+export async function createdInDocker(
+  home: string,
+  resolver: PlainResolver,
+  input: Payload = {},
+  setup: Record<string, unknown> = {},
+): Promise<string> {
+  // A folder of a test is its maker's alone; the resolver is somebody else in there.
+  chmodSync(resolver.dir, 0o755)
+  return await created(home, resolver, input, (manifest) => ({
+    executor: 'docker',
+    container: containerWish(manifest, { container_setup: setup }),
+  }))
+}
+
+/** Removes whatever containers of a home are left, at the end of a test. */
+export async function removeContainersOf(home: string): Promise<void> {
+  const found = await docker('ps', '-aq', '--filter', `label=resolve.home=${homeLabel(home)}`)
+  for (const id of found.split('\n').filter(Boolean)) await docker('rm', '-f', id).catch(() => undefined)
 }

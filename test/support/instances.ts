@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HostProcess } from '../../src/core/host/host-process.ts'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
+import type { Birth } from '../../src/core/protocol/journal.ts'
 import type { Manifest } from '../../src/core/protocol/manifest.ts'
 import { isTerminal, type Status } from '../../src/core/protocol/status.ts'
 import { createInstance } from '../../src/core/store/create-instance.ts'
@@ -22,7 +23,12 @@ export function temporaryHome(): string {
 }
 
 /** Creates an instance of a resolver folder, hosted by nobody yet. */
-export async function created(home: string, resolver: PlainResolver, input: Payload = {}): Promise<string> {
+export async function created(
+  home: string,
+  resolver: PlainResolver,
+  input: Payload = {},
+  birth: (manifest: Manifest) => Partial<Birth> = () => ({}),
+): Promise<string> {
   const id = newInstanceId()
   const manifest = JSON.parse(readFileSync(join(resolver.dir, 'manifest.json'), 'utf8')) as Manifest
   await createInstance(home, {
@@ -35,6 +41,7 @@ export async function created(home: string, resolver: PlainResolver, input: Payl
     executor: 'local',
     environment: {},
     resolver: { name: manifest.name, version: manifest.version, dir: resolver.dir, commit: null, manifest },
+    ...birth(manifest),
   })
   return id
 }

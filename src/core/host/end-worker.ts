@@ -9,7 +9,7 @@ export async function endWorker(worker: Worker, driver: Driver, askToShutDown: (
     askToShutDown()
     await Promise.race([worker.ended, sleep(SHUTDOWN_LIMIT_MS, undefined, { ref: false })])
   }
-  if (worker.isGone()) return
+  if (worker.isGone()) return await driver.discard()
   // What the main process left behind when it ended by itself has no work left to save.
   const limitMs = worker.condition.engine === 'running' ? TERM_LIMIT_MS : SHUTDOWN_LIMIT_MS
   worker.signal('SIGTERM')

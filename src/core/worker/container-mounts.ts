@@ -1,6 +1,6 @@
 /** What a worker's container sees of this machine: the instance's project, the resolver's files, the SDK, and what an operator allowed. */
-import { existsSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
 import { fail } from '../errors.ts'
 import { installedFile } from '../files/installation.ts'
 import { CONFIG_FILE, MESSAGES_DIR } from '../protocol/coordination.ts'
@@ -22,15 +22,31 @@ export function projectMounts(project: string): ContainerMount[] {
   ]
 }
 
-/** The resolver's directory. Throws `launch_failed` where it is gone or the resolver's user could not read it. */
-export function sourceMount(directory: string, command: readonly string[]): ContainerMount {
+/**
+ * The resolver's directory. What was fetched into the home is opened to the resolver's user, who may not enter the home itself.
+ * Throws `launch_failed` where the directory is gone, or is a person's own and may not be read by others.
+ */
+export function sourceMount(home: string, directory: string, command: readonly string[]): ContainerMount {
   const refuse = (reason: string) => fail('launch_failed', { command: command.join(' '), reason })
   const stat = statSync(directory, { throwIfNoEntry: false })
   if (stat?.isDirectory() !== true) throw refuse('its directory is gone')
   const { uid } = workerUser()
   const isReadable = stat.uid === uid || (stat.mode & 0o005) === 0o005
-  if (!isReadable) throw refuse(`${directory} may not be read by others: chmod -R go+rX`)
+  if (!isReadable && !directory.startsWith(join(home, 'resolvers', sep))) {
+    throw refuse(`${directory} may not be read by others: chmod -R go+rX ${directory}`)
+  }
+  if (!isReadable) openToOthers(directory)
   return { source: realpathSync(directory), target: SOURCE, readOnly: true }
+}
+
+/** The directory itself last: while it is closed, this was not done to its end. */
+function openToOthers(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) openToOthers(path)
+    else if (entry.isFile()) chmodSync(path, (statSync(path).mode & 0o100) === 0 ? 0o644 : 0o755)
+  }
+  chmodSync(directory, 0o755)
 }
 
 /** The built package, for `resolve-platform/sdk`; nothing where nothing is built. */

@@ -142,9 +142,7 @@ class StageRun {
   /** Throws `setup_failed`, and the signal's reason. */
   async through(engine: Engine, id: string, signal: AbortSignal | undefined): Promise<void> {
     const stream = (await engine.call((docker, abortSignal) =>
-      docker
-        .getContainer(id)
-        .attach({ hijack: true, stream: true, logs: true, stdout: true, stderr: true, abortSignal }),
+      docker.getContainer(id).attach({ hijack: true, stream: true, stdout: true, stderr: true, abortSignal }),
     )) as unknown as Duplex
     const over = this.#read(stream)
     const limit = AbortSignal.timeout(SETUP_LIMIT_MS)

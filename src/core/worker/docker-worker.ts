@@ -14,6 +14,8 @@ import type { Condition, Worker } from './worker.ts'
 /** Below this the engine's log cannot have been rotated yet, so what was read before is skipped exactly. */
 const REPLAY_EXACT_BYTES = 8 * MIB
 const LAST_WORDS_MS = 2_000
+const REMOVAL_MS = 300
+const KILLED = 137
 
 /** How an init tells that a signal ended what it started. */
 const SIGNALS: Readonly<Record<number, string>> = { 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' }
@@ -49,6 +51,15 @@ export class DockerWorker implements Worker {
     this.ended = new Promise((resolve) => {
       this.#noteEnd = resolve
     })
+  }
+
+  /** Attaches before the container is started, so that its first word is heard and heard once. Throws `docker_unreachable`. */
+  async open(): Promise<void> {
+    this.#stream = await this.#attach(false)
+  }
+
+  /** Takes up what the worker says, from {@link open} on, or all of it from the engine's log, until its end or a release. */
+  begin(): void {
     void this.#keepInTouch()
   }
 
@@ -93,17 +104,20 @@ export class DockerWorker implements Worker {
     return this.#released.signal.aborted || this.isGone()
   }
 
+  async #attach(logs: boolean): Promise<Duplex> {
+    const { engine, container } = this.#parts
+    const what = { hijack: true, stream: true, logs, stdin: true, stdout: true, stderr: true }
+    const stream = await engine.call((docker, abortSignal) =>
+      docker.getContainer(container).attach({ ...what, abortSignal }),
+    )
+    return stream as unknown as Duplex
+  }
+
   /** Attaches, and reads until the stream ends. Whether it came so far. */
   async #attachOnce(): Promise<boolean> {
-    const { engine, container } = this.#parts
     let stream: Duplex
     try {
-      stream = (await engine.call((docker, abortSignal) =>
-        docker.getContainer(container).attach({
-          ...{ hijack: true, stream: true, logs: true, stdin: true, stdout: true, stderr: true },
-          abortSignal,
-        }),
-      )) as unknown as Duplex
+      stream = this.#stream ?? (await this.#attach(true))
     } catch {
       return false
     }
@@ -119,6 +133,7 @@ export class DockerWorker implements Worker {
     const stopLooking = this.#lookNowAndThen(stream)
     await over
     stopLooking()
+    this.#stream = undefined
     this.channel.detach()
     this.condition.link = 'down'
     return true
@@ -170,7 +185,12 @@ export class DockerWorker implements Worker {
 
   /** What became of the container, once all it said was read. */
   async #look(): Promise<void> {
-    const found = await this.#ask()
+    let found = await this.#ask()
+    if (typeof found === 'object' && found.exitCode === KILLED) {
+      // Killed, or killed to be removed: a moment later that can be told.
+      await sleep(REMOVAL_MS)
+      found = await this.#ask()
+    }
     if (this.#released.signal.aborted || found === 'away' || found === 'running') return
     const { condition } = this
     condition.engine = found === 'lost' ? 'lost' : 'exited'
@@ -188,7 +208,7 @@ export class DockerWorker implements Worker {
       const found = await engine.callUnless(404, (docker, abortSignal) =>
         docker.getContainer(container).inspect({ abortSignal }),
       )
-      if (found === undefined) return 'lost'
+      if (found === undefined || found.State.Dead || found.State.Status === 'removing') return 'lost'
       const { Running: isRunning, Restarting: isRestarting, ExitCode: exitCode } = found.State
       return isRunning || isRestarting ? 'running' : { exitCode }
     } catch {

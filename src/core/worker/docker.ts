@@ -85,7 +85,7 @@ export class DockerDriver implements Driver {
     const image = await imageId(this.#engine, base.name)
     if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
     const user = workerUser()
-    const source = sourceMount(plan.directory, plan.command)
+    const source = sourceMount(this.#home, plan.directory, plan.command)
     const developed = devSourceMounts(wish.dev_source_overrides)
     const volumes = volumeMounts(wish.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
     const sdk = sdkMounts()
@@ -125,6 +125,7 @@ export class DockerDriver implements Driver {
       }),
       mounts: [...projectMounts(this.#places.project), source, ...sdk, ...developed, ...volumes],
     })
+    let worker: DockerWorker | undefined
     try {
       const { id } = await this.#engine.call(
         (docker, abortSignal) => docker.createContainer({ ...spec, abortSignal }),
@@ -132,12 +133,16 @@ export class DockerDriver implements Driver {
       )
       const saved: Saved = { incarnation: plan.incarnation, container: id }
       writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
+      worker = this.#reach(saved, false)
+      await worker.open()
       await this.#engine.call(
         (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }),
         ENGINE_START_LIMIT_MS,
       )
-      return this.#reach(saved, false)
+      worker.begin()
+      return worker
     } catch (error) {
+      worker?.release()
       await this.#removeAll().catch(() => undefined)
       throw toRefusal(error, `start "${plan.command.join(' ')}"`)
     }
@@ -175,6 +180,10 @@ export class DockerDriver implements Driver {
     await this.#patiently(() => this.#removeAll())
   }
 
+  async discard(): Promise<void> {
+    await this.sweep()
+  }
+
   stderrTail(maxBytes: number): string {
     return tailOf(this.#places.stderr, maxBytes)
   }
@@ -183,14 +192,16 @@ export class DockerDriver implements Driver {
     rewriteFiles([this.#places.stderr], change)
   }
 
-  #reach(saved: Saved, isAdopted: boolean): Worker {
-    return new DockerWorker({
+  #reach(saved: Saved, isAdopted: boolean): DockerWorker {
+    const worker = new DockerWorker({
       engine: this.#engine,
       container: saved.container,
       incarnation: saved.incarnation,
       stderr: this.#places.stderr,
       isAdopted,
     })
+    if (isAdopted) worker.begin()
+    return worker
   }
 
   #inspect(container: string) {

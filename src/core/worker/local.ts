@@ -100,6 +100,8 @@ export class LocalDriver implements Driver {
     await killTree(() => markOf(this.#places, this.#readSaved()?.process, this.#sawAlive), TERM_LIMIT_MS)
   }
 
+  async discard(): Promise<void> {}
+
   stderrTail(maxBytes: number): string {
     try {
       const fd = fs.openSync(this.#places.stderr, 'r')

@@ -134,6 +134,8 @@ export interface Driver {
   adopt(ground: Ground, incarnation: number): Promise<Worker | undefined>
   /** Ends whatever is left of any worker of the instance, remembered or not. */
   sweep(): Promise<void>
+  /** Removes what a worker that has ended leaves with its engine. */
+  discard(): Promise<void>
   /** The last bytes the worker wrote to stderr. */
   stderrTail(maxBytes: number): string
   /** Replaces what is kept of the output of a worker that is gone, so that it can be shown for ever (threats B9). */
