@@ -2,6 +2,7 @@
 import type { Driver } from '../worker/worker.ts'
 import type { Ledger } from './ledger.ts'
 import type { Mailbox } from './mailbox.ts'
+import type { WayOutParts } from './way-out.ts'
 
 export interface HostParts {
   ledger: Ledger
@@ -16,4 +17,5 @@ export interface HostParts {
   letGo: () => void
   /** How often the watchdog looks. */
   watchdogMs?: number | undefined
+  egress?: WayOutParts['egress']
 }

@@ -8,6 +8,7 @@ import { driverFor } from './drivers.ts'
 import { InstanceHost } from './host.ts'
 import { Ledger } from './ledger.ts'
 import { Mailbox } from './mailbox.ts'
+import type { WayOutParts } from './way-out.ts'
 
 interface Held {
   host: InstanceHost
@@ -20,6 +21,8 @@ interface Held {
 export interface HostOptions {
   /** How often the watchdog looks at each worker. */
   watchdogMs?: number
+  /** Where workers on an allowlist may go beside public addresses: tests only. */
+  egress?: WayOutParts['egress']
 }
 
 export class HostProcess {
@@ -100,7 +103,7 @@ export class HostProcess {
       driver: driverFor(ledger.story.birth.executor, paths, this.#home),
       epoch,
       home: this.#home,
-      watchdogMs: this.#options.watchdogMs,
+      ...this.#options,
       stillOwns: () => {
         void this.#keepReachable()
         return highestEpoch(paths.owners) === held.epoch

@@ -8,6 +8,7 @@ import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts
 import { isTerminal } from '../protocol/status.ts'
 import { pendingRequests } from '../view/story.ts'
 import type { Ground, Worker } from '../worker/worker.ts'
+import { Annexes } from './annexes.ts'
 import { buildConfig } from './config.ts'
 import { Delivery } from './delivery.ts'
 import { endWorker } from './end-worker.ts'
@@ -26,8 +27,6 @@ import { describeExit } from './run-result.ts'
 import { letRun, RunWatch } from './run-watch.ts'
 import { secretsOf, secretsOnGround } from './secrets.ts'
 import { Stopping } from './stopping.ts'
-import type { SubContainers } from './sub-containers.ts'
-import { subContainersOf } from './sub-containers-of.ts'
 import { tidy } from './tidy.ts'
 
 /** Why a wait ended before what it waited for came. */
@@ -38,7 +37,7 @@ export class InstanceHost {
   readonly #ground: Ground
   readonly #config: InstanceConfig
   readonly #stopping: Stopping
-  readonly #subContainers: SubContainers
+  readonly #annexes: Annexes
   #worker: Worker | undefined
   #calls: ResolverCalls | undefined
   #monitor: Monitor | undefined
@@ -55,12 +54,7 @@ export class InstanceHost {
     this.#ground = openGround(driver)
     this.#config = buildConfig(ledger.story.birth, this.#ground)
     ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsOnGround(this.#ground)])]))
-    this.#subContainers = subContainersOf({
-      ...parts,
-      birth: ledger.story.birth,
-      token: this.#config.sub_container_token,
-      worker: () => this.#worker,
-    })
+    this.#annexes = new Annexes({ ...parts, token: this.#config.sub_container_token, write: this.#write })
     this.#stopping = new Stopping({
       ledger,
       mailbox,
@@ -98,7 +92,7 @@ export class InstanceHost {
     this.#interrupt('released')
     this.#runWatch?.release()
     this.#stopOversight()
-    this.#subContainers.close()
+    this.#annexes.close()
     this.#monitor?.close()
     this.#worker?.release()
     this.#ground.close()
@@ -140,7 +134,7 @@ export class InstanceHost {
         this.#runWatch?.breakOff({ code: 'protocol_error', detail })
       },
     })
-    this.#subContainers.serve(this.#calls)
+    this.#annexes.subContainers.serve(this.#calls)
     this.#delivery = new Delivery({ ledger, ground: this.#ground, mailbox }, this.#calls)
     this.#monitor = new Monitor(this.#ground, ledger, {
       onLook: (swept) => this.#look(swept),
@@ -245,8 +239,6 @@ export class InstanceHost {
     const { ledger, mailbox } = this.#parts
     const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
     const { status, reason, output, error } = ending
-    await this.#subContainers.end()
-    if (this.#isClosed) return
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
     await tidy(this.#held, withdrawn)
     if (this.#isClosed) return
@@ -259,7 +251,7 @@ export class InstanceHost {
   }
 
   get #held() {
-    return { ...this.#parts, ground: this.#ground, config: this.#config, write: this.#write }
+    return { ...this.#parts, ground: this.#ground, config: this.#config, annexes: this.#annexes, write: this.#write }
   }
 
   #isStopped(): boolean {

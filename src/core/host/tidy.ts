@@ -1,7 +1,8 @@
-/** What a host does when a run is over, before its end is told: no secret stays behind, nothing half written, no question open (R43). */
+/** What a host does when a run is over, before its end is told: no sub-container, network or secret stays behind, nothing half written, no question open (R43). */
 import { requestFile } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Driver, Ground } from '../worker/worker.ts'
+import type { Annexes } from './annexes.ts'
 import { scrubConfig } from './config.ts'
 import type { Ledger } from './ledger.ts'
 import { findInData, scrubFiles } from './secrets.ts'
@@ -11,6 +12,7 @@ export interface Remains {
   driver: Driver
   ground: Ground
   config: InstanceConfig
+  annexes: Annexes
   /** Writes to the journal, waiting for room where the disk is full. */
   write: (line: () => void) => Promise<void>
 }
@@ -20,7 +22,8 @@ const PATHS_TOLD = 10
 
 /** `withdrawn`: questions that nobody answers any more; after a resume one may be asked again under its name. */
 export async function tidy(remains: Remains, withdrawn: readonly string[]): Promise<void> {
-  const { ledger, driver, ground, config } = remains
+  const { ledger, driver, ground, config, annexes } = remains
+  await annexes.end()
   await warnOfData(remains)
   // What the resolver planted there, or a full disk, must not keep the run from ending; each step is tried.
   const steps = [

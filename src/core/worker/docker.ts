@@ -28,6 +28,7 @@ import { type Engine, isAway, theEngine, toRefusal } from './engine.ts'
 import { openLocalGround } from './local-ground.ts'
 import { rewriteFiles } from './output-files.ts'
 import { tailOf } from './stderr-file.ts'
+import { BRIDGE } from './sub-container.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
 import type { ContainerLaunch, Driver, Ground, LaunchPlan, Worker } from './worker.ts'
 import { chooseImage } from './worker-image.ts'
@@ -111,13 +112,16 @@ export class DockerDriver implements Driver {
     })
     plan.signal?.throwIfAborted()
     this.#layOverlays(ground)
+    const { mode, dns, dnsOptions, environment: proxied } = wish.network ?? BRIDGE
     const spec = containerSpec({
       ...container,
+      network: mode,
+      ...(dns.length === 0 ? {} : { dns, dnsOptions }),
       role: 'worker',
       image: prepared,
       command: plan.command,
       environment: containerEnvironment({
-        added: plan.environment,
+        added: { ...plan.environment, ...proxied },
         hasSdk: sdk.length > 0,
         uid: user.uid,
         hasInstance: true,

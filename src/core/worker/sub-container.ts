@@ -38,6 +38,8 @@ export interface SubContainerPlan extends SubContainerOwner {
 }
 
 export const NO_NETWORK: SubContainerNetwork = { mode: 'none', dns: [], dnsOptions: [], environment: {} }
+/** The engine's ordinary one. */
+export const BRIDGE: SubContainerNetwork = { ...NO_NETWORK, mode: 'bridge' }
 
 const ROLE = 'sandbox'
 const NANO = 1e9

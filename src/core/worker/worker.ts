@@ -66,6 +66,8 @@ export interface ContainerLaunch {
   dev_source_overrides: readonly string[]
   /** Where the resolver came from; null where its directory may change at any time. */
   commit: string | null
+  /** What the worker may reach; the engine's ordinary network where none is given. */
+  network?: SubContainerNetwork | undefined
 }
 
 export interface LaunchPlan {
@@ -115,8 +117,6 @@ export interface Worker {
   readonly ended: Promise<void>
   /** Signals every process of the worker. Answers how many there were. */
   signal(name: 'SIGTERM' | 'SIGKILL'): number
-  /** Its way out, for a sub-container that shares it; only where it is on an allowlist. */
-  readonly network?: SubContainerNetwork | undefined
   /** What it takes now; undefined where that cannot be told. */
   usage?(): Promise<Usage | undefined>
   /** Whether not a single process of the worker is left. */
