@@ -202,6 +202,7 @@ export class DockerDriver implements Driver {
       container: saved.container,
       incarnation: saved.incarnation,
       stderr: this.#places.stderr,
+      project: this.#places.project,
       isAdopted,
     })
     if (isAdopted) worker.begin()
