@@ -8,6 +8,7 @@ import { openLocalPlatform } from '../../src/core/platform/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { explain } from '../../src/terminal/explain.ts'
 import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
+import { checkInvariants } from '../support/invariants.ts'
 import { type PlainResolver, plainResolver } from '../support/plain-resolver.ts'
 
 const LLM = 'sk-canary-4f1b2c"x\\y/ü&=='
@@ -108,6 +109,8 @@ test('a line without a secret is journaled with the very bytes its resolver wrot
   expect(journaled.map(({ event }) => event.event_type)).toEqual(['plain.one', 'plain.odd', 'plain.two', 'plain.three'])
   const same = journaled.map(({ text }, at) => text === source[at])
   expect(same).toEqual([true, true, false, true])
+  expect(checkInvariants({ home, id, secrets: SECRETS })).toEqual([])
+  expect(checkInvariants({ home, id })).toMatchObject([{ id: 'I1' }])
   // The offsets are those of the source, redacted or not: a restart loses and doubles nothing.
   let end = 0
   const ends = source.map((line) => (end += Buffer.byteLength(line) + 1))
