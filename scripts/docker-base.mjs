@@ -47,7 +47,7 @@ function make() {
   const work = mkdtempSync(join(PLACE, 'resolve-testbase-'))
   try {
     const root = join(work, 'root')
-    run('debootstrap', ['--variant=minbase', '--include=git,ca-certificates', SUITE, root])
+    run('debootstrap', ['--variant=minbase', '--include=git,ca-certificates,tini', SUITE, root])
     copyFileSync(process.execPath, join(root, 'usr/local/bin/node'))
     chmodSync(join(root, 'usr/local/bin/node'), 0o755)
     appendFileSync(join(root, 'etc/passwd'), 'resolver:x:1000:1000::/home/resolver:/bin/sh\n')

@@ -38,6 +38,8 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'token:create': () => import('./token/create.ts'),
   'token:list': () => import('./token/list.ts'),
   'token:revoke': () => import('./token/revoke.ts'),
+  'worker:build': () => import('./worker/build.ts'),
+  'worker:prune': () => import('./worker/prune.ts'),
   inbox: () => import('./inbox.ts'),
   serve: () => import('./serve.ts'),
   doctor: () => import('./doctor.ts'),
@@ -49,7 +51,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
 /** Commands that are also found under these words; lists leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
-export const NOUNS: readonly string[] = ['instance', 'resolver', 'token']
+export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'worker']
 
 export function commandWords(id: string): string {
   return id.replace(':', ' ')

@@ -15,6 +15,8 @@ export { boundedMatcher } from './host/matcher.ts'
 export type { HeldFeed, JournalFeed } from './platform/journal-feed.ts'
 export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local.ts'
 export { checkLocalHealth } from './platform/local-health.ts'
+export type { WorkerPruneOutcome } from './platform/local-workers.ts'
+export { buildWorker, pruneWorkers } from './platform/local-workers.ts'
 export type {
   ByteRange,
   CreateRequest,

@@ -146,6 +146,7 @@ export const SETUP_LIMIT_MS = 10 * 60_000 // threats MAN-2
 export const SETUP_OUTPUT_KEEP_BYTES = 4 * KIB
 export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
 export const INQUIRY_WARM_MS = 60_000 // a container that answered questions waits this long for the next one
+export const INQUIRY_WARM_LOCAL_MS = 5_000
 export const REAP_INTERVAL_MS = 60_000
 export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16
 

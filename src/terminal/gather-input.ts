@@ -3,6 +3,7 @@
 import { fail } from '../core/errors.ts'
 import type { FormCheck, Platform } from '../core/index.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
+import type { Executor } from '../core/protocol/journal.ts'
 import { CommandError, usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
 import { askForm } from './form/ask-form.ts'
@@ -15,6 +16,8 @@ export interface GatherOptions {
   mayAsk: boolean
   /** `--edit`: asks even where nothing is missing. */
   edit: boolean
+  /** Where the resolver will run, and so where it is asked. */
+  executor: Executor | 'auto'
   output: Output
 }
 
@@ -23,10 +26,10 @@ export async function gatherInput(
   platform: Platform,
   resolver: string,
   given: GivenInput,
-  { mayAsk, edit, output }: GatherOptions,
+  { mayAsk, edit, executor, output }: GatherOptions,
 ): Promise<Payload> {
   if (edit && !mayAsk) throw usage('--edit opens a form, which takes a terminal and somebody at it.')
-  const { payload, form, errors, fields } = await checkFitted(platform, resolver, given)
+  const { payload, form, errors, fields } = await checkFitted(platform, resolver, given, executor)
   if (form === null || (errors.length === 0 && !edit)) return payload
   if (!mayAsk) throw invalid(resolver, form, errors, fields)
   const ended = await askForm(
@@ -36,8 +39,8 @@ export async function gatherInput(
       before: payload,
       submitWord: 'Run',
       escapeWord: 'cancel',
-      schema: (input) => platform.schema(resolver, input),
-      submit: async (input) => (await platform.check(resolver, input)).errors,
+      schema: (input) => platform.schema(resolver, input, executor),
+      submit: async (input) => (await platform.check(resolver, input, executor)).errors,
     },
     output,
   )
@@ -50,11 +53,12 @@ async function checkFitted(
   platform: Platform,
   resolver: string,
   given: GivenInput,
+  executor: Executor | 'auto',
 ): Promise<{ payload: Payload } & FormCheck> {
-  const first = await platform.check(resolver, given.payload)
+  const first = await platform.check(resolver, given.payload, executor)
   const payload = fitToForm(given, first.form)
   const same = JSON.stringify(payload) === JSON.stringify(given.payload)
-  return { payload, ...(same ? first : await platform.check(resolver, payload)) }
+  return { payload, ...(same ? first : await platform.check(resolver, payload, executor)) }
 }
 
 function invalid(resolver: string, form: Form | null, errors: string[], fields: FormCheck['fields']): CommandError {

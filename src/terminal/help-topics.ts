@@ -21,7 +21,11 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   CI: 'nothing is asked, nothing animated; SIGINT and SIGTERM stop the instance',
   NO_COLOR: 'no colour; --color wins over it',
   FORCE_COLOR: 'colour even in a pipe',
-  DOCKER_HOST: 'where doctor looks for a Docker engine',
+  DOCKER_HOST: 'the socket of the Docker engine, as `unix:///path`',
+  RESOLVE_WORKER_IMAGE: 'the image of containers whose manifest names none',
+  RESOLVE_VOLUME_ALLOW: 'host paths that containers may mount: `/data:/cache=rw`; read-only without `=rw`',
+  RESOLVE_DEV_SOURCES:
+    "a directory whose `<name>` stands at `/opt/<name>` for each of a manifest's `dev_source_overrides`",
   XDG_RUNTIME_DIR: 'hosts listen in its folder resolve; else in one of the temp directory',
   XDG_CACHE_HOME: 'compiled code is kept in its folder resolve; else in ~/.cache/resolve',
 }

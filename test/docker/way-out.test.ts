@@ -1,9 +1,14 @@
 /** A resolver in a container on an allowlist, host after host, and on no network at all (threats B8; docs/manifest.md, The network). */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { closedDoor } from '../../src/core/host/control-socket.ts'
 import { HostProcess } from '../../src/core/host/host-process.ts'
+import { startReaper } from '../../src/core/host/reaper.ts'
+import { homeLabel } from '../../src/core/worker/container-places.ts'
+import { theEngine } from '../../src/core/worker/engine.ts'
+import { openNetwork, removeNetwork } from '../../src/core/worker/network.ts'
 import { createdInDocker, describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
 import { eventsOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -79,6 +84,36 @@ describeWithDocker('the way out of a container', { timeout: 90_000 }, () => {
     await next.close()
     expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: `200 hello from good.example.org:${port}` })
     expect(await networks(id)).toBe('')
+  })
+
+  test('a network that a dead host left is removed by the next one, that of another home is not', async () => {
+    const engine = theEngine()
+    const ended = await createdInDocker(home, plainResolver(`me.finish({ status: 'completed' })`, { container: {} }))
+    const host = hosts()
+    await host.own(ended)
+    await host.over(ended)
+    const alive = await createdInDocker(home, allowed(`await me.stopped; me.finish({ status: 'cancelled' })`))
+    await host.own(alive)
+    await until(home, alive, (story) => story.status === 'running')
+    const left = { instance: ended, home: homeLabel(home) }
+    const foreign = { instance: '0c0c0c0c0c01', home: 'elsewhere' }
+    await openNetwork(engine, left)
+    await openNetwork(engine, foreign)
+    const stop = startReaper(home, 200, 0)
+    try {
+      const deadline = Date.now() + 20_000
+      while ((await networks(ended)) !== '' && Date.now() < deadline) await sleep(100)
+      expect(await networks(ended)).toBe('')
+      expect(await networks(alive)).not.toBe('')
+      expect(await networks(foreign.instance)).not.toBe('')
+    } finally {
+      stop()
+      await removeNetwork(engine, foreign)
+      host.get(alive)?.stop('stop', 'enough', true)
+      await host.over(alive)
+      await host.close()
+    }
+    expect(await networks(alive)).toBe('')
   })
 
   test('none is none', async () => {

@@ -52,8 +52,10 @@ export async function createdInDocker(
   }))
 }
 
-/** Removes whatever containers of a home are left, at the end of a test. */
+/** Removes whatever containers and setups of a home are left, at the end of a test. */
 export async function removeContainersOf(home: string): Promise<void> {
   const found = await docker('ps', '-aq', '--filter', `label=resolve.home=${homeLabel(home)}`)
   for (const id of found.split('\n').filter(Boolean)) await docker('rm', '-f', id).catch(() => undefined)
+  const images = await docker('images', '-q', '--filter', `label=resolve.home=${homeLabel(home)}`)
+  for (const id of new Set(images.split('\n').filter(Boolean))) await docker('rmi', '-f', id).catch(() => undefined)
 }

@@ -80,6 +80,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     const input = await gatherInput(platform, resolver, given, {
       mayAsk: this.mayAsk,
       edit: this.flags.edit,
+      executor: this.flags.executor as Executor | 'auto',
       output: this.output,
     })
     if (this.flags['dry-run']) {

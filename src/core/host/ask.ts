@@ -1,4 +1,4 @@
-/** Asks a resolver for its form and its workspace spec, in a short-lived process without secrets (plan; threats 1.2). */
+/** Asks a resolver for its form and its workspace spec, in a short-lived process or container without secrets (plan; threats 1.2). */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../errors.ts'
@@ -13,31 +13,32 @@ import { workerEnvironment } from '../worker/environment.ts'
 import { processesOf, signalAll } from '../worker/process-tree.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 
-/** A resolver's process that only answers questions. One caller; close it. */
+/** Where the questions go: a resolver that runs and does nothing else. */
+interface Respondent {
+  channel: Channel
+  /** The last it wrote to stderr. */
+  stderr(): string
+  /** Why its program could not be started. */
+  launchError(): Error | undefined
+  close(): Promise<void>
+}
+
+/** A resolver that only answers questions. Close it. */
 export class Inquiry {
   readonly #entry: CatalogEntry
-  readonly #child: ChildProcessWithoutNullStreams
+  readonly #respondent: Respondent
   readonly #calls: ResolverCalls
-  readonly #mark = randomBytes(12).toString('hex')
-  #stderr = ''
-  #launchError: Error | undefined
+  #isOver = false
 
-  constructor(entry: CatalogEntry) {
+  constructor(entry: CatalogEntry, respondent: Respondent) {
     this.#entry = entry
-    const [command = '', ...args] = entry.manifest.command
-    this.#child = spawn(command, args, {
-      cwd: entry.dir,
-      env: { ...workerEnvironment(), RESOLVE_INQUIRY: this.#mark },
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    this.#child.on('error', (error) => {
-      this.#launchError = error
-    })
-    this.#child.stderr.on('data', (bytes: Buffer) => {
-      this.#stderr = (this.#stderr + bytes.toString('utf8')).slice(-STDERR_TAIL_BYTES)
-    })
-    this.#calls = new ResolverCalls(new ChildChannel(this.#child), { epoch: 0 })
+    this.#respondent = respondent
+    this.#calls = new ResolverCalls(respondent.channel, { epoch: 0 })
+  }
+
+  /** Whether nobody answers any more. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** The form for these params; null for none (R44). Throws `form_malformed` where it is not one (R30). */
@@ -55,38 +56,40 @@ export class Inquiry {
     return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null
   }
 
-  close(): void {
-    const leader = this.#child.exitCode === null && this.#child.signalCode === null ? (this.#child.pid ?? 0) : 0
-    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}` }), 'SIGKILL')
-    this.#child.stdin.destroy()
-    this.#child.stdout.destroy()
-    this.#child.stderr.destroy()
-    this.#child.unref()
+  async close(): Promise<void> {
+    this.#isOver = true
+    await this.#respondent.close()
   }
 
   async #ask<M extends HostCall>(method: M, params: HostCalls[M]['params']): Promise<unknown> {
     try {
       return await this.#calls.ask(method, params)
     } catch (error) {
+      if (error instanceof ResolveError && error.code !== 'resolver_refused') this.#isOver = true
       throw this.#explain(error, method)
     }
   }
 
   #explain(error: unknown, method: string): unknown {
     if (!(error instanceof ResolveError) || error.code !== 'connection_closed') return error
-    if (this.#launchError !== undefined) {
+    const launchError = this.#respondent.launchError()
+    if (launchError !== undefined) {
       const command = this.#entry.manifest.command.join(' ')
       const reason =
-        systemCode(this.#launchError) === 'ENOENT'
+        systemCode(launchError) === 'ENOENT'
           ? 'there is no such program, or its directory is gone'
-          : this.#launchError.message
-      return fail('launch_failed', { command, reason }, { cause: this.#launchError })
+          : launchError.message
+      return fail('launch_failed', { command, reason }, { cause: launchError })
     }
     const { dir, manifest } = this.#entry
     // With the Node that runs it here: the person's own may be too old for its TypeScript.
     const command = manifest.command.map((word, at) => (at === 0 && word === 'node' ? process.execPath : word))
     const byHand = `cd ${dir} && ${command.join(' ')}`
-    return fail('resolver_gone', { method, detail: lastWords(this.#stderr), by_hand: byHand }, { cause: error })
+    return fail(
+      'resolver_gone',
+      { method, detail: lastWords(this.#respondent.stderr()), by_hand: byHand },
+      { cause: error },
+    )
   }
 }
 
@@ -102,6 +105,53 @@ function lastWords(stderr: string): string {
     (line) => /^(file:\/\/)?\/\S+:\d+$/.test(line) || /^at .*\(?(file:\/\/)?\/\S+:\d+/.test(line),
   )
   return place === undefined ? error : `${error} (${place.replace(/^at /, 'at ')})`
+}
+
+/** A resolver as a process of this machine. */
+export function openLocalInquiry(entry: CatalogEntry): Inquiry {
+  return new Inquiry(entry, new ChildRespondent(entry))
+}
+
+class ChildRespondent implements Respondent {
+  readonly channel: Channel
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #mark = randomBytes(12).toString('hex')
+  #stderr = ''
+  #launchError: Error | undefined
+
+  constructor(entry: CatalogEntry) {
+    const [command = '', ...args] = entry.manifest.command
+    this.#child = spawn(command, args, {
+      cwd: entry.dir,
+      env: { ...workerEnvironment(), RESOLVE_INQUIRY: this.#mark },
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    this.#child.on('error', (error) => {
+      this.#launchError = error
+    })
+    this.#child.stderr.on('data', (bytes: Buffer) => {
+      this.#stderr = (this.#stderr + bytes.toString('utf8')).slice(-STDERR_TAIL_BYTES)
+    })
+    this.channel = new ChildChannel(this.#child)
+  }
+
+  stderr(): string {
+    return this.#stderr
+  }
+
+  launchError(): Error | undefined {
+    return this.#launchError
+  }
+
+  async close(): Promise<void> {
+    const leader = this.#child.exitCode === null && this.#child.signalCode === null ? (this.#child.pid ?? 0) : 0
+    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}` }), 'SIGKILL')
+    this.#child.stdin.destroy()
+    this.#child.stdout.destroy()
+    this.#child.stderr.destroy()
+    this.#child.unref()
+  }
 }
 
 class ChildChannel implements Channel {

@@ -8,6 +8,7 @@ import { driverFor } from './drivers.ts'
 import { InstanceHost } from './host.ts'
 import { Ledger } from './ledger.ts'
 import { Mailbox } from './mailbox.ts'
+import { startReaper } from './reaper.ts'
 import type { WayOutParts } from './way-out.ts'
 
 interface Held {
@@ -32,6 +33,8 @@ export class HostProcess {
   readonly #held = new Map<string, Held>()
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
+  /** Who hosts containers looks after those that nobody hosts. */
+  #stopReaper: (() => void) | undefined
 
   constructor(home: string, onConnection: OnConnection = closedDoor, options: HostOptions = {}) {
     this.#home = home
@@ -90,6 +93,8 @@ export class HostProcess {
   /** Releases everything and stops listening. */
   async close(): Promise<void> {
     for (const id of [...this.#held.keys()]) this.release(id)
+    this.#stopReaper?.()
+    this.#stopReaper = undefined
     const socket = await this.#socket?.catch(() => undefined)
     socket?.close()
     this.#socket = undefined
@@ -121,6 +126,7 @@ export class HostProcess {
       .then(() => host.live())
       .catch((error: unknown) => process.emitWarning(ledger.redactor.text(String(error))))
     this.#held.set(id, held)
+    if (ledger.story.birth.executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host
   }
 

@@ -60,11 +60,7 @@ export class InstanceHost {
       mailbox,
       driver,
       reach: () => (this.#worker && this.#calls ? { worker: this.#worker, calls: this.#calls } : undefined),
-      interrupt: () => {
-        // A pause waits for a run that can checkpoint.
-        if (this.#stopping.request?.kind !== 'pause') this.#launch.abort()
-        this.#interrupt('stopped')
-      },
+      interrupt: () => this.#interruptLaunch(),
       isReleased: () => this.#isClosed,
       warn: (kind, value, limit) => this.#warn(kind, value, limit),
     })
@@ -105,10 +101,7 @@ export class InstanceHost {
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
     if (this.#isStopped() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
     const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal })
-    if (this.#isClosed) {
-      if (!('status' in worker)) worker.release()
-      return
-    }
+    if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
     if ('status' in worker) {
       await this.#finish(this.#isStopped() ? this.#cancelled() : worker)
       return
@@ -252,6 +245,12 @@ export class InstanceHost {
 
   get #held() {
     return { ...this.#parts, ground: this.#ground, config: this.#config, annexes: this.#annexes, write: this.#write }
+  }
+
+  /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */
+  #interruptLaunch(): void {
+    if (this.#stopping.request?.kind !== 'pause') this.#launch.abort()
+    this.#interrupt('stopped')
   }
 
   #isStopped(): boolean {

@@ -29,6 +29,7 @@ export async function checkInstances(plan: Plan): Promise<HealthRow[]> {
     ...orSound(journals, 'journals', `${statuses.size} journals can be read to their end`),
     ...orSound(await unattended(plan, statuses), 'hosts', 'Every instance that is up has a host'),
     ...orSound(await orphans(plan, statuses), 'orphans', 'No worker outlived its instance'),
+    ...orSound(await orphanedContainers(plan), 'containers', 'No container outlived its instance'),
     ...orSound(await leftovers(plan), 'leftovers', 'Nothing was left half made or half removed'),
   ]
 }
@@ -101,6 +102,22 @@ async function orphans({ home, fix }: Plan, statuses: ReadonlyMap<string, Status
       mend: `kill -9 ${pids.join(' ')}`,
     }
     rows.push(fix ? await mended(row, 'ended', () => endWorkerProcesses(instancePaths(home, id))) : row)
+  }
+  return rows
+}
+
+/** Without an engine there are none to look for; the row about the engine says so. */
+async function orphanedContainers({ home, fix }: Plan): Promise<HealthRow[]> {
+  const rows: HealthRow[] = []
+  const { endOrphan, orphanContainers } = await import('../host/reaper.ts')
+  for (const orphan of await orphanContainers(home, Date.now(), 0).catch(() => [])) {
+    const row: HealthRow = {
+      check: 'containers',
+      state: 'failed',
+      message: `The container ${orphan.name} is there, and ${orphan.why}`,
+      mend: `docker rm -f ${quote(orphan.name)}`,
+    }
+    rows.push(fix ? await mended(row, 'ended', () => endOrphan(orphan)) : row)
   }
   return rows
 }

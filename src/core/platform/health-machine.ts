@@ -20,7 +20,7 @@ export async function checkMachine(env: NodeJS.ProcessEnv = process.env): Promis
     checkMkfifo(env),
     await checkSockets(),
     checkWatches(),
-    await checkDocker(env),
+    ...(await checkDocker(env)),
   ]
 }
 
@@ -99,14 +99,28 @@ function checkWatches(): HealthRow {
   }
 }
 
-async function checkDocker(env: NodeJS.ProcessEnv): Promise<HealthRow> {
+async function checkDocker(env: NodeJS.ProcessEnv): Promise<HealthRow[]> {
   const address = env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock'
   const row = (message: string): HealthRow => ({ check: 'docker', state: 'note', message, mend: null })
-  if (!address.startsWith('unix://')) return row(`Docker at ${address} was not asked: only a unix socket is`)
+  if (!address.startsWith('unix://')) return [row(`Docker at ${address} was not asked: only a unix socket is`)]
   const socketPath = address.slice('unix://'.length)
   const answer = await ping(socketPath)
-  if (answer === undefined) return row(`There is no Docker engine at ${socketPath}: only local workers can run`)
-  return { check: 'docker', state: 'ok', message: `Docker answers at ${socketPath}${answer}`, mend: null }
+  if (answer === undefined) return [row(`There is no Docker engine at ${socketPath}: only local workers can run`)]
+  const engine: HealthRow = {
+    check: 'docker',
+    state: 'ok',
+    message: `Docker answers at ${socketPath}${answer}`,
+    mend: null,
+  }
+  return [engine, await checkImage(env)]
+}
+
+/** Not everybody's resolvers need a container, so its absence is worth a note and no more. */
+async function checkImage(env: NodeJS.ProcessEnv): Promise<HealthRow> {
+  const { lookForWorkerImage } = await import('../host/worker-images.ts')
+  const { image, mend, isThere } = await lookForWorkerImage(env)
+  if (isThere) return { check: 'image', state: 'ok', message: `Containers start from ${image}`, mend: null }
+  return { check: 'image', state: 'note', message: `There is no image ${image} for workers in containers`, mend }
 }
 
 /** What the engine says of its API version, with a comma before; undefined where none answers in time. */

@@ -1,15 +1,15 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../catalog/catalog.ts'
-import { Inquiry } from '../host/ask.ts'
 import type { OnConnection } from '../host/control-socket.ts'
 import { formRefusal } from '../host/form-check.ts'
 import { HostProcess } from '../host/host-process.ts'
+import { Inquiries } from '../host/inquiries.ts'
 import { listData, readInstanceState, readStderrTail } from '../host/instance-files.ts'
 import { isAttended, startBackgroundHost } from '../host/reach.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, Payload } from '../protocol/form.ts'
 import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } from '../protocol/instance.ts'
-import type { JournalEvent } from '../protocol/journal.ts'
+import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
 import { findInstance, prepareHome } from '../store/home.ts'
@@ -79,12 +79,14 @@ class HomePlatform implements LocalPlatform {
   readonly #reads: Reads
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
+  readonly #inquiries: Inquiries
   #catalog: Promise<Catalog> | undefined
 
   constructor({ home, builtins, door }: LocalOptions) {
     this.#home = home
     this.#builtins = builtins
     this.#hosts = new HostProcess(home, door?.(this))
+    this.#inquiries = new Inquiries(home)
     this.#reads = new Reads(home, this.#hosts)
     this.#acts = new Acts({
       home,
@@ -112,17 +114,13 @@ class HomePlatform implements LocalPlatform {
     return (await this.#freshCatalog()).get(name)
   }
 
-  async schema(name: string, params: Payload): Promise<Form | null> {
-    const inquiry = new Inquiry(await this.resolver(name))
-    try {
-      return await inquiry.form(params)
-    } finally {
-      inquiry.close()
-    }
+  async schema(name: string, params: Payload, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
+    const entry = await this.resolver(name)
+    return await this.#inquiries.ask(entry, chooseExecutor(entry, executor), (inquiry) => inquiry.form(params))
   }
 
-  async check(name: string, input: Payload): Promise<FormCheck> {
-    const form = await this.schema(name, input)
+  async check(name: string, input: Payload, executor?: Executor | 'auto'): Promise<FormCheck> {
+    const form = await this.schema(name, input, executor)
     const refusal = formRefusal(form, input)
     return { form, errors: [...(refusal?.errors ?? [])], fields: [...(refusal?.fields ?? [])] }
   }
@@ -133,7 +131,7 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const birth = await prepareBirth(entry, request, executor)
+    const birth = await prepareBirth(this.#inquiries, entry, request, executor)
     const { instance_id: id } = birth
     await createInstance(this.#home, birth)
     const record = await this.record(id)
@@ -283,6 +281,7 @@ class HomePlatform implements LocalPlatform {
   async close(): Promise<void> {
     for (const id of this.#hosts.ids()) await this.leave(id)
     await this.#hosts.close()
+    await this.#inquiries.close()
     if (this.#catalog !== undefined) await (await this.#catalog).close()
   }
 

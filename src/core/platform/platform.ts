@@ -127,9 +127,9 @@ export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
   /** The form for these params (progressive disclosure); null where the resolver has none. */
-  schema(name: string, params: Payload): Promise<Form | null>
-  /** The form for this input, and every message of a failing check (R10). Creates nothing. */
-  check(name: string, input: Payload): Promise<FormCheck>
+  schema(name: string, params: Payload, where?: Executor | 'auto'): Promise<Form | null>
+  /** The form for this input, and every message of a failing check (R10). Creates nothing. `where` the resolver is asked is as in `create`. */
+  check(name: string, input: Payload, where?: Executor | 'auto'): Promise<FormCheck>
 
   /** Returns once the intent is on disk (R12); follow the events for the rest. */
   create(request: CreateRequest): Promise<InstanceRecord>

@@ -1,9 +1,9 @@
 /** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
 import { fail } from '../errors.ts'
-import { Inquiry } from '../host/ask.ts'
 import { availableCredentials } from '../host/config.ts'
 import { containerWish, refuseForContainer } from '../host/container-launch.ts'
 import { formRefusal } from '../host/form-check.ts'
+import type { Inquiries } from '../host/inquiries.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Birth, Executor } from '../protocol/journal.ts'
 import { newInstanceId } from '../store/home.ts'
@@ -11,10 +11,14 @@ import { environmentOf } from './local-checks.ts'
 import type { CreateRequest } from './platform.ts'
 
 /** The birth of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
-export async function prepareBirth(entry: CatalogEntry, request: CreateRequest, executor: Executor): Promise<Birth> {
+export async function prepareBirth(
+  inquiries: Inquiries,
+  entry: CatalogEntry,
+  request: CreateRequest,
+  executor: Executor,
+): Promise<Birth> {
   const { input } = request
-  const inquiry = new Inquiry(entry)
-  try {
+  return await inquiries.ask(entry, executor, async (inquiry) => {
     const form = await inquiry.form(input)
     const refusal = formRefusal(form, input)
     if (refusal !== undefined) throw refusal
@@ -35,9 +39,7 @@ export async function prepareBirth(entry: CatalogEntry, request: CreateRequest, 
       ...(executor === 'docker' ? { container: containerWish(manifest, spec) } : {}),
       resolver: { name, version, dir, commit, manifest },
     }
-  } finally {
-    inquiry.close()
-  }
+  })
 }
 
 function refuseWhatIsMissing(entry: CatalogEntry, spec: Record<string, unknown> | null): void {

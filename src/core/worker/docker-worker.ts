@@ -125,10 +125,25 @@ export class DockerWorker implements Worker {
     return stream as unknown as Duplex
   }
 
+  /** An attach to a container that has ended says nothing and ends late; its log says all. */
+  async #readLog(): Promise<void> {
+    const { engine, container } = this.#parts
+    const log = await engine.callUnless([404, 409], (docker, abortSignal) =>
+      docker.getContainer(container).logs({ stdout: true, stderr: true, follow: false, abortSignal }),
+    )
+    if (log === undefined || this.#isOver()) return
+    const take = this.#reader()
+    take(log)
+  }
+
   /** Attaches, and reads until the stream ends. Whether it came so far. */
   async #attachOnce(): Promise<boolean> {
     let stream: Duplex
     try {
+      if (this.#stream === undefined && typeof (await this.#ask()) === 'object') {
+        await this.#readLog()
+        return true
+      }
       stream = this.#stream ?? (await this.#attach(true))
     } catch {
       return false
@@ -153,18 +168,22 @@ export class DockerWorker implements Worker {
 
   /** Always reads on, whatever comes: an attach that nobody drains freezes the worker (threats D6). */
   #drain(stream: Duplex): Promise<void> {
+    stream.on('data', this.#reader())
+    return new Promise((resolve) => {
+      for (const event of ['end', 'close', 'error']) stream.once(event, () => resolve())
+    })
+  }
+
+  #reader(): (chunk: Buffer) => void {
     const demux = new Demux()
     const skip = this.#whatToSkip()
-    stream.on('data', (chunk: Buffer) => {
+    return (chunk) => {
       for (const piece of demux.push(chunk)) {
         const known = Math.min(skip[piece.stream], piece.bytes.length)
         skip[piece.stream] -= known
         this.#take(piece.stream, piece.bytes.subarray(known))
       }
-    })
-    return new Promise((resolve) => {
-      for (const event of ['end', 'close', 'error']) stream.once(event, () => resolve())
-    })
+    }
   }
 
   #take(stream: 'stdout' | 'stderr', bytes: Buffer): void {

@@ -98,8 +98,8 @@ export function engineSocket(env: NodeJS.ProcessEnv = process.env): string {
 let engine: Engine | undefined
 
 /** The engine of this process, made once. */
-export function theEngine(): Engine {
-  const socket = engineSocket()
+export function theEngine(env: NodeJS.ProcessEnv = process.env): Engine {
+  const socket = engineSocket(env)
   if (engine?.socket !== socket) engine = new Engine(socket)
   return engine
 }

@@ -7,7 +7,7 @@ const plugin = section('Resolver plugin contract', 'PLUG', {
   '03': 'workspace_spec(params, available_credentials) gives repos, git_server and working_branch',
   '04': waits.workspace('What workspace_spec asks for is cloned and provided'),
   '05': 'container_setup(params) gives setup_commands, bundles, environment and volume_mounts',
-  '06': waits.docker('What container_setup asks for is done in the container'),
+  '06': 'What container_setup asks for is done in the container',
   '07': 'message_types(instance_state) gives the current message types',
   '08': 'run(config, session_factory, emitter, resume) executes and returns a ResolverResult',
   '09': 'on_input_response gets a payload that is already validated',

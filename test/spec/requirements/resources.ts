@@ -36,9 +36,9 @@ const manifest = section('Resolver manifest', 'MAN', {
   '10': 'capabilities_required are passed in config.capabilities',
   '11': waits.page('viewport_bundle is fetched at registration, viewport_path names the file in it'),
   '12': 'Without container the resolver runs directly by its command',
-  '13': waits.docker('container.command overrides command inside the worker'),
-  '14': waits.docker('container.setup_commands run one after another as root before the resolver starts'),
-  '15': waits.docker('container.bundles, volume_mounts and dev_source_overrides are honoured'),
+  '13': 'container.command overrides command inside the worker',
+  '14': 'container.setup_commands run one after another as root before the resolver starts',
+  '15': 'container.bundles, volume_mounts and dev_source_overrides are honoured',
 })
 
 const request = section('Input request', 'REQ', {

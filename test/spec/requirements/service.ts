@@ -4,7 +4,7 @@ import { section, waits } from './requirement.ts'
 const service = section('What the service does', 'SVC', {
   '01': 'An instance is one run of a named resolver against an input',
   '02': 'A resolver runs as a separate process',
-  '03': waits.docker('A resolver runs inside an isolated worker container'),
+  '03': 'A resolver runs inside an isolated worker container',
   '04': 'Resolver and platform talk JSON-RPC 2.0 on stdio, one JSON object per line',
   '05': 'A consumer can create an instance',
   '06': 'A consumer can stream the events of an instance',

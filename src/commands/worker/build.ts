@@ -1,0 +1,27 @@
+/** `resolve worker build`: the image that workers in containers start from. */
+import { Flags } from '@oclif/core'
+import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { cleanLine } from '../../terminal/clean.ts'
+
+export default class WorkerBuild extends BaseCommand<typeof WorkerBuild> {
+  static override summary = 'Build the image that workers in containers start from'
+  static override description =
+    `It is built as resolve-worker:latest, with Node 24, git and an init, and is what a container gets
+whose manifest names no image. RESOLVE_WORKER_IMAGE names another one.`
+  static override examples = ['resolve worker build', 'resolve worker build --base registry.example.org/team/node:24']
+  static override place = 'here' as const
+  static override flags = {
+    base: Flags.string({ helpValue: 'IMAGE', description: 'the image to begin with; it must have Node 24' }),
+  }
+
+  declare protected flags: FlagsOf<typeof WorkerBuild>
+
+  protected async act(): Promise<undefined> {
+    const { buildWorker } = await import('../../core/index.ts')
+    const { base } = this.flags
+    const onLine = (line: string) => this.output.say(cleanLine(line))
+    const { image, id } = await buildWorker({ ...(base === undefined ? {} : { base }), onLine })
+    if (this.output.json) await this.output.document({ schema: 'resolve.worker-image/1', image, id })
+    else await this.output.result(image)
+  }
+}

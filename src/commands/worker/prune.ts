@@ -1,0 +1,38 @@
+/** `resolve worker prune`: what setups of containers left behind. */
+import { Flags } from '@oclif/core'
+import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { bytesText } from '../../terminal/bytes-text.ts'
+import { cleanLine } from '../../terminal/clean.ts'
+
+export default class WorkerPrune extends BaseCommand<typeof WorkerPrune> {
+  static override summary = 'Remove the images that setups of containers left'
+  static override description =
+    `The next run of their resolver sets up anew. What a container uses stays, and so do the images that were built or
+pulled. Containers of this home that outlived their instance are removed, too.`
+  static override examples = ['resolve worker prune --dry-run', 'resolve worker prune']
+  static override place = 'here' as const
+  static override flags = {
+    'dry-run': Flags.boolean({ description: 'tell what would be removed, and remove nothing' }),
+  }
+
+  declare protected flags: FlagsOf<typeof WorkerPrune>
+
+  protected async act(): Promise<undefined> {
+    const { homeDirectory, pruneWorkers } = await import('../../core/index.ts')
+    const outcome = await pruneWorkers(homeDirectory(process.env), this.flags['dry-run'])
+    const { images, containers, dry_run: isDry } = outcome
+    const bytes = images.reduce((sum, image) => sum + image.bytes, 0)
+    if (this.output.json) {
+      await this.output.document({ schema: 'resolve.pruned-workers/1', ...outcome, bytes })
+      return
+    }
+    if (isDry) {
+      for (const image of images) await this.output.result(`${cleanLine(image.image)}  ${bytesText(image.bytes)}`)
+      for (const { name, why } of containers) await this.output.result(`${cleanLine(name)}  ${why}`)
+    }
+    const parts = [images.length === 1 ? '1 image' : `${images.length} images`]
+    if (containers.length > 0) parts.push(containers.length === 1 ? '1 container' : `${containers.length} containers`)
+    const verb = isDry ? 'Would remove' : 'Removed'
+    this.output.note(images.length + containers.length === 0 ? 'Nothing to remove.' : `${verb} ${parts.join(' and ')}.`)
+  }
+}

@@ -1,0 +1,141 @@
+/** An engine that is away or hangs is not a worker that ended: it is waited for, and nothing a worker said meanwhile is lost (threats F4, D15). */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { newInstanceId, pathsIn } from '../../src/core/store/home.ts'
+import { DockerDriver } from '../../src/core/worker/docker.ts'
+import { Engine } from '../../src/core/worker/engine.ts'
+import type { Ground, Worker } from '../../src/core/worker/worker.ts'
+import { containersOf, describeWithDocker, docker, testImage } from '../support/docker.ts'
+import { EngineProxy } from '../support/engine-proxy.ts'
+
+process.env['RESOLVE_WORKER_IMAGE'] = testImage()
+
+const TICKS = `let n = 0; setInterval(() => require('node:fs').writeSync(1, 'tick ' + (n += 1) + '\\n'), 20)
+  process.stdin.on('data', (bytes) => { if (String(bytes).includes('end')) process.exit(5) })`
+
+describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
+  let home: string
+  let id: string
+  let proxy: EngineProxy
+  let driver: DockerDriver
+  let ground: Ground
+  let worker: Worker | undefined
+
+  beforeEach(async () => {
+    home = mkdtempSync(join(tmpdir(), 'resolve-faults-'))
+    id = newInstanceId()
+    mkdirSync(join(home, 'instances', id), { recursive: true })
+    mkdirSync(join(home, 'source'))
+    chmodSync(join(home, 'source'), 0o755)
+    proxy = new EngineProxy()
+    await proxy.start()
+    driver = new DockerDriver(pathsIn(join(home, 'instances', id)), home, new Engine(proxy.socket))
+    ground = driver.openGround()
+  })
+
+  afterEach(async () => {
+    worker?.release()
+    ground.close()
+    proxy.thaw()
+    await proxy.cut().catch(() => undefined)
+    for (const left of await containersOf(id)) await docker('rm', '-f', left)
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  async function start(code = TICKS): Promise<{ lines: string[]; worker: Worker }> {
+    const started = await driver.start(ground, {
+      ...{ command: ['node', '-e', code], directory: join(home, 'source'), environment: {}, incarnation: 1 },
+    })
+    worker = started
+    const lines: string[] = []
+    started.channel.onLine((line) => lines.push(line))
+    await until(() => lines.length > 5)
+    return { lines, worker: started }
+  }
+
+  async function until(condition: () => boolean, limitMs = 20_000): Promise<void> {
+    for (const deadline = Date.now() + limitMs; !condition() && Date.now() < deadline; ) await sleep(10)
+    expect(condition()).toBe(true)
+  }
+
+  test('away and back: the worker counts as running, and all it said is there, once and in order', async () => {
+    const { lines, worker: ticking } = await start()
+    for (let times = 0; times < 3; times += 1) {
+      await proxy.cut()
+      await until(() => ticking.condition.link === 'down')
+      expect(ticking.condition.engine).toBe('running')
+      const before = lines.length
+      await sleep(300)
+      expect(lines.length).toBe(before)
+      await proxy.start()
+      await until(() => ticking.condition.link === 'up')
+      await until(() => lines.length > before + 20)
+    }
+    // A line that is said while the attach begins may come twice; none may be missing, none out of its place.
+    const numbers = lines.map((line) => Number(line.replace('tick ', ''))).filter((n, at, all) => n !== all[at - 1])
+    expect(numbers).toEqual(numbers.map((_, at) => at + 1))
+  })
+
+  test('what is sent while it is away arrives when it is back', async () => {
+    const { worker: ticking } = await start()
+    await proxy.cut()
+    await until(() => ticking.condition.link === 'down')
+    ticking.channel.send('end')
+    await proxy.start()
+    await ticking.ended
+    expect(ticking.condition).toMatchObject({ engine: 'exited', exitCode: 5 })
+  })
+
+  test('an end while it was away is found, with its code', async () => {
+    const { worker: ticking } = await start(`${TICKS}; setTimeout(() => process.exit(6), 1000)`)
+    await proxy.cut()
+    await sleep(1_500)
+    expect(ticking.condition.engine).toBe('running')
+    await proxy.start()
+    await ticking.ended
+    expect(ticking.condition).toMatchObject({ engine: 'exited', exitCode: 6 })
+  })
+
+  test('a host that comes while it is away adopts the worker when it is back', async () => {
+    const { worker: ticking } = await start()
+    ticking.release()
+    await proxy.cut()
+    const adopted = (await driver.adopt(ground, 1)) as Worker
+    worker = adopted
+    const lines: string[] = []
+    adopted.channel.onLine((line) => lines.push(line))
+    expect(adopted.condition).toMatchObject({ engine: 'running', link: 'down' })
+    await proxy.start()
+    await until(() => lines.length > 20)
+    expect(lines.slice(0, 3)).toEqual(['tick 1', 'tick 2', 'tick 3'])
+  })
+
+  test('an end that cannot be carried out waits for the engine, and is then complete (R20)', async () => {
+    await start()
+    await proxy.cut()
+    let isSwept = false
+    const sweeping = driver.sweep().then(() => {
+      isSwept = true
+    })
+    await sleep(1_000)
+    expect(isSwept).toBe(false)
+    await proxy.start()
+    await sweeping
+    expect(await containersOf(id)).toEqual([])
+  })
+
+  test('one that hangs is told from one that answers: the link is down, the worker runs, a start fails in time', async () => {
+    const { worker: ticking } = await start()
+    proxy.freeze()
+    await until(() => ticking.condition.link === 'down', 30_000)
+    expect(ticking.condition.engine).toBe('running')
+    proxy.thaw()
+    await until(() => ticking.condition.link === 'up', 30_000)
+    proxy.freeze()
+    const plan = { command: ['node'], directory: join(home, 'source'), environment: {}, incarnation: 2 }
+    await expect(driver.start(ground, plan)).rejects.toMatchObject({ code: 'docker_unreachable' })
+  })
+})
