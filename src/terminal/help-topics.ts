@@ -24,6 +24,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   DOCKER_HOST: 'the socket of the Docker engine, as `unix:///path`',
   RESOLVE_WORKER_IMAGE: 'the image of containers whose manifest names none',
   RESOLVE_VOLUME_ALLOW: 'host paths that containers may mount: `/data:/cache=rw`; read-only without `=rw`',
+  RESOLVE_SANDBOX_IMAGES: 'images that sandboxes of a resolver may use beside its own, separated by commas',
   RESOLVE_DEV_SOURCES:
     "a directory whose `<name>` stands at `/opt/<name>` for each of a manifest's `dev_source_overrides`",
   XDG_RUNTIME_DIR: 'hosts listen in its folder resolve; else in one of the temp directory',

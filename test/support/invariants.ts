@@ -29,7 +29,7 @@ export interface Run {
   streams?: readonly StreamHistory[]
   /** What each caller sent and was answered, of this instance or of the API at large. */
   answers?: readonly Exchange[]
-  /** What its worker was told: a line that holds one stands in the journal redacted (docs/decisions/0007-secrets.md). */
+  /** What its worker was told: a line that holds one stands in the journal redacted (docs/decisions/0010-secrets.md). */
   secrets?: readonly string[]
 }
 

@@ -95,7 +95,7 @@ export class Ledger {
     this.#changed()
   }
 
-  /** The very same bytes where they hold no secret; else the envelope written anew (docs/decisions/0007-secrets.md). */
+  /** The very same bytes where they hold no secret; else the envelope written anew (docs/decisions/0010-secrets.md). */
   #withoutSecrets(line: ForwardedLine): ForwardedLine {
     if (!this.#redactor.suspects(line.text)) return line
     const { event_type: type, data } = line.event
