@@ -38,6 +38,7 @@ describeWithDocker('a resolver with sandboxes', () => {
     else process.env['RESOLVE_WORKER_IMAGE'] = before
   })
 
+  // verifies: S-DIR-11 S-CFG-04
   test('runs a step in one and goes on with what it said; at the end none is left', async () => {
     const { id, story } = await ranToEnd(
       home,
