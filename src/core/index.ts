@@ -19,6 +19,7 @@ export type { WorkerPruneOutcome } from './platform/local-workers.ts'
 export { buildWorker, pruneWorkers } from './platform/local-workers.ts'
 export type {
   ByteRange,
+  Connection,
   CreateRequest,
   DataContent,
   DataFile,

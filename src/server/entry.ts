@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../core/errors.ts'
 import { API, covers } from '../core/protocol/http.ts'
-import type { Caller } from './access.ts'
+import type { Caller, Credentials } from './access.ts'
 import type { AppParts } from './parts.ts'
 
 const SAFE_HEADERS = {
@@ -60,7 +60,7 @@ function isOfApi(request: FastifyRequest): boolean {
 }
 
 /** S-AUTH-02, R37: a token in the address is believed on the events route only. */
-function credentialsOf(request: FastifyRequest) {
+export function credentialsOf(request: FastifyRequest): Credentials {
   const { headers, rawHeaders } = request.raw
   if (request.routeOptions.url !== `${ONE_INSTANCE}/events`) return { headers, rawHeaders }
   const { token } = request.query as { token?: unknown }
@@ -75,7 +75,7 @@ function refuseForeign(request: FastifyRequest, caller: Caller): void {
   const { config, url } = request.routeOptions
   if (config.narrows === true) return
   if (url?.startsWith(ONE_INSTANCE) !== true) {
-    throw fail('scope_missing', { needed: 'every instance', has: 'one instance' })
+    throw fail('token_narrow', {})
   }
   const { id } = request.params as { id: string }
   if (id !== caller.instance) throw fail('instance_unknown', { id })

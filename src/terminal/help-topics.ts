@@ -12,6 +12,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_HOME: 'where everything is kept; else XDG_DATA_HOME/resolve, else ~/.local/share/resolve',
   RESOLVE_URL: 'the server that commands talk to, as --server; else this machine',
   RESOLVE_TOKEN: 'the token that is sent to the server; "resolve token create" makes one',
+  RESOLVE_LOG: 'what serve logs: error, warn, info (default), debug or silent',
   RESOLVE_SCREEN_READER: 'set to 1: plain lines in place of the live view, and nothing that ticks',
   RESOLVE_INSTANCE_LIFETIME: 'how long an instance may be up: 90s, 10m, 2d; 12h by default',
   RESOLVE_LLM_PROVIDER_API_KEY: 'given to resolvers in their config as the key of an LLM provider',
@@ -21,6 +22,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   CI: 'nothing is asked, nothing animated; SIGINT and SIGTERM stop the instance',
   NO_COLOR: 'no colour; --color wins over it',
   FORCE_COLOR: 'colour even in a pipe',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'where serve sends traces, with the other OTEL_ variables; else none',
   DOCKER_HOST: 'the socket of the Docker engine, as `unix:///path`',
   RESOLVE_WORKER_IMAGE: 'the image of containers whose manifest names none',
   RESOLVE_VOLUME_ALLOW: 'host paths that containers may mount: `/data:/cache=rw`; read-only without `=rw`',
@@ -80,6 +82,21 @@ Nothing is asked. A question is met by --answers {"request id or glob": {"field"
 waiting with exit code 8, and "next" holds the command that answers it. --on-input says otherwise: wait or cancel.
 Where CI is set, SIGINT and SIGTERM stop the instance, and the final document is out within 7 s.
 After --timeout (exit code 124) the instance goes on; "resolve instance wait ID" waits for it.`,
+  },
+  server: {
+    summary: 'working with a server',
+    text: () => `  resolve serve                          there: prints its address
+  resolve token create --name ada        there: prints a token, once
+  export RESOLVE_TOKEN=rslv_…            here
+  resolve run hello --server http://127.0.0.1:10120
+
+--server URL, or RESOLVE_URL where the flag is not given, makes a command talk to that server in place of this machine.
+The token comes from RESOLVE_TOKEN alone. Output, documents and exit codes are the same as on this machine.
+Commands that are printed to be run next carry --server where it was given.
+
+The server hosts what is run there: leaving, also by a lost connection, leaves it running. A connection that is lost while
+something is followed is tried again for a minute; then the command ends with exit code 10.
+serve, doctor, token, completion and resolver add, update and remove work on the machine they are given on.`,
   },
   forms: {
     summary: 'how questions are asked and checked',

@@ -2,6 +2,7 @@
 import type { Form, Platform } from '../core/index.ts'
 import { pendingRequests } from '../core/view/story.ts'
 import { cleanLine } from './clean.ts'
+import { isConnectionError } from './connection.ts'
 import { ageText } from './duration.ts'
 import { answerCommand } from './next-steps.ts'
 import type { Output } from './output.ts'
@@ -51,7 +52,8 @@ async function questionsOf(platform: Platform, id: string): Promise<OpenQuestion
         command,
       }
     })
-  } catch {
+  } catch (error) {
+    if (isConnectionError(error)) throw error
     // It was removed meanwhile, or cannot be read: the others are to be seen all the same.
     return []
   }

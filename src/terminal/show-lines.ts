@@ -3,7 +3,7 @@ import type { JournalEvent } from '../core/protocol/journal.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
 import { cleanLine, cleanText } from './clean.ts'
 import { eventLine } from './event-lines.ts'
-import { nextCommands } from './next-steps.ts'
+import { nextBesideShow } from './next-steps.ts'
 import type { Output } from './output.ts'
 import { STATUS_WORDS } from './status-words.ts'
 
@@ -33,7 +33,8 @@ export function showLines(output: Output, story: Story, events: readonly Journal
   for (const artifact of story.artifacts) lines.push(`  ${cleanLine(artifact.kind)}: ${cleanLine(artifact.value)}`)
   if (events.length > 0) lines.push(...title('Last events'))
   for (const { seq, event } of events) lines.push(eventLine(seq, event))
-  lines.push(...title('Next'))
-  for (const command of nextCommands(story)) lines.push(`  ${output.paint('cyan', command, out)}`)
+  const next = nextBesideShow(story)
+  if (next.length > 0) lines.push(...title('Next'))
+  for (const command of next) lines.push(`  ${output.paint('cyan', command, out)}`)
   return lines
 }

@@ -155,7 +155,10 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
   // verifies: S-SVC-10
   test('paused, then resumed to its end; what is not legal is refused (R24)', async () => {
     const platform = await open()
-    const { instance_id: id } = await platform.create({ resolver: 'checkpoints', input: { to: '80' } })
+    const { instance_id: id } = await platform.create({
+      resolver: 'checkpoints',
+      input: { to: '400', step_ms: '100', resumed_ms: '1' },
+    })
     await expect(platform.resume(id)).rejects.toMatchObject({ code: 'invalid_state' })
     await until(platform, id, ['running'])
     await platform.pause(id)
@@ -177,7 +180,9 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await until(platform, id, ['cancelled'])
     await expect(platform.stop(id)).rejects.toMatchObject({ code: 'invalid_state' })
     await expect(platform.cancel(id)).rejects.toMatchObject({ code: 'invalid_state' })
-    const paused = (await platform.create({ resolver: 'checkpoints', input: { to: '80' } })).instance_id
+    const paused = (
+      await platform.create({ resolver: 'checkpoints', input: { to: '400', step_ms: '100', resumed_ms: '1' } })
+    ).instance_id
     await until(platform, paused, ['running'])
     await platform.pause(paused)
     await until(platform, paused, ['paused'])

@@ -18,8 +18,9 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   static override summary = 'Run a resolver and follow it to its end'
   static override description = `The output is printed on stdout, once; what happens on the way on stderr.
 On a terminal the form is asked for where a field is missing or fails; -i fills it in beforehand.
-Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background. Ctrl-C twice stops it.
-Without a terminal a question leaves the instance waiting, with exit code 8 and the command that answers it.`
+Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background.
+Ctrl-C twice stops it.
+Without a terminal a question leaves the instance waiting: exit code 8, and the command that answers.`
   static override aliases = ['run']
   static override examples = [
     'resolve run hello -i name=Ada',
@@ -50,6 +51,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     const session = await planSession(this.flags, this.mayAsk)
     const record = await beforeFollowing(() => this.begin())
     if (record === undefined) return 0
+    this.about = record.instance_id
     if (this.flags.detach) return await this.tellDetached(record.instance_id)
     return await runSession({
       ...session,
@@ -106,7 +108,11 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
 
   private async tellDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
     if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}; nothing was created.`)
-    else await this.output.raw(`${JSON.stringify({ schema: 'resolve.check/1', resolver, valid: true, input })}\n`)
+    else {
+      const document = { schema: 'resolve.check/1', resolver, valid: true, input }
+      if (this.output.json) await this.output.document(document)
+      else await this.output.raw(`${JSON.stringify(document)}\n`)
+    }
   }
 
   private async tellDetached(id: string): Promise<number> {

@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../errors.ts'
 import { parseForm } from '../forms/parse-form.ts'
-import { RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
+import { INQUIRIES_AT_ONCE, INQUIRIES_WAITING, RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, Payload } from '../protocol/form.ts'
 import type { HostCall, HostCalls } from '../protocol/methods.ts'
@@ -12,6 +12,13 @@ import { LineSplitter } from '../rpc/lines.ts'
 import { workerEnvironment } from '../worker/environment.ts'
 import { processesOf, signalAll } from '../worker/process-tree.ts'
 import { ResolverCalls } from './resolver-calls.ts'
+import { Turns } from './turns.ts'
+
+/** Anybody who may read can ask: what that starts is bounded, and a resolver that hangs keeps no other's callers waiting. */
+export const inquiryTurns = new Turns('questions to one resolver', {
+  atOnce: INQUIRIES_AT_ONCE,
+  waiting: INQUIRIES_WAITING,
+})
 
 /** Where the questions go: a resolver that runs and does nothing else. */
 interface Respondent {
@@ -107,19 +114,27 @@ function lastWords(stderr: string): string {
   return place === undefined ? error : `${error} (${place.replace(/^at /, 'at ')})`
 }
 
-/** A resolver as a process of this machine. */
-export function openLocalInquiry(entry: CatalogEntry): Inquiry {
-  return new Inquiry(entry, new ChildRespondent(entry))
+/** A resolver as a process of this machine, once it is its turn. Throws `too_many`. */
+export async function openLocalInquiry(entry: CatalogEntry): Promise<Inquiry> {
+  const leave = await inquiryTurns.take(entry.name)
+  try {
+    return new Inquiry(entry, new ChildRespondent(entry, leave))
+  } catch (error) {
+    leave()
+    throw error
+  }
 }
 
 class ChildRespondent implements Respondent {
   readonly channel: Channel
   readonly #child: ChildProcessWithoutNullStreams
+  readonly #leave: () => void
   readonly #mark = randomBytes(12).toString('hex')
   #stderr = ''
   #launchError: Error | undefined
 
-  constructor(entry: CatalogEntry) {
+  constructor(entry: CatalogEntry, leave: () => void) {
+    this.#leave = leave
     const [command = '', ...args] = entry.manifest.command
     this.#child = spawn(command, args, {
       cwd: entry.dir,
@@ -151,6 +166,7 @@ class ChildRespondent implements Respondent {
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
     this.#child.unref()
+    this.#leave()
   }
 }
 

@@ -6,7 +6,7 @@ import { INQUIRY_WARM_LOCAL_MS, INQUIRY_WARM_MS } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Executor } from '../protocol/journal.ts'
 import { openQuestionContainer } from '../worker/question-container.ts'
-import { Inquiry, openLocalInquiry } from './ask.ts'
+import { Inquiry, inquiryTurns, openLocalInquiry } from './ask.ts'
 import { containerLaunch, containerWish } from './container-launch.ts'
 
 interface Warm {
@@ -23,10 +23,13 @@ export class Inquiries {
     this.#home = home
   }
 
-  /** Has `work` ask a resolver, where its instances run. Throws what opening it may. */
+  /** Has `work` ask a resolver, where its instances run. Throws `too_many`, and what opening it may. */
   async ask<T>(entry: CatalogEntry, executor: Executor, work: (inquiry: Inquiry) => Promise<T>): Promise<T> {
-    if (executor === 'docker') return await this.#askInContainer(entry, work)
-    const inquiry = openLocalInquiry(entry)
+    if (executor === 'docker') {
+      const leave = await inquiryTurns.take(entry.name)
+      return await this.#askInContainer(entry, work).finally(leave)
+    }
+    const inquiry = await openLocalInquiry(entry)
     try {
       return await work(inquiry)
     } finally {
