@@ -27,6 +27,7 @@ import { DockerWorker } from './docker-worker.ts'
 import { type Engine, isAway, theEngine, toRefusal } from './engine.ts'
 import { openLocalGround } from './local-ground.ts'
 import { rewriteFiles } from './output-files.ts'
+import { removeContainer } from './remove-container.ts'
 import { tailOf } from './stderr-file.ts'
 import { BRIDGE } from './sub-container.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
@@ -250,11 +251,4 @@ export class DockerDriver implements Driver {
       return undefined
     }
   }
-}
-
-/** Ends a container and all that runs in it; one that is gone, or just going, is no fault. */
-export async function removeContainer(engine: Engine, id: string): Promise<void> {
-  await engine.callUnless([404, 409], (docker, abortSignal) =>
-    docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
-  )
 }

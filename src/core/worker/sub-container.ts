@@ -13,6 +13,7 @@ import {
 } from '../limits.ts'
 import { RESOLVER_UID } from './container-places.ts'
 import { type Engine, EngineRefusal, toRefusal } from './engine.ts'
+import { removeContainer } from './remove-container.ts'
 
 /** Whose it is, as in the labels of its worker. */
 export interface SubContainerOwner {
@@ -121,7 +122,7 @@ export async function isOwnSubContainer(engine: Engine, owner: SubContainerOwner
 export async function removeSubContainer(engine: Engine, owner: SubContainerOwner, id: string): Promise<boolean> {
   try {
     const found = (await listOwn(engine, owner)).filter(({ Id: own }) => own.startsWith(id))
-    for (const { Id: own } of found) await remove(engine, own)
+    for (const { Id: own } of found) await removeContainer(engine, own)
     return found.length > 0
   } catch (error) {
     throw toRefusal(error, 'remove a sandbox')
@@ -132,7 +133,7 @@ export async function removeSubContainer(engine: Engine, owner: SubContainerOwne
 export async function removeSubContainers(engine: Engine, owner: SubContainerOwner): Promise<void> {
   try {
     const found = await listOwn(engine, owner)
-    await Promise.all(found.map(({ Id: id }) => remove(engine, id)))
+    await Promise.all(found.map(({ Id: id }) => removeContainer(engine, id)))
   } catch (error) {
     throw toRefusal(error, 'remove the sandboxes of an instance')
   }
@@ -147,16 +148,10 @@ async function started(engine: Engine, id: string): Promise<string> {
     )
   } catch (error) {
     // One that does not start holds its slot for nothing.
-    await remove(engine, id).catch(() => undefined)
+    await removeContainer(engine, id).catch(() => undefined)
     throw error instanceof EngineRefusal ? error : toRefusal(error, 'start a sandbox')
   }
   return id.slice(0, ID_CHARS)
-}
-
-async function remove(engine: Engine, id: string): Promise<void> {
-  await engine.callUnless([404, 409], (docker, abortSignal) =>
-    docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
-  )
 }
 
 async function listOwn(engine: Engine, { instance, home }: SubContainerOwner): Promise<Dockerode.ContainerInfo[]> {
