@@ -605,6 +605,20 @@ const catalogue = {
     message: (d: { resolver: string; name: string }) =>
       `The resolver "${d.resolver}" may not set ${d.name} in the environment of its container.`,
   },
+  sandbox_refused: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { reason: string }) => `Can't use a sandbox: ${d.reason}.`,
+    hint: () => 'See "A place for steps you do not trust" in docs/writing-a-resolver.md.',
+  },
+  sandbox_lost: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { command: string }) =>
+      `The host was replaced while "${d.command}" ran in a sandbox: how it ended is not known.`,
+  },
   bug: {
     kind: 'bug',
     http: 500,

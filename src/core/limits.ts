@@ -131,6 +131,10 @@ export const DISK_FLOOR_BYTES = 2 * GIB // plan: disk floor
 export const DISK_FLOOR_FRACTION = 0.05 // plan: of the whole file system
 export const DOCKER_PING_LIMIT_MS = 2_000 // an engine that is there answers at once
 
+/** Secrets (threats B9). */
+export const SECRET_MIN_CHARS = 8
+export const OUTPUT_REWRITE_MAX_BYTES = 64 * MIB
+
 /** A worker's container (spec, Limits). */
 export const CONTAINER_PIDS_MAX = 256
 export const CONTAINER_MEMORY_BYTES = 8 * GIB
@@ -153,3 +157,40 @@ export const INQUIRY_WARM_MS = 60_000 // a container that answered questions wai
 export const INQUIRY_WARM_LOCAL_MS = 5_000
 export const REAP_INTERVAL_MS = 60_000
 export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16
+
+/** The network of a worker (threats B8). */
+export const EGRESS_RULES_MAX = 256
+export const EGRESS_CONNECTIONS_MAX = 128 // at once, for one worker
+export const EGRESS_HEAD_MAX_BYTES = 16 * KIB
+export const EGRESS_HEAD_LIMIT_MS = 10_000
+export const EGRESS_RESOLVE_LIMIT_MS = 10_000
+export const EGRESS_CONNECT_LIMIT_MS = 10_000
+export const EGRESS_IDLE_LIMIT_MS = 10 * 60_000 // nothing moves, either way; a model may think for minutes
+export const EGRESS_ADDRESSES_TRIED = 4
+export const EGRESS_REPORT_MS = 60_000
+export const EGRESS_REPORT_KINDS_MAX = 50 // different refusals in that time that are told one by one
+export const EGRESS_PROXY_PORT = 20_128 // on the gateway of the worker's own network; fixed, for the worker is told it once
+export const EGRESS_TAKEOVER_LIMIT_MS = 5_000 // until an earlier host has let go of that port
+
+/** The watchdog (spec, Limits; threats FS-12). */
+export const WATCHDOG_MS = 10_000
+export const WATCHDOG_REARM_FRACTION = 0.9 // it warns again after a value was this far back
+export const PIDS_WARNING = 200
+export const MEMORY_WARNING_FRACTION = 0.8
+export const INSTANCE_DISK_BYTES = 5 * GIB
+export const DISK_WARNING_FRACTION = 0.8
+export const DISK_SAMPLE_MS = 30_000
+export const DISK_SAMPLE_MAX_ENTRIES = 200_000
+
+/** Sub-containers for sandboxed steps (threats B11). */
+export const SANDBOXES_MAX = 4
+export const SANDBOX_MEMORY_BYTES = 2 * GIB
+export const SANDBOX_SPACE_BYTES = 1 * GIB // of its /tmp, the only place that can be written; counts as memory
+export const SANDBOX_CPUS = 1
+export const SANDBOX_PIDS_MAX = 256
+export const SANDBOX_COMMANDS_MAX = 8 // at once, of one instance
+export const SANDBOX_COMMAND_LIMIT_MS = 10 * 60_000
+export const SANDBOX_COMMAND_LONGEST_MS = 2 * 60 * 60_000
+export const SANDBOX_OUTPUT_MAX_BYTES = 256 * KIB // of stdout and of stderr; the last of it is kept
+export const SANDBOX_STDIN_MAX_BYTES = 2 * MIB
+export const SANDBOX_KILL_LIMIT_MS = 5_000

@@ -8,6 +8,7 @@ import type { SessionFactory } from './contract.ts'
 import type { DataFiles } from './data-files.ts'
 import type { Desk, LogLevel } from './desk.ts'
 import { type Fields, form, type ValuesOf, valuesOf } from './fields.ts'
+import type { Sandbox, SandboxOptions } from './sandbox.ts'
 
 export interface Context<V = Payload, P extends string = string> {
   /** The input, typed by `params`; missing values have their defaults, undeclared keys are kept. */
@@ -38,6 +39,8 @@ export interface Context<V = Payload, P extends string = string> {
   requestInput(requestId: string, prompt: string, schema: Form): Promise<Payload>
   /** Called for each message as it comes; gives back what ends it. */
   onMessage(listener: MessageListener): () => void
+  /** A place for steps you do not trust; at most four at once. Gone with the instance. */
+  sandbox(options?: SandboxOptions): Promise<Sandbox>
   log(message: string, level?: LogLevel): void
   /** Ends the run as paused. Save a checkpoint first. */
   pause(summary?: string): never
@@ -81,6 +84,7 @@ export function createContext<V, P extends string>(options: ContextOptions<V>): 
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    sandbox: (options) => desk.sandboxes.create(options),
     log: (message, level) => desk.log(message, level),
     pause(summary = 'paused') {
       throw fail('run_paused', { summary })

@@ -16,6 +16,7 @@ import { type DataFiles, dataFiles } from './data-files.ts'
 import { EventLog } from './event-log.ts'
 import { PatientDisk } from './patient-disk.ts'
 import { Requests } from './requests.ts'
+import { Sandboxes } from './sandbox.ts'
 import { type State, StateFile } from './state-file.ts'
 
 export type LogLevel = ResolverNotices['resolver.log']['level']
@@ -27,6 +28,8 @@ export interface DeskOptions {
   /** The prefix of the resolver's own events. */
   name: string
   peer: Peer
+  /** Names the host. */
+  epoch: number
   onAnswer: (requestId: string, payload: Payload) => void
 }
 
@@ -40,6 +43,7 @@ export class Desk implements Emitter {
   readonly data: DataFiles
   readonly checkpoint: Checkpoint
   readonly requests: Requests
+  readonly sandboxes: Sandboxes
   readonly #name: string
   readonly #peer: Peer
   readonly #events: EventLog
@@ -55,6 +59,7 @@ export class Desk implements Emitter {
     this.dir = options.dir
     this.#name = options.name
     this.#peer = options.peer
+    this.sandboxes = new Sandboxes(options.peer, options.config.sub_container_token, options.epoch)
     this.#events = new EventLog(join(this.dir, EVENTS_FILE))
     this.#state = new StateFile(join(this.dir, STATE_FILE), this.disk, () => this.#ringSoon())
     this.checkpoint = new Checkpoint(this.dir)

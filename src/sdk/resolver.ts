@@ -6,6 +6,7 @@ import type { Checkpoint } from './checkpoint.ts'
 import type { Awaitable, ContainerSetup, Emitter, ResolverContract, SessionFactory, WorkspaceSpec } from './contract.ts'
 import type { DataFiles } from './data-files.ts'
 import type { Desk, LogLevel } from './desk.ts'
+import type { Sandbox, SandboxOptions } from './sandbox.ts'
 import { serve } from './serve.ts'
 
 export abstract class Resolver implements ResolverContract {
@@ -78,6 +79,11 @@ export abstract class Resolver implements ResolverContract {
   /** spec: request_input. The instance is awaiting_input until it is answered; rejects when the instance is stopped. */
   requestInput(requestId: string, prompt: string, schema: Form): Promise<Payload> {
     return this.#seated('ask').requestInput(requestId, prompt, schema)
+  }
+
+  /** A place for steps you do not trust; at most four at once. Gone with the instance. */
+  sandbox(options?: SandboxOptions): Promise<Sandbox> {
+    return this.#seated('open a sandbox').sandboxes.create(options)
   }
 
   log(message: string, level?: LogLevel): void {

@@ -27,7 +27,10 @@ export function serve(resolver: ResolverContract, seat?: Seat): void {
   if (process.stdin.isTTY)
     console.error(`This is the resolver "${resolver.name}": run it with "resolve instance run ${resolver.name}".`)
   const peer = new Peer(new StdioChannel(), {
-    onNoise: (line) => console.error(`Not a JSON-RPC frame: ${line.slice(0, 200)}`),
+    onNoise: (line, why) => {
+      // An answer that comes when nobody waits any more, from a host before this one.
+      if (why === 'not_json_rpc') console.error(`Not a JSON-RPC frame: ${line.slice(0, 200)}`)
+    },
   })
   const service = new Service(resolver, peer, seat)
   for (const [method, answer] of Object.entries(service.calls())) {
@@ -54,7 +57,7 @@ class Service {
   calls(): Record<HostCall, (params: Params) => unknown> {
     const resolver = this.#resolver
     return {
-      'resolver.initialize': ({ config }) => this.#initialize(config as InstanceConfig),
+      'resolver.initialize': ({ config, epoch }) => this.#initialize(config as InstanceConfig, toNumber(epoch) ?? 0),
       'resolver.run': ({ resume }) => this.#start(resume === true),
       'resolver.stop': ({ reason }) => this.#stop(String(reason)),
       'resolver.inputResponse': ({ request_id, payload }) =>
@@ -78,14 +81,18 @@ class Service {
     process.exit(0)
   }
 
-  #initialize(config: InstanceConfig): { status: 'ready' } {
-    if (this.#desk?.config.instance_id === config.instance_id) return { status: 'ready' }
+  #initialize(config: InstanceConfig, epoch: number): { status: 'ready' } {
+    if (this.#desk?.config.instance_id === config.instance_id) {
+      this.#desk.sandboxes.adopted(epoch)
+      return { status: 'ready' }
+    }
     checkAgainstManifest(this.#resolver, config.resolver_name)
     const desk = new Desk({
       config,
       dir: config.resolve_path || process.env['RESOLVE_DIR'] || `${process.cwd()}/.resolve`,
       name: this.#resolver.name,
       peer: this.#peer,
+      epoch,
       onAnswer: (id, payload) => void this.#onAnswer(config, id, payload),
     })
     this.#desk = desk

@@ -26,6 +26,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   DOCKER_HOST: 'the socket of the Docker engine: unix:///path',
   RESOLVE_WORKER_IMAGE: 'the image of containers whose manifest names none',
   RESOLVE_VOLUME_ALLOW: 'what containers may mount: /data:/cache=rw',
+  RESOLVE_SANDBOX_IMAGES: "images that a resolver's sandboxes may use beside its own",
   RESOLVE_DEV_SOURCES: 'the directory of what stands in /opt for dev_source_overrides',
   XDG_RUNTIME_DIR: 'hosts listen in its folder resolve; else in one of the temp directory',
   XDG_CACHE_HOME: 'compiled code is kept in its folder resolve; else in ~/.cache/resolve',

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import { judgeLine } from '../../src/core/host/event-line.ts'
+import { Redactor } from '../../src/core/host/redact.ts'
 import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Birth } from '../../src/core/protocol/journal.ts'
@@ -28,6 +29,8 @@ export interface Run {
   streams?: readonly StreamHistory[]
   /** What each caller sent and was answered, of this instance or of the API at large. */
   answers?: readonly Exchange[]
+  /** What its worker was told: a line that holds one stands in the journal redacted (docs/decisions/0010-secrets.md). */
+  secrets?: readonly string[]
 }
 
 /** A line of the journal, with the envelope read. */
@@ -49,12 +52,12 @@ export interface Left {
 export type Report = (id: Violation['id'], what: string) => void
 
 /** Everything that does not hold; nothing for a sound run. */
-export function checkInvariants({ home, id, streams = [], answers = [] }: Run): Violation[] {
+export function checkInvariants({ home, id, streams = [], answers = [], secrets = [] }: Run): Violation[] {
   const violations: Violation[] = []
   const report: Report = (invariant, what) => void violations.push({ id: invariant, what })
   const left = readLeft(instancePaths(home, id), report)
   if (left === undefined) return violations
-  checkSource(left, report)
+  checkSource(left, report, new Redactor(secrets))
   checkMoves(left, report)
   checkCauses(left, report)
   checkMailbox(left, report)
@@ -106,7 +109,7 @@ function isOfPlatform(line: KeptLine): boolean {
 const SOURCE_MAX_BYTES = 256 * 1024 * 1024
 
 /** I1: every good line of the worker's events file stands in the journal once, in order, byte for byte. */
-function checkSource({ paths, birth, lines, hasEnded }: Left, report: Report): void {
+function checkSource({ paths, birth, lines, hasEnded }: Left, report: Report, redactor: Redactor): void {
   const path = join(paths.project, '.resolve', 'events.jsonl')
   const reset = lines.findLastIndex((line) => isOfPlatform(line) && line.event.data['reason'] === 'source_reset')
   const carried = lines.slice(reset + 1).filter((line) => line.sourceEnd !== null)
@@ -135,11 +138,19 @@ function checkSource({ paths, birth, lines, hasEnded }: Left, report: Report): v
     journaled.delete(end)
     if (isGood && line === undefined) report('I1', `the source line that ends at ${end} is missing`)
     else if (!isGood && line !== undefined) report('I1', `line ${line.seq} should have been rejected`)
-    else if (line !== undefined && line.text !== bytes.toString('utf8').replaceAll('\r', ' ')) {
+    else if (line !== undefined && !isTheSame(line, bytes, redactor)) {
       report('I1', `line ${line.seq} is not what the source says`)
     }
   }
   for (const line of journaled.values()) report('I1', `line ${line.seq} stands nowhere in the source`)
+}
+
+/** Byte for byte; or, where it holds a secret, the same value without it. */
+function isTheSame({ text, event }: KeptLine, bytes: Buffer, redactor: Redactor): boolean {
+  if (!redactor.suspects(bytes)) return text === bytes.toString('utf8').replaceAll('\r', ' ')
+  const source = JSON.parse(bytes.toString('utf8')) as EventEnvelope
+  const { event_type, data } = redactor.value(source)
+  return isDeepStrictEqual(event, { ...source, event_type, data })
 }
 
 /** I4: moves along the table. I5: one end, and of the platform nothing after it but late lines it rejects. */

@@ -2,7 +2,8 @@
  * The JSON Schema of manifest.json (spec, Resolver manifest; R4), published whole as templates/manifest.schema.json.
  * {@link file://./parse-manifest.ts} checks with it. Each `description` completes the sentence "<field> must be …".
  */
-import { RESOLVER_NAME_MAX_CHARS } from '../limits.ts'
+import { EGRESS_RULES_MAX, RESOLVER_NAME_MAX_CHARS } from '../limits.ts'
+import { EGRESS_RULE_PATTERN, NETWORKS } from '../protocol/egress.ts'
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
@@ -110,6 +111,18 @@ export const MANIFEST_SCHEMA = {
             description: 'the name of a directory in /opt',
           },
           description: 'a list of names of directories in /opt',
+        },
+        network: { enum: [...NETWORKS], default: 'open', description: '"open", "none" or "allowlist"' },
+        egress: {
+          type: 'array',
+          maxItems: EGRESS_RULES_MAX,
+          items: {
+            type: 'string',
+            maxLength: 260,
+            pattern: EGRESS_RULE_PATTERN,
+            description: 'a host in lower case, such as "api.example.org", "*.example.org" or "api.example.org:8443"',
+          },
+          description: 'a list of hosts',
         },
       },
       // Nothing here may be passed over: a wish like "privileged" is refused, not forgotten (threats MAN-4).

@@ -3,6 +3,7 @@
  * sentence. ajv is loaded here and only when a manifest is checked, so that everyday commands start without it.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { parseEgressRule } from '../protocol/egress.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { describeFaults, show } from './manifest-faults.ts'
 import { CAPABILITIES, MANIFEST_SCHEMA } from './manifest-schema.ts'
@@ -78,6 +79,7 @@ function beyondSchema(
     const fault = GIT_ADDRESS.test(address) ? gitAddressFault(address) : null
     if (fault !== null) errors.push(`${field} can't be used: ${fault}.`)
   }
+  if (isRecord(value['container'])) errors.push(...networkFaults(value['container']))
   const known = Object.keys(MANIFEST_SCHEMA.properties)
   for (const field of Object.keys(value)) {
     if (known.includes(field)) continue
@@ -92,6 +94,23 @@ function beyondSchema(
   }
   return { errors, warnings }
 }
+
+/** A list that nothing would heed, and a list that is missing, both open or close what its author did not mean. */
+function networkFaults({ network, egress }: Record<string, unknown>): string[] {
+  if (network === 'allowlist' && egress === undefined) {
+    return ['container.egress is missing; network "allowlist" reaches the hosts that it lists.']
+  }
+  if (network !== 'allowlist' && egress !== undefined) {
+    return ['container.egress says nothing without network "allowlist".']
+  }
+  if (!Array.isArray(egress)) return []
+  return egress.flatMap((rule, at) => {
+    const isFault = typeof rule === 'string' && EGRESS_RULE.test(rule) && parseEgressRule(rule) === undefined
+    return isFault ? [`container.egress[${at}] must name a host and a port that can be; it is ${show(rule)}.`] : []
+  })
+}
+
+const EGRESS_RULE = new RegExp(MANIFEST_SCHEMA.properties.container.properties.egress.items.pattern)
 
 /** A word of three letters or more, its full stop, and a capital: "e.g. Docker" is none. */
 const SECOND_SENTENCE = /(?<!\b(?:etc|incl|resp|approx))(?<=[\p{L}\p{N})"'”’]{3})[.!?]\s+["“‘(]?\p{Lu}/u

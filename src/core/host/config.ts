@@ -1,4 +1,6 @@
 /** Writes `.resolve/config.json`, the only way a secret reaches a worker, and scrubs it at the end (R43, R45). */
+import { randomBytes } from 'node:crypto'
+import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
 import { CONFIG_FILE } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Birth } from '../protocol/journal.ts'
@@ -20,8 +22,22 @@ export function buildConfig(birth: Birth, ground: Ground, env: NodeJS.ProcessEnv
       token,
     },
     credentials: { llm_provider_api_key: env['RESOLVE_LLM_PROVIDER_API_KEY'] ?? '', git_host_token: token },
-    sub_container_token: '',
+    sub_container_token: tokenOn(ground) ?? randomBytes(32).toString('hex'),
     capabilities: manifest.capabilities_required ?? [],
+  }
+}
+
+/**
+ * The token that the worker of an earlier host was given: an adopted one keeps it. A resolver that writes another there gains
+ * nothing, for it only ever speaks for itself.
+ */
+function tokenOn(ground: Ground): string | undefined {
+  try {
+    const bytes = ground.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
+    const token = bytes === undefined ? '' : (JSON.parse(bytes.toString('utf8')) as InstanceConfig).sub_container_token
+    return typeof token === 'string' && /^[0-9a-f]{64}$/.test(token) ? token : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -40,9 +56,19 @@ export function writeConfig(ground: Ground, config: InstanceConfig): void {
 export function scrubConfig(ground: Ground, config: InstanceConfig): void {
   const scrubbed: InstanceConfig = {
     ...config,
-    git_provider: { ...config.git_provider, token: '' },
+    git_provider: { ...config.git_provider, base_url: withoutUser(config.git_provider.base_url), token: '' },
     credentials: { llm_provider_api_key: '', git_host_token: '' },
     sub_container_token: '',
   }
   writeConfig(ground, scrubbed)
+}
+
+/** `https://user:password@host` without who and with what. */
+function withoutUser(url: string): string {
+  if (!URL.canParse(url)) return url
+  const parsed = new URL(url)
+  if (parsed.password === '') return url
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.href
 }

@@ -9,6 +9,7 @@ import { InstanceHost } from './host.ts'
 import { Ledger } from './ledger.ts'
 import { Mailbox } from './mailbox.ts'
 import { startReaper } from './reaper.ts'
+import type { WayOutParts } from './way-out.ts'
 
 interface Held {
   host: InstanceHost
@@ -18,17 +19,26 @@ interface Held {
   epoch: number
 }
 
+export interface HostOptions {
+  /** How often the watchdog looks at each worker. */
+  watchdogMs?: number
+  /** Where workers on an allowlist may go beside public addresses: tests only. */
+  egress?: WayOutParts['egress']
+}
+
 export class HostProcess {
   readonly #home: string
   readonly #onConnection: OnConnection
+  readonly #options: HostOptions
   readonly #held = new Map<string, Held>()
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
   /** Who hosts containers looks after those that nobody hosts. */
   #stopReaper: (() => void) | undefined
 
-  constructor(home: string, onConnection: OnConnection = closedDoor) {
+  constructor(home: string, onConnection: OnConnection = closedDoor, options: HostOptions = {}) {
     this.#home = home
+    this.#options = options
     this.#onConnection = onConnection
   }
 
@@ -97,6 +107,8 @@ export class HostProcess {
       mailbox: new Mailbox(paths.mailbox),
       driver: driverFor(ledger.story.birth.executor, paths, this.#home),
       epoch,
+      home: this.#home,
+      ...this.#options,
       stillOwns: () => {
         void this.#keepReachable()
         return highestEpoch(paths.owners) === held.epoch
@@ -112,7 +124,7 @@ export class HostProcess {
     held.host = host
     held.life = Promise.resolve()
       .then(() => host.live())
-      .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
+      .catch((error: unknown) => process.emitWarning(ledger.redactor.text(String(error))))
     this.#held.set(id, held)
     if (ledger.story.birth.executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host

@@ -2,40 +2,32 @@
  * The story of one instance, as its host lives it: start → run → settle, from whatever point the journal stands at.
  * Any process can take it up again from there (plan, decision 2); {@link file://./host-process.ts} holds the running ones.
  */
-import { fail, ResolveError } from '../errors.ts'
+import { fail } from '../errors.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { pendingRequests } from '../view/story.ts'
-import type { Driver, Ground, Worker } from '../worker/worker.ts'
+import type { Ground, Worker } from '../worker/worker.ts'
+import { Annexes } from './annexes.ts'
 import { buildConfig } from './config.ts'
 import { Delivery } from './delivery.ts'
 import { endWorker } from './end-worker.ts'
+import type { HostParts } from './host-parts.ts'
 import { failed, reachWorker } from './launching.ts'
 import type { Ledger } from './ledger.ts'
-import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
 import { openGround } from './lost-ground.ts'
-import type { Mailbox } from './mailbox.ts'
 import { Monitor } from './monitor.ts'
 import { decide, type Ending, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import { oversee } from './oversight.ts'
 import { patiently } from './patience.ts'
 import { acceptAnswer, acceptMessage, askMessageTypes, type Desk } from './questions.ts'
+import { redactorOf } from './redact.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 import { describeExit } from './run-result.ts'
-import { RunWatch } from './run-watch.ts'
+import { letRun, RunWatch } from './run-watch.ts'
+import { secretsOf, secretsOnGround } from './secrets.ts'
 import { Stopping } from './stopping.ts'
-import { tidyGround } from './tidy-ground.ts'
-
-export interface HostParts {
-  ledger: Ledger
-  mailbox: Mailbox
-  driver: Driver
-  epoch: number
-  /** Whether this host is still the owner; asked now and then. */
-  stillOwns: () => boolean
-  /** Lets go of the ownership. May be called twice. */
-  letGo: () => void
-}
+import { tidy } from './tidy.ts'
 
 /** Why a wait ended before what it waited for came. */
 type Interruption = 'ended' | 'stopped' | 'released'
@@ -45,6 +37,7 @@ export class InstanceHost {
   readonly #ground: Ground
   readonly #config: InstanceConfig
   readonly #stopping: Stopping
+  readonly #annexes: Annexes
   #worker: Worker | undefined
   #calls: ResolverCalls | undefined
   #monitor: Monitor | undefined
@@ -52,7 +45,7 @@ export class InstanceHost {
   #runWatch: RunWatch | undefined
   #isClosed = false
   readonly #launch = new AbortController()
-  #stopLifetime: () => void = () => {}
+  #stopOversight: () => void = () => {}
   #interrupt: (why: Interruption) => void = () => {}
 
   constructor(parts: HostParts) {
@@ -60,6 +53,8 @@ export class InstanceHost {
     this.#parts = parts
     this.#ground = openGround(driver)
     this.#config = buildConfig(ledger.story.birth, this.#ground)
+    ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsOnGround(this.#ground)])]))
+    this.#annexes = new Annexes({ ...parts, token: this.#config.sub_container_token, write: this.#write })
     this.#stopping = new Stopping({
       ledger,
       mailbox,
@@ -92,7 +87,8 @@ export class InstanceHost {
     this.#launch.abort()
     this.#interrupt('released')
     this.#runWatch?.release()
-    this.#stopLifetime()
+    this.#stopOversight()
+    this.#annexes.close()
     this.#monitor?.close()
     this.#worker?.release()
     this.#ground.close()
@@ -101,11 +97,10 @@ export class InstanceHost {
   }
 
   async #live(): Promise<void> {
-    const { ledger, driver, epoch } = this.#parts
+    const { ledger } = this.#parts
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
     if (this.#isStopped() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
-    const [ground, config, write, { signal }] = [this.#ground, this.#config, this.#write, this.#launch]
-    const worker = await reachWorker({ ledger, driver, ground, config, epoch, write, signal })
+    const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal })
     if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
     if ('status' in worker) {
       await this.#finish(this.#isStopped() ? this.#cancelled() : worker)
@@ -124,6 +119,7 @@ export class InstanceHost {
     this.#worker = worker
     this.#calls = new ResolverCalls(worker.channel, {
       epoch,
+      redactor: ledger.redactor,
       onEvent: () => this.#monitor?.ring(),
       onFinished: () => this.#runWatch?.check(),
       onProtocolError: (detail) => {
@@ -131,6 +127,7 @@ export class InstanceHost {
         this.#runWatch?.breakOff({ code: 'protocol_error', detail })
       },
     })
+    this.#annexes.subContainers.serve(this.#calls)
     this.#delivery = new Delivery({ ledger, ground: this.#ground, mailbox }, this.#calls)
     this.#monitor = new Monitor(this.#ground, ledger, {
       onLook: (swept) => this.#look(swept),
@@ -141,19 +138,20 @@ export class InstanceHost {
       this.#interrupt('ended')
       this.#runWatch?.check()
     })
-    this.#stopLifetime = startLifetime(
-      lifetimeMs(),
-      upMs(ledger.story, Date.now()),
-      (used) => this.#warn('lifetime', used, lifetimeMs()),
-      () => this.#stopping.endLifetime(),
-    )
+    this.#stopOversight = oversee({
+      worker,
+      story: ledger.story,
+      warn: (kind, value, limit) => this.#warn(kind, value, limit),
+      onLifetimeOver: () => this.#stopping.endLifetime(),
+      watchdogMs: this.#parts.watchdogMs,
+    })
   }
 
   /** False where the story ended here. An adopting host says it again, which a resolver takes calmly (R42). */
   async #becomeReady(worker: Worker): Promise<boolean> {
     const { ledger, mailbox } = this.#parts
     const calls = this.#calls as ResolverCalls
-    const ready = calls.call('resolver.initialize', { config: this.#config })
+    const ready = calls.call('resolver.initialize', { config: this.#config, epoch: this.#parts.epoch })
     if (ledger.status !== 'starting' && mailbox.hasRun(worker.incarnation)) {
       // It was ready before: an adopted worker may be too busy to say so again.
       ready.catch(() => {})
@@ -188,7 +186,9 @@ export class InstanceHost {
     await driver.sweep()
     if (this.#isStopped()) return await this.#finish(this.#cancelled())
     const hasEnded = came === 'ended'
-    const detail = hasEnded ? describeExit(worker, driver, 'before it was ready') : String((came as Error).message)
+    const detail = hasEnded
+      ? describeExit(worker, driver, ledger.redactor, 'before it was ready')
+      : String((came as Error).message)
     await this.#write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
     await this.#finish(failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail))
   }
@@ -200,7 +200,7 @@ export class InstanceHost {
     const drain = () => this.#monitor?.finish()
     const watch = new RunWatch({ ledger, driver, ground: this.#ground, worker, drain })
     this.#runWatch = watch
-    if (!mailbox.hasRun(worker.incarnation)) this.#letRun(worker.incarnation)
+    if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
     await this.#write(() => this.#delivery?.publishKept())
     await this.#write(() => ledger.reconcile())
     this.#monitor?.start()
@@ -208,18 +208,6 @@ export class InstanceHost {
     if (this.#isStopped()) void this.#stopping.carryOut()
     if (worker.condition.engine !== 'running') watch.check()
     return await watch.ended
-  }
-
-  #letRun(incarnation: number): void {
-    const calls = this.#calls as ResolverCalls
-    calls.call('resolver.run', { resume: incarnation > 1 }).then(
-      () => this.#parts.mailbox.markRun(incarnation),
-      (error: unknown) => {
-        if (error instanceof ResolveError && error.code === 'resolver_refused') {
-          this.#runWatch?.breakOff({ code: 'run_refused', detail: error.message })
-        }
-      },
-    )
   }
 
   #look(swept: boolean): void {
@@ -231,7 +219,7 @@ export class InstanceHost {
 
   async #settle(worker: Worker, end: RunEnd): Promise<void> {
     const { ledger, driver } = this.#parts
-    this.#stopLifetime()
+    this.#stopOversight()
     await endWorker(worker, driver, () => this.#calls?.shutdown())
     if (this.#isClosed) return
     this.#monitor?.finish()
@@ -245,13 +233,18 @@ export class InstanceHost {
     const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
     const { status, reason, output, error } = ending
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
-    tidyGround(this.#ground, this.#config, withdrawn)
+    await tidy(this.#held, withdrawn)
+    if (this.#isClosed) return
     await this.#write(() => {
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
     })
     if (!this.#isClosed) mailbox.clearStop()
+  }
+
+  get #held() {
+    return { ...this.#parts, ground: this.#ground, config: this.#config, annexes: this.#annexes, write: this.#write }
   }
 
   /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */

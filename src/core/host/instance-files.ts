@@ -9,9 +9,12 @@ import { LocalDriver } from '../worker/local.ts'
 import { carriersOf } from '../worker/process-tree.ts'
 import type { Ground, OpenFile } from '../worker/worker.ts'
 import { readState } from './questions.ts'
+import { type Redactor, redactorOf } from './redact.ts'
+import { secretsOfHost, secretsOnGround } from './secrets.ts'
 
+/** Without the secrets that are known here (threats B9). */
 export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
-  return withGround(paths, null, readState)
+  return withGround(paths, null, (ground) => redactorFor(ground).value(readState(ground)))
 }
 
 export interface ListedFile {
@@ -40,8 +43,22 @@ export function openData(paths: InstancePaths, path: string): OpenFile {
   throw fail('file_unknown', { path })
 }
 
+/** Without the secrets that are known here (threats B9). */
 export function readStderrTail(paths: InstancePaths): string {
-  return new LocalDriver(paths).stderrTail(STDERR_TAIL_BYTES)
+  const driver = new LocalDriver(paths)
+  let redactor = redactorOf(secretsOfHost())
+  try {
+    redactor = withGround(paths, redactor, redactorFor)
+  } catch (error) {
+    // A ground that was tampered with holds no config either.
+    if (!(error instanceof ResolveError)) throw error
+  }
+  return redactor.tail((bytes) => driver.stderrTail(bytes), STDERR_TAIL_BYTES)
+}
+
+/** While it lives the config lies with the worker; afterwards what is left was cleaned by its host, and this process may know more. */
+function redactorFor(ground: Ground): Redactor {
+  return redactorOf([...new Set([...secretsOnGround(ground), ...secretsOfHost()])])
 }
 
 /** Processes of workers of instances below this home, by the instance's id: by the mark they carry, whatever became of it. */

@@ -3,6 +3,7 @@ import { ResolveError } from '../errors.ts'
 import { STATUS_FILE } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
+import type { Annexes } from './annexes.ts'
 import { writeConfig } from './config.ts'
 import { containerLaunch } from './container-launch.ts'
 import type { Ledger } from './ledger.ts'
@@ -19,6 +20,7 @@ export interface Launch {
   write: (line: () => void) => Promise<void>
   /** Ends a launch that is no longer wanted: the instance is stopped, or another host's. */
   signal: AbortSignal
+  annexes: Annexes
 }
 
 /** A worker of the wanted incarnation, or the ending where there can be none. */
@@ -36,6 +38,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
     return failed(error.code, error.message)
   }
   if (worker !== undefined) {
+    launch.annexes.wayOut.reopen()
     ground.clearDrafts()
     // Its host died between the start and the journal line about it.
     if (incarnation < wantedIncarnation) await noteLaunch(launch)
@@ -48,17 +51,18 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
 }
 
 async function startWorker(launch: Launch): Promise<Worker | Ending> {
-  const { ledger, driver, ground, config, write, signal } = launch
+  const { ledger, driver, ground, config, write, signal, annexes } = launch
   const { birth, wantedIncarnation } = ledger.story
   try {
     ground.remove(STATUS_FILE)
     writeConfig(ground, config)
+    const network = await annexes.wayOut.open()
     const worker = await driver.start(ground, {
       command: birth.container?.command ?? birth.resolver.manifest.command,
       directory: birth.resolver.dir,
       environment: birth.environment,
       incarnation: wantedIncarnation,
-      ...(birth.container ? { container: containerLaunch(birth.container, birth.resolver) } : {}),
+      ...(birth.container ? { container: { ...containerLaunch(birth.container, birth.resolver), network } } : {}),
       report: (event, data) => write(() => ledger.record(event, data)),
       signal,
     })

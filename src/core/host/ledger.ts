@@ -7,6 +7,7 @@ import { canMove, type Status } from '../protocol/status.ts'
 import { type Entry, freeze, JournalWriter } from '../store/journal-writer.ts'
 import { readStory, writeRecord } from '../store/record.ts'
 import { pendingRequests, type Story, tell } from '../view/story.ts'
+import { Redactor } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
 
@@ -27,6 +28,7 @@ export class Ledger {
   readonly story: Story
   readonly #writer: JournalWriter
   readonly #paths: { journal: string; record: string }
+  #redactor = Redactor.idle
   #recordTimer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -61,13 +63,22 @@ export class Ledger {
     return this.#writer.sourceEnd
   }
 
+  /** From now on nothing that holds one of these secrets goes into the journal (threats B9). */
+  hide(redactor: Redactor): void {
+    this.#redactor = redactor
+  }
+
+  get redactor(): Redactor {
+    return this.#redactor
+  }
+
   /** Writes an event of the platform. Throws `disk_full`, and then nothing was written. */
   record(type: PlatformEvent, data: Record<string, unknown>, sourceEnd: number | null = null): void {
     const event: EventEnvelope = {
       schema_version: EVENT_SCHEMA_VERSION,
       event_type: type,
       instance_id: this.story.birth.instance_id,
-      data,
+      data: this.#redactor.value(data),
       timestamp: new Date().toISOString(),
     }
     const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
@@ -77,10 +88,21 @@ export class Ledger {
 
   /** Carries lines of the resolver over, in one write. Throws `disk_full`, and then none was. */
   forward(lines: readonly ForwardedLine[]): void {
-    const entries: Entry[] = lines.map((line) => ({ text: line.text, sourceEnd: line.sourceEnd }))
+    const safe = lines.map((line) => this.#withoutSecrets(line))
+    const entries: Entry[] = safe.map((line) => ({ text: line.text, sourceEnd: line.sourceEnd }))
     const first = this.#writer.append(entries)
-    for (const [index, line] of lines.entries()) tell(this.story, first + index, line.event)
+    for (const [index, line] of safe.entries()) tell(this.story, first + index, line.event)
     this.#changed()
+  }
+
+  /** The very same bytes where they hold no secret; else the envelope written anew (docs/decisions/0010-secrets.md). */
+  #withoutSecrets(line: ForwardedLine): ForwardedLine {
+    if (!this.#redactor.suspects(line.text)) return line
+    const { event_type: type, data } = line.event
+    const clean = { event_type: this.#redactor.text(type), data: this.#redactor.value(data) }
+    if (clean.event_type === type && clean.data === data) return line
+    const event = { ...line.event, ...clean }
+    return { ...line, event, text: Buffer.from(JSON.stringify(event)) }
   }
 
   /** Moves the status along the table and puts it on disk. Throws `invalid_state` for a move that is not in it. */

@@ -42,6 +42,7 @@ export type Delivery = AnswerIntent | MessageIntent
 
 const STOP_FILE = 'stop.json'
 const SENT = '.sent.json'
+const SANDBOX_FILE = `sandbox${SENT}`
 
 export class Mailbox {
   readonly #directory: string
@@ -125,6 +126,15 @@ export class Mailbox {
 
   hasRun(incarnation: number): boolean {
     return this.#names().includes(`run-${incarnation}${SENT}`)
+  }
+
+  /** Notes that the instance had a sub-container: whoever ends it looks for what is left. */
+  markSandbox(): void {
+    writeFileSync(join(this.#directory, SANDBOX_FILE), '', { mode: 0o600 })
+  }
+
+  hasSandbox(): boolean {
+    return this.#names().includes(SANDBOX_FILE)
   }
 
   /** What was kept but not yet called in, in the order it came. */

@@ -8,7 +8,10 @@ import { ORPHAN_MIN_AGE_MS, REAP_INTERVAL_MS, SETUP_LIMIT_MS } from '../limits.t
 import { isTerminal } from '../protocol/status.ts'
 import { instancePaths, isInstanceId } from '../store/home.ts'
 import { readStory } from '../store/record.ts'
+import { homeLabel } from '../worker/container-places.ts'
+import { theEngine } from '../worker/engine.ts'
 import { containersOfHome, endContainer, type HomeContainer } from '../worker/home-containers.ts'
+import { networkedInstances, removeNetwork } from '../worker/network.ts'
 import { isAttended } from './reach.ts'
 
 export interface Orphan extends HomeContainer {
@@ -43,12 +46,25 @@ async function whyOrphaned(home: string, container: HomeContainer, ageMs: number
     if (role === 'setup' && ageMs < SETUP_LIMIT_MS + REAP_INTERVAL_MS) return undefined
     return role === 'setup' ? 'its setup is over' : 'nobody asks it any more'
   }
+  return await whyOver(home, instance)
+}
+
+/** Why nobody needs what an instance had; undefined while somebody may. */
+async function whyOver(home: string, instance: string): Promise<string | undefined> {
   if (!isInstanceId(instance)) return undefined
   const status = statusOf(home, instance)
   // A host ends its worker before it says that the instance has ended; while it lives it is at it.
   if (status === 'unreadable' || (await isAttended(home, instance))) return undefined
   if (status === 'gone') return `${instance} is gone`
   return isTerminal(status) || status === 'paused' ? `${instance} is ${status}` : undefined
+}
+
+/** Networks of instances that have ended, or pause: after their containers, for one in use can't be removed. */
+async function endNetworks(home: string): Promise<void> {
+  const owner = { home: homeLabel(home) }
+  for (const instance of await networkedInstances(theEngine(), owner.home)) {
+    if ((await whyOver(home, instance)) !== undefined) await removeNetwork(theEngine(), { ...owner, instance })
+  }
 }
 
 function statusOf(home: string, id: string) {
@@ -70,6 +86,7 @@ export function startReaper(home: string, intervalMs = REAP_INTERVAL_MS, minAgeM
     isBusy = true
     try {
       for (const orphan of await orphanContainers(home, Date.now(), minAgeMs)) await endOrphan(orphan)
+      await endNetworks(home)
     } catch (error) {
       if (!(error instanceof ResolveError)) process.emitWarning(String(error))
     } finally {

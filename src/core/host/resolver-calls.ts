@@ -1,10 +1,11 @@
 /** The host's calls on a resolver, each with its limit (spec, RPC timeouts), over one worker's channel. */
-import { ResolveError } from '../errors.ts'
+import { fail, ResolveError } from '../errors.ts'
 import * as limits from '../limits.ts'
 import type { HostCall, HostCalls } from '../protocol/methods.ts'
 import { INPUT_REFUSED, SHUTDOWN } from '../protocol/methods.ts'
 import type { Channel } from '../rpc/channel.ts'
 import { Peer } from '../rpc/peer.ts'
+import { Redactor } from './redact.ts'
 
 /** Milliseconds; 0 waits for ever. */
 const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
@@ -20,6 +21,8 @@ const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
 
 export interface CallsOptions {
   epoch: number
+  /** Takes known secrets out of what the resolver answers: it goes on to consumers. */
+  redactor?: Redactor
   /** The doorbell: read the events file now. */
   onEvent?: () => void
   /** The result is in `status.json`. */
@@ -51,13 +54,23 @@ export class ResolverCalls {
     })
   }
 
+  /** Answers a request of the resolver (R40). */
+  serve(method: `platform.${string}`, answer: (params: unknown) => Promise<unknown>): void {
+    this.#peer.handle(method, answer)
+  }
+
   /** Throws `resolver_silent` after the method's limit, `resolver_refused`, or `resolver_gone`. */
   async call<M extends HostCall>(
     method: M,
     params: HostCalls[M]['params'],
     limitMs = CALL_LIMITS[method],
   ): Promise<unknown> {
-    return await this.#peer.call(method, params, limitMs)
+    const redactor = this.#options.redactor ?? Redactor.idle
+    try {
+      return redactor.value(await this.#peer.call(method, params, limitMs))
+    } catch (error) {
+      throw error instanceof ResolveError ? withoutSecrets(error, redactor) : error
+    }
   }
 
   /** A call for something a resolver may not have: null where it does not know the method. */
@@ -87,6 +100,12 @@ export class ResolverCalls {
       this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
     if (isTooMuch) this.#options.onProtocolError?.(`${this.#noiseLines} lines on stdout were not JSON-RPC`)
   }
+}
+
+/** The error itself where it names no secret. Its cause would name it again. */
+function withoutSecrets(error: ResolveError, redactor: Redactor): ResolveError {
+  const details = redactor.value(error.details)
+  return details === error.details ? error : fail(error.code as 'resolver_refused', details as never)
 }
 
 const METHOD_NOT_FOUND = -32601

@@ -1,8 +1,9 @@
 /** What a run left behind: its result in `status.json`, and how its process ended (R21). */
-import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
+import { CONTAINER_MEMORY_BYTES, COORDINATION_FILE_MAX_BYTES, GIB } from '../limits.ts'
 import { STATUS_FILE } from '../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
+import type { Redactor } from './redact.ts'
 
 const DETAIL_BYTES = 2_000
 const DETAIL_LINES = 3
@@ -18,12 +19,18 @@ export function readResult(ground: Ground): ResolverResult | null {
 }
 
 /** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */
-export function describeExit(worker: Worker, driver: Driver, when: string): string {
-  const { engine, exitCode, signal } = worker.condition
+export function describeExit(worker: Worker, driver: Driver, redactor: Redactor, when: string): string {
+  const { engine, exitCode, signal, outOfMemory } = worker.condition
   if (engine === 'lost') return `The container of the worker was removed by somebody else ${when}.`
   const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
-  const tail = driver.stderrTail(DETAIL_BYTES).trim().split('\n').slice(-DETAIL_LINES).join('\n')
-  return [`The worker ended ${[how, when].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
+  const tail = redactor
+    .tail((bytes) => driver.stderrTail(bytes), DETAIL_BYTES)
+    .trim()
+    .split('\n')
+    .slice(-DETAIL_LINES)
+    .join('\n')
+  const why = outOfMemory === true ? `for want of memory (the limit is ${CONTAINER_MEMORY_BYTES / GIB} GiB)` : ''
+  return [`The worker ended ${[how, when, why].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
 }
 
 function parseResult(value: unknown): ResolverResult | null {

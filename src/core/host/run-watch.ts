@@ -1,9 +1,12 @@
 /** Watches for the end of one run: its result, its `resolver:completed`, or the end of its process, in that order (R21). */
+import { ResolveError } from '../errors.ts'
 import { OUTCOME_GRACE_MS } from '../limits.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
 import type { Ledger } from './ledger.ts'
+import type { Mailbox } from './mailbox.ts'
 import type { RunEnd } from './outcome.ts'
+import type { ResolverCalls } from './resolver-calls.ts'
 import { describeExit, readResult } from './run-result.ts'
 
 export interface RunWatchParts {
@@ -40,11 +43,12 @@ export class RunWatch {
       this.#end({ ...now, exit })
       return
     }
-    const { worker, driver, drain } = this.#parts
+    const { worker, driver, ledger, drain } = this.#parts
     if (worker.condition.engine !== 'running') {
       drain()
-      const detail = describeExit(worker, driver, 'without a result')
-      const code = worker.condition.engine === 'lost' ? 'worker_lost' : exit.code
+      const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
+      const { engine, outOfMemory } = worker.condition
+      const code = engine === 'lost' ? 'worker_lost' : outOfMemory === true ? 'out_of_memory' : exit.code
       this.#end({ ...this.#whatWasSaid(), exit: { code, detail } })
       return
     }
@@ -74,4 +78,15 @@ export class RunWatch {
     clearTimeout(this.#graceTimer)
     this.#settle(end)
   }
+}
+
+/** Calls run(); that the resolver acknowledged it is noted, that it refused ends the run. */
+export function letRun(calls: ResolverCalls, mailbox: Mailbox, incarnation: number, watch: RunWatch): void {
+  calls.call('resolver.run', { resume: incarnation > 1 }).then(
+    () => mailbox.markRun(incarnation),
+    (error: unknown) => {
+      if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') return
+      watch.breakOff({ code: 'run_refused', detail: error.message })
+    },
+  )
 }

@@ -1,4 +1,5 @@
 /** A resolver's manifest.json (spec, Resolver manifest). */
+import type { Network } from './egress.ts'
 
 export interface ContainerManifest {
   /** The image its workers start from; the platform's own where none is named. */
@@ -8,6 +9,10 @@ export interface ContainerManifest {
   bundles?: string[]
   volume_mounts?: unknown[]
   dev_source_overrides?: string[]
+  /** What its worker may reach; `open` by default. */
+  network?: Network
+  /** Which hosts, with `network: "allowlist"`. */
+  egress?: string[]
 }
 
 export interface Manifest {

@@ -4,7 +4,8 @@ import type { InstanceConfig, ResolverResult } from './instance.ts'
 
 /** Calls of the host on the resolver, and what they carry. */
 export interface HostCalls {
-  'resolver.initialize': { params: { config: InstanceConfig }; result: { status: 'ready' } }
+  /** `epoch` names the host: what a resolver asks of it carries it back (R40). */
+  'resolver.initialize': { params: { config: InstanceConfig; epoch: number }; result: { status: 'ready' } }
   'resolver.run': { params: { resume: boolean }; result: { status: 'started' } }
   'resolver.stop': { params: { reason: string }; result: { acknowledged: true } }
   'resolver.inputResponse': { params: { request_id: string; payload: Payload }; result: unknown }

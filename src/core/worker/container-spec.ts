@@ -38,7 +38,10 @@ export interface ContainerPlan {
   /** Who the resolver is inside: never 0, but for setup, which is always root. */
   user: { uid: number; gid: number }
   mounts: readonly ContainerMount[]
-  network: 'bridge' | 'none'
+  /** For NetworkMode: `bridge`, `none`, or a network of ours. */
+  network: string
+  dns?: readonly string[]
+  dnsOptions?: readonly string[]
 }
 
 /** What setup may do beside being root: install packages, and nothing to the machine. */
@@ -82,6 +85,7 @@ export function containerSpec(plan: ContainerPlan) {
       // The exit code and the last words of a worker must be there when its next host comes (threats 3.2.7).
       AutoRemove: isInquiry,
       NetworkMode: plan.network,
+      ...(plan.dns === undefined ? {} : { Dns: [...plan.dns], DnsOptions: [...(plan.dnsOptions ?? [])] }),
       IpcMode: 'private',
       LogConfig: {
         Type: 'json-file',

@@ -6,10 +6,12 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_LOOK_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, MIB } from '../limits.ts'
 import { Demux } from './demux.ts'
+import { DiskSample } from './disk-sample.ts'
 import { DockerChannel } from './docker-channel.ts'
+import { usageOfContainer } from './docker-usage.ts'
 import type { Engine } from './engine.ts'
 import { StderrFile } from './stderr-file.ts'
-import type { Condition, Worker } from './worker.ts'
+import type { Condition, Usage, Worker } from './worker.ts'
 
 /** Below this the engine's log cannot have been rotated yet, so what was read before is skipped exactly. */
 const REPLAY_EXACT_BYTES = 8 * MIB
@@ -25,6 +27,8 @@ export interface DockerWorkerParts {
   container: string
   incarnation: number
   stderr: string
+  /** Where its directory is on this machine. */
+  project: string
   /** Somebody else may have written to it before. */
   isAdopted: boolean
 }
@@ -36,6 +40,7 @@ export class DockerWorker implements Worker {
   readonly ended: Promise<void>
   readonly #parts: DockerWorkerParts
   readonly #stderr: StderrFile
+  readonly #disk: DiskSample
   readonly #read = { stdout: 0, stderr: 0 }
   readonly #released = new AbortController()
   #stream: Duplex | undefined
@@ -44,6 +49,7 @@ export class DockerWorker implements Worker {
 
   constructor(parts: DockerWorkerParts) {
     this.#parts = parts
+    this.#disk = new DiskSample(parts.project)
     this.#isFirst = !parts.isAdopted
     this.incarnation = parts.incarnation
     this.#stderr = new StderrFile(parts.stderr)
@@ -72,6 +78,12 @@ export class DockerWorker implements Worker {
       // It ended meanwhile, or the engine is away: whoever waits looks again, and sweeps at the end.
       .catch(() => undefined)
     return 1
+  }
+
+  async usage(): Promise<Usage | undefined> {
+    const { engine, container } = this.#parts
+    const taken = await usageOfContainer(engine, container)
+    return taken === undefined ? undefined : { ...taken, ...(await this.#disk.sample()) }
   }
 
   /** The kernel ends every process of a container with its first. */
@@ -217,19 +229,21 @@ export class DockerWorker implements Worker {
       const signal = SIGNALS[found.exitCode]
       if (signal === undefined) condition.exitCode = found.exitCode
       else condition.signal = signal
+      // A child that was ended so leaves the mark as well; only its main process ends a container with a kill.
+      condition.outOfMemory = found.isOutOfMemory && found.exitCode === KILLED
     }
     this.#noteEnd()
   }
 
-  async #ask(): Promise<'running' | 'away' | 'lost' | { exitCode: number }> {
+  async #ask(): Promise<'running' | 'away' | 'lost' | { exitCode: number; isOutOfMemory: boolean }> {
     const { engine, container } = this.#parts
     try {
       const found = await engine.callUnless(404, (docker, abortSignal) =>
         docker.getContainer(container).inspect({ abortSignal }),
       )
       if (found === undefined || found.State.Dead || found.State.Status === 'removing') return 'lost'
-      const { Running: isRunning, Restarting: isRestarting, ExitCode: exitCode } = found.State
-      return isRunning || isRestarting ? 'running' : { exitCode }
+      const { Running: isRunning, Restarting: isRestarting, ExitCode: exitCode, OOMKilled: isOutOfMemory } = found.State
+      return isRunning || isRestarting ? 'running' : { exitCode, isOutOfMemory }
     } catch {
       return 'away'
     }

@@ -26,7 +26,10 @@ import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
 import { type Engine, isAway, theEngine, toRefusal } from './engine.ts'
 import { openLocalGround } from './local-ground.ts'
+import { rewriteFiles } from './output-files.ts'
+import { removeContainer } from './remove-container.ts'
 import { tailOf } from './stderr-file.ts'
+import { BRIDGE } from './sub-container.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
 import type { ContainerLaunch, Driver, Ground, LaunchPlan, Worker } from './worker.ts'
 import { chooseImage } from './worker-image.ts'
@@ -110,13 +113,16 @@ export class DockerDriver implements Driver {
     })
     plan.signal?.throwIfAborted()
     this.#layOverlays(ground)
+    const { mode, dns, dnsOptions, environment: proxied } = wish.network ?? BRIDGE
     const spec = containerSpec({
       ...container,
+      network: mode,
+      ...(dns.length === 0 ? {} : { dns, dnsOptions }),
       role: 'worker',
       image: prepared,
       command: plan.command,
       environment: containerEnvironment({
-        added: plan.environment,
+        added: { ...plan.environment, ...proxied },
         hasSdk: sdk.length > 0,
         uid: user.uid,
         hasInstance: true,
@@ -187,12 +193,17 @@ export class DockerDriver implements Driver {
     return tailOf(this.#places.stderr, maxBytes)
   }
 
+  rewriteOutput(change: (text: string) => string): void {
+    rewriteFiles([this.#places.stderr], change)
+  }
+
   #reach(saved: Saved, isAdopted: boolean): DockerWorker {
     const worker = new DockerWorker({
       engine: this.#engine,
       container: saved.container,
       incarnation: saved.incarnation,
       stderr: this.#places.stderr,
+      project: this.#places.project,
       isAdopted,
     })
     if (isAdopted) worker.begin()
@@ -240,11 +251,4 @@ export class DockerDriver implements Driver {
       return undefined
     }
   }
-}
-
-/** Ends a container and all that runs in it; one that is gone, or just going, is no fault. */
-export async function removeContainer(engine: Engine, id: string): Promise<void> {
-  await engine.callUnless([404, 409], (docker, abortSignal) =>
-    docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
-  )
 }

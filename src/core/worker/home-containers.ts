@@ -1,8 +1,8 @@
 /** Every container that carries a home's label, and what it was made for. Nothing else is ever looked at, or touched (threats F16). */
 import { homeLabel } from './container-places.ts'
 import type { ContainerRole } from './container-spec.ts'
-import { removeContainer } from './docker.ts'
 import { type Engine, theEngine } from './engine.ts'
+import { removeContainer } from './remove-container.ts'
 
 export interface HomeContainer {
   id: string

@@ -6,11 +6,13 @@ import { identify, isSameProcess, type ProcessIdentity } from '../files/process-
 import { watchDirectories } from '../files/watch.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
 import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS } from '../limits.ts'
+import { DiskSample } from './disk-sample.ts'
 import { workerEnvironment } from './environment.ts'
 import { LocalChannel } from './local-channel.ts'
 import { openLocalGround } from './local-ground.ts'
-import { killTree, processesOf, signalAll, type TreeMark } from './process-tree.ts'
-import type { Condition, Driver, Ground, LaunchPlan, Worker } from './worker.ts'
+import { rewriteFiles } from './output-files.ts'
+import { killTree, processesOf, signalAll, type TreeMark, usageOf } from './process-tree.ts'
+import type { Condition, Driver, Ground, LaunchPlan, Usage, Worker } from './worker.ts'
 
 /** Where the driver keeps an instance's worker, all in the instance's directory. */
 export interface LocalPlaces {
@@ -116,6 +118,10 @@ export class LocalDriver implements Driver {
     }
   }
 
+  rewriteOutput(change: (text: string) => string): void {
+    rewriteFiles([this.#places.stderr, this.#places.stdout], change)
+  }
+
   #readSaved(): Saved | undefined {
     try {
       const saved = JSON.parse(fs.readFileSync(this.#places.worker, 'utf8')) as Partial<Saved> | null
@@ -137,12 +143,14 @@ class LocalWorker implements Worker {
   readonly #identity: ProcessIdentity
   readonly #stops: (() => void)[] = []
   readonly #sawAlive: boolean
+  readonly #disk: DiskSample
   #noteEnd: () => void = () => {}
 
   constructor(places: LocalPlaces, saved: Saved, adopted: boolean) {
     this.#places = places
     this.#identity = saved.process
     this.#sawAlive = !adopted || isSameProcess(saved.process)
+    this.#disk = new DiskSample(places.project)
     this.incarnation = saved.incarnation
     this.condition = { engine: 'running', link: 'up', exitCode: null, signal: null }
     this.ended = new Promise((resolve) => {
@@ -166,6 +174,11 @@ class LocalWorker implements Worker {
     const pids = processesOf(markOf(this.#places, this.#identity, this.#sawAlive))
     signalAll(pids, name)
     return pids.length
+  }
+
+  async usage(): Promise<Usage | undefined> {
+    const tree = usageOf(processesOf(markOf(this.#places, this.#identity, this.#sawAlive)))
+    return tree === undefined ? undefined : { ...tree, ...(await this.#disk.sample()), oomKills: 0 }
   }
 
   isGone(): boolean {

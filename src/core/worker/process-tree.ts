@@ -30,6 +30,24 @@ export function processesOf(mark: TreeMark): number[] {
   return [...found]
 }
 
+/** Processes and threads of the pids, and the memory that is theirs alone; undefined where there is no /proc. */
+export function usageOf(pids: readonly number[]): { pids: number; memoryBytes: number } | undefined {
+  const total = { pids: 0, memoryBytes: 0 }
+  if (pids.some((pid) => pid < 0)) return undefined
+  for (const pid of pids) {
+    let status: string
+    try {
+      status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    } catch {
+      // It ended meanwhile.
+      continue
+    }
+    total.pids += Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 1)
+    total.memoryBytes += Number(/^RssAnon:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024
+  }
+  return total
+}
+
 export function signalAll(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'): void {
   for (const pid of pids) {
     try {

@@ -7,6 +7,7 @@ import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
 import type { PlatformEvent } from '../protocol/event.ts'
 import type { Channel } from '../rpc/channel.ts'
+import type { SubContainerNetwork } from './sub-container.ts'
 
 /** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */
 export interface Ground {
@@ -65,6 +66,8 @@ export interface ContainerLaunch {
   dev_source_overrides: readonly string[]
   /** Where the resolver came from; null where its directory may change at any time. */
   commit: string | null
+  /** What the worker may reach; the engine's ordinary network where none is given. */
+  network?: SubContainerNetwork | undefined
 }
 
 export interface LaunchPlan {
@@ -80,6 +83,20 @@ export interface LaunchPlan {
   signal?: AbortSignal
 }
 
+/** What a worker takes now (spec, Limits). */
+export interface Usage {
+  /** As the kernel counts them: processes and threads. */
+  pids: number
+  memoryBytes: number
+  /** Of everything in its directory; sampled, so a while old. */
+  diskBytes: number
+  /** Of the file system its directory lies on. */
+  diskFreeBytes: number
+  diskTotalBytes: number
+  /** How many of its processes were ended for want of memory so far; 0 where nobody tells. */
+  oomKills: number
+}
+
 /** Two separate facts: what the engine says of the worker, and whether it can be reached. */
 export interface Condition {
   engine: 'running' | 'exited' | 'lost' | 'unknown'
@@ -87,6 +104,8 @@ export interface Condition {
   /** Known only to the process that started it. */
   exitCode: number | null
   signal: string | null
+  /** Its main process was ended for want of memory; a child that was is only counted in its usage. Unknown without an engine. */
+  outOfMemory?: boolean
 }
 
 export interface Worker {
@@ -98,6 +117,8 @@ export interface Worker {
   readonly ended: Promise<void>
   /** Signals every process of the worker. Answers how many there were. */
   signal(name: 'SIGTERM' | 'SIGKILL'): number
+  /** What it takes now; undefined where that cannot be told. */
+  usage?(): Promise<Usage | undefined>
   /** Whether not a single process of the worker is left. */
   isGone(): boolean
   /** Lets go of the worker without touching it, for the next host to adopt. */
@@ -117,4 +138,6 @@ export interface Driver {
   discard(): Promise<void>
   /** The last bytes the worker wrote to stderr. */
   stderrTail(maxBytes: number): string
+  /** Replaces what is kept of the output of a worker that is gone, so that it can be shown for ever (threats B9). */
+  rewriteOutput(change: (text: string) => string): void
 }

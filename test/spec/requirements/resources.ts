@@ -20,7 +20,7 @@ const config = section('InstanceConfig', 'CFG', {
   '01': 'config.json carries instance_id, resolver_name, params, workspace_path, git_provider, credentials, sub_container_token, capabilities',
   '02': 'git_provider holds type, base_url and token; credentials hold llm_provider_api_key and git_host_token',
   '03': 'The SDK gives typed accessors to it',
-  '04': waits.docker('sub_container_token opens sub-containers'),
+  '04': 'sub_container_token opens sub-containers',
 })
 
 const manifest = section('Resolver manifest', 'MAN', {

@@ -35,7 +35,7 @@ const directory = section('Worker container layout', 'DIR', {
   '08': '.resolve/data/{path} holds artifacts in any format, read by consumers on demand',
   '09': waits.workspace('/project/workspace/{repo} is cloned before run()'),
   '10': waits.workspace('/usr/local/bin/create-pr is injected at startup and knows every provider'),
-  '11': waits.docker('A resolver can run steps in ephemeral sub-containers'),
+  '11': 'A resolver can run steps in ephemeral sub-containers',
   '12': waits.workspace(
     'The sidecar is started before run() when git-server is required, with a mirror of each workspace repo',
   ),
