@@ -29,7 +29,6 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_SANDBOX_IMAGES: "images that a resolver's sandboxes may use beside its own",
   RESOLVE_DEV_SOURCES: 'the directory of what stands in /opt for dev_source_overrides',
   XDG_RUNTIME_DIR: 'hosts listen in its folder resolve; else in one of the temp directory',
-  XDG_CACHE_HOME: 'compiled code is kept in its folder resolve; else in ~/.cache/resolve',
 }
 
 const twoColumns = (rows: readonly (readonly [string, string])[]) => {

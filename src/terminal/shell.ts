@@ -17,7 +17,7 @@ export function commandLine(...words: readonly string[]): string {
 }
 
 /** What works on one machine alone, and is given over there. */
-const ONE_MACHINE = /^(?:-|help\b|token\b|serve\b|doctor\b|completion\b|resolver (?:add|update|remove)\b)/
+const ONE_MACHINE = /^(?:-|help\b|token\b|worker\b|serve\b|doctor\b|completion\b|resolver (?:add|update|remove)\b)/
 
 /**
  * A hint with the commands in it ("resolve …", in quotes) as they have to be given here: with the flags that are carried, and with

@@ -5,9 +5,8 @@ import { cleanLine } from '../../terminal/clean.ts'
 
 export default class WorkerBuild extends BaseCommand<typeof WorkerBuild> {
   static override summary = 'Build the image that workers in containers start from'
-  static override description =
-    `It is built as resolve-worker:latest, with Node 24, git and an init, and is what a container gets
-whose manifest names no image. RESOLVE_WORKER_IMAGE names another one.`
+  static override description = `It is built as resolve-worker:latest, with Node 24, git and an init.
+A container whose manifest names no image starts from it; RESOLVE_WORKER_IMAGE names another one.`
   static override examples = ['resolve worker build', 'resolve worker build --base registry.example.org/team/node:24']
   static override place = 'here' as const
   static override flags = {
