@@ -232,13 +232,6 @@ const catalogue = {
     outside: () => "The resolver's program can't be started.",
     hint: () => 'Is the program installed and in PATH?',
   },
-  executor_missing: {
-    kind: 'environment',
-    http: 501,
-    exit: 10,
-    message: (d: { executor: string }) => `No worker of kind "${d.executor}" can be started by this version.`,
-    hint: () => 'Add --executor local to run it as a process of this machine, without isolation.',
-  },
   feature_missing: {
     kind: 'environment',
     http: 501,

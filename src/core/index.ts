@@ -12,6 +12,7 @@ export {
 } from './errors.ts'
 export { installedFile } from './files/installation.ts'
 export { boundedMatcher } from './host/matcher.ts'
+export { startReaper } from './host/reaper.ts'
 export type { HeldFeed, JournalFeed } from './platform/journal-feed.ts'
 export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local.ts'
 export { checkLocalHealth } from './platform/local-health.ts'

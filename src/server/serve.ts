@@ -3,7 +3,15 @@
  * is damaged is told and put aside, and the rest is served (threats F22).
  */
 import { fail, ResolveError } from '../core/errors.ts'
-import { IdempotencyKeys, isExpired, openLocalPlatform, openTokens, RollCall, type Tokens } from '../core/index.ts'
+import {
+  IdempotencyKeys,
+  isExpired,
+  openLocalPlatform,
+  openTokens,
+  RollCall,
+  startReaper,
+  type Tokens,
+} from '../core/index.ts'
 import { tokenAccess } from './access.ts'
 import { buildApp } from './app.ts'
 import { type Attendant, startAttendant } from './attendant.ts'
@@ -67,6 +75,9 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       if (problem === null) findings.remove('tokens')
       else findings.add('tokens', `${problem.message} No token is good until it is mended.`)
     }
+    // Containers, networks and sandboxes that outlived their instance; where no engine is, there are none.
+    const stopReaping = startReaper(home)
+    closing.add(async () => stopReaping())
     const looking = setInterval(lookAtTokens, LOOK_MS).unref()
     closing.add(async () => clearInterval(looking))
     const warning = tokens.warning()

@@ -7,8 +7,8 @@ import { cleanLine } from '../../terminal/clean.ts'
 export default class WorkerPrune extends BaseCommand<typeof WorkerPrune> {
   static override summary = 'Remove the images that setups of containers left'
   static override description =
-    `The next run of their resolver sets up anew. What a container uses stays, and so do the images that were built or
-pulled. Containers of this home that outlived their instance are removed, too.`
+    `The next run of their resolver sets up anew; images that a container uses, or that were built or pulled, stay.
+Containers of this home that outlived their instance are removed, too.`
   static override examples = ['resolve worker prune --dry-run', 'resolve worker prune']
   static override place = 'here' as const
   static override flags = {
