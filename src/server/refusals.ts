@@ -21,6 +21,8 @@ const EXAMPLES = {
   already_answered: { request: 'approve', actor: 'ada', via: 'page', at: '2026-01-31T12:00:00.000Z' },
   request_cancelled: { request: 'approve' },
   resume_unsupported: { resolver: 'greeter' },
+  docker_unreachable: { socket: '', reason: 'nothing listens there' },
+  image_missing: { image: 'resolve-worker:latest', mend: 'resolve worker build' },
   feature_missing: { resolver: 'greeter', feature: 'a git server beside its worker' },
   resolver_silent: { method: 'resolver.getInstantiationSchema', limit_ms: 10_000 },
   resolver_gone: { method: 'resolver.initialize', detail: '', by_hand: '' },

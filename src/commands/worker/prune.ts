@@ -7,7 +7,7 @@ import { cleanLine } from '../../terminal/clean.ts'
 export default class WorkerPrune extends BaseCommand<typeof WorkerPrune> {
   static override summary = 'Remove the images that setups of containers left'
   static override description =
-    `The next run of their resolver sets up anew; images that a container uses, or that were built or pulled, stay.
+    `The next run of their resolver sets up anew. Images that a container uses stay.
 Containers of this home that outlived their instance are removed, too.`
   static override examples = ['resolve worker prune --dry-run', 'resolve worker prune']
   static override place = 'here' as const

@@ -77,7 +77,7 @@ export function instanceRoutes(app: FastifyInstance, parts: AppParts): void {
       config: {
         needs: 'run',
         refuses: [
-          ...(['form_invalid', 'resolver_unknown', 'feature_missing'] as const),
+          ...(['form_invalid', 'resolver_unknown', 'feature_missing', 'docker_unreachable', 'image_missing'] as const),
           ...RESOLVER_TROUBLE,
           ...HOST_TROUBLE,
         ],
