@@ -13,6 +13,7 @@ export default class Completion extends BaseCommand<typeof Completion> {
     'resolve completion bash',
     'resolve completion fish > ~/.config/fish/completions/resolve.fish',
   ]
+  static override place = 'always here' as const
   static override args = {
     shell: Args.string({ required: true, options: [...SHELLS], description: SHELLS.join(', ') }),
   }

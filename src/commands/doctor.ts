@@ -11,6 +11,7 @@ export default class Doctor extends BaseCommand<typeof Doctor> {
   static override description = `Each failure comes with the command that mends it; the exit code is then 1.
 --fix mends what is safe: modes, leftovers, instances without a host, processes without an instance.`
   static override examples = ['resolve doctor', 'resolve doctor --fix', 'resolve doctor --json']
+  static override place = 'here' as const
   static override flags = { fix: Flags.boolean({ description: 'mend what is safe to mend' }) }
 
   declare protected flags: FlagsOf<typeof Doctor>

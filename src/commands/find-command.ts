@@ -57,8 +57,8 @@ function split(argv: readonly string[]): { before: string[]; after: string[] } {
   let at = 0
   for (;;) {
     const word = argv[at]
-    if (word === '--color') at += 2
-    else if (word !== undefined && (FLAGS_BEFORE.includes(word) || word.startsWith('--color='))) at += 1
+    if (word === '--color' || word === '--server') at += 2
+    else if (word !== undefined && (FLAGS_BEFORE.includes(word) || /^--(?:color|server)=/.test(word))) at += 1
     else return { before: argv.slice(0, at), after: argv.slice(at) }
   }
 }

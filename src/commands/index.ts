@@ -35,6 +35,9 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'resolver:schema': () => import('./resolver/schema.ts'),
   'resolver:update': () => import('./resolver/update.ts'),
   'resolver:remove': () => import('./resolver/remove.ts'),
+  'token:create': () => import('./token/create.ts'),
+  'token:list': () => import('./token/list.ts'),
+  'token:revoke': () => import('./token/revoke.ts'),
   inbox: () => import('./inbox.ts'),
   doctor: () => import('./doctor.ts'),
   completion: () => import('./completion.ts'),
@@ -45,7 +48,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
 /** Commands that are also found under these words; lists leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
-export const NOUNS: readonly string[] = ['instance', 'resolver']
+export const NOUNS: readonly string[] = ['instance', 'resolver', 'token']
 
 export function commandWords(id: string): string {
   return id.replace(':', ' ')

@@ -1,6 +1,7 @@
 /** The door of the core for commands, servers and programs that embed the platform: every name listed one by one. */
 
 export type { AddPlan } from './catalog/add-plan.ts'
+export { readViewport } from './catalog/viewport.ts'
 export {
   describeError,
   ERROR_CODES,
@@ -40,6 +41,7 @@ export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
 export type { Status } from './protocol/status.ts'
 export { homeDirectory } from './store/home.ts'
+export { type Claim, IdempotencyKeys, type KeptAnswer } from './store/idempotency.ts'
 export {
   isExpired,
   type NewToken,

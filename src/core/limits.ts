@@ -10,6 +10,7 @@ export const GIB = 1024 * MIB
 /** What a manifest, a name or an id may be. */
 export const RESOLVER_NAME_MAX_CHARS = 64 // R4
 export const MANIFEST_MAX_BYTES = 1 * MIB // plan: as every file read from a resolver
+export const VIEWPORT_MAX_BYTES = 16 * MIB // plan: a bundle, not an archive
 export const CATALOG_MAX_BYTES = 16 * MIB // plan: thousands of resolvers
 export const INSTANCE_ID_CHARS = 12 // R3
 export const INSTANCE_PREFIX_MIN_CHARS = 4 // R3
@@ -112,6 +113,7 @@ export const ATTEND_SWEEP_MS = 3_000
 export const ATTEND_PARALLEL = 4
 export const ATTEND_NEWBORN_MS = 2_000 // whoever created an instance owns it by then
 export const ATTEND_RETRY_MAX_MS = 5 * 60_000
+export const TRACES_CLOSE_LIMIT_MS = 2_000
 export const LOG_BUFFER_MAX_BYTES = 8 * MIB // of a reader that stalls; then lines are dropped
 
 /** Keeping house. */

@@ -4,7 +4,7 @@
  */
 import { userInfo } from 'node:os'
 import { Command, Flags, type Interfaces } from '@oclif/core'
-import type { LocalPlatform } from '../core/index.ts'
+import type { LocalPlatform, Platform } from '../core/index.ts'
 import type { Actor } from '../core/protocol/instance.ts'
 import type { Status } from '../core/protocol/status.ts'
 import { withoutValues } from './bug-report.ts'
@@ -12,6 +12,8 @@ import { usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, outputFrom } from './output.ts'
 import { reportError } from './report-error.ts'
+import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewhere } from './server-choice.ts'
+import { carryFlags } from './shell.ts'
 import { builtinsDirectory, isCi, isScreenReader, surroundings } from './surroundings.ts'
 
 export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
@@ -28,8 +30,16 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
       default: 'auto',
       helpGroup: 'GLOBAL',
     }),
+    server: Flags.string({
+      helpValue: 'URL',
+      description: 'talk to the server there, not to this machine (RESOLVE_URL, RESOLVE_TOKEN)',
+      helpGroup: 'GLOBAL',
+    }),
     debug: Flags.boolean({ description: 'show the stack of an error', helpGroup: 'GLOBAL' }),
   }
+
+  /** Where the command can work. */
+  static place: Place = 'anywhere'
 
   protected flags!: FlagsOf<T>
   protected args!: ArgsOf<T>
@@ -37,7 +47,10 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected words: string[] = []
   /** Set before flags are parsed, from the words alone: an error in a flag must come out in the right form too. */
   protected output: Output = outputFrom(this.argv)
-  #platform: Promise<LocalPlatform> | undefined
+  /** The server that was chosen; undefined for this machine. */
+  protected server: ChosenServer | undefined
+  #local: Promise<LocalPlatform> | undefined
+  #remote: Promise<Platform> | undefined
 
   /** What the command does; returns its exit code (default 0). */
   protected abstract act(): Promise<number | undefined>
@@ -52,6 +65,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     this.flags = parsed.flags as FlagsOf<T>
     this.args = parsed.args as ArgsOf<T>
     this.words = parsed.argv.map(String)
+    this.chooseServer()
     return (await this.act()) ?? EXIT.ok
   }
 
@@ -64,7 +78,8 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
       code = await this.tell(error)
     }
     try {
-      await (await this.#platform)?.close()
+      await (await this.#local)?.close()
+      await (await this.#remote)?.close()
     } catch (error) {
       // Opening it may be what failed; that was told already.
       if (code === EXIT.ok) code = await this.tell(error)
@@ -84,9 +99,26 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     })
   }
 
-  /** The platform of this machine's home, opened once. */
-  protected platform(): Promise<LocalPlatform> {
-    this.#platform ??= (async () => {
+  private chooseServer(): void {
+    const { place } = this.ctor as unknown as typeof BaseCommand
+    const chosen = chosenServer(this.flags.server)
+    refuseElsewhere(place, chosen, this.ctor.id.replace(':', ' '))
+    if (place !== 'anywhere') return
+    this.server = chosen
+    // What is printed to be run next shall mean the same server; a variable is still set then.
+    if (chosen?.from === '--server') carryFlags(['--server', chosen.url])
+  }
+
+  /** What the command talks to, opened once: the server that was chosen, else this machine. */
+  protected platform(): Promise<Platform> {
+    if (this.server === undefined) return this.localPlatform()
+    this.#remote ??= openServer(this.server, (sentence) => this.output.note(this.output.paint('yellow', sentence)))
+    return this.#remote
+  }
+
+  /** The platform of this machine's home, opened once; for a command whose place is here. */
+  protected localPlatform(): Promise<LocalPlatform> {
+    this.#local ??= (async () => {
       const { homeDirectory, openLocalPlatform } = await import('../core/index.ts')
       const { door } = surroundings()
       return openLocalPlatform({
@@ -95,7 +127,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
         ...(door === undefined ? {} : { door }),
       })
     })()
-    return this.#platform
+    return this.#local
   }
 
   /** Whether a person can be asked: a terminal on both sides, and nothing that forbids it (cli.md, Global). */

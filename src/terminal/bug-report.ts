@@ -18,7 +18,7 @@ export async function writeBugReport(error: unknown, context: BugContext): Promi
     `command: ${context.command}`,
     `at: ${new Date().toISOString()}`,
     '',
-    inspect(error, { depth: 6 }),
+    withoutToken(inspect(error, { depth: 6 })),
     '',
   ].join('\n')
   for (const directory of [await reportsDirectory(), tmpdir()]) {
@@ -32,6 +32,12 @@ export async function writeBugReport(error: unknown, context: BugContext): Promi
     }
   }
   return null
+}
+
+/** The text with the token of RESOLVE_TOKEN blotted out, wherever it may have come from. */
+export function withoutToken(text: string, env: NodeJS.ProcessEnv = process.env): string {
+  const token = env['RESOLVE_TOKEN']?.trim() ?? ''
+  return token === '' ? text : text.replaceAll(token, '[token]')
 }
 
 async function reportsDirectory(): Promise<string | null> {

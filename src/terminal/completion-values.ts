@@ -1,8 +1,9 @@
-/** The values that a home holds: instances, resolvers, open questions, message types, data files. Reads, and starts nothing. */
+/** The values that a home, or a server, holds: instances, resolvers, open questions, message types, data files. Reads, and starts nothing. */
 import { existsSync } from 'node:fs'
-import { homeDirectory, type LocalPlatform, openLocalPlatform, type Status } from '../core/index.ts'
+import { homeDirectory, openLocalPlatform, type Platform, type Status } from '../core/index.ts'
 import { isTerminal, STATUSES } from '../core/protocol/status.ts'
 import { ageText } from './duration.ts'
+import { chosenServer, openServer } from './server-choice.ts'
 import { statusText } from './status-words.ts'
 import { builtinsDirectory } from './surroundings.ts'
 
@@ -16,6 +17,8 @@ export interface Wanted {
   name: string
   /** The arguments before it. */
   positional: readonly string[]
+  /** What stands after `--server`. */
+  server?: string | undefined
 }
 
 const SHOWN = 50
@@ -28,10 +31,8 @@ export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
     return known.map((status) => ({ word: status, about: '' }))
   }
   if (!KNOWN.includes(name)) return []
-  const home = homeDirectory(process.env)
-  // TAB makes no home.
-  if (!existsSync(home)) return []
-  const platform = await openLocalPlatform({ home, builtins: builtinsDirectory() })
+  const platform = await platformOf(wanted)
+  if (platform === undefined) return []
   const [id] = positional
   if (name === 'id') return await instances(platform, fittingStatuses(command))
   if (RESOLVERS.includes(name)) {
@@ -41,11 +42,19 @@ export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
   return await ofInstance(platform, name, await platform.find(id))
 }
 
+async function platformOf({ server }: Wanted): Promise<Platform | undefined> {
+  const chosen = chosenServer(server)
+  if (chosen !== undefined) return await openServer(chosen)
+  const home = homeDirectory(process.env)
+  // TAB makes no home.
+  return existsSync(home) ? await openLocalPlatform({ home, builtins: builtinsDirectory() }) : undefined
+}
+
 const FILES = ['--input-file', '--answers', '--output', 'source']
 const RESOLVERS = ['--resolver', 'resolver', 'name']
 const KNOWN = ['id', 'request', 'type', 'path', ...RESOLVERS]
 
-async function ofInstance(platform: LocalPlatform, name: string, id: string): Promise<Suggestion[]> {
+async function ofInstance(platform: Platform, name: string, id: string): Promise<Suggestion[]> {
   switch (name) {
     case 'request':
       return (await platform.inputRequests(id, 'pending')).map((one) => ({ word: one.id, about: one.prompt }))
@@ -60,7 +69,7 @@ async function ofInstance(platform: LocalPlatform, name: string, id: string): Pr
   }
 }
 
-async function instances(platform: LocalPlatform, status: readonly Status[]): Promise<Suggestion[]> {
+async function instances(platform: Platform, status: readonly Status[]): Promise<Suggestion[]> {
   const { records } = await platform.list({ limit: SHOWN, status })
   const now = Date.now()
   const found = records.map((record) => {

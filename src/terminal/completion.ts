@@ -57,8 +57,18 @@ const GLOBAL_BEFORE = ['--json', '--jsonl', '-q', '--quiet', '--no-input', '--de
 
 async function suggestions(before: readonly string[], word: string, table: CommandTable): Promise<Suggestion[]> {
   let words = [...before]
-  while (words[0] !== undefined && (GLOBAL_BEFORE.includes(words[0]) || words[0].startsWith('--color='))) words.shift()
-  if (words[0] === '--color') words = words.slice(2)
+  let server: string | undefined
+  for (let at = 0; ; ) {
+    const one = words[at]
+    if (one === '--server') server = words[at + 1]
+    if (one?.startsWith('--server=')) server = one.slice('--server='.length)
+    if (one === '--color' || one === '--server') at += 2
+    else if (one !== undefined && (GLOBAL_BEFORE.includes(one) || /^--(?:color|server)=/.test(one))) at += 1
+    else {
+      words = words.slice(at)
+      break
+    }
+  }
   const [first, second] = words
   if (first === undefined) return word.startsWith('-') ? globals() : await firstWords(table)
   if (first === 'help')
@@ -68,7 +78,11 @@ async function suggestions(before: readonly string[], word: string, table: Comma
     const load = Object.hasOwn(table.commands, id) ? table.commands[id] : undefined
     if (load === undefined) continue
     const canonical = table.shortForms.includes(id) ? `instance:${id}` : id
-    return await insideCommand(canonical, (await load()).default as Described, words.slice(used), word)
+    return await insideCommand(canonical, (await load()).default as Described, {
+      rest: words.slice(used),
+      word,
+      server,
+    })
   }
   return []
 }
@@ -114,8 +128,7 @@ function globals(): Suggestion[] {
 async function insideCommand(
   id: string,
   command: Described,
-  rest: readonly string[],
-  word: string,
+  { rest, word, server: before }: { rest: readonly string[]; word: string; server: string | undefined },
 ): Promise<Suggestion[]> {
   const flags = { ...command.baseFlags, ...command.flags }
   const named = (given: string) =>
@@ -124,9 +137,12 @@ async function insideCommand(
     )
   const positional: string[] = []
   const used = new Set<string>()
+  let server = before
   let open: [string, DescribedFlag] | undefined
   for (const one of rest) {
+    if (one.startsWith('--server=')) server = one.slice('--server='.length)
     if (open !== undefined) {
+      if (open[0] === 'server') server = one
       open = undefined
       continue
     }
@@ -137,7 +153,7 @@ async function insideCommand(
   }
   const values = async (name: string, options: readonly string[] | undefined): Promise<Suggestion[]> => {
     if (options !== undefined) return options.map((value) => ({ word: value, about: '' }))
-    return await (await import('./completion-values.ts')).valuesOf({ command: id, name, positional })
+    return await (await import('./completion-values.ts')).valuesOf({ command: id, name, positional, server })
   }
   if (open !== undefined) return await values(`--${open[0]}`, open[1].options)
   const assigned = /^(--[a-z-]+)=/.exec(word)?.[1]

@@ -5,6 +5,7 @@ import { awaitStatus } from './await-status.ts'
 import { instanceDocument } from './documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts'
 import type { Output } from './output.ts'
+import { commandLine } from './shell.ts'
 import { statusText } from './status-words.ts'
 
 /** The stop protocol ends a worker within 42 s (R26); after this the receipt says what still goes on. */
@@ -17,6 +18,9 @@ export async function tellEnd(output: Output, platform: Platform, id: string, wa
   const code = story.status === wanted ? EXIT.ok : exitCodeOf(story.status)
   if (output.json) await output.document(instanceDocument(story, code))
   else if (isTerminal(story.status) || story.status === wanted) output.note(`${id} ${statusText(story.status)}`)
-  else output.say(`${id} is asked to end and still ${story.status}; "resolve instance wait ${id}" tells when it has.`)
+  else {
+    const wait = commandLine('instance', 'wait', id)
+    output.say(`${id} is asked to end and still ${story.status}; "${wait}" tells when it has.`)
+  }
   return code
 }

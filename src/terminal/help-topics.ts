@@ -10,6 +10,8 @@ export interface Topic {
 /** Every variable of the environment that is read, in the words of docs/cli.md; a test holds this against code and page. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_HOME: 'where everything is kept; else XDG_DATA_HOME/resolve, else ~/.local/share/resolve',
+  RESOLVE_URL: 'the server that commands talk to, as --server; else this machine',
+  RESOLVE_TOKEN: 'the token that is sent to the server; "resolve token create" makes one',
   RESOLVE_SCREEN_READER: 'set to 1: plain lines in place of the live view, and nothing that ticks',
   RESOLVE_INSTANCE_LIFETIME: 'how long an instance may be up: 90s, 10m, 2d; 12h by default',
   RESOLVE_LLM_PROVIDER_API_KEY: 'given to resolvers in their config as the key of an LLM provider',

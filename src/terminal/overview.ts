@@ -4,6 +4,7 @@ import { cleanLine } from './clean.ts'
 import { ageText } from './duration.ts'
 import { type OpenQuestion, questionLines } from './inbox.ts'
 import type { Output } from './output.ts'
+import { commandLine } from './shell.ts'
 import { STATUS_WORDS } from './status-words.ts'
 
 export interface Overview {
@@ -23,11 +24,11 @@ export function overviewLines(output: Output, { questions, running, finished }: 
   const waiting = new Set(questions.map((question) => question.instance_id))
   const up = running.filter((record) => !waiting.has(record.instance_id))
   const next = [
-    ...(questions.length > SHOWN ? ['resolve inbox'] : []),
-    ...(up.length > 0 ? [`resolve watch ${up[0]?.instance_id}`] : []),
-    ...(finished[0]?.status === 'failed' ? [`resolve instance explain ${finished[0].instance_id}`] : []),
-    'resolve instance list',
-    'resolve run',
+    ...(questions.length > SHOWN ? [commandLine('inbox')] : []),
+    ...(up.length > 0 ? [commandLine('watch', up[0]?.instance_id ?? '@last')] : []),
+    ...(finished[0]?.status === 'failed' ? [commandLine('instance', 'explain', finished[0].instance_id)] : []),
+    commandLine('instance', 'list'),
+    commandLine('run'),
   ]
   const sections: [string, string[]][] = [
     ['Waiting for you', questions.slice(0, SHOWN).flatMap((question) => questionLines(output, question, now))],

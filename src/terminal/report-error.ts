@@ -3,7 +3,7 @@
  * or to a program as one document on stdout, and the exit code that goes with it. Called by the base command's catch.
  */
 import { fail, ResolveError, systemCode } from '../core/errors.ts'
-import { type BugContext, writeBugReport } from './bug-report.ts'
+import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
 import { cleanText } from './clean.ts'
 import { CommandError } from './command-error.ts'
 import { type ErrorExtras, errorDocument } from './documents.ts'
@@ -24,7 +24,7 @@ export async function reportError(
 ): Promise<number> {
   const told = await toTold(thrown, context)
   tellPerson(output, told)
-  if (context.debug) output.say(cleanText(stackOf(thrown)))
+  if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
   if (output.json) await output.document(errorDocument(told.error, told.exitCode, told.extras))
   else if (output.jsonl) {
     await output.raw(`${JSON.stringify({ type: 'error', ...errorDocument(told.error, told.exitCode, told.extras) })}\n`)

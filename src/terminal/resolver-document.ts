@@ -5,7 +5,9 @@ import { commandLine } from './shell.ts'
 
 export function resolverDocument(entry: CatalogEntry): Record<string, unknown> {
   const { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at } = entry
-  return { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at }
+  // What a server keeps to itself is null.
+  const places = { source: source === '' ? null : source, dir: dir === '' ? null : dir }
+  return { name, version, description, supports_resume, kind, commit, ref, ...places, manifest, added_at }
 }
 
 export function resolverLines(entry: CatalogEntry): string[] {
@@ -14,9 +16,9 @@ export function resolverLines(entry: CatalogEntry): string[] {
     `${entry.name} ${entry.version}`,
     `  ${cleanLine(entry.description)}`,
     '',
-    `  source     ${cleanLine(entry.source)}${entry.ref === null ? '' : ` at ${cleanLine(entry.ref)}`}`,
+    `  source     ${cleanLine(entry.source || entry.kind)}${entry.ref === null ? '' : ` at ${cleanLine(entry.ref)}`}`,
     ...(entry.commit === null ? [] : [`  commit     ${entry.commit}`]),
-    `  files      ${cleanLine(entry.dir)}`,
+    ...(entry.dir === '' ? [] : [`  files      ${cleanLine(entry.dir)}`]),
     `  command    ${manifest.command.map(cleanLine).join(' ')}`,
     `  resume     ${entry.supports_resume ? 'yes' : 'no'}`,
   ]

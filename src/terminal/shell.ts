@@ -5,6 +5,13 @@ export function quoteWord(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`
 }
 
+let carried: readonly string[] = []
+
+/** Flags that every command printed from now on has, so that it means the same server. Set once, by the base command. */
+export function carryFlags(flags: readonly string[]): void {
+  carried = flags
+}
+
 export function commandLine(...words: readonly string[]): string {
-  return ['resolve', ...words.map(quoteWord)].join(' ')
+  return ['resolve', ...[...words, ...carried].map(quoteWord)].join(' ')
 }

@@ -1,4 +1,4 @@
-/** What every platform must do, whatever its door: run by {@link file://./local.test.ts} and by each later door. */
+/** What every platform must do, whatever its door: run by local, remote, unix and cli in this folder. */
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -13,7 +13,17 @@ export const NEEDED = ['asks-once', 'checkpoints', 'many-events', 'ignores-stop'
 
 const ACTOR = { actor: 'tester', via: 'cli' } as const
 
-export function platformContract(open: () => Promise<Platform>): void {
+/** What a door may be unable to show; the reason stands in the report of the tests. */
+export type Feature = 'moments' | 'pages' | 'rename' | 'messages' | 'attend' | 'leave' | 'ranges'
+
+export interface Door {
+  lacks?: Partial<Record<Feature, string>>
+}
+
+export function platformContract(open: () => Promise<Platform>, { lacks = {} }: Door = {}): void {
+  const has = (feature: Feature) => lacks[feature] === undefined
+  for (const [feature, reason] of Object.entries(lacks)) test.skip(`${feature}: ${reason}`, () => {})
+
   const until = async (platform: Platform, id: string, statuses: Status[]) => {
     for await (const { event } of platform.events(id, { follow: true, signal: AbortSignal.timeout(20_000) })) {
       if (event.event_type !== 'platform.instance.status_changed') continue
@@ -33,7 +43,8 @@ export function platformContract(open: () => Promise<Platform>): void {
     const platform = await open()
     const record = await platform.create({ resolver: 'hello', input: { name: 'Ada' }, name: 'greeting' })
     expect(record.instance_id).toMatch(/^[0-9a-f]{12}$/)
-    expect(record).toMatchObject({ resolver: 'hello', status: 'created', input: { name: 'Ada' }, name: 'greeting' })
+    expect(record).toMatchObject({ resolver: 'hello', input: { name: 'Ada' }, name: 'greeting' })
+    if (has('moments')) expect(record.status).toBe('created')
     await until(platform, record.instance_id, ['completed'])
     const ended = await platform.record(record.instance_id)
     expect(Object.keys(ended).sort()).toEqual(
@@ -58,6 +69,12 @@ export function platformContract(open: () => Promise<Platform>): void {
     expect((await platform.list()).records).toHaveLength(before)
     const checked = await platform.check('tour', { plaque: true, inscription: 'x'.repeat(61) })
     expect(checked.errors).toEqual(['An inscription has 60 characters at most'])
+    // Also where the refusal crossed a border: the fields are known with their sentences.
+    const wrong = { plaque: true, inscription: 'x'.repeat(61) }
+    await expect(platform.create({ resolver: 'tour', input: wrong })).rejects.toMatchObject({
+      ...{ code: 'form_invalid', exitCode: 5, errors: checked.errors },
+      fields: [{ id: 'inscription', message: 'An inscription has 60 characters at most' }],
+    })
     await platform.close()
   })
 
@@ -70,6 +87,12 @@ export function platformContract(open: () => Promise<Platform>): void {
     expect(filled?.components.map((component) => component.id)).toContain('inscription')
     await platform.close()
   })
+
+  const read = async (stream: AsyncIterable<Buffer>) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of stream) chunks.push(chunk)
+    return Buffer.concat(chunks)
+  }
 
   // verifies: S-EVT-01 S-DO-05
   test('events are replayed from any point, each once, and the same to every reader (R15)', async () => {
@@ -97,6 +120,9 @@ export function platformContract(open: () => Promise<Platform>): void {
     const rid = request?.id as string
     expect((await platform.record(id)).pending_inputs).toBe(1)
     await expect(platform.answer(id, 'no-such-request', {}, ACTOR)).rejects.toMatchObject({ code: 'request_unknown' })
+    await expect(platform.answer(id, rid, {}, ACTOR)).rejects.toMatchObject({
+      ...{ code: 'form_invalid', errors: ['Name is required'], fields: [{ id: 'name', message: 'Name is required' }] },
+    })
     await platform.answer(id, rid, answerFor(request), ACTOR)
     await expect(platform.answer(id, rid, answerFor(request), ACTOR)).rejects.toMatchObject({
       code: 'already_answered',
@@ -129,14 +155,15 @@ export function platformContract(open: () => Promise<Platform>): void {
   // verifies: S-SVC-10
   test('paused, then resumed to its end; what is not legal is refused (R24)', async () => {
     const platform = await open()
-    const { instance_id: id } = await platform.create({ resolver: 'checkpoints', input: {} })
+    const { instance_id: id } = await platform.create({ resolver: 'checkpoints', input: { to: '80' } })
     await expect(platform.resume(id)).rejects.toMatchObject({ code: 'invalid_state' })
     await until(platform, id, ['running'])
     await platform.pause(id)
     await until(platform, id, ['paused'])
     await expect(platform.pause(id)).rejects.toMatchObject({ code: 'invalid_state' })
     await expect(platform.messageTypes(id)).rejects.toMatchObject({ code: 'invalid_state' })
-    expect((await platform.resume(id)).status).toBe('running')
+    const resumed = await platform.resume(id)
+    if (has('moments')) expect(resumed.status).toBe('running')
     await until(platform, id, ['completed'])
     await platform.close()
   })
@@ -150,7 +177,7 @@ export function platformContract(open: () => Promise<Platform>): void {
     await until(platform, id, ['cancelled'])
     await expect(platform.stop(id)).rejects.toMatchObject({ code: 'invalid_state' })
     await expect(platform.cancel(id)).rejects.toMatchObject({ code: 'invalid_state' })
-    const paused = (await platform.create({ resolver: 'checkpoints', input: {} })).instance_id
+    const paused = (await platform.create({ resolver: 'checkpoints', input: { to: '80' } })).instance_id
     await until(platform, paused, ['running'])
     await platform.pause(paused)
     await until(platform, paused, ['paused'])
@@ -169,10 +196,13 @@ export function platformContract(open: () => Promise<Platform>): void {
         .reverse(),
     )
     const first = await platform.list({ limit: 2 })
-    const second = await platform.list({ limit: 2, cursor: first.cursor as string })
-    expect([...first.records, ...second.records].map((record) => record.instance_id)).toEqual(
-      all.slice(0, 4).map((record) => record.instance_id),
-    )
+    expect(first.records).toHaveLength(2)
+    if (has('pages')) {
+      const second = await platform.list({ limit: 2, cursor: first.cursor as string })
+      expect([...first.records, ...second.records].map((record) => record.instance_id)).toEqual(
+        all.slice(0, 4).map((record) => record.instance_id),
+      )
+    }
     const few = await platform.list({ resolver: 'exits-zero' })
     expect(few.records.length).toBeGreaterThanOrEqual(3)
     expect(few.records.every((record) => record.resolver === 'exits-zero')).toBe(true)
@@ -209,6 +239,15 @@ export function platformContract(open: () => Promise<Platform>): void {
     let bytes = 0
     for await (const chunk of content.stream) bytes += chunk.length
     expect(bytes).toBe(file?.bytes)
+    if (has('ranges')) {
+      const whole = await read((await platform.data(id, file?.path as string)).stream)
+      const part = await platform.data(id, file?.path as string, (all) => ({ from: 3, to: all - 2 }))
+      expect(part.bytes).toBe(whole.length)
+      expect(await read(part.stream)).toEqual(whole.subarray(3, -2))
+      expect(
+        await read((await platform.data(id, file?.path as string, () => ({ from: 2, to: 2 }))).stream),
+      ).toHaveLength(0)
+    }
     await expect(platform.data(id, 'no/such/file')).rejects.toMatchObject({ code: 'file_unknown' })
     for (const path of ['../config.json', 'a/../../config.json', '/etc/passwd', '', 'a//b', '..\\config.json']) {
       await expect(platform.data(id, path)).rejects.toMatchObject({ code: 'path_refused' })
@@ -224,6 +263,10 @@ export function platformContract(open: () => Promise<Platform>): void {
       () => platform.record(id),
       () => platform.story(id),
       () => platform.isAttended(id),
+      ...(has('attend') ? [() => platform.attend(id)] : []),
+      ...(has('rename') ? [() => platform.rename(id, 'x')] : []),
+      ...(has('messages') ? [() => platform.messages(id)] : []),
+      () => platform.stderrTail(id),
       () => platform.export(id),
       () => platform.state(id),
       () => platform.inputRequests(id),
@@ -287,7 +330,48 @@ export function platformContract(open: () => Promise<Platform>): void {
     await platform.close()
   })
 
-  test('left, an instance goes on in a host of its own, and is answered from here', async () => {
+  test.runIf(has('rename'))('a name is given, and taken away again (R9)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'exits-zero', input: {}, name: 'first' })
+    expect((await platform.rename(id, 'second')).name).toBe('second')
+    expect((await platform.record(id)).name).toBe('second')
+    await until(platform, id, ['failed'])
+    expect((await platform.rename(id, null)).name).toBeNull()
+    expect((await platform.list()).records.find((record) => record.instance_id === id)?.name).toBeNull()
+    await platform.close()
+  })
+
+  // verifies: S-SVC-09
+  test('a message of a type the resolver takes is checked, counted and kept (R9, R25)', async () => {
+    const platform = await open()
+    const { instance_id: id } = await platform.create({ resolver: 'tour', input: {} })
+    await until(platform, id, ['awaiting_input'])
+    const note = (await platform.messageTypes(id)).find((type) => type.name === 'note')
+    expect(note).toMatchObject({ label: 'Leave a note', schema: { type: 'form' } })
+    await expect(platform.message(id, 'nonsense', {}, ACTOR)).rejects.toMatchObject({ code: 'message_type_unknown' })
+    await expect(platform.message(id, 'note', {}, ACTOR)).rejects.toMatchObject({
+      ...{ code: 'form_invalid', exitCode: 5, fields: [{ id: 'text', message: expect.any(String) }] },
+    })
+    expect(await platform.message(id, 'note', { text: 'One' }, ACTOR)).toEqual({ number: 1 })
+    const keyed = { ...ACTOR, key: 'the-second' }
+    expect(await platform.message(id, 'note', { text: 'Two' }, keyed)).toEqual({ number: 2 })
+    if (has('messages')) {
+      // The same key is the same call (R11).
+      expect(await platform.message(id, 'note', { text: 'Two' }, keyed)).toEqual({ number: 2 })
+      const sent = await platform.messages(id)
+      expect(sent.map(({ number, message_type, payload }) => ({ number, message_type, payload }))).toEqual([
+        { number: 1, message_type: 'note', payload: { text: 'One' } },
+        { number: 2, message_type: 'note', payload: { text: 'Two' } },
+      ])
+      expect(sent.map((message) => message.via)).toEqual(['cli', 'cli'])
+    }
+    await platform.cancel(id)
+    await until(platform, id, ['cancelled'])
+    await expect(platform.message(id, 'note', { text: 'Late' }, ACTOR)).rejects.toMatchObject({ code: 'invalid_state' })
+    await platform.close()
+  })
+
+  test.runIf(has('leave'))('left, an instance goes on in a host of its own, and is answered from here', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
     await until(platform, id, ['awaiting_input'])

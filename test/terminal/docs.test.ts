@@ -95,7 +95,7 @@ test('docs/cli.md lists every command with its words and flags', async () => {
   const listed = page('cli.md')
     .split('\n')
     .flatMap((line) => {
-      const found = /^\| `((?:instance|resolver|inbox|doctor|completion)\b[^`]*)` \| ?(.*?) ?\|$/.exec(line)
+      const found = /^\| `((?:instance|resolver|token|inbox|doctor|completion)\b[^`]*)` \| ?(.*?) ?\|$/.exec(line)
       return found === null
         ? []
         : [{ words: found[1], flags: [...(found[2] ?? '').matchAll(/`(--?[a-z-]+)`/g)].map(([, flag]) => flag) }]
@@ -135,7 +135,7 @@ test('every command has a summary and examples that begin with its own words', a
 })
 
 test('the table of commands holds every file of the folders, and no other', () => {
-  const files = ['instance', 'resolver'].flatMap((noun) =>
+  const files = ['instance', 'resolver', 'token'].flatMap((noun) =>
     readdirSync(join(root, 'src/commands', noun)).map((file) => `${noun}:${file.replace(/\.ts$/, '')}`),
   )
   expect(

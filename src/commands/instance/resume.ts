@@ -44,7 +44,7 @@ export default class InstanceResume extends BaseCommand<typeof InstanceResume> {
     if (this.output.json) await this.output.document(instance)
     else if (this.output.jsonl)
       await this.output.raw(`${JSON.stringify({ type: 'left', reason: 'detached', instance })}\n`)
-    else this.output.note(`${id} runs again, in the background.`)
+    else this.output.note(`${id} runs again, ${this.server === undefined ? 'in the background' : 'on the server'}.`)
     return 0
   }
 }

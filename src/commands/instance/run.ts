@@ -111,7 +111,8 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
   private async tellDetached(id: string): Promise<number> {
     if (this.output.forPerson) {
       await this.output.result(id)
-      this.output.note(`Running in the background. ${this.output.paint('cyan', commandLine('instance', 'watch', id))}`)
+      const where = this.server === undefined ? 'in the background' : 'on the server'
+      this.output.note(`Running ${where}. ${this.output.paint('cyan', commandLine('instance', 'watch', id))}`)
       return 0
     }
     const instance = documentOf(await (await this.platform()).story(id))

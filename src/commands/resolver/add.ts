@@ -17,6 +17,7 @@ A git source is asked about once on a terminal. Without one, giving the command 
     'resolve resolver add git+https://example.com/team/plan.git@v2 --dry-run',
     'resolve resolver add "plan @ git+https://example.com/team/plan.git@v2" --yes',
   ]
+  static override place = 'here' as const
   static override args = { source: Args.string({ required: true, description: 'a directory or a git address' }) }
   static override flags = {
     'dry-run': Flags.boolean({ description: 'fetch and check, and add nothing' }),
@@ -28,7 +29,7 @@ A git source is asked about once on a terminal. Without one, giving the command 
   declare protected args: ArgsOf<typeof ResolverAdd>
 
   protected async act(): Promise<number> {
-    const catalog = await (await this.platform()).catalog()
+    const catalog = await (await this.localPlatform()).catalog()
     const cwd = process.cwd()
     const plan = await catalog.plan(this.args.source, cwd)
     if (this.output.forPerson) for (const line of planLines(this.output, plan)) this.output.note(line)

@@ -13,7 +13,8 @@ export default class ResolverList extends BaseCommand<typeof ResolverList> {
   protected async act(): Promise<number> {
     const platform = await this.platform()
     const entries = await platform.resolvers()
-    const problem = (await platform.catalog()).problem()
+    // A server tells of the trouble in its log.
+    const problem = this.server === undefined ? (await (await this.localPlatform()).catalog()).problem() : null
     const warnings = problem === null ? [] : [`${problem.message} The last good one is used.`]
     for (const warning of warnings) this.output.say(this.output.paint('yellow', warning))
     if (this.output.json) {

@@ -7,13 +7,14 @@ export default class ResolverRemove extends BaseCommand<typeof ResolverRemove> {
   static override summary = 'Remove a resolver from the catalog'
   static override description = 'Its instances and fetched files stay: an instance may be paused on them.'
   static override examples = ['resolve resolver remove plan']
+  static override place = 'here' as const
   static override args = { name: Args.string({ required: true, description: 'the name of a resolver' }) }
 
   declare protected flags: FlagsOf<typeof ResolverRemove>
   declare protected args: ArgsOf<typeof ResolverRemove>
 
   protected async act(): Promise<number> {
-    const entry = await (await (await this.platform()).catalog()).remove(this.args.name)
+    const entry = await (await (await this.localPlatform()).catalog()).remove(this.args.name)
     if (this.output.json)
       await this.output.document({ schema: 'resolve.resolver/1', resolver: resolverDocument(entry), removed: true })
     else await this.output.result(`${entry.name} removed.`)

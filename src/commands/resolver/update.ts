@@ -8,13 +8,14 @@ export default class ResolverUpdate extends BaseCommand<typeof ResolverUpdate> {
   static override summary = 'Fetch a resolver again, or all of them'
   static override description = 'A running instance keeps the version it began with.'
   static override examples = ['resolve resolver update plan', 'resolve resolver update']
+  static override place = 'here' as const
   static override args = { name: Args.string({ description: 'the name of a resolver; without one, all' }) }
 
   declare protected flags: FlagsOf<typeof ResolverUpdate>
   declare protected args: ArgsOf<typeof ResolverUpdate>
 
   protected async act(): Promise<number> {
-    const catalog = await (await this.platform()).catalog()
+    const catalog = await (await this.localPlatform()).catalog()
     const outcomes = await catalog.update(this.args.name)
     const problems = outcomes.flatMap(({ entry, problem }) =>
       problem === null ? [] : [{ id: entry.name, message: problem.message, problem }],

@@ -20,10 +20,7 @@ export async function callOwner<T>(
     throw fail('host_unreachable', { instance: id, reason: 'nobody owns it' })
   }
   const { openRemotePlatform } = await import('./remote.ts')
-  const remote = openRemotePlatform({
-    socket: owner.socket,
-    ...(from.actor === undefined ? {} : { actor: from.actor }),
-  })
+  const remote = openRemotePlatform({ socket: owner.socket })
   try {
     return await call(remote)
   } catch (error) {

@@ -161,6 +161,8 @@ export class RemoteHttp {
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
     })
     this.#wasReached = true
+    // Whoever reads the body meets its error there; one that nobody reads any more concerns nobody.
+    answer.body.on('error', () => {})
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
     throw await this.#refusal(ask, answer)
   }

@@ -1,4 +1,5 @@
-/** Small parts of {@link file://./remote.ts}: the next page of a list, and the fields that the sentences of a form are about. */
+/** Small parts of {@link file://./remote.ts}: the next page of a list, the fields of a form's sentences, entries of a catalog. */
+import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, Payload } from '../protocol/form.ts'
 
 /** The cursor of the next page, from a `Link` header (R9). */
@@ -17,4 +18,10 @@ export async function fieldsOf(
   if (form === undefined || errors.length === 0) return []
   const { formRefusal } = await import('../host/form-check.ts')
   return [...(formRefusal(form, payload)?.fields ?? [])]
+}
+
+/** Where things lie on the server's machine is told to its owner alone; to others it is empty. */
+export function withoutPlaces(entry: CatalogEntry): CatalogEntry {
+  const { dir, source } = entry as { dir: string | null; source: string | null }
+  return { ...entry, dir: dir ?? '', source: source ?? '' }
 }

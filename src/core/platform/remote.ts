@@ -27,7 +27,7 @@ import type {
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
 import { openRemoteFile } from './remote-file.ts'
 import type { Ask, RemoteHttp } from './remote-http.ts'
-import { fieldsOf, nextCursor } from './remote-parts.ts'
+import { fieldsOf, nextCursor, withoutPlaces } from './remote-parts.ts'
 import * as shapes from './remote-shapes.ts'
 
 export type { RemoteOptions } from './remote-address.ts'
@@ -52,11 +52,12 @@ class ServerPlatform implements Platform {
   }
 
   async resolvers(): Promise<CatalogEntry[]> {
-    return await (await this.#http()).json({ path: '/resolvers' }, shapes.listOf(shapes.catalogEntry))
+    const entries = await (await this.#http()).json({ path: '/resolvers' }, shapes.listOf(shapes.catalogEntry))
+    return entries.map(withoutPlaces)
   }
 
   async resolver(name: string): Promise<CatalogEntry> {
-    return await (await this.#http()).json({ path: `/resolvers/${part(name)}` }, shapes.catalogEntry)
+    return withoutPlaces(await (await this.#http()).json({ path: `/resolvers/${part(name)}` }, shapes.catalogEntry))
   }
 
   async schema(name: string, params: Payload): Promise<Form | null> {

@@ -9,13 +9,13 @@ export interface CatalogEntry {
   description: string
   supports_resume: boolean
   kind: SourceKind
-  /** What was given to `resolver add`: a path or an address; "builtin" for ours. */
+  /** What was given to `resolver add`: a path or an address; "builtin" for ours; empty for a path on a server's machine. */
   source: string
   /** The commit that was fetched (R5); null where there is none. */
   commit: string | null
   /** The branch, tag or commit that was asked for; null for the default branch and where there is none. */
   ref: string | null
-  /** Where the resolver's files are on this machine; its commands run there. */
+  /** Where the resolver's files are on this machine; its commands run there. Empty for a server's machine. */
   dir: string
   manifest: Manifest
   /** ISO-8601 UTC. */

@@ -1,0 +1,50 @@
+/** `resolve token list`: every token of this machine's home, without its text (R38). */
+import { homeDirectory, isExpired, openTokens, type TokenEntry } from '../../core/index.ts'
+import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { cleanLine } from '../../terminal/clean.ts'
+import { agoText } from '../../terminal/duration.ts'
+import { EXIT } from '../../terminal/exit-codes.ts'
+import { tableLines } from '../../terminal/table.ts'
+import { tokenDocument, warnOfTokens } from '../../terminal/token-words.ts'
+
+export default class TokenList extends BaseCommand<typeof TokenList> {
+  static override summary = 'List the tokens that open the server'
+  static override examples = ['resolve token list', 'resolve token list --json']
+  static override place = 'here' as const
+
+  declare protected flags: FlagsOf<typeof TokenList>
+
+  protected async act(): Promise<number> {
+    const tokens = openTokens(homeDirectory(process.env))
+    const entries = tokens.list()
+    warnOfTokens(this.output, tokens)
+    if (this.output.json) {
+      await this.output.document({ schema: 'resolve.tokens/1', tokens: entries.map(tokenDocument) })
+      return EXIT.ok
+    }
+    if (entries.length === 0) {
+      this.output.note('There is no token yet; make one with "resolve token create".')
+      return EXIT.ok
+    }
+    const now = Date.now()
+    const width = process.stdout.isTTY ? process.stdout.columns : undefined
+    for (const line of tableLines(COLUMNS, entries.map(rowAt(now)), width)) await this.output.result(line)
+    return EXIT.ok
+  }
+}
+
+const COLUMNS = [
+  { title: 'ID' },
+  { title: 'NAME', flexible: true },
+  { title: 'SCOPE' },
+  { title: 'INSTANCE', flexible: true },
+  { title: 'CREATED', flexible: true },
+  { title: 'EXPIRES' },
+]
+
+function rowAt(now: number): (entry: TokenEntry) => string[] {
+  return (entry) => [
+    ...[entry.id, cleanLine(entry.name), entry.scope, entry.instance ?? 'all', agoText(entry.created_at, now)],
+    isExpired(entry, now) ? 'expired' : (entry.expires_at?.slice(0, 10) ?? 'never'),
+  ]
+}

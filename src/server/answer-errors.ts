@@ -1,0 +1,69 @@
+/** Turns whatever was thrown into the answer that R7 rules: `{detail, code}`, never a stack or a path of this machine. */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { fail, ResolveError, systemCode } from '../core/errors.ts'
+import { HTTP_BODY_MAX_BYTES } from '../core/limits.ts'
+import type { ErrorBody } from '../core/protocol/http.ts'
+import { harden } from './entry.ts'
+
+export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toCatalogue(thrown, request)
+  if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer')
+  if (error.code === 'range_unsatisfiable') reply.header('content-range', `bytes */${error.details['bytes']}`)
+  reply
+    .code(error.httpStatus)
+    .type('application/json')
+    .send(bodyOf(error, request.caller?.isOwner ?? false))
+}
+
+/** Before any route and any hook: an address that can't be read. */
+export function answerFrameworkError(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
+  harden(reply)
+  answerError(thrown, request, reply)
+}
+
+/** `isOwner`: the caller is whom this machine's paths belong to (R39). */
+export function bodyOf(error: ResolveError, isOwner: boolean): ErrorBody {
+  if (error.code === 'form_invalid') return { detail: 'Validation failed', errors: [...error.errors] }
+  const detail = isOwner && error.code !== 'bug' ? error.message : error.outside
+  // Where the sentence is not for the outside, its hint isn't either.
+  const hint = detail === error.message ? error.hint : undefined
+  return { detail, code: error.code, ...(hint === undefined ? {} : { hint }) }
+}
+
+/** The error of the catalogue that says it: what is known is passed on, anything else is a fault of ours. */
+export function toCatalogue(thrown: unknown, request?: FastifyRequest): ResolveError {
+  if (thrown instanceof ResolveError) return thrown
+  const system = systemCode(thrown)
+  if (system === 'ENOSPC' || system === 'EDQUOT') return fail('disk_full', { path: 'it' }, { cause: thrown })
+  const error = thrown as FastifyError
+  if (Array.isArray(error?.validation)) return fail('request_invalid', { problem: problemOf(error) }, { cause: thrown })
+  switch (error?.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return fail('input_too_large', { what: 'body', bytes: bytesOf(request), limit: HTTP_BODY_MAX_BYTES })
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return fail('media_type_refused', {})
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return fail('request_malformed', { problem: 'its body is not as long as its Content-Length' })
+    case 'FST_ERR_BAD_URL':
+      return fail('request_malformed', { problem: 'its address is not well encoded' })
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return fail('request_malformed', { problem: 'its address is too long' })
+  }
+  if (error?.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return fail('request_malformed', { problem: 'it is no HTTP that this server takes' }, { cause: thrown })
+  }
+  return fail('bug', { what: error instanceof Error ? error.message : String(error) }, { cause: thrown })
+}
+
+function problemOf(error: FastifyError): string {
+  const [first] = error.validation ?? []
+  const where = `${error.validationContext ?? 'request'}${(first?.instancePath ?? '').replaceAll('/', '.')}`
+  return `${where} ${first?.message ?? 'is not as it must be'}`.slice(0, 300)
+}
+
+/** What was announced; an unannounced body is over the limit by at least one. */
+function bytesOf(request: FastifyRequest | undefined): number {
+  const announced = Number(request?.headers['content-length'])
+  return announced > HTTP_BODY_MAX_BYTES ? announced : HTTP_BODY_MAX_BYTES + 1
+}

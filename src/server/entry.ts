@@ -1,0 +1,87 @@
+/** What every request passes before its route: the headers of every answer, where it comes from, who calls, and what that one may. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fail } from '../core/errors.ts'
+import { API, covers } from '../core/protocol/http.ts'
+import type { Caller } from './access.ts'
+import type { AppParts } from './parts.ts'
+
+const SAFE_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+/** Routes of one instance have it here; a token of one instance reaches no others. */
+const ONE_INSTANCE = `${API}/instances/:id`
+
+export function addEntry(app: FastifyInstance, { access, guard }: AppParts): void {
+  let isClosing = false
+  app.decorateRequest('caller', null)
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    harden(reply)
+    try {
+      if (isClosing) throw fail('shutting_down', {})
+      guard.check(request.raw)
+      // A server that is no proxy is asked for paths; anything else would be read differently by everyone who looks at it.
+      if (!request.raw.url?.startsWith('/')) throw fail('request_malformed', { problem: 'its target is not a path' })
+      const needs = needsOf(request)
+      if (needs === 'nobody') return
+      request.caller = access.identify({ ...credentialsOf(request) })
+      refuseForeign(request, request.caller)
+      if (!covers(request.caller.scope, needs)) {
+        throw fail('scope_missing', { needed: needs, has: request.caller.scope })
+      }
+    } catch (error) {
+      // What was refused before it was read is not read to its end.
+      if (hasBody(request)) reply.header('connection', 'close')
+      throw error
+    }
+  })
+}
+
+/** The headers of every answer, also of those that no route gives. */
+export function harden(reply: FastifyReply): void {
+  reply.headers(SAFE_HEADERS)
+}
+
+function needsOf(request: FastifyRequest): 'read' | 'run' | 'admin' | 'nobody' {
+  if (request.is404) return isOfApi(request) ? 'read' : 'nobody'
+  return request.routeOptions.config.needs ?? 'admin'
+}
+
+function isOfApi(request: FastifyRequest): boolean {
+  return request.url === API || request.url.startsWith(`${API}/`) || request.url.startsWith(`${API}?`)
+}
+
+/** S-AUTH-02, R37: a token in the address is believed on the events route only. */
+function credentialsOf(request: FastifyRequest) {
+  const { headers, rawHeaders } = request.raw
+  if (request.routeOptions.url !== `${ONE_INSTANCE}/events`) return { headers, rawHeaders }
+  const { token } = request.query as { token?: unknown }
+  if (token === undefined) return { headers, rawHeaders }
+  // Given twice it is nobody's.
+  return { headers, rawHeaders, queryToken: typeof token === 'string' ? token : '' }
+}
+
+/** WEB-12: to a token of one instance every other one is unknown. */
+function refuseForeign(request: FastifyRequest, caller: Caller): void {
+  if (caller.instance === null || request.is404) return
+  const { config, url } = request.routeOptions
+  if (config.narrows === true) return
+  if (url?.startsWith(ONE_INSTANCE) !== true) {
+    throw fail('scope_missing', { needed: 'every instance', has: 'one instance' })
+  }
+  const { id } = request.params as { id: string }
+  if (id !== caller.instance) throw fail('instance_unknown', { id })
+}
+
+function hasBody(request: FastifyRequest): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+  return encoding !== undefined || (length !== undefined && length !== '0')
+}

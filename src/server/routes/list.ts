@@ -1,0 +1,115 @@
+/** GET /instances: a page of them, newest first, with a link to the next; or the one that a reference means (R3, R9). */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { fail } from '../../core/errors.ts'
+import type { InstancePage, InstanceRecord, Platform, Status } from '../../core/index.ts'
+import { INSTANCE_PREFIX_MIN_CHARS, PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../core/limits.ts'
+import { isStatus, STATUSES } from '../../core/protocol/status.ts'
+import { type AppParts, callerOf } from '../parts.ts'
+import { listOf } from '../shapes.ts'
+
+interface Query {
+  status?: string[]
+  resolver?: string
+  limit: number
+  cursor?: string
+  reference?: string
+}
+
+const QUERY = {
+  type: 'object',
+  properties: {
+    status: {
+      type: 'array',
+      items: { type: 'string' },
+      description: `Only these, given again or with commas: ${STATUSES.join(', ')}`,
+      examples: [['running', 'awaiting_input']],
+    },
+    resolver: { type: 'string', description: 'Only of this resolver' },
+    limit: { type: 'integer', minimum: 1, maximum: PAGE_MAX_RECORDS, default: PAGE_DEFAULT_RECORDS },
+    cursor: { type: 'string', description: 'From the link to the next page' },
+    reference: { type: 'string', description: 'The one that this id, unique prefix of 4 or more, or @last means' },
+  },
+}
+
+export function listRoutes(app: FastifyInstance, { platform }: AppParts): void {
+  app.get<{ Querystring: Query }>(
+    '/instances',
+    {
+      schema: {
+        ...{ summary: 'List instances', tags: ['instances'], querystring: QUERY },
+        response: {
+          200: {
+            description: 'Newest first',
+            headers: {
+              Link: { type: 'string', description: 'Where the next page is, with rel="next"; none on the last' },
+            },
+            content: { 'application/json': { schema: listOf('Instance') } },
+          },
+        },
+      },
+      config: {
+        needs: 'read',
+        narrows: true,
+        refuses: ['request_invalid', 'cursor_unknown', 'instance_unknown', 'instance_ambiguous'],
+      },
+    },
+    async (request, reply) => {
+      const { query } = request
+      const { instance } = callerOf(request)
+      if (query.reference !== undefined) return [await referred(platform, query.reference, instance)]
+      const status = statusesOf(query.status)
+      const page = instance === null ? await pageOf(platform, query, status) : await only(platform, instance)
+      if (page.cursor !== null) reply.header('link', `<${nextUrl(request, page.cursor)}>; rel="next"`)
+      return page.records.filter((record) => fits(record, query, status))
+    },
+  )
+}
+
+async function pageOf(platform: Platform, query: Query, status: Status[] | undefined): Promise<InstancePage> {
+  const { resolver, limit, cursor } = query
+  if (cursor !== undefined && !CURSOR.test(cursor)) throw fail('cursor_unknown', { cursor: cursor.slice(0, 80) })
+  return platform.list({
+    limit,
+    ...(status === undefined ? {} : { status }),
+    ...(resolver === undefined ? {} : { resolver }),
+    ...(cursor === undefined ? {} : { cursor }),
+  })
+}
+
+const CURSOR = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\|[0-9a-f]{12}$/
+
+/** All that a token of one instance may know of (WEB-12). */
+async function only(platform: Platform, instance: string): Promise<InstancePage> {
+  return { records: [await platform.record(instance)], cursor: null }
+}
+
+async function referred(platform: Platform, reference: string, instance: string | null): Promise<InstanceRecord> {
+  if (instance === null) return platform.record(await platform.find(reference))
+  const isMeant =
+    reference === '@last' || (reference.length >= INSTANCE_PREFIX_MIN_CHARS && instance.startsWith(reference))
+  if (!isMeant) throw fail('instance_unknown', { id: reference })
+  return platform.record(instance)
+}
+
+function statusesOf(given: string[] | undefined): Status[] | undefined {
+  return given
+    ?.flatMap((text) => text.split(','))
+    .map((word) => {
+      if (isStatus(word)) return word
+      throw fail('request_invalid', { problem: `"${word.slice(0, 40)}" is no status` })
+    })
+}
+
+function fits(record: InstanceRecord, { resolver }: Query, status: Status[] | undefined): boolean {
+  return (
+    (resolver === undefined || record.resolver === resolver) && (status === undefined || status.includes(record.status))
+  )
+}
+
+/** The same list, from there on. */
+function nextUrl({ url }: FastifyRequest, cursor: string): string {
+  const [path, text = ''] = url.split('?', 2)
+  const query = new URLSearchParams(text)
+  query.set('cursor', cursor)
+  return `${path}?${query}`
+}

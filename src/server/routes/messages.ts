@@ -1,0 +1,79 @@
+/** What an instance is told without having asked (spec, Endpoints; R9). */
+import type { FastifyInstance } from 'fastify'
+import type { Payload } from '../../core/index.ts'
+import { type AppParts, actorOf } from '../parts.ts'
+import { HOST_TROUBLE } from '../refusals.ts'
+import { listOf, object, shape } from '../shapes.ts'
+
+const params = object({ id: { type: 'string', description: 'The instance' } })
+const tags = ['questions']
+
+interface OfInstance {
+  Params: { id: string }
+}
+
+export function messageRoutes(app: FastifyInstance, { platform }: AppParts): void {
+  app.get<OfInstance>(
+    '/instances/:id/message-types',
+    {
+      schema: {
+        ...{ summary: 'List the messages it takes now', tags, params },
+        response: {
+          200: {
+            description: 'They can change with the phase',
+            content: { 'application/json': { schema: listOf('MessageType') } },
+          },
+        },
+      },
+      config: {
+        needs: 'read',
+        refuses: [
+          ...(['instance_unknown', 'invalid_state', 'resolver_silent', 'resolver_gone', 'form_malformed'] as const),
+          ...HOST_TROUBLE,
+        ],
+      },
+    },
+    async ({ params: { id } }) => platform.messageTypes(id),
+  )
+
+  app.get<OfInstance>(
+    '/instances/:id/messages',
+    {
+      schema: {
+        ...{ summary: 'List the messages it was sent', tags, params },
+        response: {
+          200: { description: 'In their order', content: { 'application/json': { schema: listOf('SentMessage') } } },
+        },
+      },
+      config: { needs: 'read', refuses: ['instance_unknown', 'journal_broken'] },
+    },
+    async ({ params: { id } }) => platform.messages(id),
+  )
+
+  app.post<OfInstance & { Body: { message_type: string; payload: Payload } }>(
+    '/instances/:id/messages',
+    {
+      schema: {
+        ...{ summary: 'Send a message', tags, params },
+        body: object({ message_type: { type: 'string' }, payload: shape('Payload') }),
+        response: {
+          202: { description: 'Accepted', content: { 'application/json': { schema: shape('Accepted') } } },
+        },
+      },
+      config: {
+        needs: 'run',
+        refuses: [
+          ...(['instance_unknown', 'message_type_unknown', 'form_invalid', 'invalid_state'] as const),
+          ...(['resolver_silent', 'resolver_gone', 'form_malformed'] as const),
+          ...HOST_TROUBLE,
+        ],
+      },
+    },
+    async (request, reply) => {
+      const { message_type: type, payload } = request.body
+      const { number } = await platform.message(request.params.id, type, payload, actorOf(request))
+      reply.code(202)
+      return { accepted: true, number }
+    },
+  )
+}

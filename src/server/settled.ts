@@ -1,0 +1,29 @@
+/** What an act that was tried before without an answer comes to: a retry is not refused because its first try had its effect (R11). */
+import type { FastifyRequest } from 'fastify'
+import { ResolveError } from '../core/errors.ts'
+import type { InstanceRecord, Platform, Status } from '../core/index.ts'
+
+/** The statuses each act leads to. */
+const LEADS_TO = { pause: ['paused'], resume: ['running'], stop: ['cancelled'] } as const satisfies Record<
+  string,
+  readonly Status[]
+>
+
+type OfInstance = FastifyRequest<{ Params: { id: string } }>
+
+export async function settled(
+  { held, params }: OfInstance,
+  platform: Platform,
+  action: keyof typeof LEADS_TO,
+  act: () => Promise<InstanceRecord>,
+): Promise<InstanceRecord> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof ResolveError) || error.code !== 'invalid_state' || held?.isRetry !== true) throw error
+    const { history } = await platform.story(params.id)
+    const wanted: readonly Status[] = LEADS_TO[action]
+    if (!history.some(({ status, at }) => wanted.includes(status) && at >= held.since)) throw error
+    return await platform.record(params.id)
+  }
+}

@@ -1,0 +1,22 @@
+/** How the token commands tell of a token: a sentence for a person, fields for a program; never its text, never its digest. */
+import type { TokenEntry, Tokens } from '../core/index.ts'
+import { cleanLine } from './clean.ts'
+import type { Output } from './output.ts'
+
+export function tokenDocument({ id, name, scope, instance, created_at, expires_at }: TokenEntry) {
+  return { id, name, scope, instance, created_at, expires_at }
+}
+
+/** `Token 1f9a03cc (ada, scope run, until 2026-12-21)`. */
+export function tokenWords({ id, name, scope, instance, expires_at }: TokenEntry): string {
+  const parts = [cleanLine(name), `scope ${scope}`]
+  if (instance !== null) parts.push(`instance ${instance}`)
+  if (expires_at !== null) parts.push(`until ${expires_at.slice(0, 10)}`)
+  return `Token ${id} (${parts.join(', ')})`
+}
+
+/** Says on stderr that others could read the file, where they could. */
+export function warnOfTokens(output: Output, tokens: Tokens): void {
+  const warning = tokens.warning()
+  if (warning !== null) output.say(output.paint('yellow', warning))
+}

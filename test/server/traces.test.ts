@@ -1,0 +1,169 @@
+/** Traces, sent to a collector that listens here: a real HTTP server that takes OTLP in JSON. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fastify } from 'fastify'
+import { afterEach, expect, test, vi } from 'vitest'
+import { listen } from '../../src/server/listen.ts'
+import { observe } from '../../src/server/observe.ts'
+import { openTraces } from '../../src/server/traces.ts'
+
+interface OtlpSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
+  status: { code: number }
+}
+
+interface Otlp {
+  resourceSpans: {
+    resource: { attributes: { key: string; value: { stringValue: string } }[] }
+    scopeSpans: { spans: OtlpSpan[] }[]
+  }[]
+}
+
+const closers: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+  vi.unstubAllEnvs()
+})
+
+async function collector() {
+  const received: { path: string; headers: Record<string, unknown>; body: Otlp }[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    received.push({
+      path: request.url ?? '',
+      headers: request.headers,
+      body: JSON.parse(Buffer.concat(chunks).toString()),
+    })
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closers.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const spans = () =>
+    received.flatMap(({ body }) => body.resourceSpans.flatMap((one) => one.scopeSpans.flatMap((two) => two.spans)))
+  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, spans }
+}
+
+/** The exporter reads the process's environment, as everywhere. */
+async function start(env: Record<string, string>, onLost?: () => void) {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  const traces = await openTraces({ env: process.env, version: '1.2.3', ...(onLost === undefined ? {} : { onLost }) })
+  const observation = observe(traces === undefined ? [] : [traces.requests])
+  const app = fastify()
+  observation.watch(app)
+  app.get('/api/instances/:id', async () => ({}))
+  app.get('/fails', async (_, reply) => await reply.code(500).send({}))
+  const listening = await listen(app, { host: '127.0.0.1', port: 0, observe: observation.begin })
+  closers.push(() => listening.close())
+  closers.push(() => traces?.close())
+  return { ...listening, traces }
+}
+
+test('a request is a span with its route, status and instance, and goes on with the trace of its caller', async () => {
+  const { endpoint, received, spans } = await collector()
+  const { url, traces } = await start({
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-key=secret-of-the-collector',
+    OTEL_SERVICE_NAME: 'my-resolve',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=a%20b',
+  })
+  const token = `rslv_0123abcd_${'S'.repeat(43)}`
+  await fetch(`${url}/api/instances/0123456789ab?token=${token}`, {
+    headers: {
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      authorization: `Bearer ${token}`,
+    },
+  })
+  await fetch(`${url}/fails`)
+  await traces?.close()
+  const [span, failed] = spans()
+  expect(span).toMatchObject({
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    parentSpanId: 'b7ad6b7169203331',
+    name: 'GET /api/instances/:id',
+    kind: 2,
+  })
+  expect(valuesOf(span?.attributes)).toEqual({
+    'http.request.method': 'GET',
+    'http.response.status_code': 200,
+    'http.route': '/api/instances/:id',
+    'url.path': '/api/instances/0123456789ab',
+    'resolve.instance.id': '0123456789ab',
+  })
+  expect(failed).toMatchObject({ name: 'GET /fails', status: { code: 2 } })
+  expect(failed?.traceId).not.toBe(span?.traceId)
+  expect(received[0]?.path).toBe('/v1/traces')
+  expect(received[0]?.headers['x-key']).toBe('secret-of-the-collector')
+  expect(valuesOf(received[0]?.body.resourceSpans[0]?.resource.attributes)).toMatchObject({
+    'service.name': 'my-resolve',
+    'service.version': '1.2.3',
+    'deployment.environment': 'a b',
+  })
+  expect(JSON.stringify(received.map(({ body }) => body))).not.toMatch(/SSSS|rslv_/)
+})
+
+test.each([
+  '',
+  'garbage',
+  '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+  'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+])('a traceparent that names no span (%s) begins a trace of its own', async (traceparent) => {
+  const { endpoint, spans } = await collector()
+  const { url, traces } = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
+  await fetch(`${url}/api/instances/a`, { headers: { traceparent } })
+  await traces?.close()
+  expect(spans()).toHaveLength(1)
+  expect(spans()[0]?.parentSpanId).toBeUndefined()
+  expect(spans()[0]?.traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/)
+})
+
+test.each([
+  ['nothing is set', {}],
+  ['only a name is set', { OTEL_SERVICE_NAME: 'x' }],
+  ['OTEL_SDK_DISABLED is true', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }],
+  ['the exporter is none', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_TRACES_EXPORTER: 'none' }],
+])('there are none where %s', async (_, env) => {
+  expect((await start(env)).traces).toBeUndefined()
+})
+
+test('a sampler that takes none sends none', async () => {
+  const { endpoint, spans } = await collector()
+  const { url, traces } = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER: 'always_off' })
+  await fetch(`${url}/api/instances/a`)
+  await traces?.close()
+  expect(spans()).toEqual([])
+})
+
+test('a collector that is gone keeps no request and no end waiting, and is told of once', async () => {
+  let lost = 0
+  const { url, traces } = await start(
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+    },
+    () => {
+      lost += 1
+    },
+  )
+  for (let i = 0; i < 3; i += 1) expect((await fetch(`${url}/api/instances/a`)).status).toBe(200)
+  await expect.poll(() => lost, { timeout: 10_000 }).toBe(1)
+  const before = performance.now()
+  await traces?.close()
+  expect(performance.now() - before).toBeLessThan(5_000)
+})
+
+function valuesOf(attributes: readonly { key: string; value: object }[] = []): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+}
