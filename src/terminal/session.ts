@@ -2,6 +2,7 @@
 import { ResolveError } from '../core/errors.ts'
 import type { Platform } from '../core/index.ts'
 import type { Actor } from '../core/protocol/instance.ts'
+import { commandLine } from '../core/view/command-line.ts'
 import { beginStory, type Story } from '../core/view/story.ts'
 import { type Answers, NO_ANSWERS, readAnswers } from './answers.ts'
 import { CommandError } from './command-error.ts'
@@ -14,7 +15,6 @@ import type { Slot } from './live/slot.ts'
 import { openView } from './open-view.ts'
 import { holdOnClosedPipe, type Output } from './output.ts'
 import { type AskedQuestion, meetQuestions, type OnInput, type QuestionPlan } from './questions.ts'
-import { commandLine } from './shell.ts'
 
 export interface SessionFlags {
   answers?: string | undefined

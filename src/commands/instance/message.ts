@@ -2,15 +2,15 @@
 import { Args, Flags } from '@oclif/core'
 import { fail } from '../../core/errors.ts'
 import type { MessageType } from '../../core/index.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { commandLine } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { cleanLine } from '../../terminal/clean.ts'
 import { usage } from '../../terminal/command-error.ts'
 import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'
 import { fieldFlags } from '../../terminal/next-steps.ts'
 import { pickMessageType } from '../../terminal/pickers.ts'
 import { tellReceipt } from '../../terminal/receipt.ts'
-import { commandLine } from '../../terminal/shell.ts'
 
 export default class InstanceMessage extends BaseCommand<typeof InstanceMessage> {
   static override summary = 'Send a message to a running instance'

@@ -1,8 +1,9 @@
 /** The live view with Ink, on stderr. Loaded only when it is drawn: Ink costs more to import than all else a command does. */
 import { styleText } from 'node:util'
 import { type Instance, render } from 'ink'
+import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
-import { progressLine, progressStyle } from '../event-lines.ts'
+import { progressStyle } from '../event-lines.ts'
 import type { Controls } from '../follow.ts'
 import type { View } from '../view.ts'
 import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
