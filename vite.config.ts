@@ -14,7 +14,8 @@ export default defineConfig({
   root: join(root, 'src/web'),
   publicDir: false,
   clearScreen: false,
-  logLevel: 'warn',
+  // Warnings of packages about their own directives are none of ours.
+  logLevel: 'error',
   plugins: [viewportFrame(), boundedFirstLoad(), notedPackages()],
   build: {
     outDir,

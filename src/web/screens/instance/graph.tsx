@@ -70,11 +70,11 @@ function Picture({ dot, nodes }: { dot: string; nodes: readonly GraphNode[] }) {
   return (
     <>
       {drawing.isPending && <Loading what="Drawing…" />}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard. */}
       <div
         className="drawing"
         role="img"
         aria-label="The pipeline; the list beside it says the same"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
         tabIndex={0}
         ref={place}
       />
