@@ -39,6 +39,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'token:list': () => import('./token/list.ts'),
   'token:revoke': () => import('./token/revoke.ts'),
   inbox: () => import('./inbox.ts'),
+  serve: () => import('./serve.ts'),
   doctor: () => import('./doctor.ts'),
   completion: () => import('./completion.ts'),
   run: () => import('./instance/run.ts'),

@@ -33,6 +33,7 @@ export type {
   SentMessage,
 } from './platform/platform.ts'
 export { openRemotePlatform, type RemoteOptions } from './platform/remote.ts'
+export { type Roll, RollCall } from './platform/roll-call.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'
 export type { Form, Payload } from './protocol/form.ts'

@@ -42,6 +42,7 @@ export const HTTP_LOOK_MS = 1_000 // how often a connection is looked at for the
 export const HTTP_CLOSE_LIMIT_MS = 5_000 // what a request under way gets when the server shuts down
 export const PAGE_DEFAULT_RECORDS = 50 // R9
 export const PAGE_MAX_RECORDS = 500 // R9
+export const PAGE_MAX_BYTES = 8 * MIB // a page has fewer records where their inputs are long
 export const IDEMPOTENCY_KEEP_MS = 24 * 60 * 60_000 // R11
 export const IDEMPOTENCY_KEY_MAX_CHARS = 256
 

@@ -4,9 +4,11 @@ import { fail, ResolveError, systemCode } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES } from '../core/limits.ts'
 import type { ErrorBody } from '../core/protocol/http.ts'
 import { harden } from './entry.ts'
+import { JSON_TYPE } from './send-json.ts'
 
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toCatalogue(thrown, request)
+  if (error.kind === 'bug') request.log.error({ err: error.cause ?? error }, 'a fault of ours')
   if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer')
   if (error.code === 'range_unsatisfiable') reply.header('content-range', `bytes */${error.details['bytes']}`)
   reply

@@ -3,7 +3,7 @@
  * socket. A request passes {@link file://./entry.ts}, its route, and, where anything is thrown, {@link file://./answer-errors.ts}.
  */
 import swagger from '@fastify/swagger'
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, fastify, LogController } from 'fastify'
 import { fail } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES, HTTP_HEADERS_MAX_BYTES } from '../core/limits.ts'
 import { API } from '../core/protocol/http.ts'
@@ -29,7 +29,9 @@ import { addSchemas } from './schemas.ts'
 /** Ready to be injected into or listened with. Closing it does not close the platform. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = fastify({
-    ...(parts.logger === undefined ? {} : { loggerInstance: parts.logger, disableRequestLogging: true }),
+    ...(parts.logger === undefined ? {} : { loggerInstance: parts.logger }),
+    // Requests are seen by parts.observe, each once.
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: HTTP_BODY_MAX_BYTES,
     // What comes while it closes is told so by the entry, in our words.
     return503OnClosing: false,

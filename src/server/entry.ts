@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../core/errors.ts'
 import { API, covers } from '../core/protocol/http.ts'
-import type { Caller } from './access.ts'
+import type { Caller, Credentials } from './access.ts'
 import type { AppParts } from './parts.ts'
 
 const SAFE_HEADERS = {
@@ -60,7 +60,7 @@ function isOfApi(request: FastifyRequest): boolean {
 }
 
 /** S-AUTH-02, R37: a token in the address is believed on the events route only. */
-function credentialsOf(request: FastifyRequest) {
+export function credentialsOf(request: FastifyRequest): Credentials {
   const { headers, rawHeaders } = request.raw
   if (request.routeOptions.url !== `${ONE_INSTANCE}/events`) return { headers, rawHeaders }
   const { token } = request.query as { token?: unknown }

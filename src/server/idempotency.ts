@@ -5,6 +5,7 @@ import type { Claim, KeptAnswer } from '../core/index.ts'
 import { IDEMPOTENCY_KEY_MAX_CHARS } from '../core/limits.ts'
 import { IDEMPOTENCY_KEY } from '../core/protocol/http.ts'
 import type { AppParts } from './parts.ts'
+import { sendText } from './send-json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -44,11 +45,7 @@ function replay(reply: FastifyReply, { status, location, body }: KeptAnswer): Fa
   reply.code(status).header(REPLAYED, 'true')
   if (location !== null) reply.header('location', location)
   if (body === null) return reply.send()
-  // It is JSON already.
-  return reply
-    .type('application/json')
-    .serializer((text: unknown) => text as string)
-    .send(body)
+  return sendText(reply, body)
 }
 
 /** The effect is there: where its answer can't be kept, it is given all the same, and asked for again it finds the effect. */

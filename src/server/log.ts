@@ -11,6 +11,12 @@ export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent'] as const
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+/** RESOLVE_LOG, `info` by default; undefined where it is no level. */
+export function levelFrom(env: NodeJS.ProcessEnv): LogLevel | undefined {
+  const wanted = env['RESOLVE_LOG'] || 'info'
+  return LOG_LEVELS.find((level) => level === wanted)
+}
+
 export interface LogOptions {
   level?: LogLevel
   /** A short line a person reads, in place of JSON. */

@@ -8,6 +8,7 @@ import type { Access, Caller } from './access.ts'
 import type { Guard } from './guard.ts'
 import type { HealthParts } from './routes/health.ts'
 import type { SignIn } from './sign-in.ts'
+import type { EventStreams } from './sse.ts'
 
 export interface AppParts extends HealthParts {
   /** What is served. */
@@ -24,6 +25,8 @@ export interface AppParts extends HealthParts {
   observe?: (app: FastifyInstance) => void
   /** Is told of faults. Without: nobody is. */
   logger?: FastifyBaseLogger
+  /** Where event streams are kept. Default: their own place. */
+  streams?: EventStreams
   /** The folder of the built page. Without: GET / tells where the API is. */
   page?: string
 }

@@ -1,9 +1,15 @@
-/** Sends any JSON value as such; the framework takes null for "no body". */
+/** Sends JSON as it is: a value that the framework would take for "no body", or text that is JSON already. */
 import type { FastifyReply } from 'fastify'
 
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
 export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
+  return sendText(reply, JSON.stringify(value ?? null))
+}
+
+export function sendText(reply: FastifyReply, json: string): FastifyReply {
   return reply
-    .type('application/json')
+    .type(JSON_TYPE)
     .serializer((text: unknown) => text as string)
-    .send(JSON.stringify(value ?? null))
+    .send(json)
 }

@@ -50,6 +50,8 @@ export interface StreamRequest extends HeldFeed {
   follow: boolean
   /** Whose token it is; null has no limit. */
   tokenId: string | null
+  /** Whether its token is still good; asked with every heartbeat. Default: yes. */
+  mayStay?: () => boolean
   /** Told why a stream was broken off from this side. */
   onBreak?: (error: unknown) => void
 }
@@ -59,6 +61,7 @@ export class EventStreams {
   readonly #open = new Set<Stream>()
   readonly #readers = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
+  #sent = 0
 
   constructor(limits: Partial<StreamLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits }
@@ -67,6 +70,11 @@ export class EventStreams {
   /** How many are open. */
   get size(): number {
     return this.#open.size
+  }
+
+  /** Events that were handed to readers so far. */
+  get sent(): number {
+    return this.#sent
   }
 
   /** Throws `too_many` where a token has as many readers as it may. */
@@ -84,7 +92,10 @@ export class EventStreams {
   open(response: ServerResponse, request: StreamRequest, headers: Record<string, string> = {}): void {
     const { tokenId } = request
     this.#count(tokenId, 1)
-    const stream = new Stream(response, request, this.#limits, () => {
+    const onSent = (events: number) => {
+      this.#sent += events
+    }
+    const stream = new Stream(response, request, this.#limits, onSent, () => {
       this.#open.delete(stream)
       this.#count(tokenId, -1)
       request.release()
@@ -129,6 +140,7 @@ class Stream {
   readonly #response: ServerResponse
   readonly #request: StreamRequest
   readonly #limits: StreamLimits
+  readonly #onSent: (events: number) => void
   readonly #onGone: () => void
   #offset: number
   #rest: Buffer | undefined
@@ -139,10 +151,17 @@ class Stream {
   #stopFollowing: () => void = () => {}
   #isOver = false
 
-  constructor(response: ServerResponse, request: StreamRequest, limits: StreamLimits, onGone: () => void) {
+  constructor(
+    response: ServerResponse,
+    request: StreamRequest,
+    limits: StreamLimits,
+    onSent: (events: number) => void,
+    onGone: () => void,
+  ) {
     this.#response = response
     this.#request = request
     this.#limits = limits
+    this.#onSent = onSent
     this.#onGone = onGone
     this.#offset = request.offset
     this.#nextHeartbeat = performance.now() + limits.heartbeatMs
@@ -176,8 +195,10 @@ class Stream {
     }
     if (now < this.#nextHeartbeat) return
     this.#nextHeartbeat = now + this.#limits.heartbeatMs
+    // Coming again it is told why.
+    if (this.#request.mayStay?.() === false) this.end(undefined, FAREWELL_MS)
     // Inside a frame a comment would not be one.
-    if (this.#rest === undefined) this.#hand(HEARTBEAT)
+    else if (this.#rest === undefined) this.#hand(HEARTBEAT)
   }
 
   /** What is under way still reaches a reader that takes it within the limit. */
@@ -231,6 +252,7 @@ class Stream {
     this.#offset = page.next
     this.#isLast = page.isFinal
     this.#rest = page.frames
+    this.#onSent(page.count)
     return true
   }
 

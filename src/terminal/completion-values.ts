@@ -1,11 +1,12 @@
 /** The values that a home, or a server, holds: instances, resolvers, open questions, message types, data files. Reads, and starts nothing. */
 import { existsSync } from 'node:fs'
-import { homeDirectory, openLocalPlatform, type Platform, type Status } from '../core/index.ts'
+import { homeDirectory, openLocalPlatform, openTokens, type Platform, type Status } from '../core/index.ts'
 import { isTerminal, STATUSES } from '../core/protocol/status.ts'
 import { statusText } from '../core/view/status-words.ts'
 import { ageText } from '../core/view/time-words.ts'
 import { chosenServer, openServer } from './server-choice.ts'
 import { builtinsDirectory } from './surroundings.ts'
+import { tokenWords } from './token-words.ts'
 
 /** A word and what it is; `files` stands for every name of a file. */
 export type Suggestion = { word: string; about: string } | 'files'
@@ -30,11 +31,12 @@ export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
     const known = command === 'instance:prune' ? STATUSES.filter(isTerminal) : STATUSES
     return known.map((status) => ({ word: status, about: '' }))
   }
+  if (name === 'token') return tokens()
   if (!KNOWN.includes(name)) return []
   const platform = await platformOf(wanted)
   if (platform === undefined) return []
   const [id] = positional
-  if (name === 'id') return await instances(platform, fittingStatuses(command))
+  if (name === 'id' || name === '--instance') return await instances(platform, fittingStatuses(command))
   if (RESOLVERS.includes(name)) {
     return (await platform.resolvers()).map((entry) => ({ word: entry.name, about: entry.description }))
   }
@@ -52,7 +54,7 @@ async function platformOf({ server }: Wanted): Promise<Platform | undefined> {
 
 const FILES = ['--input-file', '--answers', '--output', 'source']
 const RESOLVERS = ['--resolver', 'resolver', 'name']
-const KNOWN = ['id', 'request', 'type', 'path', ...RESOLVERS]
+const KNOWN = ['id', '--instance', 'request', 'type', 'path', ...RESOLVERS]
 
 async function ofInstance(platform: Platform, name: string, id: string): Promise<Suggestion[]> {
   switch (name) {
@@ -67,6 +69,12 @@ async function ofInstance(platform: Platform, name: string, id: string): Promise
     default:
       return []
   }
+}
+
+/** Of this machine, whatever server is meant: there they are its keeper's. */
+function tokens(): Suggestion[] {
+  const kept = openTokens(homeDirectory(process.env)).list()
+  return kept.map((entry) => ({ word: entry.id, about: tokenWords(entry) }))
 }
 
 async function instances(platform: Platform, status: readonly Status[]): Promise<Suggestion[]> {

@@ -7,12 +7,17 @@ export function tokenDocument({ id, name, scope, instance, created_at, expires_a
   return { id, name, scope, instance, created_at, expires_at }
 }
 
-/** `Token 1f9a03cc (ada, scope run, until 2026-12-21)`. */
+/** `Token 1f9a03cc (ada, scope run, until 2026-12-21 09:30 UTC)`. */
 export function tokenWords({ id, name, scope, instance, expires_at }: TokenEntry): string {
   const parts = [cleanLine(name), `scope ${scope}`]
   if (instance !== null) parts.push(`instance ${instance}`)
-  if (expires_at !== null) parts.push(`until ${expires_at.slice(0, 10)}`)
+  if (expires_at !== null) parts.push(`until ${minuteText(expires_at)}`)
   return `Token ${id} (${parts.join(', ')})`
+}
+
+/** `2026-12-21 09:30 UTC`. */
+export function minuteText(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** Says on stderr that others could read the file, where they could. */

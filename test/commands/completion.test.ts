@@ -89,7 +89,9 @@ test('resolvers, instances with status and resolver, open questions, topics, she
 test('message types of a live instance; a word that a shell would act on is not suggested', async () => {
   const { stdout } = await place.run('run', 'talker', '--detach')
   const id = stdout.trim()
-  await expect.poll(async () => await suggested('instance', 'message', id, '')).toEqual(['note\tA word'])
+  await expect
+    .poll(async () => await suggested('instance', 'message', id, ''), { timeout: 15_000 })
+    .toEqual(['note\tA word'])
   expect((await place.run('instance', 'stop', id)).code).toBe(0)
   expect(await suggested('instance', 'message', id, '')).toEqual([])
 })

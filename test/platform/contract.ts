@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import type { Platform } from '../../src/core/platform/platform.ts'
+import type { InstancePage, Platform } from '../../src/core/platform/platform.ts'
 import type { JournalEvent } from '../../src/core/protocol/journal.ts'
 import type { Status } from '../../src/core/protocol/status.ts'
 
@@ -209,6 +209,26 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     expect((await platform.list({ status: ['paused'] })).records.every((record) => record.status === 'paused')).toBe(
       true,
     )
+    await platform.close()
+  })
+
+  test('a page holds fewer where inputs are long, and the next one goes on (R9)', async () => {
+    const platform = await open()
+    const input = { text: 'x'.repeat(900_000) }
+    for (let n = 0; n < 12; n += 1) await platform.create({ resolver: 'exits-zero', input })
+    const seen: string[] = []
+    let cursor: string | null = null
+    do {
+      const page: InstancePage = await platform.list({
+        resolver: 'exits-zero',
+        limit: 12 - seen.length,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      expect(page.records.length).toBeGreaterThan(0)
+      seen.push(...page.records.map((record) => record.instance_id))
+      cursor = page.cursor
+    } while (seen.length < 12)
+    expect(new Set(seen).size).toBe(12)
     await platform.close()
   })
 

@@ -1,9 +1,11 @@
 import { cpSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { beforeAll } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { openLocalPlatform } from '../../src/core/platform/local.ts'
+import { instanceIds } from '../../src/core/store/home.ts'
+import { soundInstance } from '../support/invariants.ts'
 import { FIXTURES, NEEDED, platformContract } from './contract.ts'
 
 let home: string
@@ -18,6 +20,10 @@ beforeAll(async () => {
     await catalog.add(copy, { cwd: home })
   }
   await platform.close()
+})
+
+afterAll(() => {
+  for (const id of instanceIds(home)) soundInstance(home, id)
 })
 
 function open() {

@@ -82,11 +82,7 @@ export async function openApi(
   })
   const { url, port, close } = await listen(app, { host: '127.0.0.1', port: 0 })
 
-  const call = async (
-    method: string,
-    path: string,
-    { body, raw, headers = {}, token = tokens.admin }: CallOptions = {},
-  ) => {
+  const call: Api['call'] = async (method, path, { body, raw, headers = {}, token = tokens.admin } = {}) => {
     const answer = await fetch(`${url}${path}`, {
       method,
       headers: {
@@ -118,6 +114,11 @@ export async function openApi(
     tokenOf: async (instance) => (await store.create({ name: 'one', scope: 'run', instance })).token,
     async close() {
       await close()
+      // Whatever was begun here ends here.
+      for (const { instance_id: id } of (await platform.list()).records) {
+        await platform.stop(id, { force: true }).catch(() => {})
+      }
+      await Promise.all(platform.hosted().map((id) => platform.over(id)))
       await platform.letGo()
     },
   }

@@ -146,7 +146,7 @@ test('message types are listed, a message is accepted with 202, refused otherwis
   await api.until(id, 'cancelled')
 })
 
-// verifies: S-HTTP-13 S-HTTP-14 R9 R10-LATER
+// verifies: S-HTTP-13 S-HTTP-14 R9 R10-HTTP
 test('resolvers are listed without where they lie; a form takes params as URL-encoded JSON', async () => {
   const { json, text } = await api.call('GET', '/api/resolvers', { token: api.tokens.read })
   expect(json.find((one: { name: string }) => one.name === 'asks-once')).toMatchObject({

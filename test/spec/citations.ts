@@ -10,7 +10,7 @@ export interface Citation {
   file: string
 }
 
-const ID = /\b(?:R\d+|S-[A-Z]+-\d+)\b/g
+const ID = /\b(?:R\d+(?:-[A-Z]+)?|S-[A-Z]+-\d+)\b/g
 const STRING = /(['"`])((?:\\.|(?!\1)[\s\S])*?)\1/.source
 /** `test('…'`, `describe.skip('…'`, and the second call of `test.each(…)('…'`. */
 const TITLE = new RegExp(`(?:\\b(?:test|it|describe)(?:\\.\\w+)*|\\))\\(\\s*${STRING}\\s*,`, 'g')

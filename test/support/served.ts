@@ -8,7 +8,7 @@ import type { LocalPlatform } from '../../src/core/platform/local.ts'
 import type { Scope } from '../../src/core/protocol/http.ts'
 import { ownerAccess, tokenAccess } from '../../src/server/access.ts'
 import { buildApp } from '../../src/server/app.ts'
-import { hostGuard, noGuard } from '../../src/server/guard.ts'
+import { type Guard, hostGuard, noGuard } from '../../src/server/guard.ts'
 import { listen } from '../../src/server/listen.ts'
 import { platformOn } from './platforms.ts'
 
@@ -38,12 +38,12 @@ export interface Served {
   close(): Promise<void>
 }
 
-/** `port` 0: any that is free. */
-export async function serve(home: string, port = 0): Promise<Served> {
+/** `port` 0: any that is free. `guarded` makes the guard of a server that is reached by another port. */
+export async function serve(home: string, port = 0, guarded = (): Guard => hostGuard()): Promise<Served> {
   const platform = await platformOn(home)
   const tokens = openTokens(home)
   const keys = new IdempotencyKeys(home)
-  const app = await buildApp({ platform, access: tokenAccess(tokens), guard: hostGuard(), keys })
+  const app = await buildApp({ platform, access: tokenAccess(tokens), guard: guarded(), keys })
   const listening = await listen(app, { host: '127.0.0.1', port })
   return {
     url: listening.url,

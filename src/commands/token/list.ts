@@ -5,7 +5,7 @@ import { agoText } from '../../core/view/time-words.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { EXIT } from '../../terminal/exit-codes.ts'
 import { tableLines } from '../../terminal/table.ts'
-import { tokenDocument, warnOfTokens } from '../../terminal/token-words.ts'
+import { minuteText, tokenDocument, warnOfTokens } from '../../terminal/token-words.ts'
 
 export default class TokenList extends BaseCommand<typeof TokenList> {
   static override summary = 'List the tokens that open the server'
@@ -45,6 +45,6 @@ const COLUMNS = [
 function rowAt(now: number): (entry: TokenEntry) => string[] {
   return (entry) => [
     ...[entry.id, cleanLine(entry.name), entry.scope, entry.instance ?? 'all', agoText(entry.created_at, now)],
-    isExpired(entry, now) ? 'expired' : (entry.expires_at?.slice(0, 10) ?? 'never'),
+    isExpired(entry, now) ? 'expired' : entry.expires_at === null ? 'never' : minuteText(entry.expires_at),
   ]
 }

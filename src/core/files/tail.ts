@@ -33,7 +33,10 @@ export class Tail {
   read(): Chunk | undefined {
     const file = this.#ensureOpen()
     if (file === undefined) return undefined
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
+    // No more than there is: it is read line by line, and large buffers for small lines keep the collector busy.
+    const there = fs.fstatSync(file.fd).size - this.#offset
+    if (there <= 0) return undefined
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, there))
     const read = fs.readSync(file.fd, buffer, 0, buffer.length, this.#offset)
     if (read === 0) return undefined
     this.#offset += read

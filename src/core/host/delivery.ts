@@ -32,21 +32,24 @@ export class Delivery {
     this.#isAsked = true
     if (this.#isBusy) return
     this.#isBusy = true
-    void this.#work().finally(() => {
-      this.#isBusy = false
-    })
+    void this.#work()
   }
 
   async #work(): Promise<void> {
-    while (this.#isAsked) {
-      this.#isAsked = false
-      for (const intent of this.#desk.mailbox.undelivered()) {
-        const name = intent.kind === 'answer' ? intent.request_id : String(intent.number)
-        const key = `${intent.kind} ${name}`
-        if (this.#tried.has(key)) continue
-        this.#tried.add(key)
-        if (await this.#deliver(intent)) this.#desk.mailbox.markDelivered(intent)
+    try {
+      while (this.#isAsked) {
+        this.#isAsked = false
+        for (const intent of this.#desk.mailbox.undelivered()) {
+          const name = intent.kind === 'answer' ? intent.request_id : String(intent.number)
+          const key = `${intent.kind} ${name}`
+          if (this.#tried.has(key)) continue
+          this.#tried.add(key)
+          if (await this.#deliver(intent)) this.#desk.mailbox.markDelivered(intent)
+        }
       }
+    } finally {
+      // In the same turn as the last look: what is asked for in between would be forgotten.
+      this.#isBusy = false
     }
   }
 

@@ -15,6 +15,8 @@ export type { Page } from './journal-page.ts'
 const PAGE_BYTES = 64 * 1024
 /** What is kept of one journal for readers that are near each other. */
 const KEPT_BYTES = 1024 * 1024
+/** How long readers wait for a larger page at most. */
+const REST_MAX_MS = 25
 /** How often a followed instance is looked after. */
 const ATTEND_MS = 2_000
 
@@ -38,6 +40,7 @@ export class JournalFeed {
   #stopBell: (() => void) | undefined
   #round: NodeJS.Timeout | undefined
   #restUntil = 0
+  #isTelling = false
   #hasEnded = false
 
   /** Throws what the file system throws where the journal cannot be opened. */
@@ -142,8 +145,9 @@ export class JournalFeed {
     this.#round = undefined
   }
 
-  /** However often it rings, there is one round at a time, and a rest after it as long as it took: many readers get larger pages. */
+  /** However often it rings, there is one round at a time, and after it a rest as long as it took: many readers get larger pages. */
   #ring(): void {
+    if (this.#isTelling || this.#followers.size === 0) return
     this.#round ??= setTimeout(() => this.#go(), Math.max(0, this.#restUntil - performance.now()))
   }
 
@@ -151,9 +155,15 @@ export class JournalFeed {
     this.#round = undefined
     if (!this.look()) return
     const begin = performance.now()
+    this.#isTelling = true
     this.#tell()
-    const end = performance.now()
-    this.#restUntil = end + (end - begin)
+    // What readers hand to their sockets is written before this, and is most of the work.
+    setImmediate(() => {
+      this.#isTelling = false
+      const end = performance.now()
+      this.#restUntil = end + Math.min(end - begin, REST_MAX_MS)
+      this.#ring()
+    })
   }
 
   #tell(): void {

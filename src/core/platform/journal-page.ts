@@ -10,6 +10,8 @@ export interface Page {
   next: number
   /** The number of the last line in it. */
   lastSeq: number
+  /** How many lines are in it. */
+  count: number
   /** Whether it ends with the move into a final status. Nothing is shown after that. */
   isFinal: boolean
 }
@@ -26,6 +28,7 @@ export function formatPage(path: string, bytes: Buffer, offset: number): Page {
   clearReturns(bytes)
   const parts: Buffer[] = []
   let lastSeq = 0
+  let count = 0
   for (let start = 0; start < bytes.length; ) {
     const end = bytes.indexOf(LF, start)
     const afterSeq = bytes.indexOf(TAB, start)
@@ -35,14 +38,15 @@ export function formatPage(path: string, bytes: Buffer, offset: number): Page {
       throw fail('journal_broken', { path, reason: `what stands at byte ${offset + start} is not a line of it` })
     }
     lastSeq = Number(seq)
+    count += 1
     parts.push(Buffer.from(`id: ${seq}\ndata: `, 'latin1'), bytes.subarray(afterSource + 1, end + 1), NEWLINE)
     start = end + 1
     const isOfPlatform = afterSource === afterSeq + 2 && bytes[afterSeq + 1] === 0x2d
     if (isOfPlatform && isFinalMove(bytes.subarray(afterSource + 1, end))) {
-      return { frames: Buffer.concat(parts), next: offset + start, lastSeq, isFinal: true }
+      return { frames: Buffer.concat(parts), next: offset + start, lastSeq, count, isFinal: true }
     }
   }
-  return { frames: Buffer.concat(parts), next: offset + bytes.length, lastSeq, isFinal: false }
+  return { frames: Buffer.concat(parts), next: offset + bytes.length, lastSeq, count, isFinal: false }
 }
 
 /** Host and journal let no raw CR through; one all the same would cut a frame in two (threats WEB-10). */

@@ -28,7 +28,16 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** A connection that was there and broke: asked again with the same key, nothing happens twice. */
 export function isBroken(error: unknown): boolean {
-  return BROKEN.includes(systemCode(error) ?? '')
+  return BROKEN.includes(systemCode(error) ?? '') || isCutShort(error)
+}
+
+/** An answer in chunks that ended before its last one: undici's parser says so, by name and words alone. */
+function isCutShort(error: unknown): boolean {
+  return isUnparsed(error) && error.message.includes('EOF')
+}
+
+function isUnparsed(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'HTTPParserError'
 }
 
 /** Nobody is there, now. */
@@ -44,14 +53,15 @@ export function isSilent(error: unknown): boolean {
 export function trouble(error: unknown, url: string): ResolveError {
   if (error instanceof ResolveError) return error
   const code = systemCode(error) ?? ''
-  if (code.startsWith('HPE_')) return fail('server_strange', { url, problem: 'that is no HTTP' }, { cause: error })
+  if (isUnparsed(error) && !isCutShort(error))
+    return fail('server_strange', { url, problem: 'that is no HTTP' }, { cause: error })
   return fail('server_unreachable', { url, reason: reasonOf(error, code) }, { cause: error })
 }
 
 function reasonOf(error: unknown, code: string): string {
   const known = REASONS[code]
   if (known !== undefined) return known
-  if (BROKEN.includes(code)) return 'the connection broke'
+  if (isBroken(error)) return 'the connection broke'
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code)) return `its certificate is not trusted (${code})`
   if (/^ERR_(?:SSL|TLS)/.test(code)) return `no secure connection came about (${code})`
   return code === '' ? (error instanceof Error ? error.message : String(error)) : code

@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, systemCode } from '../errors.ts'
+import { fail, ResolveError, systemCode } from '../errors.ts'
 import { syncDirectory, writeWhole } from '../files/write-whole.ts'
 import { IDEMPOTENCY_KEEP_MS } from '../limits.ts'
 import { newInstanceId } from './home.ts'
@@ -165,7 +165,7 @@ function toKept(text: string): Kept | undefined {
 
 function toOurs(error: unknown): unknown {
   const code = systemCode(error)
-  if (code === undefined) return error
+  if (error instanceof ResolveError || code === undefined) return error
   if (code === 'ENOSPC' || code === 'EDQUOT') return fail('disk_full', { path: 'the key' }, { cause: error })
   return fail('home_unusable', { path: 'idempotency', reason: code }, { cause: error })
 }

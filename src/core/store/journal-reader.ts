@@ -49,13 +49,16 @@ export class JournalReader {
  * present end: what has no LF yet may be cut off and written anew by the next owner.
  */
 export function readWholeLines(fd: number, offset: number, size: number): Buffer | undefined {
-  for (let wanted = size; ; wanted *= 4) {
-    const buffer = Buffer.allocUnsafe(wanted)
-    const read = fs.readSync(fd, buffer, 0, wanted, offset)
+  // No more than there is: a follower reads a line at a time, and large buffers for small lines keep the collector busy.
+  const there = fs.fstatSync(fd).size - offset
+  for (let wanted = size; there > 0; wanted *= 4) {
+    const buffer = Buffer.allocUnsafe(Math.min(wanted, there))
+    const read = fs.readSync(fd, buffer, 0, buffer.length, offset)
     const last = buffer.subarray(0, read).lastIndexOf(0x0a)
     if (last !== -1) return buffer.subarray(0, last + 1)
     if (read < wanted) return undefined
   }
+  return undefined
 }
 
 /** The offset just after line number `seq`; undefined where there is no such line (R15). */

@@ -2,10 +2,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { HeldFeed } from '../../core/index.ts'
+import type { Access } from '../access.ts'
+import { credentialsOf } from '../entry.ts'
 import { EventStreams } from '../sse.ts'
 
 export interface EventParts {
   platform: { feed(id: string): HeldFeed }
+  access?: Access
   /** Its own by default. */
   streams?: EventStreams
 }
@@ -75,7 +78,8 @@ export function eventRoutes(app: FastifyInstance, parts: EventParts): void {
         const offset = held.feed.cursor(after)
         const onBreak = (error: unknown) => request.log.error({ err: error }, 'an event stream broke off')
         const follow = request.query.follow !== 'false'
-        streams.open(reply.raw, { ...held, offset, follow, tokenId, onBreak }, headersOf(reply))
+        const mayStay = () => isStillGood(request, parts.access)
+        streams.open(reply.raw, { ...held, offset, follow, tokenId, mayStay, onBreak }, headersOf(reply))
         reply.hijack()
       } catch (error) {
         held.release()
@@ -83,6 +87,16 @@ export function eventRoutes(app: FastifyInstance, parts: EventParts): void {
       }
     },
   )
+}
+
+/** A token that was revoked, or whose time is over, opens no door that it opened before either. */
+function isStillGood(request: FastifyRequest, access: Access | undefined): boolean {
+  try {
+    access?.identify(credentialsOf(request))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The number after which the stream begins. A browser that comes back sends the header, and the same address as before. */

@@ -1,12 +1,12 @@
 /**
- * The rulings: what was decided where the specification is silent. One id each; where a ruling is shown in part, the rest waits
- * under the same number with -LATER.
+ * The rulings: what was decided where the specification is silent. One id each; where a part of a ruling is shown on its own, it has
+ * a word behind the number, and what waits is called -LATER.
  */
 import { type Later, toRequirement, waits } from './requirement.ts'
 
 const entries: Record<string, string | Later> = {
   R1: 'The program is resolve, the package resolve-platform, the SDK resolve-platform/sdk; variables start with RESOLVE_',
-  'R1-LATER': 'RESOLVE_URL and RESOLVE_TOKEN name the server and its token',
+  'R1-SERVER': 'RESOLVE_URL and RESOLVE_TOKEN name the server and its token',
   R2: 'Home is $RESOLVE_HOME, else $XDG_DATA_HOME/resolve, else ~/.local/share/resolve; mode 0700, umask 077',
   R3: 'instance_id is 12 random lower-case hex characters; commands take a unique prefix of 4 or more, or @last',
   R4: 'git-server has the alias gitea; platform and resolver are reserved names; a name has at most 64 characters',
@@ -16,14 +16,14 @@ const entries: Record<string, string | Later> = {
   R8: 'The record carries the ruled fields',
   R9: 'Extra HTTP routes',
   R10: 'An input is validated against the schema computed with that input as params',
-  'R10-LATER': 'GET schema takes params as URL-encoded JSON',
+  'R10-HTTP': 'GET schema takes params as URL-encoded JSON',
   R11: 'Idempotency-Key on every POST',
   R12: 'The intent of a request is on disk before it is acknowledged',
   R13: 'Data of a finished instance is read from the kept files and starts nothing',
   'R13-LATER': waits.docker('502 only while the instance is live and its worker cannot be reached'),
   R14: 'An envelope has exactly the five fields; timestamp is ISO-8601 UTC with milliseconds or finer',
   R15: 'Sequence numbers have no gap and replay starts after any of them; a finished instance replays and ends',
-  'R15-LATER': 'SSE ids, heartbeats and Last-Event-ID',
+  'R15-SSE': 'SSE ids, heartbeats and Last-Event-ID',
   R16: 'Forged, foreign, oversized, too deep and malformed lines are not forwarded: platform.event.rejected {reason, bytes} stands instead',
   R17: 'Tier 1 of the local worker: worker.launched, ready, failed, adopted, setup.failed, status_changed, input.requested, input.answered, message.accepted, watchdog.warning, event.rejected',
   'R17-LATER': waits.docker('Tier 1 of containers, egress, sessions and reality checks'),

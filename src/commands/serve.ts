@@ -1,0 +1,82 @@
+/** `resolve serve`: the HTTP API of this machine's home, and a host for every instance that has none. */
+import { Flags } from '@oclif/core'
+import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
+import { usage } from '../terminal/command-error.ts'
+import { openInBrowser } from '../terminal/open-browser.ts'
+import { builtinsDirectory, surroundings } from '../terminal/surroundings.ts'
+import { untilShutdown } from '../terminal/until-shutdown.ts'
+
+const DEFAULT_PORT = 10_120
+
+export default class Serve extends BaseCommand<typeof Serve> {
+  static override summary = 'Serve the HTTP API, and host every instance that has no host'
+  static override description =
+    `Prints its address and a link that signs a browser in, once and within 15 minutes; then a line for each request.
+Instances whose host is gone are adopted, at the start and later. Ctrl-C or SIGTERM ends the server and no instance: workers run on,
+and the next serve or command that needs one adopts it. The first start makes a token for the link; see "resolve token --help".`
+  static override examples = [
+    'resolve serve',
+    'resolve serve --port 0 --json',
+    'resolve serve --host 0.0.0.0 --allowed-host build.example.com',
+    'RESOLVE_URL=http://127.0.0.1:10120 RESOLVE_TOKEN=… resolve instance list',
+  ]
+  static override place = 'always here' as const
+  static override flags = {
+    host: Flags.string({ default: '127.0.0.1', helpValue: 'ADDRESS', description: 'where to listen' }),
+    port: Flags.string({
+      default: String(DEFAULT_PORT),
+      helpValue: 'N',
+      description: 'the port; 0 for any that is free',
+    }),
+    open: Flags.boolean({ description: 'open the sign-in link in a browser' }),
+    ui: Flags.boolean({ default: true, allowNo: true, description: 'serve the page' }),
+    'allowed-host': Flags.string({
+      multiple: true,
+      helpValue: 'NAME',
+      description: 'also answer requests for this host name; again for each',
+    }),
+  }
+
+  declare protected flags: FlagsOf<typeof Serve>
+
+  protected async act(): Promise<number> {
+    const { flags, output } = this
+    const port = portOf(flags.port)
+    const [{ homeDirectory }, { startServing }, { levelFrom }] = await Promise.all([
+      import('../core/index.ts'),
+      import('../server/serve.ts'),
+      import('../server/log.ts'),
+    ])
+    const level = levelFrom(process.env)
+    if (level === undefined) throw usage('RESOLVE_LOG is one of error, warn, info, debug, silent.')
+    return await untilShutdown(output, async () => {
+      const { version } = surroundings()
+      const serving = await startServing({
+        home: homeDirectory(process.env),
+        builtins: builtinsDirectory(),
+        ...{ host: flags.host, port, version },
+        allowedHosts: flags['allowed-host'] ?? [],
+        log: {
+          level: flags.quiet && level === 'info' ? 'warn' : level,
+          human: process.stderr.isTTY === true && output.forPerson,
+          color: output.colorOn(process.stderr),
+        },
+      })
+      const link = serving.signInLink()
+      if (output.json) {
+        await output.raw(`${JSON.stringify({ schema: 'resolve.serve/1', url: serving.url, sign_in: link })}\n`)
+      } else {
+        await output.result(serving.url)
+        output.say(`Sign in, once and within 15 minutes: ${link}`)
+      }
+      if (flags.open) await openInBrowser(link, (sentence) => output.note(sentence))
+      return serving
+    })
+  }
+}
+
+function portOf(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (port <= 65_535) return port
+  throw usage('--port is a number from 0 to 65535.')
+}

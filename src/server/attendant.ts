@@ -1,0 +1,145 @@
+/**
+ * Sees to it that every instance that is up has a host: what nobody owns is adopted by this process, at the start and whenever
+ * its host dies (architecture, decision 2). What can't be adopted or read is told of once, and keeps no other waiting.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LocalPlatform, Roll, Status } from '../core/index.ts'
+import { ATTEND_NEWBORN_MS, ATTEND_PARALLEL, ATTEND_RETRY_MAX_MS, ATTEND_SWEEP_MS } from '../core/limits.ts'
+
+export interface AttendantParts {
+  platform: Pick<LocalPlatform, 'host' | 'hosted' | 'isAttended'>
+  roll: { look(): Promise<Roll> }
+  /** Told of each adoption. */
+  onAdopted?: (id: string) => void
+  /** Told once of each instance that can't be read or adopted, and again when the reason changes. */
+  onTrouble?: (id: string, error: unknown) => void
+  sweepMs?: number
+}
+
+export interface Attendant {
+  /** Resolves after the first sweep. */
+  ready: Promise<void>
+  counts(): Roll['counts']
+  adoptions(): number
+  /** What is in trouble now. */
+  troubled(): string[]
+  stop(): Promise<void>
+}
+
+/** Begins at once. Never throws for what it finds. */
+export function startAttendant(parts: AttendantParts): Attendant {
+  const attendant = new Sweeper(parts)
+  const stopped = new AbortController()
+  const ready = attendant.sweep(stopped.signal)
+  const going = (async () => {
+    await ready
+    while (!stopped.signal.aborted) {
+      await sleep(parts.sweepMs ?? ATTEND_SWEEP_MS, undefined, { signal: stopped.signal }).catch(() => {})
+      await attendant.sweep(stopped.signal)
+    }
+  })()
+  return {
+    ready,
+    counts: () => attendant.counts,
+    adoptions: () => attendant.adoptions,
+    troubled: () => [...attendant.troubles.keys()],
+    async stop() {
+      stopped.abort()
+      await going
+    },
+  }
+}
+
+interface Trouble {
+  message: string
+  tries: number
+  /** Milliseconds of the monotonic clock. */
+  nextAt: number
+}
+
+/** The key of what concerns the home itself. */
+const HOME = ''
+const FIRST_RETRY_MS = 1_000
+/** Whoever is lost again so soon after its adoption is adopted more and more rarely. */
+const STEADY_MS = 60_000
+
+class Sweeper {
+  readonly #parts: AttendantParts
+  readonly #adoptedAt = new Map<string, number>()
+  readonly troubles = new Map<string, Trouble>()
+  counts: Partial<Record<Status, number>> = {}
+  adoptions = 0
+
+  constructor(parts: AttendantParts) {
+    this.#parts = parts
+  }
+
+  async sweep(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    try {
+      const { live, counts, broken } = await this.#parts.roll.look()
+      this.counts = counts
+      this.#forget(new Set([...live, ...broken].map(({ id }) => id)))
+      for (const { id, error } of broken) this.#trouble(id, error)
+      const hosted = new Set(this.#parts.platform.hosted())
+      const waiting = live.filter(({ id, status, createdAt }) => {
+        // Whoever creates one owns it a moment later.
+        const isNewborn = status === 'created' && Math.abs(Date.now() - createdAt) < ATTEND_NEWBORN_MS
+        return !hosted.has(id) && !isNewborn && this.#isDue(id)
+      })
+      await this.#attendAll(waiting.map(({ id }) => id).reverse(), signal)
+    } catch (error) {
+      this.#trouble(HOME, error)
+    }
+  }
+
+  async #attendAll(waiting: string[], signal: AbortSignal): Promise<void> {
+    const worker = async () => {
+      for (let id = waiting.pop(); id !== undefined && !signal.aborted; id = waiting.pop()) await this.#attend(id)
+    }
+    await Promise.all(Array.from({ length: ATTEND_PARALLEL }, worker))
+  }
+
+  async #attend(id: string): Promise<void> {
+    const { platform, onAdopted } = this.#parts
+    try {
+      if (await platform.isAttended(id)) {
+        this.troubles.delete(id)
+        return
+      }
+      if (!(await platform.host(id))) return
+      const before = this.#adoptedAt.get(id)
+      const now = performance.now()
+      this.#adoptedAt.set(id, now)
+      this.adoptions += 1
+      if (before !== undefined && now - before < STEADY_MS) this.#postpone(id, 'it loses its host again and again')
+      else this.troubles.delete(id)
+      onAdopted?.(id)
+    } catch (error) {
+      this.#trouble(id, error)
+    }
+  }
+
+  #isDue(id: string): boolean {
+    return performance.now() >= (this.troubles.get(id)?.nextAt ?? 0)
+  }
+
+  #trouble(id: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error)
+    const isNews = this.troubles.get(id)?.message !== message
+    this.#postpone(id, message)
+    if (isNews) this.#parts.onTrouble?.(id, error)
+  }
+
+  #postpone(id: string, message: string): void {
+    const tries = (this.troubles.get(id)?.tries ?? 0) + 1
+    const wait = Math.min(FIRST_RETRY_MS * 2 ** Math.min(tries, 20), ATTEND_RETRY_MAX_MS)
+    this.troubles.set(id, { message, tries, nextAt: performance.now() + wait })
+  }
+
+  /** What has ended, or was mended or removed, is in no trouble any more. */
+  #forget(present: ReadonlySet<string>): void {
+    for (const id of this.troubles.keys()) if (!present.has(id)) this.troubles.delete(id)
+    for (const id of this.#adoptedAt.keys()) if (!present.has(id)) this.#adoptedAt.delete(id)
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * `serve` put together: a home, its tokens, the app, a port, and whoever looks after instances without a host. What of the home
+ * is damaged is told and put aside, and the rest is served (threats F22).
+ */
+import { fail, ResolveError } from '../core/errors.ts'
+import { IdempotencyKeys, isExpired, openLocalPlatform, openTokens, RollCall, type Tokens } from '../core/index.ts'
+import { tokenAccess } from './access.ts'
+import { buildApp } from './app.ts'
+import { type Attendant, startAttendant } from './attendant.ts'
+import { hostGuard } from './guard.ts'
+import { listen } from './listen.ts'
+import { type LogOptions, openLog } from './log.ts'
+import { openMetrics } from './metrics.ts'
+import { observe } from './observe.ts'
+import { openSignIn } from './sign-in.ts'
+import { socketDoor } from './socket-door.ts'
+import { EventStreams } from './sse.ts'
+import { openTraces } from './traces.ts'
+
+export interface ServeOptions {
+  home: string
+  /** The folder with one folder per built-in resolver. */
+  builtins: string
+  host: string
+  /** 0 for any that is free. */
+  port: number
+  /** Further names that requests may ask for. */
+  allowedHosts?: readonly string[]
+  version: string
+  /** The folder of the built page. */
+  page?: string
+  log?: LogOptions
+  env?: NodeJS.ProcessEnv
+}
+
+export interface Serving {
+  url: string
+  /** A new link that signs a browser in, once and within 15 minutes. */
+  signInLink(): string
+  /** Lets requests finish and lets go of what is hosted; workers run on. Answers how many instances are left without a host. */
+  close(): Promise<number>
+}
+
+/** Throws `address_refused`, `address_taken`, `home_unusable`, `tokens_broken`, `usage`; nothing is left open then. */
+export async function startServing(options: ServeOptions): Promise<Serving> {
+  const { home, builtins, host, port, version, env = process.env } = options
+  const closing = new Closing()
+  try {
+    const guard = hostGuard({ boundHost: host, allowedHosts: options.allowedHosts ?? [] })
+    const tokens = openTokens(home)
+    if (!isLoopback(host)) refuseWithoutToken(tokens, host)
+    const log = openLog(options.log)
+    const { logger } = log
+    closing.add(async () => log.flush())
+    const findings = new Findings((message) => logger.warn(message))
+
+    const platform = await openLocalPlatform({ home, builtins, door: socketDoor })
+    closing.add(() => platform.letGo())
+    const aside = await tokens.quarantine()
+    if (aside !== undefined)
+      findings.add('tokens', `The tokens could not be read: no old one is good any more. ${aside}`)
+    const warning = tokens.warning()
+    if (warning !== null) logger.warn(warning)
+    const signIn = await openSignIn(tokens)
+    closing.add(() => signIn.close())
+
+    const attending: { attendant?: Attendant } = {}
+    const streams = new EventStreams()
+    const metrics = openMetrics({
+      streams: () => ({ open: streams.size, sent: streams.sent }),
+      hosted: () => platform.hosted().length,
+      instances: () => attending.attendant?.counts() ?? {},
+      adoptions: () => attending.attendant?.adoptions() ?? 0,
+    })
+    const traces = await openTraces({
+      env,
+      version,
+      onLost: () => logger.warn("Traces can't be sent: spans are lost."),
+    })
+    closing.add(async () => traces?.close())
+    const observation = observe([log.requests, metrics.requests, ...(traces === undefined ? [] : [traces.requests])])
+    const app = await buildApp({
+      ...{ platform, guard, signIn, logger, metrics, streams },
+      access: tokenAccess(tokens),
+      keys: new IdempotencyKeys(home),
+      observe: observation.watch,
+      health: () => ({ status: findings.isEmpty ? 'ok' : 'degraded' }),
+      ...(options.page === undefined ? {} : { page: options.page }),
+    })
+    const listening = await listen(app, {
+      ...{ host, port },
+      observe: observation.begin,
+      onRefused: ({ code, httpStatus }) => logger.info({ status: httpStatus, code }, 'not a request'),
+    })
+    closing.add(() => listening.close())
+
+    const catalog = await platform.catalog()
+    const lookAtCatalog = () => {
+      const problem = catalog.problem()
+      if (problem === null) findings.remove('catalog')
+      else findings.add('catalog', `${problem.message} What was read of it before is served.`)
+    }
+    lookAtCatalog()
+    const stopWatching = catalog.watch(() => {
+      lookAtCatalog()
+      logger.info(`The catalog changed: it has ${catalog.list().length} resolvers.`)
+    })
+    closing.add(async () => stopWatching())
+    const attendant = startAttendant({
+      platform,
+      roll: new RollCall(home),
+      onAdopted: (id) => logger.info({ instance: id }, `${id} had no host: adopted.`),
+      onTrouble: (id, error) => logger.warn(id === '' ? {} : { instance: id }, troubleText(id, error)),
+    })
+    attending.attendant = attendant
+    findings.ask(() => attendant.troubled().length > 0)
+    closing.add(() => attendant.stop())
+
+    return {
+      url: listening.url,
+      signInLink: () => `${listening.url}/#code=${signIn.code()}`,
+      async close() {
+        // Counted before they are let go of: each goes on, and whoever comes next adopts it.
+        const left = platform.hosted().length
+        await closing.run()
+        return left
+      },
+    }
+  } catch (error) {
+    await closing.run()
+    throw error
+  }
+}
+
+/** What was opened, closed in the other direction; one that fails keeps none from being closed. */
+class Closing {
+  readonly #steps: (() => Promise<unknown>)[] = []
+
+  add(step: () => Promise<unknown>): void {
+    this.#steps.push(step)
+  }
+
+  async run(): Promise<void> {
+    for (const step of this.#steps.splice(0).reverse()) await step().catch(() => {})
+  }
+}
+
+/** What of the home is damaged: each thing is told once, and `health` is `degraded` while there is any. */
+class Findings {
+  readonly #told = new Map<string, string>()
+  readonly #tell: (message: string) => void
+  readonly #others: (() => boolean)[] = []
+
+  constructor(tell: (message: string) => void) {
+    this.#tell = tell
+  }
+
+  add(what: string, message: string): void {
+    if (this.#told.get(what) === message) return
+    this.#told.set(what, message)
+    this.#tell(message)
+  }
+
+  remove(what: string): void {
+    this.#told.delete(what)
+  }
+
+  ask(other: () => boolean): void {
+    this.#others.push(other)
+  }
+
+  get isEmpty(): boolean {
+    return this.#told.size === 0 && !this.#others.some((isTroubled) => isTroubled())
+  }
+}
+
+function troubleText(id: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  if (id === '') return reason
+  const isBroken = error instanceof ResolveError && error.code === 'journal_broken'
+  return isBroken
+    ? `${id} can't be read and is put aside: ${reason}`
+    : `${id} has no host and can't be adopted: ${reason}`
+}
+
+/** R38, threats WEB-3: whoever can reach the port must have something to show. */
+function refuseWithoutToken(tokens: Tokens, host: string): void {
+  const now = Date.now()
+  if (tokens.list().some((entry) => !isExpired(entry, now))) return
+  throw fail('address_refused', {
+    address: host,
+    reason: 'others can reach it and there is no token yet; make one with "resolve token create", or leave out --host',
+  })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host)
+}

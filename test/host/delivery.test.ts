@@ -1,0 +1,39 @@
+/** What a consumer sends reaches the resolver, whenever it comes (R42). */
+import { rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { Delivery } from '../../src/core/host/delivery.ts'
+import { Ledger } from '../../src/core/host/ledger.ts'
+import { openGround } from '../../src/core/host/lost-ground.ts'
+import { Mailbox } from '../../src/core/host/mailbox.ts'
+import { ResolverCalls } from '../../src/core/host/resolver-calls.ts'
+import { pairedChannels } from '../../src/core/rpc/channel.ts'
+import { Peer } from '../../src/core/rpc/peer.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { LocalDriver } from '../../src/core/worker/local.ts'
+import { created, temporaryHome } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+test('a message that comes in the very turn in which nothing was left to deliver is delivered too', async () => {
+  const home = temporaryHome()
+  const paths = instancePaths(home, await created(home, plainResolver('')))
+  const ledger = Ledger.open(paths)
+  const ground = openGround(new LocalDriver(paths))
+  const mailbox = new Mailbox(paths.mailbox)
+  const [ours, theirs] = pairedChannels()
+  const heard: unknown[] = []
+  new Peer(theirs).handle('resolver.message', (params) => {
+    heard.push((params as { payload: unknown }).payload)
+    return null
+  })
+  const delivery = new Delivery({ ledger, mailbox, ground }, new ResolverCalls(ours, { epoch: 1 }))
+  delivery.deliverAll()
+  mailbox.keepMessage({
+    ...{ kind: 'message', message_type: 'note', payload: { text: 'hi' } },
+    ...{ actor: 'ada', via: 'http', at: new Date().toISOString() },
+  })
+  delivery.deliverAll()
+  await expect.poll(() => heard).toEqual([{ text: 'hi' }])
+  ground.close()
+  ledger.close()
+  rmSync(home, { recursive: true })
+})

@@ -1,0 +1,212 @@
+/** Who looks after instances without a host: adoption at the start and later, trouble told once, and thousands that have ended. */
+import { appendFileSync, linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { endWorkerProcesses } from '../../src/core/host/instance-files.ts'
+import { startBackgroundHost } from '../../src/core/host/reach.ts'
+import { type LocalPlatform, RollCall } from '../../src/core/index.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { readOwner } from '../../src/core/store/owners.ts'
+import { type Attendant, startAttendant } from '../../src/server/attendant.ts'
+import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
+
+const closers: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+/** Asks once and ends with the answer; waits until it is stopped otherwise. */
+const waits = () =>
+  plainResolver(`const answer = await Promise.race([me.ask('q', 'Go on?'), me.stopped.then(() => null)])
+    me.finish(answer === null ? { status: 'cancelled' } : { status: 'completed', output: answer.text })`)
+
+async function attend(home: string, sweepMs = 100) {
+  const platform = await platformOn(home)
+  const troubles: { id: string; error: unknown }[] = []
+  const adopted: string[] = []
+  const attendant = startAttendant({
+    platform,
+    roll: new RollCall(home),
+    sweepMs,
+    onAdopted: (id) => adopted.push(id),
+    onTrouble: (id, error) => troubles.push({ id, error }),
+  })
+  closers.push(async () => {
+    await attendant.stop()
+    for (const id of platform.hosted()) await platform.stop(id, { force: true }).catch(() => {})
+    for (const id of platform.hosted()) await platform.over(id)
+    await platform.letGo()
+    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+  })
+  return { platform, attendant, troubles, adopted }
+}
+
+/** Created more than a moment ago, so that nobody is at it any more. */
+async function orphan(home: string): Promise<string> {
+  const id = await created(home, waits())
+  await startBackgroundHost(home, id)
+  await until(home, id, (story) => story.status === 'awaiting_input')
+  process.kill(readOwner(instancePaths(home, id).owners)?.process.pid as number, 'SIGKILL')
+  return id
+}
+
+async function answered(platform: LocalPlatform, home: string, id: string, text: string): Promise<void> {
+  await platform.answer(id, 'q', { text }, { actor: 'tester', via: 'http' })
+  await expect.poll(() => storyOf(home, id).status, { timeout: 10_000 }).toBe('completed')
+  expect(storyOf(home, id).output).toBe(text)
+}
+
+test('what has no host is adopted at the start and goes on; what has one is left alone', async () => {
+  const home = temporaryHome()
+  const lost = await orphan(home)
+  const held = await created(home, waits())
+  await startBackgroundHost(home, held)
+  await until(home, held, (story) => story.status === 'awaiting_input')
+  const owner = readOwner(instancePaths(home, held).owners)
+  const { platform, attendant, adopted } = await attend(home)
+  await attendant.ready
+  expect(adopted).toEqual([lost])
+  expect(platform.hosted()).toEqual([lost])
+  expect(readOwner(instancePaths(home, held).owners)).toEqual(owner)
+  await answered(platform, home, lost, 'after adoption')
+  const seqs = eventsOf(home, lost).map(({ seq }) => seq)
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1))
+  await answered(platform, home, held, 'by its own host')
+})
+
+test('a host that dies later is replaced within a few sweeps', async () => {
+  const home = temporaryHome()
+  const id = await created(home, waits())
+  await startBackgroundHost(home, id)
+  await until(home, id, (story) => story.status === 'awaiting_input')
+  const { platform, attendant, adopted } = await attend(home)
+  await attendant.ready
+  expect(adopted).toEqual([])
+  process.kill(readOwner(instancePaths(home, id).owners)?.process.pid as number, 'SIGKILL')
+  await expect.poll(() => platform.hosted(), { timeout: 10_000 }).toEqual([id])
+  expect(attendant.adoptions()).toBe(1)
+  expect(attendant.counts()).toMatchObject({ awaiting_input: 1 })
+  await answered(platform, home, id, 'ok')
+})
+
+test('an instance that is being created is left to its creator for a moment, and adopted where nobody came', async () => {
+  const home = temporaryHome()
+  const id = await created(home, waits())
+  const { platform, attendant } = await attend(home)
+  await attendant.ready
+  expect(platform.hosted()).toEqual([])
+  await expect.poll(() => platform.hosted(), { timeout: 10_000 }).toEqual([id])
+})
+
+test('what can not be read or adopted is told of once, with its reason, and keeps no other waiting (F22)', async () => {
+  const home = temporaryHome()
+  const broken = await orphan(home)
+  const { journal, record } = instancePaths(home, broken)
+  rmSync(record)
+  writeFileSync(journal, 'no journal\n')
+  const planted = 'ffffffffffff'
+  mkdirSync(join(instancePaths(home, planted).journal), { recursive: true })
+  const good = await orphan(home)
+  const { attendant, troubles, adopted } = await attend(home, 50)
+  await attendant.ready
+  await sleep(500)
+  expect(adopted).toEqual([good])
+  expect(troubles.map(({ id }) => id).toSorted()).toEqual([broken, planted].toSorted())
+  expect(attendant.troubled().toSorted()).toEqual([broken, planted].toSorted())
+  rmSync(instancePaths(home, planted).root, { recursive: true })
+  await expect.poll(() => attendant.troubled()).toEqual([broken])
+  // No journal leads to its worker any more.
+  await endWorkerProcesses(instancePaths(home, broken))
+})
+
+test('an adoption that fails is tried again, more and more rarely, and told of once', async () => {
+  const tries: number[] = []
+  const troubles: string[] = []
+  const attendant: Attendant = startAttendant({
+    platform: {
+      hosted: () => [],
+      isAttended: async () => false,
+      host: async () => {
+        tries.push(performance.now())
+        throw new Error('the disk is full')
+      },
+    },
+    roll: {
+      look: async () => ({ live: [{ id: 'a'.repeat(12), status: 'running', createdAt: 0 }], counts: {}, broken: [] }),
+    },
+    onTrouble: (id) => troubles.push(id),
+    sweepMs: 20,
+  })
+  await sleep(4_500)
+  await attendant.stop()
+  expect(troubles).toEqual(['a'.repeat(12)])
+  expect(tries.length).toBe(2)
+})
+
+test('a home that can not be looked at is trouble, and no end', async () => {
+  let isBroken = true
+  const troubles: string[] = []
+  const attendant = startAttendant({
+    platform: { hosted: () => [], isAttended: async () => true, host: async () => true },
+    roll: {
+      look: async () => {
+        if (isBroken) throw new Error('gone')
+        return { live: [], counts: { completed: 1 }, broken: [] }
+      },
+    },
+    onTrouble: (id) => troubles.push(id),
+    sweepMs: 20,
+  })
+  await attendant.ready
+  await sleep(200)
+  expect(troubles).toEqual([''])
+  isBroken = false
+  await expect.poll(() => attendant.counts()).toEqual({ completed: 1 })
+  expect(attendant.troubled()).toEqual([])
+  await attendant.stop()
+})
+
+test('thousands that have ended are read once: a look at them costs next to nothing then (F14)', {
+  timeout: 60_000,
+}, async () => {
+  const home = temporaryHome()
+  closers.push(async () => rmSync(home, { recursive: true, force: true }))
+  const { id: model } = await ranToEnd(home, plainResolver(`me.finish({ status: 'completed' })`))
+  const { record, journal } = instancePaths(home, model)
+  for (let n = 0; n < 3_000; n += 1) {
+    const paths = instancePaths(home, n.toString(16).padStart(12, '0'))
+    mkdirSync(paths.root)
+    linkSync(journal, paths.journal)
+    linkSync(record, paths.record)
+  }
+  const roll = new RollCall(home)
+  const before = performance.now()
+  const first = await roll.look()
+  const between = performance.now()
+  const second = await roll.look()
+  const after = performance.now()
+  expect(first.counts).toEqual({ completed: 3_001 })
+  expect(second).toEqual(first)
+  expect(between - before).toBeLessThan(10_000)
+  expect(after - between).toBeLessThan(500)
+  expect((between - before) / (after - between)).toBeGreaterThan(3)
+})
+
+test('a paused instance is read again only when its files change, and a resumed one is seen', async () => {
+  const home = temporaryHome()
+  closers.push(async () => rmSync(home, { recursive: true, force: true }))
+  const { id } = await ranToEnd(home, plainResolver(`me.finish({ status: 'paused' })`, { supports_resume: true }))
+  const roll = new RollCall(home)
+  expect(await roll.look()).toMatchObject({ live: [], counts: { paused: 1 } })
+  const { journal } = instancePaths(home, id)
+  const last = eventsOf(home, id).at(-1)
+  const moved = { ...last?.event, data: { from: 'paused', to: 'running', reason: 'resumed' } }
+  appendFileSync(journal, `${(last?.seq ?? 0) + 1}\t-\t${JSON.stringify(moved)}\n`)
+  await expect
+    .poll(async () => (await roll.look()).live.map((one) => one.status), { timeout: 5_000 })
+    .toEqual(['running'])
+})

@@ -1,0 +1,352 @@
+/** A home that is damaged is served all the same: what is broken is named, the rest goes on (threats F22, FS-9). */
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, relative } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { endWorkerProcesses } from '../../src/core/host/instance-files.ts'
+import { startBackgroundHost } from '../../src/core/host/reach.ts'
+import type { InstanceRecord } from '../../src/core/index.ts'
+import { openTokens } from '../../src/core/index.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { readOwner } from '../../src/core/store/owners.ts'
+import { type Serving, startServing } from '../../src/server/serve.ts'
+import { created, ranToEnd, temporaryHome, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
+
+const BUILTINS = join(import.meta.dirname, '..', '..', 'dist', 'resolvers')
+
+/** Two that have ended, one that is paused, one whose host and worker are gone. */
+let template: string
+let done: string
+let other: string
+let paused: string
+let lost: string
+let token: string
+const homes: string[] = []
+
+beforeAll(async () => {
+  template = temporaryHome()
+  const finishes = plainResolver(
+    `me.emit('plain.tick', { text: 'ä' }); me.finish({ status: 'completed', output: 'fine' })`,
+  )
+  done = (await ranToEnd(template, finishes)).id
+  other = (await ranToEnd(template, finishes)).id
+  paused = (await ranToEnd(template, plainResolver(`me.finish({ status: 'paused' })`, { supports_resume: true }))).id
+  lost = await created(template, plainResolver(`await me.ask('q', 'Go on?')`))
+  await startBackgroundHost(template, lost)
+  await until(template, lost, (story) => story.status === 'awaiting_input')
+  process.kill(readOwner(instancePaths(template, lost).owners)?.process.pid as number, 'SIGKILL')
+  await endWorkerProcesses(instancePaths(template, lost))
+  const platform = await platformOn(template)
+  await platform.resolvers()
+  await platform.close()
+  token = (await openTokens(template).create({ scope: 'admin' })).token
+})
+
+afterEach(() => {
+  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+})
+
+afterAll(() => rmSync(template, { recursive: true, force: true }))
+
+interface Running extends Serving {
+  home: string
+  lines: string[]
+  get(path: string): Promise<{ status: number; body: unknown }>
+  said(part: string): Promise<void>
+}
+
+function copyOfHome(): string {
+  const home = temporaryHome()
+  homes.push(home)
+  // A FIFO can't be copied, and the worker it belonged to is gone.
+  cpSync(template, home, { recursive: true, filter: (path) => !statSync(path).isFIFO() })
+  return home
+}
+
+async function serve(home: string): Promise<Running> {
+  const lines: string[] = []
+  const serving = await startServing({
+    ...{ home, builtins: BUILTINS, host: '127.0.0.1', port: 0, version: '0.0.0', env: {} },
+    log: { write: (line) => lines.push(line) },
+  })
+  return {
+    ...serving,
+    home,
+    lines,
+    async get(path) {
+      const response = await fetch(`${serving.url}/api${path}`, { headers: { authorization: `Bearer ${token}` } })
+      const text = await response.text()
+      return { status: response.status, body: /^[[{]/.test(text) ? JSON.parse(text) : text }
+    },
+    said: (part) => expect.poll(() => lines.join(''), { timeout: 10_000 }).toContain(part),
+  }
+}
+
+function replaceByDirectory(path: string): void {
+  rmSync(path, { recursive: true, force: true })
+  mkdirSync(join(path, 'planted'), { recursive: true })
+}
+
+function replaceByFile(path: string): void {
+  rmSync(path, { recursive: true, force: true })
+  writeFileSync(path, 'planted')
+}
+
+type Damage = (path: string) => void
+const garbage: Damage = (path) => writeFileSync(path, '\u0000\ufffdgarbage{')
+const empty: Damage = (path) => truncateSync(path, 0)
+const half: Damage = (path) => truncateSync(path, Math.floor(statSync(path).size / 2))
+
+/** What a damage to the instance `done` leaves of it: its record, or nothing. The others are as they were in any case. */
+const instances: [string, (of: ReturnType<typeof instancePaths>) => void, 'whole' | 'broken'][] = [
+  ['record.json is garbage', ({ record }) => garbage(record), 'whole'],
+  ['record.json is empty', ({ record }) => empty(record), 'whole'],
+  ['record.json is cut', ({ record }) => half(record), 'whole'],
+  ['record.json is a directory', ({ record }) => replaceByDirectory(record), 'whole'],
+  ['the journal has a torn tail', ({ journal }) => appendFileSync(journal, '99\t-\t{"schema_ver'), 'whole'],
+  ['owners holds garbage', ({ owners }) => garbage(join(owners, '1.json')), 'whole'],
+  ['owners holds a directory', ({ owners }) => replaceByDirectory(join(owners, '7.json')), 'whole'],
+  ['owners is a file', ({ owners }) => replaceByFile(owners), 'whole'],
+  ['the mailbox is a file', ({ mailbox }) => replaceByFile(mailbox), 'whole'],
+  ['worker.json is garbage', ({ worker }) => garbage(worker), 'whole'],
+  ['the project is gone', ({ project }) => rmSync(project, { recursive: true }), 'whole'],
+  [
+    'journal and record are garbage',
+    ({ journal, record }) => {
+      garbage(journal)
+      garbage(record)
+    },
+    'broken',
+  ],
+  [
+    'the journal is garbled in the middle, and the record lost',
+    ({ journal, record }) => {
+      const lines = readFileSync(journal, 'utf8').split('\n')
+      lines[2] = '\u0000garbage'
+      writeFileSync(journal, lines.join('\n'))
+      rmSync(record)
+    },
+    'broken',
+  ],
+  [
+    'the journal is empty, and the record lost',
+    ({ journal, record }) => {
+      empty(journal)
+      rmSync(record)
+    },
+    'broken',
+  ],
+  [
+    'the journal is a directory, and the record lost',
+    ({ journal, record }) => {
+      replaceByDirectory(journal)
+      rmSync(record)
+    },
+    'broken',
+  ],
+]
+
+test.each(instances)('%s: it comes up and serves the rest (F22)', async (_, damage, left) => {
+  const home = copyOfHome()
+  damage(instancePaths(home, done))
+  const running = await serve(home)
+  try {
+    if (left === 'broken') {
+      await running.said(`${done} can't be read and is put aside`)
+      expect((await running.get('/health')).body).toEqual({ status: 'degraded' })
+      const row = ((await running.get('/doctor')).body as { check: string; state: string; message: string }[]).find(
+        ({ check, state }) => check === 'journals' && state === 'failed',
+      )
+      expect(row?.message).toContain(done)
+    } else {
+      expect(await running.get(`/instances/${done}`)).toMatchObject({ status: 200, body: { output: 'fine' } })
+    }
+    const { records, status } = await list(running)
+    expect(status).toBe(200)
+    const shown = records.map(({ instance_id }) => instance_id)
+    expect(shown.toSorted()).toEqual([...(left === 'whole' ? [done] : []), other, paused, lost].toSorted())
+    expect(await running.get(`/instances/${other}`)).toMatchObject({ status: 200, body: { output: 'fine' } })
+    await running.said(`${lost} had no host: adopted.`)
+  } finally {
+    await running.close()
+  }
+})
+
+test.each<[string, Damage]>([
+  ['garbage', garbage],
+  ['empty', empty],
+  ['cut', half],
+  ['a directory', replaceByDirectory],
+])(
+  'tokens.json is %s: it is moved aside and said, no old token is good, and the link makes a new one',
+  async (_, damage) => {
+    const home = copyOfHome()
+    damage(join(home, 'tokens.json'))
+    const running = await serve(home)
+    try {
+      await running.said('tokens.json.broken-')
+      expect((await running.get('/instances')).status).toBe(401)
+      expect((await running.get('/health')).body).toEqual({ status: 'degraded' })
+      const signedIn = await fetch(`${running.url}/api/auth/verify`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ code: running.signInLink().split('#code=')[1] }),
+      })
+      const { token: fresh } = (await signedIn.json()) as { token: string }
+      const headers = { authorization: `Bearer ${fresh}` }
+      expect((await fetch(`${running.url}/api/instances/${done}`, { headers })).status).toBe(200)
+      expect(readdirSync(home).filter((name) => name.startsWith('tokens.json.broken-'))).toHaveLength(1)
+    } finally {
+      await running.close()
+    }
+  },
+)
+
+test.each<[string, Damage]>([
+  ['garbage', garbage],
+  ['empty', empty],
+  ['cut', half],
+  ['a directory', replaceByDirectory],
+])('resolvers.json is %s: it is said, never replaced, and what is built in is served', async (_, damage) => {
+  const home = copyOfHome()
+  const file = join(home, 'resolvers.json')
+  damage(file)
+  const before = statSync(file)
+  const running = await serve(home)
+  try {
+    await running.said("Can't read the catalog")
+    expect((await running.get('/health')).body).toEqual({ status: 'degraded' })
+    const { status, body } = await running.get('/resolvers')
+    expect(status).toBe(200)
+    expect((body as { name: string }[]).map(({ name }) => name)).toContain('hello')
+    expect((await running.get(`/instances/${done}`)).status).toBe(200)
+    expect(statSync(file).ino).toBe(before.ino)
+    rmSync(file, { recursive: true })
+    await expect.poll(async () => (await running.get('/health')).body, { timeout: 10_000 }).toEqual({ status: 'ok' })
+  } finally {
+    await running.close()
+  }
+})
+
+test('what was kept of an Idempotency-Key is garbage, or no directory: the rest goes on', async () => {
+  const home = copyOfHome()
+  const post = async (running: Running) =>
+    await fetch(`${running.url}/api/instances`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k1' },
+      body: JSON.stringify({ resolver: 'hello', input: { name: 'Ada' } }),
+    })
+  const running = await serve(home)
+  try {
+    expect((await post(running)).status).toBe(202)
+    for (const name of readdirSync(join(home, 'idempotency'))) garbage(join(home, 'idempotency', name))
+    expect((await post(running)).status).toBe(202)
+    replaceByFile(join(home, 'idempotency'))
+    expect((await post(running)).status).toBe(507)
+    expect((await running.get('/instances')).status).toBe(200)
+  } finally {
+    await running.close()
+  }
+})
+
+test('160 damages at random places of random files: it comes up each time, and what was not touched is served (F22)', {
+  timeout: 240_000,
+}, async () => {
+  const random = seeded(20_261_121)
+  const files = filesOf(template)
+  expect(files.length).toBeGreaterThan(20)
+  const until = Date.now() + 180_000
+  let tried = 0
+  for (; tried < 160 && (tried < 100 || Date.now() < until); tried += 1) {
+    const home = copyOfHome()
+    const file = files[Math.floor(random() * files.length)] as string
+    const what = `${tried}: ${damageOneOf(join(home, file), random)} ${file}`
+    const running = await serve(home).catch((error: unknown) => {
+      throw new Error(`It does not come up after ${what}: ${error}`)
+    })
+    try {
+      const touched = /^instances\/([0-9a-f]{12})\//.exec(file)?.[1]
+      const auth = file.startsWith('tokens.json') ? [200, 401] : [200]
+      for (const id of [done, other, paused].filter((one) => one !== touched)) {
+        const { status, body } = await running.get(`/instances/${id}`)
+        expect(auth, what).toContain(status)
+        if (status === 200) expect((body as InstanceRecord).status, what).toBe(id === paused ? 'paused' : 'completed')
+      }
+      if (touched !== undefined) {
+        for (const path of ['', '/state', '/events?follow=false', '/input-requests', '/data', '/story']) {
+          const { status, body } = await running.get(`/instances/${touched}${path}`)
+          expect(status, `${what}, asked for ${path}: ${JSON.stringify(body)}`).toBeLessThan(503)
+          if (status >= 500) expect((body as { code: string }).code, `${what} ${path}`).not.toBe('bug')
+          if (status >= 400) expect(JSON.stringify(body), `${what} ${path}`).not.toContain(home)
+        }
+      }
+      expect(auth, what).toContain((await list(running)).status)
+      expect((await fetch(`${running.url}/api/health`)).status, what).toBe(200)
+    } finally {
+      await running.close()
+    }
+    rmSync(homes.pop() as string, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  }
+  expect(tried).toBeGreaterThanOrEqual(100)
+})
+
+async function list(running: Running): Promise<{ status: number; records: InstanceRecord[] }> {
+  const { status, body } = await running.get('/instances?limit=100')
+  return { status, records: Array.isArray(body) ? body : [] }
+}
+
+function filesOf(home: string): string[] {
+  return readdirSync(home, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(home, name))
+    .filter((path) => statSync(path).isFile())
+    .map((path) => relative(home, path))
+    .toSorted()
+}
+
+/** Damages it as a disk, a crash or somebody's hand would; says how. */
+function damageOneOf(path: string, random: () => number): string {
+  const bytes = readFileSync(path)
+  const at = Math.floor(random() * bytes.length)
+  const kind = Math.floor(random() * 10)
+  if (kind < 6 && bytes.length > 0) {
+    bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random() * 8))
+    writeFileSync(path, bytes)
+    return `a flipped bit at ${at} of`
+  }
+  if (kind === 6) {
+    writeFileSync(path, bytes.subarray(0, at))
+    return `an end at ${at} of`
+  }
+  if (kind === 7) {
+    writeFileSync(path, Buffer.concat([bytes.subarray(0, at), Buffer.alloc(64), bytes.subarray(at)]))
+    return `64 zeros at ${at} of`
+  }
+  if (kind === 8) {
+    replaceByDirectory(path)
+    return 'a directory in the place of'
+  }
+  rmSync(path)
+  return 'the loss of'
+}
+
+/** Mulberry32: the same numbers on every machine. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

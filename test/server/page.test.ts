@@ -1,0 +1,62 @@
+/** What a browser gets outside of /api: the built page's own files, and nothing else of the machine. */
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Api, openApi } from './api.ts'
+import { exchange } from './raw.ts'
+
+let api: Api
+
+beforeAll(async () => {
+  const place = mkdtempSync(join(tmpdir(), 'resolve-page-'))
+  const page = join(place, 'page')
+  mkdirSync(join(page, 'assets'), { recursive: true })
+  writeFileSync(join(place, 'secret.txt'), 'secret')
+  writeFileSync(join(page, 'index.html'), '<!doctype html><title>page</title>')
+  writeFileSync(join(page, 'assets/app-1a2b.js'), 'export {}')
+  writeFileSync(join(page, 'assets/app-1a2b.js.map'), '{}')
+  writeFileSync(join(page, 'assets/style.css'), 'body{}')
+  symlinkSync(join(place, 'secret.txt'), join(page, 'assets/link.txt'))
+  api = await openApi([], { page })
+})
+
+afterAll(async () => await api.close())
+
+const get = (path: string) => api.call('GET', path, { token: null })
+
+test('the page and its screens are served without a token, under a strict policy', async () => {
+  for (const path of ['/', '/instances', '/instances/0123456789ab/state', '/inbox', '/resolvers/hello', '/sign-in']) {
+    const { status, text, headers } = await get(path)
+    expect([status, text], path).toEqual([200, '<!doctype html><title>page</title>'])
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    const policy = headers.get('content-security-policy') ?? ''
+    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]) {
+      expect(policy).toContain(part)
+    }
+    expect(policy).not.toMatch(/unsafe-inline|unsafe-eval(?!')|https?:/)
+  }
+  expect((await get('/assets/app-1a2b.js')).headers.get('content-type')).toContain('text/javascript')
+  expect((await get('/assets/style.css')).text).toBe('body{}')
+})
+
+test('nothing but the files of the page: no map, no link, no way out', async () => {
+  for (const path of [
+    ...['/assets/app-1a2b.js.map', '/assets/link.txt', '/assets', '/assets/', '/index.html/', '/nothing'],
+    ...[
+      '/../secret.txt',
+      '/assets/../../secret.txt',
+      '/%2e%2e/secret.txt',
+      '/..%2fsecret.txt',
+      '/assets/..%5c..%5csecret.txt',
+    ],
+    ...['//etc/passwd', '/assets//style.css', '/assets/style.css%00', '/%252e%252e/secret.txt'],
+  ]) {
+    const lines = [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${api.port}`, 'Connection: close', '', '']
+    const heard = await exchange(api.port, lines.join('\r\n'))
+    expect(heard, path).toMatch(/^HTTP\/1\.1 40[04]/)
+    expect(heard).not.toContain('secret\r\n')
+    expect(heard).not.toMatch(/root:|secret$/)
+  }
+  expect((await get('/api/instances')).status).toBe(401)
+})

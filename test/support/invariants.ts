@@ -1,0 +1,221 @@
+/**
+ * What must hold of an instance after any run, however it went (threats 5): the files it left behind, and where they were
+ * recorded, what its readers and its callers were sent. A test that has run instances ends with {@link soundInstance}.
+ */
+import { lstatSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { expect } from 'vitest'
+import { judgeLine } from '../../src/core/host/event-line.ts'
+import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
+import type { EventEnvelope } from '../../src/core/protocol/event.ts'
+import type { Birth } from '../../src/core/protocol/journal.ts'
+import { canMove, isTerminal, type Status } from '../../src/core/protocol/status.ts'
+import { type InstancePaths, instancePaths } from '../../src/core/store/home.ts'
+import { checkExchanges, type Exchange } from './invariants-http.ts'
+import { checkStreams, type StreamHistory } from './invariants-streams.ts'
+
+export interface Violation {
+  /** As threats 5 numbers them. */
+  id: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I13'
+  what: string
+}
+
+export interface Run {
+  home: string
+  id: string
+  /** What each reader was sent, connection by connection. */
+  streams?: readonly StreamHistory[]
+  /** What each caller sent and was answered, of this instance or of the API at large. */
+  answers?: readonly Exchange[]
+}
+
+/** A line of the journal, with the envelope read. */
+export interface KeptLine {
+  seq: number
+  sourceEnd: number | null
+  text: string
+  event: EventEnvelope
+}
+
+/** An instance as it stands on disk. */
+export interface Left {
+  paths: InstancePaths
+  birth: Birth
+  lines: KeptLine[]
+  hasEnded: boolean
+}
+
+export type Report = (id: Violation['id'], what: string) => void
+
+/** Everything that does not hold; nothing for a sound run. */
+export function checkInvariants({ home, id, streams = [], answers = [] }: Run): Violation[] {
+  const violations: Violation[] = []
+  const report: Report = (invariant, what) => void violations.push({ id: invariant, what })
+  const left = readLeft(instancePaths(home, id), report)
+  if (left === undefined) return violations
+  checkSource(left, report)
+  checkMoves(left, report)
+  checkCauses(left, report)
+  checkMailbox(left, report)
+  checkStreams(left, streams, report)
+  checkExchanges(home, left, answers, report)
+  return violations
+}
+
+/** For the end of a test. */
+export function soundInstance(home: string, id: string, recorded: Omit<Run, 'home' | 'id'> = {}): void {
+  expect(checkInvariants({ home, id, ...recorded })).toEqual([])
+}
+
+/** I2: numbers from 0 without gaps. */
+function readLeft(paths: InstancePaths, report: Report): Left | undefined {
+  const texts = readFileSync(paths.journal, 'utf8').split('\n')
+  const torn = texts.pop()
+  const parsed = texts.map((text) => /^(\d+)\t(-|\d+)\t(\{.*\})$/s.exec(text))
+  for (const [index, line] of parsed.entries()) {
+    if (line !== null && line[1] === String(index)) continue
+    report('I2', `line ${index} of the journal begins with "${texts[index]?.slice(0, 30)}"`)
+    return undefined
+  }
+  const [birth, ...rest] = parsed.map((line) => JSON.parse(line?.[3] as string) as unknown)
+  const lines = rest.map((event, index) => {
+    const [, seq, sourceEnd, text] = parsed[index + 1] as unknown as [string, string, string, string]
+    return {
+      seq: Number(seq),
+      sourceEnd: sourceEnd === '-' ? null : Number(sourceEnd),
+      text,
+      event: event as EventEnvelope,
+    }
+  })
+  const hasEnded = lines.some((line) => isTerminal(moveOf(line) ?? 'created'))
+  if (hasEnded && torn !== '') report('I5', 'a line is torn after the end')
+  return { paths, birth: birth as Birth, lines, hasEnded }
+}
+
+export function moveOf(line: KeptLine): Status | undefined {
+  const { event_type: type, data } = line.event
+  return type === 'platform.instance.status_changed' ? (data['to'] as Status) : undefined
+}
+
+function isOfPlatform(line: KeptLine): boolean {
+  return line.event.event_type.startsWith('platform.')
+}
+
+/** More than this is not compared. */
+const SOURCE_MAX_BYTES = 256 * 1024 * 1024
+
+/** I1: every good line of the worker's events file stands in the journal once, in order, byte for byte. */
+function checkSource({ paths, birth, lines, hasEnded }: Left, report: Report): void {
+  const path = join(paths.project, '.resolve', 'events.jsonl')
+  const reset = lines.findLastIndex((line) => isOfPlatform(line) && line.event.data['reason'] === 'source_reset')
+  const carried = lines.slice(reset + 1).filter((line) => line.sourceEnd !== null)
+  const journaled = new Map<number, KeptLine>()
+  let before = 0
+  for (const line of carried) {
+    const end = line.sourceEnd as number
+    if (end < before) report('I1', `line ${line.seq} stands before what came before it in the source`)
+    before = end
+    if (isOfPlatform(line)) continue
+    if (journaled.has(end)) report('I1', `line ${line.seq} is a second one of the same source line`)
+    journaled.set(end, line)
+  }
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat !== undefined && (!stat.isFile() || stat.size > SOURCE_MAX_BYTES)) return
+  const source = stat === undefined ? Buffer.alloc(0) : readFileSync(path)
+  const covered = hasEnded ? source.length : before
+  for (let start = 0; start < covered; ) {
+    const end = source.indexOf(0x0a, start) + 1
+    if (end === 0 || end > covered) break
+    const bytes = source.subarray(start, end - 1)
+    start = end
+    const isGood =
+      bytes.length > 0 && bytes.length <= EVENT_LINE_MAX_BYTES && 'event' in judgeLine(bytes, birth.instance_id)
+    const line = journaled.get(end)
+    journaled.delete(end)
+    if (isGood && line === undefined) report('I1', `the source line that ends at ${end} is missing`)
+    else if (!isGood && line !== undefined) report('I1', `line ${line.seq} should have been rejected`)
+    else if (line !== undefined && line.text !== bytes.toString('utf8').replaceAll('\r', ' ')) {
+      report('I1', `line ${line.seq} is not what the source says`)
+    }
+  }
+  for (const line of journaled.values()) report('I1', `line ${line.seq} stands nowhere in the source`)
+}
+
+/** I4: moves along the table. I5: one end, and of the platform nothing after it but late lines it rejects. */
+function checkMoves({ lines }: Left, report: Report): void {
+  let status: Status = 'created'
+  for (const line of lines) {
+    if (isTerminal(status) && isOfPlatform(line) && line.event.event_type !== 'platform.event.rejected') {
+      report('I5', `line ${line.seq} (${line.event.event_type}) comes after the end`)
+    }
+    const to = moveOf(line)
+    if (to === undefined) continue
+    const { from } = line.event.data
+    if (from !== status) report('I4', `line ${line.seq} moves from ${String(from)} where it was ${status}`)
+    if (!canMove(status, to)) report('I4', `line ${line.seq} moves from ${status} to ${to}`)
+    status = to
+  }
+}
+
+/** I3: nothing stands before its cause. */
+function checkCauses({ lines }: Left, report: Report): void {
+  const first = (matches: (line: KeptLine) => boolean) => lines.find(matches)?.seq ?? Number.POSITIVE_INFINITY
+  const launched = first(({ event }) => event.event_type === 'platform.worker.launched')
+  const spoke = first((line) => !isOfPlatform(line))
+  if (spoke < launched) report('I3', `line ${spoke} is the worker's, before there was one`)
+  const ran = first((line) => moveOf(line) === 'running')
+  const said = first(({ event }) => event.event_type === 'resolver:created')
+  if (said < ran) report('I3', `resolver:created (${said}) stands before running (${ran})`)
+  const open = new Set<unknown>()
+  for (const line of lines) {
+    const request = line.event.data['request_id']
+    if (line.event.event_type === 'platform.input.requested') open.add(request)
+    if (line.event.event_type === 'platform.input.answered' && !open.delete(request)) {
+      report('I3', `line ${line.seq} answers ${String(request)}, which was not open`)
+    }
+    if (moveOf(line) === 'awaiting_input' && open.size === 0) report('I3', `line ${line.seq} awaits what nobody asked`)
+  }
+}
+
+/** I7: one answer a request and messages 1, 2, …, each with the file that says what was accepted. */
+function checkMailbox({ paths, lines, hasEnded }: Left, report: Report): void {
+  const kept = (stem: string) =>
+    readJson(join(paths.mailbox, `${stem}.json`)) ?? readJson(join(paths.mailbox, `${stem}.sent.json`))
+  const compare = (what: string, expected: unknown, file: string) => {
+    const found = readJson(join(paths.project, '.resolve', file))
+    if (found === undefined && !hasEnded) return
+    if (!isDeepStrictEqual(found, expected)) report('I7', `${file} is not ${what}`)
+  }
+  let messages = 0
+  for (const { seq, event } of lines) {
+    const { request_id: rid, number } = event.data
+    if (event.event_type === 'platform.input.answered') {
+      const intent = kept(`answer-${String(rid)}`)
+      if (intent === undefined) report('I7', `line ${seq} answers ${String(rid)}, and no answer is kept`)
+      else compare('the answer that was accepted', intent['payload'], `input-requests/${String(rid)}.response.json`)
+    }
+    if (event.event_type !== 'platform.message.accepted') continue
+    messages += 1
+    if (number !== messages) report('I7', `line ${seq} has message ${String(number)} where ${messages} is next`)
+    const intent = kept(`message-${String(number)}`)
+    if (intent === undefined) report('I7', `line ${seq} has message ${String(number)}, and none is kept`)
+    else {
+      const { message_type, payload } = intent
+      compare(
+        'the message that was accepted',
+        { number, message_type, payload },
+        `messages/${String(number).padStart(3, '0')}.json`,
+      )
+    }
+  }
+}
+
+export function readJson(path: string): Record<string, unknown> | undefined {
+  try {
+    if (!lstatSync(path).isFile()) return undefined
+    return JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}
