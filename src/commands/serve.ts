@@ -3,7 +3,7 @@ import { Flags } from '@oclif/core'
 import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { usage } from '../terminal/command-error.ts'
 import { openInBrowser } from '../terminal/open-browser.ts'
-import { builtinsDirectory, surroundings } from '../terminal/surroundings.ts'
+import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/surroundings.ts'
 import { untilShutdown } from '../terminal/until-shutdown.ts'
 
 const DEFAULT_PORT = 10_120
@@ -49,12 +49,14 @@ and the next serve or command that needs one adopts it. The first start makes a 
     ])
     const level = levelFrom(process.env)
     if (level === undefined) throw usage('RESOLVE_LOG is one of error, warn, info, debug, silent.')
+    const page = flags.ui ? pageDirectory() : undefined
     return await untilShutdown(output, async () => {
       const { version } = surroundings()
       const serving = await startServing({
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
         ...{ host: flags.host, port, version },
+        ...(page === undefined ? {} : { page }),
         allowedHosts: flags['allowed-host'] ?? [],
         log: {
           level: flags.quiet && level === 'info' ? 'warn' : level,
