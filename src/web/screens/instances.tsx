@@ -25,6 +25,13 @@ const TABS: Readonly<Record<string, Tab>> = {
 const PAGE = 50
 const EVERY_MS = 2_000
 
+/** On a narrow screen the tabs reach beyond it. */
+function intoSight(link: HTMLAnchorElement | null): void {
+  const row = link?.parentElement
+  if (link !== null && row != null)
+    row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.offsetWidth) / 2
+}
+
 export function InstancesScreen() {
   const [search] = useSearchParams()
   const key = search.get('tab') ?? 'all'
@@ -50,7 +57,13 @@ export function InstancesScreen() {
     <Screen title={resolver === null ? 'Instances' : `Instances of ${resolver}`} place="/instances">
       <nav className="tabs" aria-label="Which instances">
         {Object.entries(TABS).map(([name, { label }]) => (
-          <Link key={name} href={to(name)} className="tab" aria-current={tab === TABS[name] ? 'page' : undefined}>
+          <Link
+            key={name}
+            href={to(name)}
+            className="tab"
+            aria-current={tab === TABS[name] ? 'page' : undefined}
+            ref={tab === TABS[name] ? intoSight : null}
+          >
             {label}
           </Link>
         ))}

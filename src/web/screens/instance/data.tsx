@@ -10,7 +10,7 @@ import { Ago } from '../../parts/ago.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Empty, Loading, Trouble } from '../../parts/notice.tsx'
 import { DataPreview } from './data-preview.tsx'
-import type { TabProps } from './screen.tsx'
+import type { TabProps } from './tab-props.ts'
 
 const EVERY_MS = 3_000
 
@@ -31,10 +31,12 @@ export function useDataFiles({ id, live }: TabProps) {
 export default function DataTab(props: TabProps) {
   const { data: files, isPending, isError, error } = useDataFiles(props)
   const [search] = useSearchParams()
-  const path = search.get('file')
   if (isPending) return <Loading what="Fetching the list of files…" />
   if (isError) return <Trouble error={error} />
   if (files.length === 0) return <Empty>The resolver has left no file yet.</Empty>
+  // What changed last is what one comes for.
+  const path =
+    search.get('file') ?? files.toSorted((a, b) => b.modified_at.localeCompare(a.modified_at))[0]?.path ?? null
   const chosen = files.find((file) => file.path === path)
   return (
     <div className="data">
@@ -60,7 +62,7 @@ export default function DataTab(props: TabProps) {
         </ul>
       </nav>
       {chosen === undefined ? (
-        <Empty>{path === null ? 'Choose a file to look at it.' : `There is no file ${cleanLine(path)}.`}</Empty>
+        <Empty>There is no file {cleanLine(path ?? '')}.</Empty>
       ) : (
         <DataPreview key={chosen.path} instance={props.id} file={chosen} />
       )}

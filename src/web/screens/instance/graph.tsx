@@ -6,8 +6,8 @@ import { Empty, Loading, Trouble } from '../../parts/notice.tsx'
 import { useDataFiles } from './data.tsx'
 import { type GraphNode, NODE_SHAPES, nodesOf } from './graph-nodes.ts'
 import { safeSvg } from './safe-svg.ts'
-import type { TabProps } from './screen.tsx'
 import { useInstanceState } from './state.tsx'
+import type { TabProps } from './tab-props.ts'
 
 const FILE = 'graph.dot'
 const MAX_BYTES = 512 * 1024

@@ -28,11 +28,11 @@ export function StatusHistory({ story: { history, status, endedAt } }: { story: 
             style={{ flexGrow: isLast && isTerminal(status) ? 0 : Math.max(1, Math.sqrt(ms)) }}
           >
             <span aria-hidden="true">{shape}</span>
-            <span className="out-of-sight">
+            <span className="history-word">
               {word}
               {lasted}
-              {why}
             </span>
+            <span className="out-of-sight">{why}</span>
           </li>
         )
       })}

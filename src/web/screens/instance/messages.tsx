@@ -10,7 +10,7 @@ import { useFilling } from '../../forms/use-filling.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Empty, Loading, Trouble } from '../../parts/notice.tsx'
 import { useMayAct } from '../../parts/use-session.ts'
-import type { TabProps } from './screen.tsx'
+import type { TabProps } from './tab-props.ts'
 
 const EVERY_MS = 5_000
 

@@ -4,7 +4,7 @@ import { instanceQuery } from '../../api/queries.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { saveText } from '../../parts/save-file.ts'
-import type { TabProps } from './screen.tsx'
+import type { TabProps } from './tab-props.ts'
 
 const SHOWN_MAX = 200
 

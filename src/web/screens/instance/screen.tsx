@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query'
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { instanceQuery } from '../../api/queries.ts'
-import type { LiveInstance } from '../../live/instance-live.ts'
 import { useLive } from '../../live/use-live.ts'
 import { ErrorFence } from '../../parts/error-fence.tsx'
 import { Loading, Trouble } from '../../parts/notice.tsx'
@@ -12,12 +11,8 @@ import { Screen } from '../../parts/screen.tsx'
 import { InstanceHeader, InstanceName } from './header.tsx'
 import { StatusHistory } from './history.tsx'
 import { Questions } from './questions.tsx'
+import type { TabProps } from './tab-props.ts'
 import { TimelineTab } from './timeline.tsx'
-
-export interface TabProps {
-  id: string
-  live: LiveInstance
-}
 
 /** What is looked at less often comes when it is. */
 const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needsViewport?: true }>> = {

@@ -5,7 +5,7 @@ import { fetchState } from '../../api/calls.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Empty, Loading, Trouble } from '../../parts/notice.tsx'
-import type { TabProps } from './screen.tsx'
+import type { TabProps } from './tab-props.ts'
 
 /** State makes no events: while something runs it is asked for. */
 const EVERY_MS = 1_500

@@ -7,7 +7,7 @@ import { isStatus } from '../../../core/protocol/status.ts'
 import { durationText } from '../../../core/view/time-words.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import type { TabProps } from './screen.tsx'
+import type { TabProps } from './tab-props.ts'
 import { isFailure, type TimelineItem, timelineItems } from './timeline-items.ts'
 
 const TIERS: readonly { tier: Tier; label: string }[] = [

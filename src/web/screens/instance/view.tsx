@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { fetchViewport } from '../../api/calls.ts'
 import { Loading, Trouble } from '../../parts/notice.tsx'
 import { ViewportFrame } from '../../viewport/viewport-frame.tsx'
-import type { TabProps } from './screen.tsx'
 import { useInstanceState } from './state.tsx'
+import type { TabProps } from './tab-props.ts'
 
 export default function ViewTab(props: TabProps) {
   const { id, live } = props
