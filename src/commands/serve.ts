@@ -18,7 +18,6 @@ and the next serve or command that needs one adopts it. The first start makes a 
     'resolve serve',
     'resolve serve --port 0 --json',
     'resolve serve --host 0.0.0.0 --allowed-host build.example.com',
-    'RESOLVE_URL=http://127.0.0.1:10120 RESOLVE_TOKEN=… resolve instance list',
   ]
   static override place = 'always here' as const
   static override flags = {
@@ -29,7 +28,7 @@ and the next serve or command that needs one adopts it. The first start makes a 
       description: 'the port; 0 for any that is free',
     }),
     open: Flags.boolean({ description: 'open the sign-in link in a browser' }),
-    ui: Flags.boolean({ default: true, allowNo: true, description: 'serve the page' }),
+    'no-ui': Flags.boolean({ description: 'serve the API alone, without the page' }),
     'allowed-host': Flags.string({
       multiple: true,
       helpValue: 'NAME',

@@ -4,7 +4,6 @@ import { fail, ResolveError, systemCode } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES } from '../core/limits.ts'
 import type { ErrorBody } from '../core/protocol/http.ts'
 import { harden } from './entry.ts'
-import { JSON_TYPE } from './send-json.ts'
 
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toCatalogue(thrown, request)

@@ -17,6 +17,8 @@ export const socketDoor: SocketDoor = (platform) => {
         (error: unknown) => {
           process.emitWarning(error instanceof Error ? error : String(error))
           socket.destroy()
+          // What it would load was replaced by another version: a host that nobody can ask makes room for one that can be.
+          void platform.letGo()
         },
       )
     })

@@ -1,7 +1,7 @@
 /** kill -9 of the host loses nothing, in any live status: the next one adopts and the run ends normally (plan, decisions 1 and 2). */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
@@ -11,7 +11,7 @@ import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
 import { created, eventsOf, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
-import { askOwner } from '../support/platforms.ts'
+import { askOwner, platformOn } from '../support/platforms.ts'
 
 let home: string
 beforeAll(() => {
@@ -172,6 +172,20 @@ test('while a host lives no other takes the instance; two that come at once make
   await askOwner(home, id, (owner) => owner.stop(id, { reason: 'enough' }))
   await Promise.all(hosts.map(ended))
   expect(storyOf(home, id)).toMatchObject({ status: 'cancelled', adoptions: 0 })
+})
+
+test('a host whose program was replaced while it ran makes room for one that can be asked', async () => {
+  const copy = join(home, 'dist')
+  cpSync(dirname(installedFile('host.js') as string), copy, { recursive: true })
+  const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
+  const host = spawn(process.execPath, [join(copy, 'host.js'), home, id], { stdio: 'ignore' })
+  await until(home, id, (story) => story.status === 'running')
+  rmSync(join(copy, 'parts'), { recursive: true })
+  const platform = await platformOn(home)
+  await platform.stop(id, { reason: 'enough' })
+  await Promise.all([ended(host), until(home, id, (story) => story.status === 'cancelled')])
+  expect(storyOf(home, id)).toMatchObject({ status: 'cancelled', adoptions: 1 })
+  await platform.close()
 })
 
 test('the record deleted is the record rebuilt (plan, decision 1)', async () => {

@@ -156,6 +156,7 @@ test('an answer without an end is not read to its end', async () => {
   await expect(platform.list()).rejects.toMatchObject({ code: 'server_strange' })
 })
 
+// verifies: S-EVT-13
 test('events: the bytes of the envelope are kept, what was seen is skipped, the mark of the end ends', async () => {
   const text = `{"schema_version":1, "event_type":"a.b","instance_id":"${ID}","data":{"é":"\\u0041"},"timestamp":"x"}`
   const one = `id: 1\ndata: ${text}\n\n`

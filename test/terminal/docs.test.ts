@@ -95,7 +95,7 @@ test('docs/cli.md lists every command with its words and flags', async () => {
   const listed = page('cli.md')
     .split('\n')
     .flatMap((line) => {
-      const found = /^\| `((?:instance|resolver|token|inbox|doctor|completion)\b[^`]*)` \| ?(.*?) ?\|$/.exec(line)
+      const found = /^\| `((?:instance|resolver|token|inbox|serve|doctor|completion)\b[^`]*)` \| ?(.*?) ?\|$/.exec(line)
       return found === null
         ? []
         : [{ words: found[1], flags: [...(found[2] ?? '').matchAll(/`(--?[a-z-]+)`/g)].map(([, flag]) => flag) }]

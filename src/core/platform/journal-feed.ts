@@ -43,7 +43,7 @@ export class JournalFeed {
   #isTelling = false
   #hasEnded = false
 
-  /** Throws what the file system throws where the journal cannot be opened. */
+  /** Throws `journal_broken`, or what the file system throws where the journal cannot be opened. */
   constructor(path: string, instance: FedInstance) {
     this.#path = path
     this.#instance = instance
@@ -199,8 +199,12 @@ export class JournalFeed {
 }
 
 function openFile(path: string): { fd: number; ino: number } {
-  const fd = fs.openSync(path, 'r')
-  return { fd, ino: fs.fstatSync(fd).ino }
+  // What somebody put in its place keeps nobody waiting.
+  const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  const stat = fs.fstatSync(fd)
+  if (stat.isFile()) return { fd, ino: stat.ino }
+  fs.closeSync(fd)
+  throw fail('journal_broken', { path, reason: 'it is no file' })
 }
 
 /** A reader's hold on a feed. */

@@ -89,7 +89,7 @@ export class LocalDriver implements Driver {
     try {
       return new LocalWorker(this.#places, saved, true)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = systemCode(error) ?? 'it cannot be opened'
       throw fail('coordination_tampered', { path: 'the stdio of the worker', reason }, { cause: error })
     }
   }
@@ -218,5 +218,5 @@ function launchReason(error: Error): string {
   const code = systemCode(error)
   if (code === 'ENOENT') return 'there is no such program, or its directory is gone'
   if (code === 'EACCES') return 'it may not be executed'
-  return error.message
+  return code ?? 'it cannot be started'
 }
