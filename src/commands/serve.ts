@@ -48,7 +48,7 @@ and the next serve or command that needs one adopts it. The first start makes a 
     ])
     const level = levelFrom(process.env)
     if (level === undefined) throw usage('RESOLVE_LOG is one of error, warn, info, debug, silent.')
-    const page = flags.ui ? pageDirectory() : undefined
+    const page = flags['no-ui'] ? undefined : pageDirectory()
     return await untilShutdown(output, async () => {
       const { version } = surroundings()
       const serving = await startServing({
