@@ -117,8 +117,11 @@ export async function newToken(
 export async function signedIn(context: BrowserContext, server: Server, token?: string): Promise<Page> {
   const mine = token ?? (await newToken(server.home))
   await context.addInitScript((kept) => {
-    if (window === window.top && localStorage.getItem('resolve.token') === null)
-      localStorage.setItem('resolve.token', kept)
+    try {
+      localStorage.setItem('resolve.token', localStorage.getItem('resolve.token') ?? kept)
+    } catch {
+      // A frame without an origin has no storage.
+    }
   }, mine)
   const page = await context.newPage()
   await page.goto(server.url)

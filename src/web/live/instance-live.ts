@@ -24,7 +24,7 @@ const RETRY_MS = 1_000
 export class InstanceStore {
   readonly #id: string
   readonly #listeners = new Set<() => void>()
-  readonly #events: NumberedEvent[] = []
+  #events: NumberedEvent[] = []
   #told: Story | undefined
   #snapshot: Story | undefined
   #view: LiveInstance
@@ -77,7 +77,8 @@ export class InstanceStore {
     // Whoever comes back begins from a new snapshot.
     this.#snapshot = undefined
     this.#told = undefined
-    this.#events.length = 0
+    this.#events = []
+    this.#view = { ...this.#view, events: this.#events, count: 0 }
   }
 
   #take(events: readonly NumberedEvent[]): void {

@@ -1,5 +1,5 @@
 /** The form of a question: half-typed answers stay in this tab, and whose form it is stands beside the button (threats UI-4). */
-import { useRef } from 'react'
+import { memo, useRef } from 'react'
 import type { Form } from '../../core/protocol/form.ts'
 import { answer } from '../api/calls.ts'
 import { FormView } from '../forms/form-view.tsx'
@@ -10,16 +10,23 @@ interface QuestionFormProps {
   instance: string
   resolver: string
   request: { id: string; schema: Form }
-  onAnswered: () => void
+  onAnswered?: () => void
   /** True before an answer goes out, false where it was refused: the events may tell of it before the server's own answer is here. */
-  onSending?: (isSending: boolean) => void
+  onSending?: (request: string, isSending: boolean) => void
 }
 
 export function draftOf(instance: string, request: string): string {
   return `answer.${instance}.${request}`
 }
 
-export function QuestionForm({ instance, resolver, request, onAnswered, onSending }: QuestionFormProps) {
+/** Drawn again only when it is typed in, however much happens around it. */
+export const QuestionForm = memo(function QuestionForm({
+  instance,
+  resolver,
+  request,
+  onAnswered,
+  onSending,
+}: QuestionFormProps) {
   const mayAct = useMayAct()
   // A form does not change while its question is open; a new object each time would only cost.
   const form = useRef(request.schema)
@@ -27,12 +34,12 @@ export function QuestionForm({ instance, resolver, request, onAnswered, onSendin
     form: form.current,
     draft: draftOf(instance, request.id),
     submit: async (payload) => {
-      onSending?.(true)
+      onSending?.(request.id, true)
       await answer(instance, request.id, payload).catch((error: unknown) => {
-        onSending?.(false)
+        onSending?.(request.id, false)
         throw error
       })
-      onAnswered()
+      onAnswered?.()
     },
   })
   return (
@@ -43,4 +50,4 @@ export function QuestionForm({ instance, resolver, request, onAnswered, onSendin
       beside={<span className="quiet">The form comes from {resolver}.</span>}
     />
   )
-}
+})

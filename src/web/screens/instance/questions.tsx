@@ -2,7 +2,7 @@
  * The questions of an instance, pinned above its tabs and never in the way. One that somebody else answers meanwhile says so, and
  * what was typed here stays to be copied (web.md; R25).
  */
-import { useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { cleanText } from '../../../core/view/clean.ts'
 import { pendingRequests, type Story, type StoryRequest } from '../../../core/view/story.ts'
 import { dropDraft, readDraft } from '../../forms/drafts.ts'
@@ -15,6 +15,10 @@ export function Questions({ id, story }: { id: string; story: Story }) {
   // Those that were shown here; what becomes of them is told.
   const shown = useRef(new Set<string>())
   const answeredHere = useRef(new Set<string>())
+  const onSending = useCallback((request: string, isSending: boolean) => {
+    if (isSending) answeredHere.current.add(request)
+    else answeredHere.current.delete(request)
+  }, [])
   const [dismissed, setDismissed] = useState<readonly string[]>([])
   useEffect(() => {
     for (const request of pending) shown.current.add(keyOf(request))
@@ -23,7 +27,7 @@ export function Questions({ id, story }: { id: string; story: Story }) {
     (request) =>
       request.status !== 'pending' &&
       shown.current.has(keyOf(request)) &&
-      !answeredHere.current.has(keyOf(request)) &&
+      !answeredHere.current.has(request.id) &&
       !dismissed.includes(keyOf(request)),
   )
   return (
@@ -52,15 +56,7 @@ export function Questions({ id, story }: { id: string; story: Story }) {
           <h2 className="question-prompt" id={`q-${request.id}`}>
             {cleanText(request.prompt)}
           </h2>
-          <QuestionForm
-            instance={id}
-            resolver={story.birth.resolver.name}
-            request={request}
-            onAnswered={() => {}}
-            onSending={(isSending) =>
-              isSending ? answeredHere.current.add(keyOf(request)) : answeredHere.current.delete(keyOf(request))
-            }
-          />
+          <QuestionForm instance={id} resolver={story.birth.resolver.name} request={request} onSending={onSending} />
         </section>
       ))}
     </>

@@ -6,7 +6,15 @@ import type { NumberedEvent } from '../../live/follow-events.ts'
 
 export type TimelineItem =
   | { kind: 'phase'; key: string; name: string; at: string; count: number; until: string | null }
-  | { kind: 'event'; key: string; seq: number; event: NumberedEvent['event']; line: string; isKnown: boolean }
+  | {
+      kind: 'event'
+      key: string
+      seq: number
+      event: NumberedEvent['event']
+      line: string
+      isKnown: boolean
+      isFailure: boolean
+    }
 
 export interface TimelineFilter {
   tiers: ReadonlySet<Tier>
@@ -16,33 +24,47 @@ export interface TimelineFilter {
 
 const LINE_MAX = 300
 
-export function timelineItems(events: readonly NumberedEvent[], { tiers, text }: TimelineFilter): TimelineItem[] {
-  const items: TimelineItem[] = []
-  let span: Extract<TimelineItem, { kind: 'phase' }> | undefined
-  for (const { seq, event } of events) {
-    if (event.event_type === 'resolver:phase') {
-      const name = event.data['name'] ?? event.data['phase']
-      if (span !== undefined) span.until = event.timestamp
-      span = {
-        kind: 'phase',
-        key: `phase ${seq}`,
-        name: cleanLine(String(name)),
-        at: event.timestamp,
-        count: 0,
-        until: null,
-      }
-      items.push(span)
+/** The items of a list of events that only ever grows: what was made before is not made again. */
+export class TimelineItems {
+  readonly #filter: TimelineFilter
+  readonly #all: TimelineItem[] = []
+  #span: Extract<TimelineItem, { kind: 'phase' }> | undefined
+  #taken = 0
+
+  constructor(filter: TimelineFilter) {
+    this.#filter = filter
+  }
+
+  /** Every item up to the last of these events. */
+  upTo(events: readonly NumberedEvent[]): readonly TimelineItem[] {
+    for (; this.#taken < events.length; this.#taken += 1) {
+      const numbered = events[this.#taken]
+      if (numbered !== undefined) this.#take(numbered)
     }
-    if (!tiers.has(tierOf(event.event_type))) continue
+    // Where something is looked for, a phase without a hit is only in the way.
+    if (this.#filter.text === '') return [...this.#all]
+    return this.#all.filter((item) => item.kind === 'event' || item.count > 0)
+  }
+
+  #take({ seq, event }: NumberedEvent): void {
+    const { tiers, text } = this.#filter
+    if (event.event_type === 'resolver:phase') {
+      const name = cleanLine(String(event.data['name'] ?? event.data['phase']))
+      if (this.#span !== undefined) this.#span.until = event.timestamp
+      this.#span = { kind: 'phase', key: `phase ${seq}`, name, at: event.timestamp, count: 0, until: null }
+      this.#all.push(this.#span)
+    }
+    if (!tiers.has(tierOf(event.event_type))) return
     const known = progressLine(event)
     const line = known ?? keysAndValues(event.data)
-    if (text !== '' && !`${event.event_type} ${line} ${JSON.stringify(event.data)}`.toLowerCase().includes(text))
-      continue
-    if (span !== undefined) span.count += 1
-    items.push({ kind: 'event', key: String(seq), seq, event, line: line.slice(0, LINE_MAX), isKnown: known !== null })
+    const isMeant = () => `${event.event_type} ${line} ${JSON.stringify(event.data)}`.toLowerCase().includes(text)
+    if (text !== '' && !isMeant()) return
+    if (this.#span !== undefined) this.#span.count += 1
+    this.#all.push({
+      ...{ kind: 'event', key: String(seq), seq, event },
+      ...{ line: line.slice(0, LINE_MAX), isKnown: known !== null, isFailure: isFailure(event) },
+    })
   }
-  // Where something is looked for, a phase without a hit is only in the way.
-  return text === '' ? items : items.filter((item) => item.kind === 'event' || item.count > 0)
 }
 
 /** What a person looks for first when something went wrong. */

@@ -8,7 +8,7 @@ import { durationText } from '../../../core/view/time-words.ts'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import type { TabProps } from './tab-props.ts'
-import { isFailure, type TimelineItem, timelineItems } from './timeline-items.ts'
+import { type TimelineItem, TimelineItems } from './timeline-items.ts'
 
 const TIERS: readonly { tier: Tier; label: string }[] = [
   { tier: 1, label: 'Platform' },
@@ -25,10 +25,8 @@ export function TimelineTab({ live }: TabProps) {
   const [text, setText] = useState('')
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const wanted = useDeferredValue(text.trim().toLowerCase())
-  const items = useMemo(
-    () => timelineItems(live.events, { tiers, text: wanted }),
-    [live.count, live.events, tiers, wanted],
-  )
+  const maker = useMemo(() => new TimelineItems({ tiers, text: wanted }), [tiers, wanted, live.events])
+  const items = useMemo(() => maker.upTo(live.events), [maker, live.count])
   const box = useRef<HTMLDivElement>(null)
   const follows = useRef(true)
   const list = useVirtualizer({
@@ -50,8 +48,7 @@ export function TimelineTab({ live }: TabProps) {
     if (key !== undefined)
       setTimeout(() => box.current?.querySelector<HTMLElement>(`[data-key="${key}"] button`)?.focus(), 50)
   }
-  const failure = items.findLastIndex((item) => item.kind === 'event' && isFailure(item.event))
-  const firstFailure = items.findIndex((item) => item.kind === 'event' && isFailure(item.event))
+  const failure = useMemo(() => items.findIndex((item) => item.kind === 'event' && item.isFailure), [items])
   const toggle = (key: string) =>
     setOpen((before) => {
       const next = new Set(before)
@@ -84,7 +81,7 @@ export function TimelineTab({ live }: TabProps) {
           </label>
         ))}
         {failure !== -1 && (
-          <button type="button" className="button button-small" onClick={() => goTo(firstFailure)}>
+          <button type="button" className="button button-small" onClick={() => goTo(failure)}>
             Jump to failure
           </button>
         )}
@@ -156,7 +153,7 @@ function Row({ item, isOpen, onToggle }: { item: TimelineItem; isOpen: boolean; 
       data-tier={tierOf(event.event_type)}
       data-status={status}
       data-seq={seq}
-      data-failure={isFailure(event) || undefined}
+      data-failure={item.isFailure || undefined}
     >
       <button type="button" className="event-line" aria-expanded={isOpen} onClick={onToggle}>
         <time dateTime={event.timestamp}>{clock(event.timestamp)}</time>
