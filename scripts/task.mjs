@@ -35,7 +35,7 @@ const tasks = {
   types: {
     run: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.json')],
     // The page knows a browser's names, and nothing else does.
-    then: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.web.json')],
+    after: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.web.json')],
   },
   'dead-exports': { run: [module('knip/bin/knip.js')] },
 }
@@ -49,7 +49,7 @@ async function main([name, ...args]) {
     if (task.builds === true) await ensureBuilt(found)
     return found
   })
-  for (const program of [task.run, task.then]) {
+  for (const program of [task.run, task.after]) {
     const code = program === undefined ? 0 : await run(node, [...program, ...args])
     if (code !== 0) return code
   }

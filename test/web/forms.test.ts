@@ -2,7 +2,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixture } from '../support/fixtures.ts'
-import { callerOf, describePage, newToken, openContext, type Server, signedIn, startServer } from './support.ts'
+import { callerOf, newToken, openContext, type Server, signedIn, startServer } from './stand.ts'
+import { describePage } from './support.ts'
 
 describePage('the page: forms', () => {
   let server: Server

@@ -7,14 +7,14 @@ import {
   type Caller,
   callerOf,
   createInstance,
-  describePage,
   newToken,
   openContext,
   type Server,
   signedIn,
   startServer,
   untilStatus,
-} from './support.ts'
+} from './stand.ts'
+import { describePage } from './support.ts'
 
 const LIMIT = 90_000
 

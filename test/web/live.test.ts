@@ -6,14 +6,14 @@ import {
   type Caller,
   callerOf,
   createInstance,
-  describePage,
   newToken,
   openContext,
   type Server,
   signedIn,
   startServer,
   untilStatus,
-} from './support.ts'
+} from './stand.ts'
+import { describePage } from './support.ts'
 
 const QUESTION = `{ type: 'form', components: [
   { type: 'textarea', id: 'text', label: 'Your words' },

@@ -7,7 +7,8 @@ import type { Filling } from './use-filling.ts'
 
 interface FormViewProps {
   filling: Filling
-  submitLabel: string
+  /** Null for a form that is only tried out. */
+  submitLabel: string | null
   /** Why it can't be submitted at all; null where it can. */
   locked?: string | null
   /** Beside the button. */
@@ -22,7 +23,7 @@ export function FormView({ filling, submitLabel, locked = null, beside }: FormVi
   const idOf = (field: string) => `${prefix}${field}`
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (locked === null) filling.submit()
+    if (locked === null && submitLabel !== null) filling.submit()
   }
   return (
     <form className="form" onSubmit={submit} noValidate>
@@ -51,7 +52,7 @@ export function FormView({ filling, submitLabel, locked = null, beside }: FormVi
       )}
       {locked !== null && <p className="notice notice-empty">{locked}</p>}
       <div className="form-end">
-        {locked === null && (
+        {locked === null && submitLabel !== null && (
           <button type="submit" className="button button-main" aria-disabled={phase !== 'editing' ? true : undefined}>
             {phase === 'editing' ? submitLabel : phase === 'checking' ? 'Checking…' : 'Sending…'}
           </button>

@@ -17,7 +17,7 @@ export function AccountMenu() {
   const who = session.state === 'signed-in' ? session.who : undefined
   return (
     <Menu.Root>
-      <Menu.Trigger className="button button-quiet" aria-label="Account and appearance">
+      <Menu.Trigger className="button button-quiet" aria-label={`${who?.name ?? 'Menu'}: account and appearance`}>
         <Icon name="person" />
         <span className="wide-only">{who?.name ?? 'Menu'}</span>
         <Icon name="chevron" />

@@ -1,7 +1,7 @@
 /** JSON to be read: nested objects open and close, long lists are cut, and every value is a text node. */
 import { useState } from 'react'
 
-const OPEN_LEVELS = 2
+const OPEN_LEVELS = 3
 const ITEMS_MAX = 200
 const TEXT_MAX = 2_000
 

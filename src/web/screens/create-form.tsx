@@ -15,7 +15,7 @@ const NO_FIELDS: Form = { type: 'form', components: [] }
 interface CreateFormProps {
   resolver: string
   before?: Payload
-  /** Only to be looked at. */
+  /** To be tried out: it grows and shrinks, and starts nothing. */
   isPreview?: boolean
 }
 
@@ -46,7 +46,7 @@ function OpenForm({ resolver, before, form, isPreview = false }: CreateFormProps
   const mayAct = useMayAct()
   const filling = useFilling({
     form: form ?? NO_FIELDS,
-    draft: `new.${resolver}`,
+    draft: `${isPreview ? 'try' : 'new'}.${resolver}`,
     ...(before === undefined ? {} : { before }),
     disclose: (input, signal) => checkInput(resolver, input, signal),
     submit: async (payload) => {
@@ -57,7 +57,7 @@ function OpenForm({ resolver, before, form, isPreview = false }: CreateFormProps
   })
   const copy = <CopyButton text={runCommand(resolver, filling.form, filling.values)}>Copy as CLI</CopyButton>
   const locked = mayAct ? null : 'Your token may only look: it can’t start anything.'
-  if (isPreview) return <FormView filling={filling} submitLabel="Start" locked="This is how it looks." beside={copy} />
+  if (isPreview) return <FormView filling={filling} submitLabel={null} beside={copy} />
   return (
     <>
       {filling.form.components.length === 0 && <p className="quiet">It asks for nothing.</p>}

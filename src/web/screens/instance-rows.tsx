@@ -1,9 +1,12 @@
 /** Instances as a table on a wide screen and as cards on a narrow one; the roles say "table" on both. */
+import { useQuery } from '@tanstack/react-query'
 import type { MouseEvent } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
+import { cleanLine } from '../../core/view/clean.ts'
 import { durationText } from '../../core/view/time-words.ts'
+import { pendingQuery } from '../api/queries.ts'
 import { Ago } from '../parts/ago.tsx'
 import { StatusMark } from '../parts/status.tsx'
 import { useNow } from '../parts/use-now.ts'
@@ -48,6 +51,7 @@ function Row({ record }: { record: InstanceRecord }) {
       </div>
       <div role="cell" className="row-name">
         <Link href={here}>{name ?? id}</Link>
+        {pending > 0 && <Prompt id={id} />}
         {pending > 0 && (
           <Link href={here} className="button button-small button-main">
             Answer<span className="out-of-sight"> {name ?? id}</span>
@@ -68,6 +72,13 @@ function Row({ record }: { record: InstanceRecord }) {
       </div>
     </div>
   )
+}
+
+/** What it asks, where that is known. */
+function Prompt({ id }: { id: string }) {
+  const [first] = useQuery(pendingQuery(id)).data ?? []
+  if (first === undefined) return null
+  return <span className="row-prompt">{cleanLine(first.prompt)}</span>
 }
 
 function Duration({ record: { created_at, ended_at, updated_at, status } }: { record: InstanceRecord }) {

@@ -31,7 +31,7 @@ export function ResolverPicker({ resolvers, chosen, onChoose }: PickerProps) {
         autoHighlight
       >
         <div className="picker-line">
-          <Combobox.Input id="resolver" className="picker-input" spellCheck={false} />
+          <Combobox.Input id="resolver" aria-label="Resolver" className="picker-input" spellCheck={false} />
           <Combobox.Trigger className="picker-open" aria-label="Show all resolvers">
             <Icon name="chevron" />
           </Combobox.Trigger>

@@ -52,7 +52,12 @@ function Picture({ dot, nodes }: { dot: string; nodes: readonly GraphNode[] }) {
     queryKey: ['drawing', dot],
     queryFn: async () => {
       const { instance } = await import('@viz-js/viz')
-      return (await instance()).renderSVGElement(dot, { graphAttributes: { bgcolor: 'transparent' } })
+      return (await instance()).renderSVGElement(dot, {
+        graphAttributes: { bgcolor: 'transparent' },
+        // The metrics nearest to what the page is set in.
+        nodeAttributes: { fontname: 'Arial' },
+        edgeAttributes: { fontname: 'Arial' },
+      })
     },
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
