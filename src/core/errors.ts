@@ -114,9 +114,12 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { id: string; needed?: number }) =>
-      d.id === '@last' ? 'There is no instance yet.' : `No instance matches "${d.id}".`,
-    hint: (d: { id: string; needed?: number }) => {
+    message: (d: { id: string; needed?: number; whole?: boolean }) => {
+      if (d.whole) return `"${d.id}" is not the whole id of an instance.`
+      return d.id === '@last' ? 'There is no instance yet.' : `No instance matches "${d.id}".`
+    },
+    hint: (d: { id: string; needed?: number; whole?: boolean }) => {
+      if (d.whole) return 'GET /api/instances?reference=… finds the one that a beginning of an id, or @last, means.'
       if (d.needed !== undefined) return `Give at least ${d.needed} characters of the id; see "resolve instance list".`
       return d.id === '@last' ? 'Start one with "resolve run hello".' : 'See "resolve instance list".'
     },
@@ -158,8 +161,8 @@ const catalogue = {
     kind: 'user',
     http: 400,
     exit: 2,
-    message: (_: { path: string }) => 'The path leaves the data directory.',
-    hint: () => 'A path has no empty, "." or ".." part.',
+    message: (_: { path: string }) => 'The path is not one of a file below the data directory.',
+    hint: () => 'A path has no empty, "." or ".." part, no "\\", and no "/" that was encoded.',
   },
   state_missing: {
     kind: 'user',
@@ -385,14 +388,21 @@ const catalogue = {
     http: 401,
     exit: 4,
     message: (_: Record<string, never>) => 'A token is needed.',
-    hint: () => 'Set RESOLVE_TOKEN; "resolve token create" on the server\'s machine makes one.',
+    hint: () =>
+      'Send it as "Authorization: Bearer TOKEN"; commands take it from RESOLVE_TOKEN. "resolve token create" on the server\'s machine makes one.',
   },
   token_refused: {
     kind: 'user',
     http: 401,
     exit: 4,
-    message: (_: Record<string, never>) => 'The token is not valid here: unknown, expired or revoked.',
-    hint: () => 'Set RESOLVE_TOKEN; "resolve token create" on the server\'s machine makes one.',
+    message: (d: { malformed?: boolean }) =>
+      d.malformed
+        ? 'The token is not sent as it must be.'
+        : 'The token is not valid here: unknown, expired or revoked.',
+    hint: (d: { malformed?: boolean }) =>
+      d.malformed
+        ? 'One header, "Authorization: Bearer TOKEN", and nothing beside it.'
+        : 'Set RESOLVE_TOKEN; "resolve token create" on the server\'s machine makes one.',
   },
   code_refused: {
     kind: 'user',
@@ -408,6 +418,13 @@ const catalogue = {
     message: (d: { needed: string; has: string }) => `This needs the scope "${d.needed}"; your token has "${d.has}".`,
     hint: () => 'Make a token with "resolve token create --scope" on the server\'s machine.',
   },
+  token_narrow: {
+    kind: 'user',
+    http: 403,
+    exit: 4,
+    message: (_: Record<string, never>) => 'The token reaches one instance alone, and this is about more.',
+    hint: () => 'Make one without --instance on the server\'s machine.',
+  },
   origin_refused: {
     kind: 'user',
     http: 403,
@@ -418,8 +435,10 @@ const catalogue = {
     kind: 'user',
     http: 421,
     exit: 2,
-    message: (_: Record<string, never>) => 'This server does not answer for that host name.',
-    hint: () => 'Start it with --allowed-host NAME to let it.',
+    message: (d: { host?: string }) =>
+      d.host === undefined ? 'This server needs one Host header.' : `This server does not answer for "${d.host}".`,
+    hint: (d: { host?: string }) =>
+      `To let it, start it with --allowed-host ${d.host === undefined ? 'NAME' : d.host.replace(/:\d+$/, '')}.`,
   },
   route_unknown: {
     kind: 'user',
@@ -552,6 +571,8 @@ type DetailsOf<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message'
 
 interface Said {
   message: string
+  /** Where that is another one. */
+  outside: string | undefined
   hint: string | undefined
 }
 
@@ -579,7 +600,8 @@ export class ResolveError extends Error {
     this.httpStatus = entry.http
     this.exitCode = entry.exit
     this.hint = said === undefined ? entry.hint?.(details as never) : said.hint
-    this.outside = said === undefined ? (entry.outside?.(details as never) ?? this.message) : this.message
+    this.outside =
+      said === undefined ? (entry.outside?.(details as never) ?? this.message) : (said.outside ?? this.message)
     this.details = details
     this.errors = Array.isArray(details['errors']) ? (details['errors'] as string[]) : []
     this.fields = Array.isArray(details['fields']) ? (details['fields'] as { id: string; message: string }[]) : []
@@ -594,10 +616,14 @@ export function fail<C extends ErrorCode>(code: C, details: DetailsOf<C>, option
 /** An error as a server told it; undefined where it is none of the catalogue. */
 export function received(body: unknown): ResolveError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
-  const { detail, code, hint, errors } = body as Record<string, unknown>
+  const { detail, code, hint, outside, errors } = body as Record<string, unknown>
   if (typeof detail !== 'string') return undefined
-  const said = { message: detail, hint: typeof hint === 'string' ? hint : undefined }
-  if (Array.isArray(errors) && code === undefined) return new ResolveError('form_invalid', { errors }, undefined, said)
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  const said = { message: detail, hint: text(hint), outside: text(outside) }
+  if (Array.isArray(errors) && code === undefined) {
+    if (!errors.every((one) => typeof one === 'string')) return undefined
+    return new ResolveError('form_invalid', { errors }, undefined, said)
+  }
   if (typeof code !== 'string' || !Object.hasOwn(catalogue, code)) return undefined
   return new ResolveError(code as ErrorCode, {}, undefined, said)
 }

@@ -25,10 +25,17 @@ export function answerFrameworkError(thrown: Error, request: FastifyRequest, rep
 /** `isOwner`: the caller is whom this machine's paths belong to (R39). */
 export function bodyOf(error: ResolveError, isOwner: boolean): ErrorBody {
   if (error.code === 'form_invalid') return { detail: 'Validation failed', errors: [...error.errors] }
-  const detail = isOwner && error.code !== 'bug' ? error.message : error.outside
+  const { outside } = error
+  const detail = isOwner && error.code !== 'bug' ? error.message : outside
   // Where the sentence is not for the outside, its hint isn't either.
   const hint = detail === error.message ? error.hint : undefined
-  return { detail, code: error.code, ...(hint === undefined ? {} : { hint }) }
+  return {
+    detail,
+    code: error.code,
+    ...(hint === undefined ? {} : { hint }),
+    // Its owner may be a server, which passes the error on to somebody else.
+    ...(detail === outside ? {} : { outside }),
+  }
 }
 
 /** The error of the catalogue that says it: what is known is passed on, anything else is a fault of ours. */
@@ -60,7 +67,9 @@ export function toCatalogue(thrown: unknown, request?: FastifyRequest): ResolveE
 function problemOf(error: FastifyError): string {
   const [first] = error.validation ?? []
   const where = `${error.validationContext ?? 'request'}${(first?.instancePath ?? '').replaceAll('/', '.')}`
-  return `${where} ${first?.message ?? 'is not as it must be'}`.slice(0, 300)
+  const values = (first?.params as { allowedValues?: unknown[] } | undefined)?.allowedValues
+  const allowed = values === undefined ? '' : `: ${values.join(', ')}`
+  return `${where} ${first?.message ?? 'is not as it must be'}${allowed}`.slice(0, 300)
 }
 
 /** What was announced; an unannounced body is over the limit by at least one. */

@@ -10,6 +10,10 @@ export function toldEntry(entry: CatalogEntry, isOwner: boolean): ToldEntry {
 
 export function toldStory(story: Story, isOwner: boolean): Story {
   if (isOwner) return story
-  const { birth } = story
-  return { ...story, birth: { ...birth, environment: {}, resolver: { ...birth.resolver, dir: '' } } }
+  return { ...story, birth: toldBirth(story.birth) }
+}
+
+/** To anybody but the owner. */
+export function toldBirth(birth: Story['birth']): Story['birth'] {
+  return { ...birth, environment: {}, resolver: { ...birth.resolver, dir: '' } }
 }

@@ -76,6 +76,45 @@ test.each<[string, number, RequestListener]>([
   expect(inspect(platform, { depth: 10, showHidden: true })).not.toContain(TOKEN)
 })
 
+const record = { instance_id: ID, resolver: 'x', status: 'completed', input: {}, created_at: '' }
+
+test.each([
+  { ...record, instance_id: `${ID}\u001b]0;title\u0007` },
+  { ...record, instance_id: '/../../elsewhere' },
+  { ...record, name: {} },
+])('a record that no server of ours has is none: it would reach the terminal, or name a file (%#)', async (strange) => {
+  const { platform } = await answering((_, answer) => answer.end(JSON.stringify([strange])))
+  await expect(platform.find('0123')).rejects.toMatchObject({ code: 'server_strange' })
+})
+
+const entry = { name: 'x', version: '1.0.0', description: '', kind: 'builtin', commit: null, manifest: { command: [] } }
+
+test.each([
+  { ...entry, name: 'x\u001b[31m' },
+  { ...entry, version: '\u009b31m' },
+  { ...entry, kind: '\u202e' },
+  { ...entry, commit: '\u001b[2J' },
+  { ...entry, manifest: {} },
+])('nor is such an entry of a catalog (%#)', async (strange) => {
+  const { platform } = await answering((_, answer) => answer.end(JSON.stringify(strange)))
+  await expect(platform.resolver('x')).rejects.toMatchObject({ code: 'server_strange' })
+})
+
+test('nor is a refused form whose messages are none', async () => {
+  const { platform } = await answering((_, answer) =>
+    answer.writeHead(422).end('{"detail":"Validation failed","errors":[{}]}'),
+  )
+  await expect(platform.create({ resolver: 'x', input: {} })).rejects.toMatchObject({ code: 'server_strange' })
+})
+
+test('events whose end is that of the connection may have been cut: they are not taken for all', async () => {
+  const { platform } = await answering(({ socket }) => {
+    const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close'
+    socket.end(`${head}\r\n\r\nid: 1\ndata: ${envelope(1)}\n\nid: 2\nda`)
+  })
+  await expect(collect(platform.events(ID))).rejects.toMatchObject({ code: 'server_strange' })
+})
+
 test('the token goes to no other place than the server: a way elsewhere is not taken', async () => {
   let asked = 0
   const elsewhere = await answering((_, answer) => {

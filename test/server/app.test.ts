@@ -2,6 +2,7 @@
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
 import { type Answer, type Api, openApi } from './api.ts'
 
 let api: Api
@@ -241,6 +242,55 @@ test('stderr, export, host, attending, pruning and the doctor answer', async () 
   const rows = await api.call('GET', '/api/doctor')
   expect(rows.json.map((row: { check: string }) => row.check)).toContain('home')
   expect((await api.call('POST', '/api/doctor', { body: { fix: false } })).status).toBe(200)
+})
+
+// verifies: R7
+test('an archive holds no more than its reader may know: no places of this machine, and stderr for run alone', async () => {
+  const id = await api.create('asks-once')
+  await api.until(id, 'awaiting_input')
+  const archiveFor = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${api.url}/api/instances/${id}/export`, { headers })
+    return gunzipSync(Buffer.from(await answer.arrayBuffer())).toString('latin1')
+  }
+  const [read, run] = [await archiveFor(api.tokens.read), await archiveFor(api.tokens.run)]
+  expect(read).toContain(`resolve-${id}/journal`)
+  expect(read).not.toContain(`resolve-${id}/stderr`)
+  expect(run).toContain(`resolve-${id}/stderr`)
+  for (const archive of [read, run]) expect(archive).not.toContain(api.home)
+  await api.call('DELETE', `/api/instances/${id}`)
+})
+
+// verifies: R7
+test('what the host in another process says to its owner goes no further', async () => {
+  const refusesTypes = plainResolver(
+    'await me.sleep(60000)',
+    { name: 'refuses-types' },
+    `delete me.on['resolver.getMessageTypes']
+process.stdin.on('data', (bytes) => {
+  for (const line of String(bytes).split('\\n').filter(Boolean)) {
+    const { id, method } = JSON.parse(line)
+    const error = { code: -32000, message: 'lost /secret/place' }
+    if (method === 'resolver.getMessageTypes') print(JSON.stringify({ jsonrpc: '2.0', id, error }) + '\\n')
+  }
+})`,
+  )
+  const other = await openApi([refusesTypes], {})
+  const elsewhere = await platformOn(other.home)
+  try {
+    const { instance_id: id } = await elsewhere.create({ resolver: 'refuses-types', input: {} })
+    await other.until(id, 'running')
+    const { status, json } = await other.call('GET', `/api/instances/${id}/message-types`)
+    expect({ status, json }).toEqual({
+      status: 502,
+      json: { detail: 'The resolver answered resolver.getMessageTypes with an error.', code: 'resolver_refused' },
+    })
+    await elsewhere.stop(id, { force: true })
+    await elsewhere.over(id)
+  } finally {
+    await elsewhere.close()
+    await other.close()
+  }
 })
 
 // verifies: S-AUTH-01 R37

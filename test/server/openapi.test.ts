@@ -1,4 +1,6 @@
 /** The OpenAPI document: well formed, complete, and true of what the server answers to requests made from it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
@@ -61,6 +63,18 @@ test('it has every route of the specification and of the rulings', () => {
     POST /auth/verify, GET /openapi.json, GET /metrics`.split(/,\s+/)
   const have = operations.map(({ method, path }) => `${method} ${path.replace('/api', '')}`)
   expect(have).toEqual(expect.arrayContaining(wanted))
+})
+
+test('docs/http.md lists every route with who may, and no other', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/http.md'), 'utf8')
+  const listed = [...page.matchAll(/^\| `([A-Z]+ \/\S*)` \| (\S+) \|/gm)].map(([, route, scope]) => `${route} ${scope}`)
+  const have = Object.entries(document['paths'] as Json).flatMap(([path, item]) =>
+    Object.entries(item as Json).map(([method, operation]) => {
+      const scope = /Needs a token with scope (\w+)\.$/.exec((operation as Json)['description'])?.[1] ?? '–'
+      return `${method.toUpperCase()} ${path.replace('/api', '')} ${scope}`
+    }),
+  )
+  expect(listed.toSorted()).toEqual(have.toSorted())
 })
 
 test('every operation says what it is, who may, what it answers, and every refusal with an example', () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -98,10 +98,11 @@ test('what a worker said right before it ended is read', async () => {
 
 // R20, R26: grandchildren that left session and parent, and ignore SIGTERM
 test('the whole tree ends, with grandchildren in sessions of their own that ignore SIGTERM', async () => {
-  const grandchild = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)`
+  const ready = mkdtempSync(join(root, 'ready-'))
+  const grandchild = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); require('node:fs').writeFileSync('${ready}/' + process.pid, '')`
   const child = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { detached: true, stdio: 'ignore' }).unref()`
   const worker = await start(`${child}; setTimeout(() => { ${child} }, 50); setInterval(() => {}, 1000)`)
-  await sleep(400)
+  await expect.poll(() => readdirSync(ready).length, { timeout: 10_000 }).toBe(2)
   expect(worker.signal('SIGTERM')).toBe(3)
   await worker.ended
   expect(worker.isGone()).toBe(false)

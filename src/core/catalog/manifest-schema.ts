@@ -13,7 +13,7 @@ export const NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'
 
 const NUMBER = '(0|[1-9]\\d*)'
 const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
-const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
+export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
 
 /** A NUL would cut the text short on its way into a process. */
 const TEXT = { type: 'string', maxLength: 4096, pattern: '^[^\\u0000]*$' }

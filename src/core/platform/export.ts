@@ -6,12 +6,20 @@ import { listData, openData, readStderrTail } from '../host/instance-files.ts'
 import { Mailbox } from '../host/mailbox.ts'
 import { messageFile, requestFile } from '../protocol/coordination.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
+import type { Birth } from '../protocol/journal.ts'
 import type { InstancePaths } from '../store/home.ts'
 import { type JournalLine, prefixOf } from '../store/journal-line.ts'
 import { JournalReader } from '../store/journal-reader.ts'
 import type { Story } from '../view/story.ts'
 
-export interface InstanceToExport {
+/** What an archive holds for somebody who may not know all. Default: all. */
+export interface ExportOptions {
+  /** The birth as it is told. */
+  tell?: (birth: Birth) => Birth
+  stderr?: boolean
+}
+
+export interface InstanceToExport extends ExportOptions {
   paths: InstancePaths
   record: InstanceRecord
   story: Story
@@ -26,7 +34,14 @@ export function exportInstance(instance: InstanceToExport): AsyncIterable<Buffer
   return zip
 }
 
-async function* entriesOf({ paths, record, story, state }: InstanceToExport): AsyncGenerator<TarEntry> {
+async function* entriesOf({
+  paths,
+  record,
+  story,
+  state,
+  tell,
+  stderr = true,
+}: InstanceToExport): AsyncGenerator<TarEntry> {
   const { instance_id } = story.birth
   const modifiedMs = Date.parse(story.lastEventAt)
   const folder = `resolve-${instance_id}`
@@ -38,14 +53,14 @@ async function* entriesOf({ paths, record, story, state }: InstanceToExport): As
 
   yield json('record.json', record)
   for (const { path, of } of JOURNALS) {
-    const lines = () => linesUpTo(paths.journal, story.lastSeq, of)
+    const lines = () => linesUpTo(paths.journal, story.lastSeq, (line) => of(told(line, tell)))
     let bytes = 0
     for (const line of lines()) bytes += line.length
     yield { path: `${folder}/${path}`, bytes, modifiedMs, content: lines() }
   }
   if (state !== null) yield json('state.json', state)
   yield* intentsOf(paths, story, json)
-  yield text('stderr', readStderrTail(paths))
+  if (stderr) yield text('stderr', readStderrTail(paths))
   for (const file of listData(paths)) {
     try {
       const { bytes, modifiedMs: at, read } = openData(paths, file.path)
@@ -78,6 +93,12 @@ const JOURNALS: readonly { path: string; of: (line: JournalLine) => string | und
   { path: 'journal', of: ({ seq, sourceEnd, text }) => `${prefixOf(seq, sourceEnd)}${text}\n` },
   { path: 'events.jsonl', of: ({ seq, text }) => (seq === 0 ? undefined : `${text}\n`) },
 ]
+
+/** The first line is the birth. */
+function told(line: JournalLine, tell: ExportOptions['tell']): JournalLine {
+  if (line.seq !== 0 || tell === undefined) return line
+  return { ...line, text: JSON.stringify(tell(JSON.parse(line.text) as Birth)) }
+}
 
 /** The lines up to a number, so that both files tell the same story however much is appended meanwhile. */
 function* linesUpTo(

@@ -1,35 +1,91 @@
 /** A page of the instances of a home, newest first: for {@link file://./local.ts}. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PAGE_MAX_BYTES } from '../limits.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
+import { isTerminal, type Status } from '../protocol/status.ts'
 import { instanceIds, instancePaths } from '../store/home.ts'
 import { orderOf } from './local-checks.ts'
 import type { InstanceFilter, InstancePage } from './platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
 
-export function listInstances(home: string, filter: InstanceFilter): InstancePage {
-  const records: InstanceRecord[] = []
-  for (const id of instanceIds(home)) {
-    const record = readSoundRecord(instancePaths(home, id))
-    if (record === undefined) continue
-    if (filter.status !== undefined && !filter.status.includes(record.status)) continue
-    if (filter.resolver !== undefined && record.resolver !== filter.resolver) continue
-    records.push(record)
-  }
-  records.sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1))
-  const { cursor, limit } = filter
-  const from = cursor === undefined ? 0 : records.findIndex((record) => orderOf(record) < cursor)
-  const rest = from === -1 ? [] : records.slice(from)
-  const page = limit === undefined ? rest : bounded(rest.slice(0, limit))
-  const last = page.at(-1)
-  return { records: page, cursor: page.length < rest.length && last !== undefined ? orderOf(last) : null }
+/** What the place of an instance in a list depends on. */
+export interface Listed {
+  id: string
+  order: string
+  status: Status
+  resolver: string
 }
 
-/** As many as fit, but one always: an input may have a megabyte, and a page is answered whole. */
-function bounded(records: InstanceRecord[]): InstanceRecord[] {
+/** How long a list keeps the others of its process waiting at a time. */
+const TURN_MS = 10
+
+/**
+ * `ended` remembers, for a process that lists often, what can't change any more. Records are held for the page alone: an input
+ * may have a megabyte, and a home thousands of them.
+ */
+export async function listInstances(
+  home: string,
+  filter: InstanceFilter,
+  ended = new Map<string, Listed>(),
+): Promise<InstancePage> {
+  const { cursor, limit } = filter
+  const breathe = breathing()
+  const all = await fitting(home, filter, ended, breathe)
+  const rest = cursor === undefined ? all : all.filter(({ order }) => order < cursor)
+  const records: InstanceRecord[] = []
   let bytes = 0
-  const tooMany = records.findIndex((record) => {
-    bytes += JSON.stringify(record).length
-    return bytes > PAGE_MAX_BYTES
-  })
-  return tooMany === -1 ? records : records.slice(0, Math.max(1, tooMany))
+  for (const { id } of rest) {
+    if (records.length === limit) break
+    const record = readSoundRecord(instancePaths(home, id))
+    // Removed meanwhile, or gone on.
+    if (record === undefined || !fits(record, filter)) continue
+    if (limit !== undefined) bytes += JSON.stringify(record).length
+    // As many as fit, but one always: a page is answered whole.
+    if (bytes > PAGE_MAX_BYTES && records.length > 0) break
+    records.push(record)
+    await breathe()
+  }
+  const last = records.at(-1)
+  const isWhole = last === undefined || rest.at(-1)?.order === orderOf(last)
+  return { records, cursor: isWhole ? null : orderOf(last) }
+}
+
+async function fitting(
+  home: string,
+  filter: InstanceFilter,
+  ended: Map<string, Listed>,
+  breathe: () => Promise<void>,
+): Promise<Listed[]> {
+  const found: Listed[] = []
+  const ids = instanceIds(home)
+  const present = new Set(ids)
+  for (const id of ended.keys()) if (!present.has(id)) ended.delete(id)
+  for (const id of ids) {
+    const listed = ended.get(id) ?? listedOf(home, id)
+    if (listed === undefined) continue
+    if (isTerminal(listed.status)) ended.set(id, listed)
+    if (fits(listed, filter)) found.push(listed)
+    await breathe()
+  }
+  return found.sort((a, b) => (a.order < b.order ? 1 : -1))
+}
+
+function listedOf(home: string, id: string): Listed | undefined {
+  const record = readSoundRecord(instancePaths(home, id))
+  if (record === undefined) return undefined
+  return { id, order: orderOf(record), status: record.status, resolver: record.resolver }
+}
+
+function fits({ status, resolver }: { status: Status; resolver: string }, filter: InstanceFilter): boolean {
+  if (filter.status !== undefined && !filter.status.includes(status)) return false
+  return filter.resolver === undefined || filter.resolver === resolver
+}
+
+function breathing(): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since < TURN_MS) return
+    await nextTurn()
+    since = performance.now()
+  }
 }

@@ -16,9 +16,10 @@ import { findInstance, prepareHome } from '../store/home.ts'
 import { readRecord } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import { Acts } from './acts.ts'
+import type { ExportOptions } from './export.ts'
 import { followJournal } from './follow.ts'
 import { type HeldFeed, JournalFeeds } from './journal-feed.ts'
-import { listInstances } from './list-instances.ts'
+import { type Listed, listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { checkLocalHealth } from './local-health.ts'
 import type {
@@ -51,6 +52,7 @@ export interface LocalPlatform extends Platform {
   hosted(): string[]
   /** The instance's journal as frames of an event stream, shared by all its readers here; to be released. Throws `instance_unknown`. */
   feed(id: string): HeldFeed
+  export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
   /** As `close`, but what is hosted here is left without a host, its workers running: for whoever adopts it next. */
@@ -81,6 +83,7 @@ class HomePlatform implements LocalPlatform {
   readonly #reads: Reads
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
+  readonly #ended = new Map<string, Listed>()
   #catalog: Promise<Catalog> | undefined
 
   constructor({ home, builtins, door }: LocalOptions) {
@@ -149,7 +152,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
-    return listInstances(this.#home, filter)
+    return await listInstances(this.#home, filter, this.#ended)
   }
 
   async find(reference: string): Promise<string> {
@@ -264,11 +267,11 @@ class HomePlatform implements LocalPlatform {
     return this.#reads.data(id, path, choose)
   }
 
-  async export(id: string): Promise<AsyncIterable<Buffer>> {
+  async export(id: string, options: ExportOptions = {}): Promise<AsyncIterable<Buffer>> {
     const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
-    return exportInstance({ paths, record, story, state: readSoundState(paths) })
+    return exportInstance({ paths, record, story, state: readSoundState(paths), ...options })
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {

@@ -119,6 +119,10 @@ async function* messagesOf(http: RemoteHttp, { body, headers }: Answer): AsyncGe
   if (!String(headers['content-type'] ?? '').startsWith('text/event-stream')) {
     throw http.strange('it sends no events where they should be')
   }
+  // Without either its end is the end of the connection, and a cut is no different.
+  if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) {
+    throw http.strange('its events do not say where they end')
+  }
   let complete: EventSourceMessage[] = []
   let isTooLong = false
   const parser = createParser({

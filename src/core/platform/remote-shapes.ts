@@ -1,8 +1,10 @@
 /** What the answers of a server must look like; anything else is not our API. The border of {@link file://./remote.ts}. */
+import { NAME_PATTERN, VERSION_PATTERN } from '../catalog/manifest-schema.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form } from '../protocol/form.ts'
 import type { InputRequest, InstanceRecord, MessageType } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
+import { isInstanceId } from '../store/home.ts'
 import type { Story } from '../view/story.ts'
 import type { DataFile, FormCheck, HealthRow, PruneOutcome, SentMessage } from './platform.ts'
 import type { Shape } from './remote-http.ts'
@@ -13,6 +15,13 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+const isTextOrNone = (value: unknown) => value == null || isText(value)
+/** For what goes to terminals, and into names of files, as it is: one of ours can be nothing else (R3, R4). */
+const isLike = (pattern: string | RegExp) => {
+  const expression = new RegExp(pattern)
+  return (value: unknown) => isText(value) && expression.test(value)
+}
+const isCommit = isLike(/^[0-9a-f]{4,64}$/)
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
 
 /** An object of which these fields hold; what else it has is left as it is, since fields are only added. */
@@ -43,7 +52,9 @@ export function orNull<T>(shape: Shape<T>): Shape<{ value: T | null }> {
 export const anyObject: Shape<Fields> = (value) => (isFields(value) ? value : undefined)
 
 export const record = object<InstanceRecord>({
-  instance_id: isText,
+  instance_id: isInstanceId,
+  name: isTextOrNone,
+  phase: isTextOrNone,
   resolver: isText,
   status: isStatus,
   input: isFields,
@@ -62,7 +73,14 @@ export const formCheck = object<FormCheck>({
   fields: isListOf(field),
 })
 
-export const catalogEntry = object<CatalogEntry>({ name: isText, version: isText, description: isText })
+export const catalogEntry = object<CatalogEntry>({
+  name: isLike(NAME_PATTERN),
+  version: isLike(VERSION_PATTERN),
+  description: isText,
+  kind: isLike(/^(?:builtin|directory|git)$/),
+  commit: (commit) => commit === null || isCommit(commit),
+  manifest: isA(object({ command: (words) => Array.isArray(words) && words.every(isText) })),
+})
 
 export const inputRequest = object<InputRequest>({ id: isText, prompt: isText, schema: isA(form) })
 
@@ -77,7 +95,7 @@ export const dataFile = object<DataFile>({ path: isText, bytes: isCount, modifie
 export const attended = object<{ attended: boolean }>({ attended: isFlag })
 
 const birth = object({
-  instance_id: isText,
+  instance_id: isInstanceId,
   created_at: isText,
   input: isFields,
   resolver: isA(object({ name: isText, version: isText, manifest: isFields })),
@@ -100,7 +118,7 @@ export const story = object<Story>({
 
 export const pruneOutcome = object<PruneOutcome>({
   dry_run: isFlag,
-  removed: isListOf(object({ instance_id: isText, resolver: isText, bytes: isCount })),
+  removed: isListOf(object({ instance_id: isInstanceId, resolver: isText, status: isStatus, bytes: isCount })),
   leftovers: isA(object({ count: isCount, bytes: isCount })),
 })
 

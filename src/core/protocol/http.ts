@@ -31,5 +31,7 @@ export interface ErrorBody {
   detail: string
   code?: string
   hint?: string
+  /** On a host's own socket alone (R39): the sentence for others, where `detail` is for the owner only. */
+  outside?: string
   errors?: string[]
 }

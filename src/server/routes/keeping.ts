@@ -2,10 +2,12 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { PruneOptions } from '../../core/index.ts'
+import { covers } from '../../core/protocol/http.ts'
 import { STATUSES } from '../../core/protocol/status.ts'
-import type { AppParts } from '../parts.ts'
+import { type AppParts, callerOf } from '../parts.ts'
 import { HOST_TROUBLE } from '../refusals.ts'
 import { listOf, object, shape } from '../shapes.ts'
+import { toldBirth } from '../told.ts'
 
 interface OfInstance {
   Params: { id: string }
@@ -58,8 +60,14 @@ export function keepingRoutes(app: FastifyInstance, { platform }: AppParts): voi
       },
       config: { needs: 'read', refuses: ['instance_unknown', 'journal_broken'] },
     },
-    async ({ params: { id } }, reply) => {
-      const archive = await platform.export(id)
+    async (request, reply) => {
+      const { id } = request.params
+      const { isOwner, scope } = callerOf(request)
+      // No more than the other routes would tell this caller.
+      const archive = await platform.export(id, {
+        stderr: covers(scope, 'run'),
+        ...(isOwner ? {} : { tell: toldBirth }),
+      })
       reply.header('content-disposition', `attachment; filename="resolve-${id}.tar.gz"`)
       return reply.type('application/gzip').send(Readable.from(archive))
     },

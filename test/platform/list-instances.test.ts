@@ -1,0 +1,54 @@
+/** Pages of instances: what the contract's few instances do not show. */
+import { rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { listInstances } from '../../src/core/platform/list-instances.ts'
+import type { InstanceFilter } from '../../src/core/platform/platform.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { created, temporaryHome } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
+
+// verifies: R9
+test('a page holds fewer where inputs are long, and the next one goes on', async () => {
+  const home = temporaryHome()
+  const resolver = plainResolver('')
+  for (let n = 0; n < 20; n += 1) await created(home, resolver, { text: 'x'.repeat(1_000_000) })
+  const pages: string[][] = []
+  let cursor: string | null = null
+  do {
+    const page = await listInstances(home, { limit: 20, ...(cursor === null ? {} : { cursor }) })
+    pages.push(page.records.map((record) => record.instance_id))
+    cursor = page.cursor
+  } while (cursor !== null && pages.length < 20)
+  expect(new Set(pages.flat()).size).toBe(20)
+  expect(pages.map((page) => page.length)).toEqual([8, 8, 4])
+  // Whoever else asks meanwhile is served: it takes a moment to read them all.
+  let turns = 0
+  let turn = setImmediate(function next() {
+    turns += 1
+    turn = setImmediate(next)
+  })
+  await listInstances(home, { limit: 1 })
+  clearImmediate(turn)
+  expect(turns).toBeGreaterThan(2)
+  rmSync(home, { recursive: true })
+})
+
+test('what has ended is read once for its place; a list of others, or after it was removed, does without it', async () => {
+  const home = temporaryHome()
+  const platform = await platformOn(home)
+  const { instance_id: id } = await platform.create({ resolver: 'hello', input: { name: 'Ada' } })
+  await platform.over(id)
+  await platform.close()
+  const ended = new Map()
+  const ids = async (filter: InstanceFilter) =>
+    (await listInstances(home, filter, ended)).records.map((record) => record.instance_id)
+  expect(await ids({})).toEqual([id])
+  expect(ended.get(id)).toMatchObject({ status: 'completed', resolver: 'hello' })
+  expect(await ids({ status: ['running'] })).toEqual([])
+  expect(await ids({ resolver: 'hello', status: ['completed'] })).toEqual([id])
+  rmSync(instancePaths(home, id).root, { recursive: true })
+  expect(await ids({})).toEqual([])
+  expect(ended.size).toBe(0)
+  rmSync(home, { recursive: true })
+})
