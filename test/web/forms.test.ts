@@ -48,6 +48,7 @@ describePage('the page: forms', () => {
     await context.close()
   })
 
+  // verifies: S-SVC-15 S-HTTP-15
   test('the tour runs from its form to its end', async () => {
     const { context, complaints } = await openContext()
     const page = await signedIn(context, server)
