@@ -3,6 +3,7 @@ import { Flags } from '@oclif/core'
 import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { usage } from '../terminal/command-error.ts'
 import { keyOf, type OpenQuestion, openQuestions, questionLines, type ReadBefore } from '../terminal/inbox.ts'
+import { commandLine } from '../terminal/shell.ts'
 import { lookUntilSignal } from '../terminal/until-signal.ts'
 
 export default class Inbox extends BaseCommand<typeof Inbox> {
@@ -23,14 +24,16 @@ export default class Inbox extends BaseCommand<typeof Inbox> {
     if (this.flags.watch) {
       const told = new Set<string>()
       const before: ReadBefore = new Map()
-      return await lookUntilSignal(async () => {
+      const look = async () => {
         const questions = await openQuestions(platform, before)
         if (told.size === 0 && questions.length === 0) this.noteOnce()
         for (const question of questions.filter((one) => !told.has(keyOf(one)))) {
           told.add(keyOf(question))
           await this.print(question)
         }
-      })
+      }
+      const again = commandLine('inbox', '--watch', ...(this.output.jsonl ? ['--jsonl'] : []))
+      return await lookUntilSignal(look, { onConnection: this.connection.hear, again })
     }
     const questions = await openQuestions(platform)
     if (this.output.json) await this.output.document({ schema: 'resolve.inbox/1', questions })

@@ -423,7 +423,7 @@ const catalogue = {
     http: 403,
     exit: 4,
     message: (_: Record<string, never>) => 'The token reaches one instance alone, and this is about more.',
-    hint: () => 'Make one without --instance on the server\'s machine.',
+    hint: () => "Make one without --instance on the server's machine.",
   },
   origin_refused: {
     kind: 'user',

@@ -16,6 +16,7 @@ export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platfo
 export { checkLocalHealth } from './platform/local-health.ts'
 export type {
   ByteRange,
+  Connection,
   CreateRequest,
   DataContent,
   DataFile,

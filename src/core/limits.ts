@@ -61,7 +61,8 @@ export const REMOTE_RETRY_MS = [250, 500, 1_000, 2_000] as const // a request wh
 export const REMOTE_SILENCE_LIMIT_MS = 45_000 // three heartbeats
 export const REMOTE_RECONNECT_MIN_MS = 250
 export const REMOTE_RECONNECT_MAX_MS = 5_000
-export const REMOTE_PATIENCE_MS = 60_000 // an event stream that can't be had again
+export const REMOTE_PATIENCE_MS = 60_000 // what is followed or watched, and can't be had again
+export const REMOTE_LOST_MS = 1_000 // a shorter loss is told to nobody
 
 /** Tokens (R38). */
 export const SIGN_IN_CODE_LIMIT_MS = 15 * 60_000
@@ -88,6 +89,10 @@ export const WORKSPACE_SPEC_LIMIT_MS = 10_000
 export const INPUT_RESPONSE_LIMIT_MS = 5_000
 export const MESSAGE_LIMIT_MS = 5_000
 export const MESSAGE_TYPES_LIMIT_MS = 5_000
+
+/** Asking a resolver for its form: a process for each (threats 1.2). */
+export const INQUIRIES_AT_ONCE = 4 // of one resolver
+export const INQUIRIES_WAITING = 256 // then the next is refused
 
 /** Ending a worker (R26). */
 export const TERM_LIMIT_MS = 10_000

@@ -47,7 +47,8 @@ export function tokenAccess(tokens: Tokens): Access {
   return {
     identify(request) {
       const entry = tokens.verify(credential(request))
-      if (entry === undefined) throw fail('token_refused', {})
+      // Nobody is told that a good token is bad.
+      if (entry === undefined) throw tokens.problem() ?? fail('token_refused', {})
       const { id, name, scope, instance, expires_at } = entry
       return { tokenId: id, name, scope, instance, expiresAt: expires_at, isOwner: false }
     },
@@ -61,6 +62,6 @@ function credential({ headers, rawHeaders, queryToken }: Credentials): string {
   if (given === 0 && header === undefined && queryToken === undefined) throw fail('token_missing', {})
   const isTwice = given > 1 || (header !== undefined && queryToken !== undefined)
   const text = queryToken === undefined ? BEARER.exec(header ?? '')?.[1] : queryToken
-  if (isTwice || typeof text !== 'string') throw fail('token_refused', {})
+  if (isTwice || typeof text !== 'string') throw fail('token_refused', { malformed: true })
   return text
 }

@@ -75,7 +75,7 @@ function refuseForeign(request: FastifyRequest, caller: Caller): void {
   const { config, url } = request.routeOptions
   if (config.narrows === true) return
   if (url?.startsWith(ONE_INSTANCE) !== true) {
-    throw fail('scope_missing', { needed: 'every instance', has: 'one instance' })
+    throw fail('token_narrow', {})
   }
   const { id } = request.params as { id: string }
   if (id !== caller.instance) throw fail('instance_unknown', { id })

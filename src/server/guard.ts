@@ -45,7 +45,7 @@ export function hostGuard({ boundHost, allowedHosts = [] }: GuardOptions = {}): 
       const { headers, rawHeaders, socket, url = '/' } = request
       const host = parseAuthority(headers.host)
       if (host === undefined || count(rawHeaders, 'host') !== 1 || !isOurs(host, socket.localPort)) {
-        throw fail('host_refused', {})
+        throw fail('host_refused', host === undefined ? {} : { host: String(headers.host).slice(0, 120) })
       }
       // Given twice, it is one text with a comma in it: nobody's.
       if (!isOwnOrigin(headers.origin, host, allowed)) throw fail('origin_refused', {})

@@ -73,11 +73,24 @@ function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   return {
     ...schema,
     ...{ description: description === undefined ? scope : `${description} ${scope}` },
+    operationId: operationIdOf(method, route.url),
     ...(isOpen ? { security: [] } : {}),
     ...(method === 'POST' && !isOpen ? { 'x-key': true } : {}),
     ...(bodyOptional ? { 'x-body-optional': true } : {}),
     response,
   } as FastifySchema
+}
+
+/** `GET /api/instances/:id/input-requests/:rid` is `getInstanceInputRequest`: what clients are generated with. */
+function operationIdOf(method: string, url: string): string {
+  const parts = url.replace('/api/', '').split('/')
+  const words = parts.flatMap((part, at) => {
+    if (part.startsWith(':') || part === '*') return []
+    const isOne = parts[at + 1]?.startsWith(':') === true || parts[at + 1] === '*'
+    return (isOne ? part.replace(/s$/, '') : part).split(/[-.]/)
+  })
+  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return method.toLowerCase() + name + (url.endsWith('*') ? 'File' : '')
 }
 
 /** What the generator can't be told by a schema. */

@@ -35,8 +35,11 @@ const EXAMPLES = {
   token_missing: {},
   token_refused: {},
   scope_missing: { needed: 'run', has: 'read' },
+  token_narrow: {},
+  too_many: { what: 'event streams of one token', limit: 32 },
+  tokens_broken: { path: '', reason: '' },
   origin_refused: {},
-  host_refused: {},
+  host_refused: { host: 'example.com' },
   route_unknown: {},
   media_type_refused: {},
   request_malformed: { problem: 'its address is not well encoded' },
@@ -51,7 +54,7 @@ const EXAMPLES = {
 export type ToldCode = keyof typeof EXAMPLES
 
 const EVERYWHERE = ['request_malformed', 'origin_refused', 'host_refused', 'bug', 'shutting_down'] as const
-const WITH_TOKEN = ['token_missing', 'token_refused', 'scope_missing'] as const
+const WITH_TOKEN = ['token_missing', 'token_refused', 'scope_missing', 'token_narrow', 'tokens_broken'] as const
 const WITH_BODY = ['media_type_refused', 'input_too_large', 'invalid_json', 'request_invalid'] as const
 const WITH_KEY = ['key_reused', 'disk_full', 'home_unusable'] as const
 

@@ -33,6 +33,9 @@ export interface ServeOptions {
   env?: NodeJS.ProcessEnv
 }
 
+/** How often the tokens are looked at where nobody uses one. */
+const LOOK_MS = 3_000
+
 export interface Serving {
   url: string
   /** A new link that signs a browser in, once and within 15 minutes. */
@@ -58,7 +61,14 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     closing.add(() => platform.letGo())
     const aside = await tokens.quarantine()
     if (aside !== undefined)
-      findings.add('tokens', `The tokens could not be read: no old one is good any more. ${aside}`)
+      findings.add('old tokens', `The tokens could not be read: no old one is good any more. ${aside}`)
+    const lookAtTokens = () => {
+      const problem = tokens.problem()
+      if (problem === null) findings.remove('tokens')
+      else findings.add('tokens', `${problem.message} No token is good until it is mended.`)
+    }
+    const looking = setInterval(lookAtTokens, LOOK_MS).unref()
+    closing.add(async () => clearInterval(looking))
     const warning = tokens.warning()
     if (warning !== null) logger.warn(warning)
     const signIn = await openSignIn(tokens)
@@ -87,6 +97,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       health: () => ({ status: findings.isEmpty ? 'ok' : 'degraded' }),
       ...(options.page === undefined ? {} : { page: options.page }),
     })
+    if (isWildcard(host) && (options.allowedHosts ?? []).length === 0) logger.warn(WILDCARD)
     const listening = await listen(app, {
       ...{ host, port },
       observe: observation.begin,
@@ -192,6 +203,13 @@ function refuseWithoutToken(tokens: Tokens, host: string): void {
     reason: 'others can reach it and there is no token yet; make one with "resolve token create", or leave out --host',
   })
 }
+
+function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::' || host === '[::]'
+}
+
+const WILDCARD =
+  'It listens on every address, but answers for localhost, 127.0.0.1 and [::1] alone: name the others with --allowed-host.'
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host)

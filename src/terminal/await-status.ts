@@ -1,5 +1,5 @@
 /** Waits on an instance's journal until it stands where the caller wants it. */
-import type { Platform } from '../core/index.ts'
+import type { FollowOptions, Platform } from '../core/index.ts'
 import { isTerminal } from '../core/protocol/status.ts'
 import type { Story } from '../core/view/story.ts'
 import { tell } from '../core/view/story.ts'
@@ -13,11 +13,18 @@ export const untilSettled: Until = (story) =>
   isTerminal(story.status) || story.status === 'paused' || story.status === 'awaiting_input'
 
 /** The story once `until` holds, or as it stands when the signal comes first or the journal ends. */
-export async function awaitStatus(platform: Platform, id: string, until: Until, signal: AbortSignal): Promise<Story> {
+export async function awaitStatus(
+  platform: Platform,
+  id: string,
+  until: Until,
+  signal: AbortSignal,
+  onConnection: FollowOptions['onConnection'] = () => {},
+): Promise<Story> {
   const story = await platform.story(id)
   if (until(story) || signal.aborted) return story
   try {
-    for await (const event of platform.events(id, { after: story.lastSeq, follow: true, signal })) {
+    const options = { after: story.lastSeq, follow: true, signal, onConnection }
+    for await (const event of platform.events(id, options)) {
       tell(story, event.seq, event.event)
       if (until(story)) break
     }

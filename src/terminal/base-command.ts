@@ -10,10 +10,15 @@ import type { Status } from '../core/protocol/status.ts'
 import { carryFlags } from '../core/view/command-line.ts'
 import { withoutValues } from './bug-report.ts'
 import { usage } from './command-error.ts'
+import { connectionEar, connectionLine, isConnectionError, lostError } from './connection.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, outputFrom } from './output.ts'
 import { reportError } from './report-error.ts'
 import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewhere } from './server-choice.ts'
+<<<<<<< HEAD
+=======
+import { carryFlags, commandLine } from './shell.ts'
+>>>>>>> main
 import { builtinsDirectory, isCi, isScreenReader, surroundings } from './surroundings.ts'
 
 export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
@@ -49,6 +54,10 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   protected output: Output = outputFrom(this.argv)
   /** The server that was chosen; undefined for this machine. */
   protected server: ChosenServer | undefined
+  /** The instance it is about, once that is known: errors name it. */
+  protected about: string | undefined
+  /** For what follows an instance: a line when the server is lost, and one when it is back. */
+  protected readonly connection = connectionEar((changed) => this.output.note(connectionLine(changed, Date.now())))
   #local: Promise<LocalPlatform> | undefined
   #remote: Promise<Platform> | undefined
 
@@ -92,7 +101,10 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   }
 
   private tell(error: unknown): Promise<number> {
-    return reportError(this.output, error, {
+    const since = this.connection.lostSince()
+    const isLost = since !== undefined && isConnectionError(error)
+    return reportError(this.output, isLost ? lostError(error, { since, id: this.about }) : error, {
+      instance: this.about,
       version: this.config.version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),
@@ -163,6 +175,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
    * picks where several make sense: those with one of the statuses, or all where none has it.
    */
   protected async instanceId(reference: string | undefined, fitting?: readonly Status[]): Promise<string> {
+    this.about = await this.findInstance(reference, fitting)
+    return this.about
+  }
+
+  private async findInstance(reference: string | undefined, fitting?: readonly Status[]): Promise<string> {
     const platform = await this.platform()
     if (reference !== undefined) return platform.find(reference)
     if (this.mayPick) {
@@ -172,7 +189,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     }
     const { records } = await platform.list({ limit: 2 })
     const [only, other] = records
-    if (only === undefined) throw usage('There is no instance yet; start one with "resolve instance run hello".')
+    if (only === undefined) throw usage(`There is no instance yet; start one with "${commandLine('run', 'hello')}".`)
     if (other !== undefined) {
       this.output.note(this.output.paint('dim', `Instance ${only.instance_id} (${only.resolver}), the newest.`))
     }

@@ -1,6 +1,5 @@
 /** An error on its way from a command to the person or program that gave it, with what the catalogue cannot know. */
-import type { ResolveError } from '../core/errors.ts'
-import { fail } from '../core/errors.ts'
+import { type ErrorCode, fail, ResolveError } from '../core/errors.ts'
 import type { ErrorExtras } from './documents.ts'
 import { EXIT } from './exit-codes.ts'
 
@@ -17,6 +16,11 @@ export class CommandError extends Error {
     this.extras = extras
     this.exitCode = exitCode
   }
+}
+
+/** An error with another sentence, where the command knows more than whoever met it. */
+export function retold(cause: ResolveError, code: ErrorCode, said: { message: string; hint: string | undefined }) {
+  return new ResolveError(code, cause.details, cause, { ...said, outside: undefined })
 }
 
 export function usage(problem: string, extras: ErrorExtras = {}): CommandError {

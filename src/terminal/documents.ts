@@ -83,11 +83,16 @@ export interface ErrorField {
 export interface ErrorDocument {
   schema: 'resolve.error/1'
   exit_code: number
+  /** Where the command was about one, and knew which. */
+  instance_id?: string
   error: { code: string; message: string; hint: string | null; fields: ErrorField[] }
   next: string[]
 }
 
 export interface ErrorExtras {
+  instance_id?: string
+  /** In place of the error's own. */
+  hint?: string
   fields?: readonly ErrorField[]
   next?: readonly string[]
 }
@@ -96,10 +101,11 @@ export function errorDocument(error: ResolveError, exitCode: number, extras: Err
   return {
     schema: 'resolve.error/1',
     exit_code: exitCode,
+    ...(extras.instance_id === undefined ? {} : { instance_id: extras.instance_id }),
     error: {
       code: error.code,
       message: error.message,
-      hint: error.hint ?? null,
+      hint: extras.hint ?? error.hint ?? null,
       fields: [...(extras.fields ?? fieldsOf(error))],
     },
     next: [...(extras.next ?? [])],
@@ -122,6 +128,7 @@ export type LeftReason =
   | 'interrupted'
   | 'terminated'
   | 'no_host'
+  | 'connection_lost'
 
 function fieldsOf(error: ResolveError): ErrorField[] {
   return error.fields.length > 0 ? [...error.fields] : error.errors.map((message) => ({ id: null, message }))

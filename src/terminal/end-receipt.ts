@@ -1,5 +1,5 @@
 /** After `pause`, `stop` and `cancel`: waits for the status that was asked for, and tells which one it became. */
-import type { Platform } from '../core/index.ts'
+import type { Connection, Platform } from '../core/index.ts'
 import { isTerminal, type Status } from '../core/protocol/status.ts'
 import { commandLine } from '../core/view/command-line.ts'
 import { statusText } from '../core/view/status-words.ts'
@@ -12,9 +12,13 @@ import type { Output } from './output.ts'
 const PATIENCE_MS = 60_000
 
 /** Exit code 0 once the wanted status is reached; another end gives that end's own code. */
-export async function tellEnd(output: Output, platform: Platform, id: string, wanted: Status): Promise<ExitCode> {
+export async function tellEnd(
+  output: Output,
+  platform: Platform,
+  { id, wanted, onConnection }: { id: string; wanted: Status; onConnection: (connection: Connection) => void },
+): Promise<ExitCode> {
   const until = AbortSignal.timeout(PATIENCE_MS)
-  const story = await awaitStatus(platform, id, (one) => one.status === wanted || isTerminal(one.status), until)
+  const story = await awaitStatus(platform, id, (one) => one.status === wanted || isTerminal(one.status), until, onConnection)
   const code = story.status === wanted ? EXIT.ok : exitCodeOf(story.status)
   if (output.json) await output.document(instanceDocument(story, code))
   else if (isTerminal(story.status) || story.status === wanted) output.note(`${id} ${statusText(story.status)}`)

@@ -26,6 +26,7 @@ export async function finish(output: Output, end: FollowEnd): Promise<number> {
   if (output.jsonl) {
     const instance = instanceDocument(story, exitCode, errors)
     const closing: ClosingLine = reason === 'done' ? { type: 'done', instance } : { type: 'left', reason, instance }
+    if (end.error instanceof CommandError) output.say(output.paint('red', `✗ ${end.error.message}`))
     await output.raw(`${JSON.stringify(closing)}\n`)
     return exitCode
   }

@@ -7,6 +7,11 @@ import { isTerminal } from '../core/protocol/status.ts'
 import { cleanText } from '../core/view/clean.ts'
 import type { Story } from '../core/view/story.ts'
 import { tell } from '../core/view/story.ts'
+<<<<<<< HEAD
+=======
+import { cleanText } from './clean.ts'
+import { connectionEar, isConnectionError, lostError } from './connection.ts'
+>>>>>>> main
 import type { LeftReason } from './documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts'
 import type { Questions } from './questions.ts'
@@ -42,7 +47,7 @@ export interface FollowEnd {
   story: Story
   exitCode: ExitCode
   reason: 'done' | LeftReason
-  /** Why it was left, where that has its own error (an answer that is not valid). */
+  /** Why it was left, where that has its own error (an answer that is not valid, a server that is gone). */
   error?: unknown
 }
 
@@ -65,6 +70,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   const { platform, id, story, view } = plan
   const abort = new AbortController()
   let cause: Cause | undefined
+  const connection = connectionEar((changed) => view.connection(changed))
   let signalled: CaughtSignal | undefined
   let tellAt = Number.POSITIVE_INFINITY
   const timers: NodeJS.Timeout[] = []
@@ -104,7 +110,8 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   try {
     await settle()
     if (!abort.signal.aborted) {
-      for await (const event of platform.events(id, { after: story.lastSeq, follow: true, signal: abort.signal })) {
+      const options = { after: story.lastSeq, follow: true, signal: abort.signal, onConnection: connection.hear }
+      for await (const event of platform.events(id, options)) {
         tell(story, event.seq, event.event)
         if (event.seq >= plan.showFrom) await view.event(event, story)
         if (isTerminal(story.status) && story.lastSeq >= plan.settleFrom) break
@@ -113,7 +120,11 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
       }
     }
   } catch (error) {
-    if (!abort.signal.aborted) throw error
+    if (!abort.signal.aborted) {
+      if (!isConnectionError(error)) throw error
+      const lost = lostError(error, { since: connection.lostSince(), id })
+      cause = { reason: 'connection_lost', exitCode: EXIT.unavailable, error: lost }
+    }
   } finally {
     stopListening()
     for (const timer of timers) clearTimeout(timer)

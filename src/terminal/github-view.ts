@@ -2,7 +2,7 @@
 import { progressLine } from '../core/view/event-words.ts'
 import { workflowCommand } from './github-commands.ts'
 import type { Output } from './output.ts'
-import type { View } from './view.ts'
+import { noteConnection, type View } from './view.ts'
 
 export function githubView(output: Output): View {
   let open = false
@@ -26,6 +26,7 @@ export function githubView(output: Output): View {
       output.note(line)
     },
     note: (line) => output.note(line),
+    connection: noteConnection(output),
     hide: nothing,
     show: nothing,
     end() {

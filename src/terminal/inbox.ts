@@ -2,7 +2,13 @@
 import type { Form, Platform } from '../core/index.ts'
 import { cleanLine } from '../core/view/clean.ts'
 import { pendingRequests } from '../core/view/story.ts'
+<<<<<<< HEAD
 import { ageText } from '../core/view/time-words.ts'
+=======
+import { cleanLine } from './clean.ts'
+import { isConnectionError } from './connection.ts'
+import { ageText } from './duration.ts'
+>>>>>>> main
 import { answerCommand } from './next-steps.ts'
 import type { Output } from './output.ts'
 
@@ -51,7 +57,8 @@ async function questionsOf(platform: Platform, id: string): Promise<OpenQuestion
         command,
       }
     })
-  } catch {
+  } catch (error) {
+    if (isConnectionError(error)) throw error
     // It was removed meanwhile, or cannot be read: the others are to be seen all the same.
     return []
   }

@@ -17,7 +17,7 @@ export interface OpenedView {
 export async function openView(output: Output, options: { live: boolean; watching: boolean }): Promise<OpenedView> {
   const deaf = () => undefined
   if (output.jsonl) return { view: jsonlView(output), steer: deaf }
-  if (output.json) return { view: silentView(), steer: deaf }
+  if (output.json) return { view: silentView(output), steer: deaf }
   if (!options.live) return { view: isGithub() ? githubView(output) : plainView(output), steer: deaf }
   const coloured = output.colorOn(process.stderr)
   const { openLiveView } = await withInkColour(coloured, () => import('./live/open-live-view.tsx'))

@@ -9,6 +9,7 @@ import { CommandError } from './command-error.ts'
 import { type ErrorExtras, errorDocument } from './documents.ts'
 import { EXIT } from './exit-codes.ts'
 import type { Output } from './output.ts'
+import { wholeCommands } from './shell.ts'
 
 interface Told {
   error: ResolveError
@@ -20,9 +21,9 @@ interface Told {
 export async function reportError(
   output: Output,
   thrown: unknown,
-  context: BugContext & { debug: boolean },
+  context: BugContext & { debug: boolean; instance?: string | undefined },
 ): Promise<number> {
-  const told = await toTold(thrown, context)
+  const told = withInstance(await toTold(thrown, context), context.instance)
   tellPerson(output, told)
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
   if (output.json) await output.document(errorDocument(told.error, told.exitCode, told.extras))
@@ -32,6 +33,16 @@ export async function reportError(
   return told.exitCode
 }
 
+/** The hint with whole commands, and which instance it is about. */
+function withInstance({ error, extras, exitCode }: Told, id: string | undefined): Told {
+  const hint = extras.hint ?? error.hint
+  const more = {
+    ...(hint === undefined ? {} : { hint: wholeCommands(hint, id) }),
+    ...(id === undefined ? {} : { instance_id: id }),
+  }
+  return { error, extras: { ...extras, ...more }, exitCode }
+}
+
 function tellPerson(output: Output, { error, extras }: Told): void {
   const lines = [output.paint('red', `✗ ${error.message}`)]
   // Under --json stderr carries one line of prose; the document has the rest.
@@ -39,7 +50,7 @@ function tellPerson(output: Output, { error, extras }: Told): void {
     const named = error.fields.map(({ id, message }) => `${id}: ${message}`)
     const sentences = named.length > 0 ? named : error.errors
     lines.push(...sentences.map((sentence) => `  - ${cleanText(sentence)}`))
-    if (error.hint !== undefined) lines.push(`  ${cleanText(error.hint)}`)
+    if (extras.hint !== undefined) lines.push(`  ${cleanText(extras.hint)}`)
     for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)
   }
   output.say(output.forPerson ? lines.join('\n') : (lines[0] ?? ''))

@@ -1,11 +1,9 @@
 /** `run`, `resume` and `watch` after they have an instance: the view, the questions and the ways to let go, put together. */
-import { ResolveError } from '../core/errors.ts'
 import type { Platform } from '../core/index.ts'
 import type { Actor } from '../core/protocol/instance.ts'
 import { commandLine } from '../core/view/command-line.ts'
 import { beginStory, type Story } from '../core/view/story.ts'
 import { type Answers, NO_ANSWERS, readAnswers } from './answers.ts'
-import { CommandError } from './command-error.ts'
 import { parseDuration } from './duration.ts'
 import { finish } from './finish.ts'
 import { type Controls, follow } from './follow.ts'
@@ -83,18 +81,10 @@ export async function runSession(session: Session): Promise<number> {
       steer(controls)
       letGo = holdOnClosedPipe(controls.detach)
     },
-  }).catch((error: unknown) => {
-    throw toldWithWayBack(error, id)
   })
   const code = await finish(output, end)
   letGo()
   return code
-}
-
-/** A server that is gone has the instance still: whoever comes back finds it. */
-function toldWithWayBack(error: unknown, id: string): unknown {
-  if (!(error instanceof ResolveError) || error.code !== 'server_unreachable') return error
-  return new CommandError(error, { next: [commandLine('instance', 'watch', id)] })
 }
 
 /** Where questions are asked: below the live frame, or, where nothing is drawn, in a form of their own. */

@@ -164,7 +164,7 @@ describe('events and state', () => {
   // verifies: S-EVT-10 S-DIR-08
   test('data files are announced and stay inside', async () => {
     const resolver = await start('data')
-    expect(await resolver.result()).toMatchObject({ output: 'two undefined The path leaves the data directory.' })
+    expect(await resolver.result()).toMatchObject({ output: 'two undefined The path is not one of a file below the data directory.' })
     expect(resolver.event('scenarios.data_changed')?.data).toEqual({ paths: ['notes/first.md'] })
     expect(resolver.read('data/notes/first.md')).toBe('two')
   })

@@ -92,6 +92,13 @@ test('every operation says what it is, who may, what it answers, and every refus
         expect(names, where).toContain('Idempotency-Key')
     }
   }
+  const ids = Object.values(document['paths'] as Json).flatMap((item) =>
+    Object.values(item as Json).map((operation) => (operation as Json)['operationId']),
+  )
+  expect(ids).toEqual(
+    expect.arrayContaining(['postInstances', 'getInstance', 'getInstanceEvents', 'getInstanceDataFile']),
+  )
+  expect(new Set(ids).size).toBe(ids.length)
   const examples = operations.flatMap(({ responses }) =>
     Object.values(responses).flatMap(({ content }) => Object.entries(content?.['application/json']?.examples ?? {})),
   )

@@ -15,6 +15,6 @@ export default class InstanceCancel extends BaseCommand<typeof InstanceCancel> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     await platform.cancel(id)
-    return await tellEnd(this.output, platform, id, 'cancelled')
+    return await tellEnd(this.output, platform, { id, wanted: 'cancelled', onConnection: this.connection.hear })
   }
 }

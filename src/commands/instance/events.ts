@@ -51,7 +51,7 @@ export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
     const { type: globs, tier, since } = this.flags
     // What has ended is only read: its last event may lie before --since, and nothing would come.
     const follow = this.flags.follow && !isTerminal((await platform.record(id)).status)
-    for await (const event of platform.events(id, { after: since, follow })) {
+    for await (const event of platform.events(id, { after: since, follow, onConnection: this.connection.hear })) {
       const name = event.event.event_type
       if (tier !== undefined && tierOf(name) !== tier) continue
       if (globs !== undefined && !globs.some((glob) => matchesGlob(name, glob))) continue

@@ -1,11 +1,13 @@
 /** `resolve instance list`: what there is, what waits for a person first. */
 import { Flags } from '@oclif/core'
-import type { InstanceFilter, InstancePage, InstanceRecord } from '../../core/index.ts'
+import type { Connection, InstanceFilter, InstancePage, InstanceRecord } from '../../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { usage } from '../../terminal/command-error.ts'
+import { lostText } from '../../terminal/connection.ts'
 import { toStatuses } from '../../terminal/flags.ts'
 import { changeLine, instanceTable, standingOf } from '../../terminal/instance-table.ts'
 import { openRepaint } from '../../terminal/repaint.ts'
+import { commandLine } from '../../terminal/shell.ts'
 import { isCi } from '../../terminal/surroundings.ts'
 import { lookUntilSignal } from '../../terminal/until-signal.ts'
 
@@ -39,7 +41,9 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     }
     if (this.flags.watch) {
       if (this.output.json)
-        throw usage('--watch has no single document; "resolve instance events -f --jsonl" follows one.')
+        throw usage(
+          `--watch has no single document; "${commandLine('instance', 'events', '-f', '--jsonl')}" follows one.`,
+        )
       return process.stdout.isTTY && process.env['TERM'] !== 'dumb' && !isCi()
         ? await this.repaint(filter)
         : await this.tellChanges(filter)
@@ -50,7 +54,7 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       return 0
     }
     if (records.length === 0) {
-      this.output.note('No instance matches. Start one with "resolve run hello".')
+      this.output.note(`No instance matches. Start one with "${commandLine('run', 'hello')}".`)
       return 0
     }
     const width = process.stdout.isTTY ? process.stdout.columns : undefined
@@ -61,16 +65,25 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
 
   private async repaint(filter: InstanceFilter): Promise<number> {
     const page = openRepaint(() => ({ columns: process.stdout.columns, rows: process.stdout.rows }))
-    return await lookUntilSignal(async () => {
-      const { records } = await this.pages(filter)
-      await this.output.raw(page.show(instanceTable(records, Date.now(), process.stdout.columns)))
-    })
+    let records: InstanceRecord[] = []
+    const paint = async (lost?: Connection) => {
+      const { columns } = process.stdout
+      const now = Date.now()
+      const above = lost?.state === 'lost' ? [lostText(lost, now, columns)] : []
+      await this.output.raw(page.show([...above, ...instanceTable(records, now, columns)]))
+    }
+    const look = async () => {
+      records = (await this.pages(filter)).records
+      await paint()
+    }
+    // On the page itself: a line of stderr would stand in its way.
+    return await lookUntilSignal(look, { onConnection: (changed) => void paint(changed), again: this.again() })
   }
 
   /** Each instance once at the beginning, then whenever it stands elsewhere. */
   private async tellChanges(filter: InstanceFilter): Promise<number> {
     const told = new Map<string, string>()
-    return await lookUntilSignal(async () => {
+    const look = async () => {
       const { records } = await this.pages(filter)
       const gone = [...told.keys()].filter((id) => !records.some((record) => record.instance_id === id))
       for (const id of gone) told.delete(id)
@@ -80,7 +93,15 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
         told.set(record.instance_id, standing)
         await this.output.result(changeLine(record))
       }
-    })
+    }
+    return await lookUntilSignal(look, { onConnection: this.connection.hear, again: this.again() })
+  }
+
+  /** The command itself, to be given again. */
+  private again(): string {
+    const { status = [], resolver } = this.flags
+    const only = [...status.flatMap((one) => ['--status', one]), ...(resolver === undefined ? [] : ['--resolver', resolver])]
+    return commandLine('instance', 'list', '--watch', ...only)
   }
 
   private async pages(filter: InstanceFilter): Promise<{ records: InstanceRecord[]; cursor: string | null }> {

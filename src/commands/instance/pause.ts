@@ -15,6 +15,6 @@ export default class InstancePause extends BaseCommand<typeof InstancePause> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     await platform.pause(id)
-    return await tellEnd(this.output, platform, id, 'paused')
+    return await tellEnd(this.output, platform, { id, wanted: 'paused', onConnection: this.connection.hear })
   }
 }

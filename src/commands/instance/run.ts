@@ -50,6 +50,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     const session = await planSession(this.flags, this.mayAsk)
     const record = await beforeFollowing(() => this.begin())
     if (record === undefined) return 0
+    this.about = record.instance_id
     if (this.flags.detach) return await this.tellDetached(record.instance_id)
     return await runSession({
       ...session,
@@ -105,7 +106,11 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
 
   private async tellDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
     if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}; nothing was created.`)
-    else await this.output.raw(`${JSON.stringify({ schema: 'resolve.check/1', resolver, valid: true, input })}\n`)
+    else {
+      const document = { schema: 'resolve.check/1', resolver, valid: true, input }
+      if (this.output.json) await this.output.document(document)
+      else await this.output.raw(`${JSON.stringify(document)}\n`)
+    }
   }
 
   private async tellDetached(id: string): Promise<number> {

@@ -25,6 +25,6 @@ export default class InstanceStop extends BaseCommand<typeof InstanceStop> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     await platform.stop(id, { reason: this.flags.reason, force: this.flags.force })
-    return await tellEnd(this.output, platform, id, 'cancelled')
+    return await tellEnd(this.output, platform, { id, wanted: 'cancelled', onConnection: this.connection.hear })
   }
 }

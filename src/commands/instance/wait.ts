@@ -45,7 +45,7 @@ With --until settled a paused instance and an open question count as reached.`
     const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs)
     const stories = await Promise.all(
       ids.map(async (id) => {
-        const story = await awaitStatus(platform, id, until, enough.signal)
+        const story = await awaitStatus(platform, id, until, enough.signal, this.connection.hear)
         if (until(story)) {
           if (this.output.forPerson) await this.output.result(`${id}  ${statusText(story.status)}`)
           if (this.flags.any) enough.abort()

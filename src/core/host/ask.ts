@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../errors.ts'
 import { parseForm } from '../forms/parse-form.ts'
-import { RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
+import { INQUIRIES_AT_ONCE, INQUIRIES_WAITING, RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, Payload } from '../protocol/form.ts'
 import type { HostCall, HostCalls } from '../protocol/methods.ts'
@@ -12,18 +12,35 @@ import { LineSplitter } from '../rpc/lines.ts'
 import { workerEnvironment } from '../worker/environment.ts'
 import { processesOf, signalAll } from '../worker/process-tree.ts'
 import { ResolverCalls } from './resolver-calls.ts'
+import { Turns } from './turns.ts'
+
+/** Anybody who may read can ask: what that starts is bounded, and a resolver that hangs keeps no other's callers waiting. */
+const turns = new Turns('questions to one resolver', { atOnce: INQUIRIES_AT_ONCE, waiting: INQUIRIES_WAITING })
 
 /** A resolver's process that only answers questions. One caller; close it. */
 export class Inquiry {
   readonly #entry: CatalogEntry
   readonly #child: ChildProcessWithoutNullStreams
   readonly #calls: ResolverCalls
+  readonly #leave: () => void
   readonly #mark = randomBytes(12).toString('hex')
   #stderr = ''
   #launchError: Error | undefined
 
-  constructor(entry: CatalogEntry) {
+  /** Waits for its turn. Throws `too_many`. */
+  static async open(entry: CatalogEntry): Promise<Inquiry> {
+    const leave = await turns.take(entry.name)
+    try {
+      return new Inquiry(entry, leave)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  private constructor(entry: CatalogEntry, leave: () => void) {
     this.#entry = entry
+    this.#leave = leave
     const [command = '', ...args] = entry.manifest.command
     this.#child = spawn(command, args, {
       cwd: entry.dir,
@@ -62,6 +79,7 @@ export class Inquiry {
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
     this.#child.unref()
+    this.#leave()
   }
 
   async #ask<M extends HostCall>(method: M, params: HostCalls[M]['params']): Promise<unknown> {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ResolveError } from '../errors.ts'
 import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../limits.ts'
 import { instancesDirectory, prepareHome } from '../store/home.ts'
+import { openTokens } from '../store/tokens.ts'
 import { checkCatalog } from './health-catalog.ts'
 import { checkInstances } from './health-instances.ts'
 import { checkMachine } from './health-machine.ts'
@@ -23,7 +24,13 @@ export async function checkHealth(plan: HealthPlan): Promise<HealthRow[]> {
   const rows = [...(await checkMachine()), ...home]
   // Without a home nothing below can be looked at.
   if (home.some(({ check, state }) => check === 'home' && state === 'failed')) return rows
-  return [...rows, checkDisk(plan.home), ...(await checkCatalog(plan)), ...(await checkInstances(plan))]
+  return [
+    ...rows,
+    checkTokens(plan.home),
+    checkDisk(plan.home),
+    ...(await checkCatalog(plan)),
+    ...(await checkInstances(plan)),
+  ]
 }
 
 function checkHome({ home, fix }: HealthPlan): HealthRow[] {
@@ -47,6 +54,27 @@ function checkHome({ home, fix }: HealthPlan): HealthRow[] {
     return [usable, { check: 'modes', state: 'failed', message: `${modes}, and belongs to somebody else`, mend }]
   }
   return [usable, { check: 'modes', state: 'mended', message: `${modes}; made 700`, mend: null }]
+}
+
+function checkTokens(home: string): HealthRow {
+  const tokens = openTokens(home)
+  const problem = tokens.problem()
+  if (problem !== null) {
+    const path = String(problem.details['path'])
+    return {
+      check: 'tokens',
+      state: 'failed',
+      message: problem.message,
+      mend: `mv ${quote(path)} ${quote(`${path}.broken`)}`,
+    }
+  }
+  const count = tokens.list().length
+  return {
+    check: 'tokens',
+    state: 'ok',
+    message: `${count} ${count === 1 ? 'token' : 'tokens'} for the HTTP API`,
+    mend: null,
+  }
 }
 
 function checkDisk(home: string): HealthRow {

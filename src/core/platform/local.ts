@@ -123,7 +123,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async schema(name: string, params: Payload): Promise<Form | null> {
-    const inquiry = new Inquiry(await this.resolver(name))
+    const inquiry = await Inquiry.open(await this.resolver(name))
     try {
       return await inquiry.form(params)
     } finally {

@@ -44,7 +44,12 @@ export interface FollowOptions {
   /** Go on until the instance ends (default false: up to now). */
   follow?: boolean
   signal?: AbortSignal
+  /** Told when the connection to a server is lost for longer than a moment, and when it is back; on this machine never. */
+  onConnection?: (connection: Connection) => void
 }
+
+/** How the connection to a server stands. Times are milliseconds since 1970. */
+export type Connection = { state: 'lost'; since: number; givesUpAt: number } | { state: 'back'; since: number }
 
 export interface DataFile {
   path: string

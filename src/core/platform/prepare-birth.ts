@@ -12,7 +12,7 @@ import type { CreateRequest } from './platform.ts'
 /** The birth of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
 export async function prepareBirth(entry: CatalogEntry, request: CreateRequest, executor: Executor): Promise<Birth> {
   const { input } = request
-  const inquiry = new Inquiry(entry)
+  const inquiry = await Inquiry.open(entry)
   try {
     const form = await inquiry.form(input)
     const refusal = formRefusal(form, input)

@@ -7,6 +7,7 @@ import { isAttended } from '../host/reach.ts'
 import { DRAFT_STALE_MS } from '../limits.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { instanceIds, instancePaths, instancesDirectory } from '../store/home.ts'
+import { readName } from '../store/name.ts'
 import { readStory } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import type { Pruned, PruneOptions, PruneOutcome } from './platform.ts'
@@ -27,10 +28,16 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
     if (story === undefined || (await isAttended(home, id))) continue
     const { root } = instancePaths(home, id)
     const bytes = await bytesBelow(root)
+    const renamed = readName(root)
     if (!dryRun && !(await removeWhole(root, join(instancesDirectory(home), removingName(id))))) continue
-    const { resolver, name } = story.birth
+    const { resolver, name: born } = story.birth
     removed.push({
-      ...{ instance_id: id, name, resolver: resolver.name, status: story.status },
+      ...{
+        instance_id: id,
+        name: renamed === undefined ? born : renamed,
+        resolver: resolver.name,
+        status: story.status,
+      },
       ...{ ended_at: story.endedAt ?? story.lastEventAt, bytes },
     })
   }

@@ -24,7 +24,8 @@ export class Reads {
   /** Throws `instance_unknown`. */
   paths(id: string): InstancePaths {
     const paths = instancePaths(this.#home, id)
-    if (!isInstanceId(id) || !existsSync(paths.journal)) throw fail('instance_unknown', { id })
+    if (!isInstanceId(id)) throw fail('instance_unknown', { id: String(id).slice(0, 80), whole: true })
+    if (!existsSync(paths.journal)) throw fail('instance_unknown', { id })
     return paths
   }
 

@@ -54,8 +54,8 @@ export function addressOf(options: RemoteOptions): RemoteAddress {
 export function serverUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    // Not named: whatever was meant may hold a secret.
-    throw fail('usage', { problem: 'The address of a server begins with http:// or https://.' })
+    const meant = isHostAndPort(text) ? ` Did you mean http://${text}?` : ''
+    throw fail('usage', { problem: `The address of a server begins with http:// or https://.${meant}` })
   }
   if (url.username !== '' || url.password !== '') {
     const problem = 'The address of a server holds no name and no password; a token is given in RESOLVE_TOKEN.'
@@ -64,7 +64,15 @@ export function serverUrl(text: string): URL {
   if (url.search !== '' || url.hash !== '') {
     throw fail('usage', { problem: 'The address of a server has neither "?" nor "#".' })
   }
+  if (new RegExp(`${API}/*$`).test(url.pathname)) {
+    throw fail('usage', { problem: `The address of a server ends before ${API}: leave out ${API}.` })
+  }
   return url
+}
+
+/** Anything else is not repeated: whatever was meant may hold a secret. */
+function isHostAndPort(text: string): boolean {
+  return /^(?:[a-z\d.-]+:\d{1,5}|localhost|\d{1,3}(?:\.\d{1,3}){3})\/?$/i.test(text)
 }
 
 function tokenOf(given: string | undefined): string | undefined {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { fail, ResolveError } from '../errors.ts'
 import {
+  REMOTE_LOST_MS,
   REMOTE_PATIENCE_MS,
   REMOTE_RECONNECT_MAX_MS,
   REMOTE_RECONNECT_MIN_MS,
@@ -11,7 +12,7 @@ import {
 } from '../limits.ts'
 import { DONE_MARKER, type EventEnvelope } from '../protocol/event.ts'
 import type { JournalEvent } from '../protocol/journal.ts'
-import type { FollowOptions } from './platform.ts'
+import type { Connection, FollowOptions } from './platform.ts'
 import type { Answer, RemoteHttp } from './remote-http.ts'
 import { isSilent } from './remote-trouble.ts'
 
@@ -24,8 +25,20 @@ export async function* followRemote(
   id: string,
   options: FollowOptions,
 ): AsyncGenerator<JournalEvent> {
-  const { after = 0, follow = false, signal } = options
-  const patience = new Patience(http)
+  const patience = new Patience(http, options.onConnection)
+  try {
+    yield* followed(http, id, options, patience)
+  } finally {
+    patience.end()
+  }
+}
+
+async function* followed(
+  http: RemoteHttp,
+  id: string,
+  { after = 0, follow = false, signal }: FollowOptions,
+  patience: Patience,
+): AsyncGenerator<JournalEvent> {
   let last = after
   let isResumed = false
   while (!signal?.aborted) {
@@ -35,7 +48,7 @@ export async function* followRemote(
         path: `/instances/${encodeURIComponent(id)}/events`,
         query: { follow: String(follow), after: isResumed || last === 0 ? undefined : String(last) },
         headers: { accept: 'text/event-stream', ...(isResumed && last > 0 ? { 'last-event-id': String(last) } : {}) },
-        limitMs: REMOTE_SILENCE_LIMIT_MS,
+        limitMs: patience.limitMs(),
         ...(signal === undefined ? {} : { signal }),
       })
       for await (const messages of messagesOf(http, answer)) {
@@ -77,20 +90,28 @@ function isCrowded(error: unknown): boolean {
   return error instanceof ResolveError && error.code === 'too_many'
 }
 
-/** How long to wait before each try, and when to give up. */
+/** How long to wait before each try, when to say that the connection is lost, and when to give up. */
 class Patience {
   readonly #http: RemoteHttp
   readonly #limitMs: number
+  readonly #tell: (connection: Connection) => void
   #failingSince: number | undefined
   #why: ResolveError | undefined
   #pauseMs = REMOTE_RECONNECT_MIN_MS
+  #telling: NodeJS.Timeout | undefined
+  #isTold = false
 
-  constructor(http: RemoteHttp) {
+  constructor(http: RemoteHttp, tell: (connection: Connection) => void = () => {}) {
     this.#http = http
     this.#limitMs = http.patienceMs ?? REMOTE_PATIENCE_MS
+    this.#tell = tell
   }
 
   heard(): void {
+    const since = this.#failingSince
+    if (this.#isTold && since !== undefined) this.#tell({ state: 'back', since })
+    this.end()
+    this.#isTold = false
     this.#failingSince = undefined
     this.#why = undefined
     this.#pauseMs = REMOTE_RECONNECT_MIN_MS
@@ -100,17 +121,44 @@ class Patience {
     this.#why = why
   }
 
+  /** How long the next try may take: no longer than there is patience. */
+  limitMs(): number {
+    if (this.#failingSince === undefined) return REMOTE_SILENCE_LIMIT_MS
+    const left = this.#failingSince + this.#limitMs - Date.now()
+    return Math.max(REMOTE_LOST_MS, Math.min(REMOTE_SILENCE_LIMIT_MS, left))
+  }
+
   async wait(signal: AbortSignal | undefined): Promise<void> {
     const now = Date.now()
     this.#failingSince ??= now
-    if (now - this.#failingSince > this.#limitMs) throw this.#why ?? this.#cutShort()
-    const pauseMs = this.#pauseMs
-    this.#pauseMs = Math.min(REMOTE_RECONNECT_MAX_MS, pauseMs * 2)
+    const givesUpAt = this.#failingSince + this.#limitMs
+    if (now >= givesUpAt) throw this.#givenUp()
+    this.#tellSoon(this.#failingSince, givesUpAt)
+    const pauseMs = Math.min(this.#pauseMs, givesUpAt - now)
+    this.#pauseMs = Math.min(REMOTE_RECONNECT_MAX_MS, this.#pauseMs * 2)
     await sleep(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
   }
 
-  #cutShort(): ResolveError {
-    return fail('server_unreachable', { url: this.#http.shown, reason: 'its events are cut short again and again' })
+  end(): void {
+    clearTimeout(this.#telling)
+    this.#telling = undefined
+  }
+
+  /** A connection that is had again at once was not lost to anybody. */
+  #tellSoon(since: number, givesUpAt: number): void {
+    // Whoever has too many streams open is told so by the server, which is there.
+    if (this.#isTold || isCrowded(this.#why)) return
+    this.#telling ??= setTimeout(() => {
+      this.#isTold = true
+      this.#tell({ state: 'lost', since, givesUpAt })
+    }, REMOTE_LOST_MS)
+  }
+
+  #givenUp(): ResolveError {
+    const why = this.#why
+    if (why !== undefined && why.code !== 'shutting_down') return why
+    const reason = why === undefined ? 'its events are cut short again and again' : 'it is shutting down'
+    return fail('server_unreachable', { url: this.#http.shown, reason })
   }
 }
 

@@ -59,7 +59,7 @@ export function eventRoutes(app: FastifyInstance, parts: EventParts): void {
     {
       // A HEAD would be a stream nobody reads.
       exposeHeadRoute: false,
-      config: { needs: 'read' },
+      config: { needs: 'read', refuses: ['instance_unknown', 'cursor_unknown', 'too_many'] },
       schema: {
         summary: 'Follow the events of an instance',
         tags: ['instances'],

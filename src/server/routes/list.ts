@@ -96,7 +96,9 @@ function statusesOf(given: string[] | undefined): Status[] | undefined {
     ?.flatMap((text) => text.split(','))
     .map((word) => {
       if (isStatus(word)) return word
-      throw fail('request_invalid', { problem: `"${word.slice(0, 40)}" is no status` })
+      throw fail('request_invalid', {
+        problem: `"${word.slice(0, 40)}" is no status; it is one of ${STATUSES.join(', ')}`,
+      })
     })
 }
 

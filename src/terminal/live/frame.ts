@@ -1,9 +1,17 @@
 /** The live frame as lines of text: what stands at the bottom of the terminal while a run goes on. Pure: time and size come in. */
+import type { Connection } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { STATUS_WORDS, type StatusWord } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
+<<<<<<< HEAD
 import { ageText, durationText } from '../../core/view/time-words.ts'
+=======
+import { cleanLine } from '../clean.ts'
+import { lostText } from '../connection.ts'
+import { ageText, durationText } from '../duration.ts'
+import { STATUS_WORDS, type StatusWord } from '../status-words.ts'
+>>>>>>> main
 import { cut, widthOf } from '../width.ts'
 
 export interface FrameState {
@@ -18,6 +26,8 @@ export interface FrameState {
   interactive: boolean
   rows: number
   columns: number
+  /** How the connection to the server stands, where anything was told of it. */
+  connection?: Connection | undefined
 }
 
 export interface FrameLine {
@@ -36,6 +46,10 @@ export function frameLines(state: FrameState): FrameLine[] {
   const { story, columns } = state
   if (story === undefined) return fitted([{ text: '…' }], state)
   const lines: FrameLine[] = [statusLine(story, state)]
+  // Before all else: what stands below it is how it was then.
+  if (state.connection?.state === 'lost') {
+    lines.unshift({ text: lostText(state.connection, state.now, columns), color: 'yellow' })
+  }
   const hasBar = state.interrupts > 0 && !state.watching
   if (hasBar) lines.push(barLine(state))
   const [request, ...others] = pendingRequests(story)

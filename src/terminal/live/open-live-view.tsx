@@ -1,9 +1,16 @@
 /** The live view with Ink, on stderr. Loaded only when it is drawn: Ink costs more to import than all else a command does. */
 import { styleText } from 'node:util'
 import { type Instance, render } from 'ink'
+<<<<<<< HEAD
 import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
 import { progressStyle } from '../event-lines.ts'
+=======
+import type { Connection } from '../../core/index.ts'
+import type { Story } from '../../core/view/story.ts'
+import { connectionLine } from '../connection.ts'
+import { progressLine, progressStyle } from '../event-lines.ts'
+>>>>>>> main
 import type { Controls } from '../follow.ts'
 import type { View } from '../view.ts'
 import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
@@ -43,6 +50,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
   let tick: NodeJS.Timeout | undefined
   let child: Child | undefined
   let keys: SlotOptions['keys'] = 'own'
+  let connection: Connection | undefined
   let ended = false
   let isHeld = false
 
@@ -75,6 +83,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
         rows={rows}
         columns={columns}
         onKey={onKey}
+        connection={connection}
         onOpen={onOpen}
         childHoldsKeys={holdsKeys}
       >
@@ -159,6 +168,12 @@ export function openLiveView(options: LiveViewOptions): LiveView {
     },
     // While nothing is drawn there is no frame to stand above.
     note: (line) => (ink === undefined ? void stderr.write(`${line}\n`) : append(line)),
+    connection(changed) {
+      connection = changed
+      // While nothing is drawn it is said.
+      if (ink === undefined) stderr.write(`${connectionLine(changed, Date.now())}\n`)
+      else draw()
+    },
     hide: close,
     show: open,
     async end() {
