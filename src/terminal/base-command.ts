@@ -7,7 +7,6 @@ import { Command, Flags, type Interfaces } from '@oclif/core'
 import type { LocalPlatform, Platform } from '../core/index.ts'
 import type { Actor } from '../core/protocol/instance.ts'
 import type { Status } from '../core/protocol/status.ts'
-import { carryFlags } from '../core/view/command-line.ts'
 import { withoutValues } from './bug-report.ts'
 import { usage } from './command-error.ts'
 import { connectionEar, connectionLine, isConnectionError, lostError } from './connection.ts'
@@ -15,10 +14,7 @@ import { EXIT } from './exit-codes.ts'
 import { type Output, outputFrom } from './output.ts'
 import { reportError } from './report-error.ts'
 import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewhere } from './server-choice.ts'
-<<<<<<< HEAD
-=======
 import { carryFlags, commandLine } from './shell.ts'
->>>>>>> main
 import { builtinsDirectory, isCi, isScreenReader, surroundings } from './surroundings.ts'
 
 export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>

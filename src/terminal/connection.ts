@@ -25,7 +25,8 @@ export function connectionEar(tell: (connection: Connection) => void): Connectio
 
 /** One line for each change. */
 export function connectionLine(connection: Connection, now: number): string {
-  if (connection.state === 'back') return `The connection to the server is back after ${seconds(now - connection.since)}.`
+  if (connection.state === 'back')
+    return `The connection to the server is back after ${seconds(now - connection.since)}.`
   return `The connection to the server is lost; trying again for ${seconds(connection.givesUpAt - connection.since)}.`
 }
 

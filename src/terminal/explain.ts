@@ -3,10 +3,10 @@ import type { JournalEvent, Platform } from '../core/index.ts'
 import type { EventEnvelope } from '../core/protocol/event.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import { hasWorker } from '../core/protocol/status.ts'
-import { commandLine } from '../core/view/command-line.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
 import { agoText, durationText } from '../core/view/time-words.ts'
 import { answerCommand, nextCommands } from './next-steps.ts'
+import { commandLine } from './shell.ts'
 
 const STDERR_LINES = 10
 const REJECTED_KEPT = 5

@@ -7,11 +7,7 @@ import { isTerminal } from '../core/protocol/status.ts'
 import { cleanText } from '../core/view/clean.ts'
 import type { Story } from '../core/view/story.ts'
 import { tell } from '../core/view/story.ts'
-<<<<<<< HEAD
-=======
-import { cleanText } from './clean.ts'
 import { connectionEar, isConnectionError, lostError } from './connection.ts'
->>>>>>> main
 import type { LeftReason } from './documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts'
 import type { Questions } from './questions.ts'

@@ -3,13 +3,13 @@
 import { fail } from '../core/errors.ts'
 import type { FormCheck, Platform } from '../core/index.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
-import { commandLine } from '../core/view/command-line.ts'
 import { CommandError, usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
 import { askForm } from './form/ask-form.ts'
 import { fitToForm, type GivenInput } from './input-flags.ts'
 import { fieldFlags } from './next-steps.ts'
 import type { Output } from './output.ts'
+import { commandLine } from './shell.ts'
 
 export interface GatherOptions {
   mayAsk: boolean

@@ -2,13 +2,8 @@
 import type { Form, Platform } from '../core/index.ts'
 import { cleanLine } from '../core/view/clean.ts'
 import { pendingRequests } from '../core/view/story.ts'
-<<<<<<< HEAD
 import { ageText } from '../core/view/time-words.ts'
-=======
-import { cleanLine } from './clean.ts'
 import { isConnectionError } from './connection.ts'
-import { ageText } from './duration.ts'
->>>>>>> main
 import { answerCommand } from './next-steps.ts'
 import type { Output } from './output.ts'
 

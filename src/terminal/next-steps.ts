@@ -1,9 +1,9 @@
 /** What a person or a script can run next, as whole command lines: shown on stderr, and `next[]` of every document. */
 import type { Component } from '../core/protocol/form.ts'
 import type { Status } from '../core/protocol/status.ts'
-import { commandLine } from '../core/view/command-line.ts'
 import type { Story, StoryRequest } from '../core/view/story.ts'
 import { pendingRequests } from '../core/view/story.ts'
+import { commandLine } from './shell.ts'
 
 /** The commands that make sense for an instance that stands where this story does. */
 export function nextCommands(story: Story): string[] {

@@ -1,7 +1,7 @@
 /** A catalog entry as a program reads it, and as a person does. */
 import type { CatalogEntry } from '../core/protocol/catalog.ts'
 import { cleanLine } from '../core/view/clean.ts'
-import { commandLine } from '../core/view/command-line.ts'
+import { commandLine } from './shell.ts'
 
 export function resolverDocument(entry: CatalogEntry): Record<string, unknown> {
   const { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at } = entry

@@ -1,7 +1,6 @@
 /** `run`, `resume` and `watch` after they have an instance: the view, the questions and the ways to let go, put together. */
 import type { Platform } from '../core/index.ts'
 import type { Actor } from '../core/protocol/instance.ts'
-import { commandLine } from '../core/view/command-line.ts'
 import { beginStory, type Story } from '../core/view/story.ts'
 import { type Answers, NO_ANSWERS, readAnswers } from './answers.ts'
 import { parseDuration } from './duration.ts'

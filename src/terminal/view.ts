@@ -3,11 +3,7 @@ import type { Connection } from '../core/index.ts'
 import type { JournalEvent } from '../core/protocol/journal.ts'
 import { progressLine } from '../core/view/event-words.ts'
 import type { Story } from '../core/view/story.ts'
-<<<<<<< HEAD
-=======
 import { connectionLine } from './connection.ts'
-import { progressLine } from './event-lines.ts'
->>>>>>> main
 import type { Output } from './output.ts'
 
 export interface View {

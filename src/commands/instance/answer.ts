@@ -2,7 +2,6 @@
 import { Args, Flags } from '@oclif/core'
 import { fail, type InputRequest, type Platform } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
-import { commandLine } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { usage } from '../../terminal/command-error.ts'
 import { fillForm } from '../../terminal/fill-form.ts'
@@ -11,6 +10,7 @@ import { watchRequest } from '../../terminal/form/watch-request.ts'
 import { answerCommand } from '../../terminal/next-steps.ts'
 import { pickRequest } from '../../terminal/pickers.ts'
 import { tellReceipt } from '../../terminal/receipt.ts'
+import { commandLine } from '../../terminal/shell.ts'
 
 export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
   static override summary = 'Answer a question of an instance'

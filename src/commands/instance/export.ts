@@ -3,11 +3,11 @@ import { lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Flags } from '@oclif/core'
 import { cleanLine } from '../../core/view/clean.ts'
-import { commandLine } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { usage } from '../../terminal/command-error.ts'
 import { idArg } from '../../terminal/flags.ts'
 import { saveTo } from '../../terminal/save-data.ts'
+import { commandLine } from '../../terminal/shell.ts'
 
 export default class InstanceExport extends BaseCommand<typeof InstanceExport> {
   static override summary = 'Write all that is known of an instance into one archive'

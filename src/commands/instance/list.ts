@@ -100,7 +100,10 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
   /** The command itself, to be given again. */
   private again(): string {
     const { status = [], resolver } = this.flags
-    const only = [...status.flatMap((one) => ['--status', one]), ...(resolver === undefined ? [] : ['--resolver', resolver])]
+    const only = [
+      ...status.flatMap((one) => ['--status', one]),
+      ...(resolver === undefined ? [] : ['--resolver', resolver]),
+    ]
     return commandLine('instance', 'list', '--watch', ...only)
   }
 

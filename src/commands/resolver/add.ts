@@ -2,11 +2,11 @@
 import { Args, Flags } from '@oclif/core'
 import { fail } from '../../core/errors.ts'
 import type { AddPlan } from '../../core/index.ts'
-import { commandLine } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { planLines } from '../../terminal/plan-lines.ts'
 import { promptYes } from '../../terminal/prompt-form.ts'
 import { resolverDocument } from '../../terminal/resolver-document.ts'
+import { commandLine } from '../../terminal/shell.ts'
 
 export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override summary = 'Add a resolver from a directory or a git address'

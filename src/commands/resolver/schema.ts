@@ -3,11 +3,11 @@ import { Args, Flags } from '@oclif/core'
 import type { Form, Payload } from '../../core/index.ts'
 import type { Component } from '../../core/protocol/form.ts'
 import { cleanLine } from '../../core/view/clean.ts'
-import { commandLine } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { inputFlags } from '../../terminal/flags.ts'
 import { fitToForm, readInput } from '../../terminal/input-flags.ts'
 import { fieldFlags } from '../../terminal/next-steps.ts'
+import { commandLine } from '../../terminal/shell.ts'
 
 export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
   static override summary = 'Print the form of a resolver'

@@ -4,14 +4,8 @@ import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { STATUS_WORDS, type StatusWord } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
-<<<<<<< HEAD
 import { ageText, durationText } from '../../core/view/time-words.ts'
-=======
-import { cleanLine } from '../clean.ts'
 import { lostText } from '../connection.ts'
-import { ageText, durationText } from '../duration.ts'
-import { STATUS_WORDS, type StatusWord } from '../status-words.ts'
->>>>>>> main
 import { cut, widthOf } from '../width.ts'
 
 export interface FrameState {

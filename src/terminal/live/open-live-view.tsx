@@ -1,16 +1,11 @@
 /** The live view with Ink, on stderr. Loaded only when it is drawn: Ink costs more to import than all else a command does. */
 import { styleText } from 'node:util'
 import { type Instance, render } from 'ink'
-<<<<<<< HEAD
+import type { Connection } from '../../core/index.ts'
 import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
-import { progressStyle } from '../event-lines.ts'
-=======
-import type { Connection } from '../../core/index.ts'
-import type { Story } from '../../core/view/story.ts'
 import { connectionLine } from '../connection.ts'
-import { progressLine, progressStyle } from '../event-lines.ts'
->>>>>>> main
+import { progressStyle } from '../event-lines.ts'
 import type { Controls } from '../follow.ts'
 import type { View } from '../view.ts'
 import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'

@@ -1,13 +1,13 @@
 /** What was filled in, as the command that does the same (web.md: "Copy as CLI"). */
 import type { Form, Payload } from '../../core/protocol/form.ts'
-import { commandLine } from '../../core/view/command-line.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 import { fieldsOf } from '../../core/view/fields.ts'
 import { payloadOf } from './filling.ts'
 
 /** `resolve run NAME -i field=value …`; what stands as the form has it by default is left out. */
 export function runCommand(resolver: string, form: Form | null, values: Payload): string {
   const flags = form === null ? [] : fieldsOf(form).flatMap((field) => flagOf(field, payloadOf(form, values)[field.id]))
-  return commandLine('run', resolver, ...flags)
+  return plainCommand('run', resolver, ...flags)
 }
 
 function flagOf(field: { id: string; default: unknown }, value: unknown): string[] {

@@ -1,7 +1,7 @@
 /** The catalog, and one resolver of it: what it is, its form, its command line, what it ran last. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { commandLine } from '../../core/view/command-line.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 import type { Resolver } from '../api/calls.ts'
 import { instancesQuery, resolverQuery, resolversQuery } from '../api/queries.ts'
 import { Ago } from '../parts/ago.tsx'
@@ -54,7 +54,7 @@ export function ResolverScreen({ name }: { name: string }) {
       <Screen title={name}>{isError ? <Trouble error={error} /> : <Loading what="Fetching the resolver…" />}</Screen>
     )
   }
-  const command = commandLine('run', name)
+  const command = plainCommand('run', name)
   return (
     <Screen
       title={name}
