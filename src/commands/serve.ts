@@ -10,10 +10,12 @@ const DEFAULT_PORT = 10_120
 
 export default class Serve extends BaseCommand<typeof Serve> {
   static override summary = 'Serve the HTTP API, and host every instance that has no host'
-  static override description =
-    `Prints its address and a link that signs a browser in, once and within 15 minutes; then a line for each request.
-Instances whose host is gone are adopted, at the start and later. Ctrl-C or SIGTERM ends the server and no instance: workers run on,
-and the next serve or command that needs one adopts it. The first start makes a token for the link; see "resolve token --help".`
+  static override description = `Prints its address and a link that signs a browser in, once and within 15 minutes.
+Then it prints a line for each request. The first start makes a token for the link.
+Instances whose host is gone are adopted, at the start and later.
+Ctrl-C or SIGTERM ends the server and no instance: workers run on.
+The next serve, or the next command that needs one, adopts it.
+See "resolve token --help" for tokens, "resolve help server" for commands that talk to it.`
   static override examples = [
     'resolve serve',
     'resolve serve --port 0 --json',

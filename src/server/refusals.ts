@@ -60,7 +60,7 @@ const WITH_KEY = ['key_reused', 'disk_full', 'home_unusable'] as const
 
 /** What asking the resolver itself may come to. */
 export const RESOLVER_TROUBLE = [
-  ...['resolver_silent', 'resolver_gone', 'launch_failed', 'form_malformed', 'catalog_broken'],
+  ...['resolver_silent', 'resolver_gone', 'launch_failed', 'form_malformed', 'catalog_broken', 'too_many'],
 ] as ToldCode[]
 /** What asking the host of an instance may come to. */
 export const HOST_TROUBLE = ['host_unreachable', 'lock_held', 'disk_full', 'journal_broken'] as ToldCode[]

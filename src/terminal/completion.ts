@@ -3,6 +3,7 @@ import { cleanLine } from '../core/view/clean.ts'
 import { SHELLS } from './completion-scripts.ts'
 import type { Suggestion } from './completion-values.ts'
 import { TOPICS } from './help-topics.ts'
+import type { Place } from './server-choice.ts'
 
 /** What is known of a command before it is built: oclif's own description of its words. */
 interface Described {
@@ -10,6 +11,7 @@ interface Described {
   args?: Record<string, { options?: readonly string[] }>
   flags?: Record<string, DescribedFlag>
   baseFlags?: Record<string, DescribedFlag>
+  place?: Place
 }
 
 interface DescribedFlag {
@@ -131,6 +133,7 @@ async function insideCommand(
   { rest, word, server: before }: { rest: readonly string[]; word: string; server: string | undefined },
 ): Promise<Suggestion[]> {
   const flags = { ...command.baseFlags, ...command.flags }
+  if (command.place !== undefined && command.place !== 'anywhere') delete flags['server']
   const named = (given: string) =>
     Object.entries(flags).find(
       ([name, { char }]) => given === `--${name}` || (char !== undefined && given === `-${char}`),

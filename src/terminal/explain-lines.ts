@@ -29,6 +29,7 @@ export function explainLines(output: Output, told: Explanation, now: number): st
     lines.push(`  ${cleanLine(request_id)}, asked ${agoText(asked_at, now)}: ${cleanLine(prompt)}`)
   if (told.stderr.length > 0) lines.push(...title('Last lines of its stderr'))
   lines.push(...told.stderr.map((line) => `  ${cleanLine(line)}`))
+  if (told.stderr_needs !== null) lines.push('', `(stderr needs the scope ${told.stderr_needs})`)
   lines.push(...title('Next'), ...told.next.map((command) => `  ${output.paint('cyan', command, out)}`))
   return lines
 }

@@ -1,6 +1,8 @@
 /** Why an instance failed, waits or goes on as it does, put together from its journal and what its worker left behind. */
+import { ResolveError } from '../core/errors.ts'
 import type { JournalEvent, Platform } from '../core/index.ts'
 import type { EventEnvelope } from '../core/protocol/event.ts'
+import type { Scope } from '../core/protocol/http.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import { hasWorker } from '../core/protocol/status.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
@@ -29,6 +31,8 @@ export interface Explanation {
   last_event_at: string
   /** The last lines of the worker's stderr. */
   stderr: string[]
+  /** The scope that it takes to read stderr, where the token has too small a one; null where it was read. */
+  stderr_needs: Scope | null
   /** Lines of the resolver that were not forwarded; the last few of them with their reason. */
   rejected: { count: number; last: { reason: string; bytes: number; detail: string | null }[] }
   questions: { request_id: string; prompt: string; asked_at: string; command: string }[]
@@ -41,7 +45,7 @@ export async function explain(platform: Platform, id: string, now: number): Prom
   const facts = gather()
   for await (const event of platform.events(id)) facts.note(event)
   const hostAlive = await platform.isAttended(id)
-  const stderr = (await platform.stderrTail(id)).trimEnd()
+  const stderr = (await stderrOf(platform, id))?.trimEnd()
   return {
     schema: 'resolve.explanation/1',
     instance_id: id,
@@ -54,13 +58,24 @@ export async function explain(platform: Platform, id: string, now: number): Prom
     worker_end: workerEnd(story),
     host_alive: hostAlive,
     last_event_at: story.lastEventAt,
-    stderr: stderr === '' ? [] : stderr.split('\n').slice(-STDERR_LINES),
+    stderr: stderr ? stderr.split('\n').slice(-STDERR_LINES) : [],
+    stderr_needs: stderr === undefined ? 'run' : null,
     rejected: { count: story.rejected, last: facts.rejected },
     questions: pendingRequests(story).map((request) => {
       const { id: request_id, prompt, asked_at } = request
       return { request_id, prompt, asked_at, command: answerCommand(id, request) }
     }),
     next: nextOf(story, hostAlive),
+  }
+}
+
+/** Undefined where the token may not read it: all else is worth telling all the same. */
+async function stderrOf(platform: Platform, id: string): Promise<string | undefined> {
+  try {
+    return await platform.stderrTail(id)
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'scope_missing') return undefined
+    throw error
   }
 }
 

@@ -78,6 +78,21 @@ waiting with exit code 8, and "next" holds the command that answers it. --on-inp
 Where CI is set, SIGINT and SIGTERM stop the instance, and the final document is out within 7 s.
 After --timeout (exit code 124) the instance goes on; "resolve instance wait ID" waits for it.`,
   },
+  server: {
+    summary: 'working with a server',
+    text: () => `  resolve serve                          there: prints its address
+  resolve token create --name ada        there: prints a token, once
+  export RESOLVE_TOKEN=rslv_…            here
+  resolve run hello --server http://127.0.0.1:10120
+
+--server URL, or RESOLVE_URL where the flag is not given, makes a command talk to that server in place of this machine.
+The token comes from RESOLVE_TOKEN alone. Output, documents and exit codes are the same as on this machine.
+Commands that are printed to be run next carry --server where it was given.
+
+The server hosts what is run there: leaving, also by a lost connection, leaves it running. A connection that is lost while
+something is followed is tried again for a minute; then the command ends with exit code 10.
+serve, doctor, token, completion and resolver add, update and remove work on the machine they are given on.`,
+  },
   forms: {
     summary: 'how questions are asked and checked',
     text: () => `A form has fields: text, textarea, select, checkbox. Each may have checks; what fails blocks the form, and every failing message

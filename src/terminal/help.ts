@@ -3,6 +3,7 @@
 import type { Command } from '@oclif/core'
 import { CommandHelp } from '@oclif/core'
 import { oclifConfig } from './oclif-config.ts'
+import type { Place } from './server-choice.ts'
 import { pad } from './width.ts'
 
 export interface CommandSummary {
@@ -22,7 +23,8 @@ export function rootHelp(commands: readonly CommandSummary[], topics: readonly s
     'COMMANDS',
     ...rows(commands.map((command) => [command.words, withAliases(command)])),
     '',
-    'Every command takes --json, -q/--quiet, --no-input, --color auto|always|never and --debug.',
+    'Every command takes --json, -q/--quiet, --no-input, --color auto|always|never and --debug; what can work',
+    'on a server takes --server URL ("resolve help server").',
     'An instance is named by its id, a unique beginning of it (4 characters or more), or @last.',
     '',
     'BEGIN WITH',
@@ -48,7 +50,10 @@ export function nounHelp(noun: string, commands: readonly CommandSummary[]): str
 }
 
 export function commandHelp(command: typeof Command, words: string): string {
+  const { place } = command as typeof Command & { place?: Place }
   const flags = { ...command.baseFlags, ...command.flags }
+  // What works on this machine only refuses it.
+  if (place !== undefined && place !== 'anywhere') delete flags['server']
   const named = Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, name }]))
   const args = Object.fromEntries(Object.entries(command.args).map(([name, arg]) => [name, { ...arg, name }]))
   const { summary, description, examples, aliases, strict } = command

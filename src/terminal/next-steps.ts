@@ -24,6 +24,12 @@ export function nextCommands(story: Story): string[] {
   return steps[story.status]()
 }
 
+/** The same, for who looks at it with `instance show` already. */
+export function nextBesideShow(story: Story): string[] {
+  const show = commandLine('instance', 'show', story.birth.instance_id)
+  return nextCommands(story).filter((command) => command !== show)
+}
+
 /** The exact line that answers a question, with every field of its form; what only the person knows stands as `<field>`. */
 export function answerCommand(id: string, request: Pick<StoryRequest, 'id' | 'schema'>): string {
   return commandLine('instance', 'answer', id, request.id, ...fieldFlags(request.schema?.components ?? []))

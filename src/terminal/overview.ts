@@ -49,14 +49,18 @@ function recordLine(output: Output, record: InstanceRecord, since: string, now: 
 }
 
 function greeting(paint: (style: 'bold' | 'cyan', text: string) => string): string[] {
+  const rows = [
+    [commandLine('run', 'hello', '-i', 'name=Ada'), 'greets and ends'],
+    [commandLine('run', 'tour'), 'shows phases, questions and files'],
+    ['resolve resolver add FOLDER', 'adds one of your own'],
+  ] as const
+  const width = Math.max(...rows.map(([command]) => command.length)) + 3
   return [
     'resolve runs resolvers: programs that work on their own for a long time, ask you when they',
     'need you, and outlive the terminal they were started in.',
     '',
     paint('bold', 'Try'),
-    `  ${paint('cyan', 'resolve run hello -i name=Ada')}   greets and ends`,
-    `  ${paint('cyan', 'resolve run tour')}                shows phases, questions and files`,
-    `  ${paint('cyan', 'resolve resolver add FOLDER')}     adds one of your own`,
+    ...rows.map(([command, what]) => `  ${paint('cyan', command)}${' '.repeat(width - command.length)}${what}`),
     '',
     'More: "resolve --help", "resolve help input".',
   ]

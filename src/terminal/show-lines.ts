@@ -4,7 +4,7 @@ import { cleanLine, cleanText } from '../core/view/clean.ts'
 import { STATUS_WORDS } from '../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
 import { eventLine } from './event-lines.ts'
-import { nextCommands } from './next-steps.ts'
+import { nextBesideShow } from './next-steps.ts'
 import type { Output } from './output.ts'
 
 export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
@@ -33,7 +33,8 @@ export function showLines(output: Output, story: Story, events: readonly Journal
   for (const artifact of story.artifacts) lines.push(`  ${cleanLine(artifact.kind)}: ${cleanLine(artifact.value)}`)
   if (events.length > 0) lines.push(...title('Last events'))
   for (const { seq, event } of events) lines.push(eventLine(seq, event))
-  lines.push(...title('Next'))
-  for (const command of nextCommands(story)) lines.push(`  ${output.paint('cyan', command, out)}`)
+  const next = nextBesideShow(story)
+  if (next.length > 0) lines.push(...title('Next'))
+  for (const command of next) lines.push(`  ${output.paint('cyan', command, out)}`)
   return lines
 }

@@ -1,9 +1,14 @@
 /** `resolve help`: every topic is there, and what it lists is what the code does. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Command } from '@oclif/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { COMMANDS, commandWords } from '../../src/commands/index.ts'
+import type { BaseCommand } from '../../src/terminal/base-command.ts'
 import { EXIT_MEANING } from '../../src/terminal/exit-codes.ts'
+import { commandHelp } from '../../src/terminal/help.ts'
 import { ENVIRONMENT, helpTopic, TOPICS } from '../../src/terminal/help-topics.ts'
+import { carryFlags, wholeCommands } from '../../src/terminal/shell.ts'
 import { root, sourceFiles } from '../house/source-files.ts'
 import { type Home, newHome } from './cli.ts'
 
@@ -70,4 +75,35 @@ test('help COMMAND is COMMAND --help, and what is neither is no command', async 
   expect(help.stdout).toContain('resolve instance prune --dry-run')
   expect((await place.run('help', 'frobnicate')).code).toBe(127)
   expect((await place.run('help')).stdout).toContain(Object.keys(TOPICS).join(', '))
+})
+
+test('--server is named by help, and by no command that refuses it', async () => {
+  expect((await place.run('help')).stdout).toContain('--server URL')
+  for (const [id, load] of Object.entries(COMMANDS)) {
+    const command = (await load()).default as unknown as typeof BaseCommand<typeof Command>
+    const shown = commandHelp(command as never, commandWords(id))
+    expect(/--server=URL/.test(shown), id).toBe(command.place === 'anywhere')
+    // What a hint says of it is given over there, so that it carries no --server.
+    carryFlags(['--server', 'http://x'])
+    const hint = wholeCommands(`See "resolve ${commandWords(id)}".`, undefined)
+    carryFlags([])
+    expect(hint.includes('--server'), id).toBe(command.place === 'anywhere')
+  }
+})
+
+test('a description of several lines breaks none of them, and ends each with its sentence', async () => {
+  for (const [id, load] of Object.entries(COMMANDS)) {
+    const { description = '' } = (await load()).default as unknown as { description?: string }
+    const lines = description.split('\n')
+    for (const line of lines.filter((one) => lines.length > 1 && !one.startsWith('  '))) {
+      expect(line, id).toMatch(/[.:]$/)
+      expect(line.length, line).toBeLessThanOrEqual(98)
+    }
+  }
+})
+
+test('docs/cli.md and help name the same topics', () => {
+  const listed = /`resolve help TOPIC` explains ([^;]+);/.exec(readFileSync(join(root, 'docs/cli.md'), 'utf8'))?.[1]
+  expect(listed?.split(/, | and /)).toEqual(expect.arrayContaining(Object.keys(TOPICS)))
+  expect(listed?.split(/, | and /)).toHaveLength(Object.keys(TOPICS).length)
 })

@@ -93,6 +93,7 @@ test('every command says and ends as it does on this machine', async () => {
     [0, 'instance answer @last gate-1 -i go=yes -i why=so --json'],
     [0, 'instance wait @last'],
     [7, 'instance answer @last gate-1 -i go=yes -i why=so'],
+    [7, 'instance answer @last -i go=yes --json'],
     [0, 'instance show @last --events 0 --json'],
     [9, 'run doer -i do=pause'],
     [0, 'instance resume @last'],
@@ -257,4 +258,59 @@ test('Ctrl-C and signals leave an instance to its server', async () => {
   expect((await served.platform.record(id)).status).toBe('running')
   expect(await served.platform.isAttended(id)).toBe(true)
   expect((await remote('instance', 'stop', id)).code).toBe(0)
+})
+
+test('hints carry --server where the flag was given, and the id where it is known; documents too', async () => {
+  const { stdout: started } = await remote('run', 'doer', '-i', 'do=pause', '--json')
+  const { instance_id: id } = JSON.parse(started) as { instance_id: string }
+  const { code, stdout, stderr } = await remote('instance', 'pause', id, '--json')
+  expect(code, stderr).toBe(7)
+  const hint = `It goes on with "resolve instance resume ${id} --server ${served.url}".`
+  expect(JSON.parse(stdout)).toMatchObject({ instance_id: id, error: { hint } })
+  expect((await remote('instance', 'pause', id)).stderr).toContain(hint)
+  const env = { RESOLVE_TOKEN: token, RESOLVE_URL: served.url }
+  const named = await client.with({ env }, 'instance', 'pause', id)
+  expect(named.stderr).toContain(`It goes on with "resolve instance resume ${id}".`)
+  const unknown = JSON.parse((await remote('instance', 'show', 'ffff', '--json')).stdout) as object
+  expect(unknown).toMatchObject({ error: { hint: `See "resolve instance list --server ${served.url}".` } })
+  expect(unknown).not.toHaveProperty('instance_id')
+  const file = await remote('instance', 'data', id, 'nothing.md')
+  expect(file.stderr).toContain(`See "resolve instance data ${id} --server ${served.url}".`)
+  expect((await remote('instance', 'cancel', id)).code).toBe(0)
+})
+
+test('an answer where no question is open: exit code 7, and where the instance stands (R25)', async () => {
+  const { stdout: started } = await remote('run', 'doer', '-i', 'do=nothing', '--json')
+  const { instance_id: id } = JSON.parse(started) as { instance_id: string }
+  const { code, stdout } = await remote('instance', 'answer', id, '-i', 'go=yes', '--json')
+  expect(code).toBe(7)
+  expect(JSON.parse(stdout)).toMatchObject({
+    instance_id: id,
+    error: { code: 'invalid_state', message: `Instance ${id} is completed and has no open question.` },
+    next: [`resolve instance show ${id} --server ${served.url}`],
+  })
+})
+
+test('explain with a token that only reads tells all but stderr, and says so', async () => {
+  const env = { RESOLVE_TOKEN: await served.token('read') }
+  const { stdout: started } = await remote('run', 'doer', '-i', 'do=fail', '--json')
+  const { instance_id: id } = JSON.parse(started) as { instance_id: string }
+  const words = ['instance', 'explain', id, '--server', served.url]
+  const { code, stdout, stderr } = await client.with({ env }, ...words)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('It failed: It broke')
+  expect(stdout).toContain('(stderr needs the scope run)')
+  const told = JSON.parse((await client.with({ env }, ...words, '--json')).stdout) as object
+  expect(told).toMatchObject({ status: 'failed', stderr: [], stderr_needs: 'run' })
+  const whole = await remote('instance', 'explain', id, '--json')
+  expect(JSON.parse(whole.stdout)).toMatchObject({ stderr_needs: null })
+})
+
+test('an address that is nearly one is mended in words', async () => {
+  const said = async (url: string) => (await client.run('instance', 'list', '--server', url)).stderr
+  expect(await said('localhost:10120')).toContain('Did you mean http://localhost:10120?')
+  expect(await said('127.0.0.1:10120')).toContain('Did you mean http://127.0.0.1:10120?')
+  expect(await said(`${served.url}/api`)).toContain('leave out /api')
+  expect(await said(`${served.url}/api/`)).toContain('leave out /api')
+  expect(await said('me:hunter2@host:80')).not.toContain('hunter2')
 })

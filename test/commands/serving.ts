@@ -25,7 +25,7 @@ export async function startServe(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<ServeProcess> {
-  const started = spawnServe(home, ['--port', '0', ...args], env)
+  const started = spawnServe(home, args.includes('--port') ? args : ['--port', '0', ...args], env)
   const isUp = () => /^http\S+\n/.test(started.stdout()) && started.stderr().includes('#code=')
   while (!isUp()) {
     const code = await Promise.race([started.ended, started.news()])

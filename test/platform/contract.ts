@@ -343,6 +343,10 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await until(platform, id, ['failed'])
     expect((await platform.rename(id, null)).name).toBeNull()
     expect((await platform.list()).records.find((record) => record.instance_id === id)?.name).toBeNull()
+    await platform.rename(id, 'third')
+    await expect.poll(async () => await platform.isAttended(id)).toBe(false)
+    const { removed } = await platform.prune({ older_than_ms: 0, dry_run: true })
+    expect(removed.find((one) => one.instance_id === id)?.name).toBe('third')
     await platform.close()
   })
 

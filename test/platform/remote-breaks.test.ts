@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { Platform } from '../../src/core/platform/platform.ts'
+import type { Connection, Platform } from '../../src/core/platform/platform.ts'
 import { openRemotePlatform } from '../../src/core/platform/remote.ts'
 import type { JournalEvent } from '../../src/core/protocol/journal.ts'
 import { hostGuard } from '../../src/server/guard.ts'
@@ -191,4 +191,41 @@ test('a reader who lets go ends the stream at once, without an error', async () 
   await remote.cancel(id)
   await reaches(remote, id, 'cancelled')
   await remote.close()
+})
+
+test('who follows is told when the connection is lost and when it is back, and of a mere cut nothing', async () => {
+  const first = await serve(home)
+  const remote = openRemotePlatform({ url: first.url, token })
+  const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
+  await reaches(remote, id, 'awaiting_input')
+  const told: Connection[] = []
+  const following = collect(remote.events(id, { follow: true, onConnection: (one) => told.push(one) }))
+  await sleep(300)
+  const gone = Date.now()
+  await first.close()
+  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(1)
+  const second = await serve(home, first.port)
+  await expect.poll(() => told.length, { timeout: 15_000 }).toBe(2)
+  expect(told).toMatchObject([{ state: 'lost' }, { state: 'back' }])
+  const [lost, back] = told as [Extract<Connection, { state: 'lost' }>, Connection]
+  expect(back.since).toBe(lost.since)
+  expect(lost.since).toBeGreaterThanOrEqual(gone)
+  expect(lost.givesUpAt - lost.since).toBe(60_000)
+  await remote.answer(id, 'name', { name: 'Ada' }, ACTOR)
+  await following
+  await remote.close()
+  await second.close()
+
+  const through = openRemotePlatform({ url: proxy.url, token })
+  const { instance_id: other } = await through.create({
+    resolver: 'many-events',
+    input: { count: '100', pause_ms: '20' },
+  })
+  const cuts: Connection[] = []
+  proxy.cutOnce('down', 3_000)
+  const before = proxy.cuts
+  await collect(through.events(other, { follow: true, onConnection: (one) => cuts.push(one) }))
+  expect(proxy.cuts).toBe(before + 1)
+  expect(cuts).toEqual([])
+  await through.close()
 })

@@ -64,6 +64,17 @@ test('whatever the size of the terminal, the frame is under rows - 1 lines and n
   expect(frameLines(state({ rows: 1 })).length).toBe(1)
 })
 
+test('a lost connection stands first, also where there is one row, and fits a narrow terminal', () => {
+  const now = Date.parse(BORN) + 12_000
+  const connection = { state: 'lost', since: now - 12_000, givesUpAt: now + 48_000 } as const
+  const long = 'connection to the server lost 12 s ago, trying again (gives up in 48 s)'
+  expect(textOf({ connection }).split('\n')[0]).toBe(long)
+  expect(textOf({ connection }).split('\n')[1]).toMatch(/^● running/)
+  expect(textOf({ connection, rows: 3 })).toBe(long)
+  expect(textOf({ connection, columns: 40 }).split('\n')[0]).toBe('connection lost 12 s ago, trying again')
+  expect(textOf({ connection: { state: 'back', since: now } })).toBe(textOf())
+})
+
 test('what a resolver says reaches the frame cleaned', () => {
   const story = storyOf(
     moved('starting', 'running'),
@@ -157,6 +168,29 @@ describe('drawn on a terminal', () => {
       await sleep(20)
     }
     expect(done).toEqual(['stop', 'force'])
+    await view.end()
+  })
+
+  test('a connection that is lost stands in the frame until it is back', async () => {
+    const { stderr, stdin, written } = fakeTerminal()
+    const view = openLiveView({ watching: false, stderr, stdin })
+    const since = Date.now() - 12_000
+    view.connection({ state: 'lost', since, givesUpAt: since + 60_000 })
+    await view.event(
+      { seq: 1, sourceEnd: null, text: '', event: envelope('resolver:phase', { name: 'x' }) },
+      storyAt('running'),
+    )
+    await sleep(200)
+    const drawn = stripVTControlCharacters(written())
+    expect(drawn).toContain('connection to the server lost 12 s ago, trying again (gives up in 48 s)')
+    view.connection({ state: 'back', since })
+    await sleep(200)
+    const after = stripVTControlCharacters(written()).slice(drawn.length)
+    expect(after).toContain('running')
+    expect(after.slice(after.lastIndexOf('running') - 10)).not.toContain('connection')
+    await view.hide()
+    view.connection({ state: 'lost', since, givesUpAt: since + 60_000 })
+    expect(written()).toContain('The connection to the server is lost; trying again for 60 s.\n')
     await view.end()
   })
 

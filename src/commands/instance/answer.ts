@@ -3,7 +3,7 @@ import { Args, Flags } from '@oclif/core'
 import { fail, type InputRequest, type Platform } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { usage } from '../../terminal/command-error.ts'
+import { CommandError, retold, usage } from '../../terminal/command-error.ts'
 import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'
 import { watchRequest } from '../../terminal/form/watch-request.ts'
@@ -69,8 +69,14 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
     }
     const open = await platform.inputRequests(id, 'pending')
     const [only, other] = open
-    if (only === undefined)
-      throw usage(`Instance ${id} has no open question.`, { next: [commandLine('instance', 'show', id)] })
+    if (only === undefined) {
+      const { status } = await platform.record(id)
+      const error = fail('invalid_state', { action: 'answer', status })
+      const message = `Instance ${id} is ${status} and has no open question.`
+      throw new CommandError(retold(error, 'invalid_state', { message, hint: error.hint }), {
+        next: [commandLine('instance', 'show', id)],
+      })
+    }
     if (other === undefined) return only
     if (this.mayPick) return await pickRequest(this.output, open)
     throw usage(

@@ -12,8 +12,9 @@ import { commandLine } from '../../terminal/shell.ts'
 export default class InstanceExport extends BaseCommand<typeof InstanceExport> {
   static override summary = 'Write all that is known of an instance into one archive'
   static override description =
-    `A gzip'd tar: record, journal, events, state, questions and answers, messages, data files, the end of stderr.
-It holds inputs and answers, so only you may read it; the platform's secrets are not in it. Works while the instance runs.`
+    `A gzip'd tar: record, journal, events, state, questions, answers, messages, data, end of stderr.
+It holds inputs and answers, so only you may read it; the platform's secrets are not in it.
+Works while the instance runs.`
   static override examples = ['resolve instance export @last', 'resolve instance export 3fa2 -o reports/ --force']
   static override args = idArg
   static override flags = {

@@ -18,8 +18,9 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   static override summary = 'Run a resolver and follow it to its end'
   static override description = `The output is printed on stdout, once; what happens on the way on stderr.
 On a terminal the form is asked for where a field is missing or fails; -i fills it in beforehand.
-Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background. Ctrl-C twice stops it.
-Without a terminal a question leaves the instance waiting, with exit code 8 and the command that answers it.`
+Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background.
+Ctrl-C twice stops it.
+Without a terminal a question leaves the instance waiting, with exit code 8 and what answers it.`
   static override aliases = ['run']
   static override examples = [
     'resolve run hello -i name=Ada',

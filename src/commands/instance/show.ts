@@ -4,6 +4,7 @@ import type { JournalEvent } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { documentOf } from '../../terminal/finish.ts'
 import { idArg } from '../../terminal/flags.ts'
+import { nextBesideShow } from '../../terminal/next-steps.ts'
 import { showLines } from '../../terminal/show-lines.ts'
 
 export default class InstanceShow extends BaseCommand<typeof InstanceShow> {
@@ -22,7 +23,7 @@ export default class InstanceShow extends BaseCommand<typeof InstanceShow> {
     const id = await this.instanceId(this.args.id)
     const story = await platform.story(id)
     if (this.output.json) {
-      await this.output.document(documentOf(story))
+      await this.output.document({ ...documentOf(story), next: nextBesideShow(story) })
       return 0
     }
     const last: JournalEvent[] = []

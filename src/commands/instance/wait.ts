@@ -11,8 +11,8 @@ import { EXIT, type ExitCode, exitCodeOf, worstExitCode } from '../../terminal/e
 
 export default class InstanceWait extends BaseCommand<typeof InstanceWait> {
   static override summary = 'Wait until instances have ended'
-  static override description =
-    `Exits 0 when all completed; otherwise with the code of the worst: failed 1, cancelled 3, paused 9, a question open 8.
+  static override description = `Exits 0 when all completed, otherwise with the code of the worst.
+Those are, from the worst: failed 1, cancelled 3, paused 9, a question open 8.
 With --until settled a paused instance and an open question count as reached.`
   static override examples = [
     'resolve instance wait 3fa2 91bc --timeout 10m',
@@ -33,6 +33,7 @@ With --until settled a paused instance and an open question count as reached.`
     const platform = await this.platform()
     const ids = [...new Set(await Promise.all(this.words.map((word) => platform.find(word))))]
     if (ids.length === 0) throw usage('Name at least one instance to wait for.')
+    if (ids.length === 1) this.about = ids[0]
     const until = this.flags.until === 'settled' ? untilSettled : untilTerminal
     await Promise.all(ids.map((id) => platform.attend(id)))
 

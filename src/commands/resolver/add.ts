@@ -11,7 +11,8 @@ import { commandLine } from '../../terminal/shell.ts'
 export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override summary = 'Add a resolver from a directory or a git address'
   static override description = `Prints what will run: its commands, setup, mounts and capabilities.
-A git source is asked about once on a terminal. Without one, giving the command is the act of trust.`
+A git source is asked about once on a terminal.
+Without one, giving the command is the act of trust.`
   static override examples = [
     'resolve resolver add ./my-resolver',
     'resolve resolver add git+https://example.com/team/plan.git@v2 --dry-run',

@@ -9,9 +9,10 @@ import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/token-wo
 
 export default class TokenCreate extends BaseCommand<typeof TokenCreate> {
   static override summary = 'Make a token for the server, and print it once'
-  static override description =
-    `Only a digest is kept: a token that is lost is revoked, and another one made. A running server takes it at once.
-read sees everything; run also acts on instances; admin also looks after the server.`
+  static override description = `Only a digest is kept: a token that is lost is revoked, and another one made.
+A running server takes it at once.
+read sees instances and their files, but not what workers write to stderr.
+run sees that too and acts on instances; admin also looks after the server.`
   static override examples = [
     'resolve token create --name ada --scope run',
     'resolve token create --name dashboard --scope read --expires never',

@@ -8,7 +8,7 @@ import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/token-wo
 export default class TokenRevoke extends BaseCommand<typeof TokenRevoke> {
   static override summary = 'Take a token back, or all of one name'
   static override description =
-    `A running server refuses it from the next request on; an event stream that is open goes on to its end.
+    `A running server refuses it from the next request on; its streams of events end within seconds.
 "sign-in" is the name of those that sign-in links gave out.`
   static override examples = ['resolve token revoke 1f9a03cc', 'resolve token revoke sign-in']
   static override place = 'here' as const

@@ -1,0 +1,52 @@
+/** Looking again and again: a server that is gone is waited for, what else goes wrong ends it at once. */
+import { expect, test } from 'vitest'
+import { fail } from '../../src/core/errors.ts'
+import type { Connection } from '../../src/core/index.ts'
+import { lookUntilSignal } from '../../src/terminal/until-signal.ts'
+
+const gone = () => fail('server_unreachable', { url: 'http://x', reason: 'nothing listens there' })
+
+/** Looks that end as this list says, and what was told of the connection; the last one goes on for ever. */
+function looks(ends: readonly (Error | undefined)[], patienceMs = 60_000) {
+  const told: Connection[] = []
+  let at = 0
+  const look = async () => {
+    const end = ends[Math.min(at, ends.length - 1)]
+    at += 1
+    if (end !== undefined) throw end
+  }
+  const options = { onConnection: (one: Connection) => told.push(one), again: 'resolve inbox --watch', patienceMs }
+  return { told, ended: lookUntilSignal(look, options) }
+}
+
+test('a look that fails for want of the server is made again, and what is seen then ends the loss', async () => {
+  const { told, ended } = looks([undefined, gone(), fail('shutting_down', {}), undefined, fail('token_refused', {})])
+  await expect(ended).rejects.toMatchObject({ code: 'token_refused' })
+  expect(told.map(({ state }) => state)).toEqual(['lost', 'lost', 'back'])
+  expect(new Set(told.map(({ since }) => since)).size).toBe(1)
+})
+
+test('patience ends with exit code 10, the time it took and the command to give again', async () => {
+  const { told, ended } = looks([undefined, gone()], 1_200)
+  await expect(ended).rejects.toMatchObject({
+    exitCode: 10,
+    message: expect.stringMatching(/^The connection to http:\/\/x was lost [12] s ago\.$/) as string,
+    extras: { next: ['resolve inbox --watch'] },
+  })
+  expect(told.at(-1)?.state).toBe('lost')
+})
+
+test('a server that was never there is not waited for', async () => {
+  const { told, ended } = looks([gone()])
+  await expect(ended).rejects.toMatchObject({ code: 'server_unreachable' })
+  expect(told).toEqual([])
+})
+
+test('a signal ends it also while a look takes its time', async () => {
+  const look = () => new Promise<void>(() => {})
+  const ended = lookUntilSignal(look, { onConnection: () => {}, again: '' })
+  const timer = setInterval(() => {}, 1_000)
+  process.emit('SIGINT', 'SIGINT')
+  expect(await ended).toBe(130)
+  clearInterval(timer)
+})
