@@ -95,6 +95,26 @@ describePage('the page: for everybody', () => {
     LIMIT,
   )
 
+  test('the timeline is filtered by tier and text, and leads to the failure', async () => {
+    const { context } = await openContext()
+    const page = await signedIn(context, server)
+    await page.goto(`${server.url}/instances/${stage.failed}/timeline`)
+    const lines = page.locator('.event-line')
+    await page.locator('[data-failure]').first().waitFor()
+    await page.getByRole('button', { name: 'Jump to failure' }).click()
+    await expect
+      .poll(() => page.evaluate('document.activeElement.textContent'))
+      .toContain('artifact error: The repository has no tests')
+    await page.getByLabel('Platform').uncheck()
+    await expect.poll(() => page.locator('.event[data-tier="1"]').count()).toBe(0)
+    expect(await lines.count()).toBeGreaterThan(1)
+    await page.getByLabel('Search the events').fill('NO TESTS')
+    await expect.poll(async () => (await lines.allTextContents()).every((line) => line.includes('no tests'))).toBe(true)
+    await page.getByLabel('Search the events').fill('nowhere to be found')
+    await page.getByText('No event is like that.').waitFor()
+    await context.close()
+  })
+
   test('the theme can be chosen, and is kept', async () => {
     const { context } = await openContext({ colorScheme: 'light' })
     const page = await signedIn(context, server)

@@ -233,6 +233,45 @@ describePage('the page: live', () => {
   )
 
   test(
+    'a page that nobody looks at for a minute lets its stream go, and comes back where it was',
+    async () => {
+      const { context } = await openContext()
+      const page = await signedIn(context, server)
+      const id = await createInstance(call, 'ticker')
+      const streams: string[] = []
+      page.on('request', (request) => {
+        if (request.url().includes('/events?')) streams.push(request.url())
+      })
+      let ended = 0
+      page.on('requestfailed', (request) => {
+        if (request.url().includes('/events?')) ended += 1
+      })
+      await page.clock.install()
+      await page.goto(`${server.url}/instances/${id}/timeline`)
+      await connection(page, 'live').waitFor()
+      await expect.poll(() => eventCount(page)).toBeGreaterThan(4)
+      const look = (state: string) =>
+        page.evaluate(`Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' })
+        document.dispatchEvent(new Event('visibilitychange'))`)
+      await look('hidden')
+      await page.clock.runFor(30_000)
+      expect(ended).toBe(0)
+      await page.clock.runFor(35_000)
+      await expect.poll(() => streams.length - ended).toBe(0)
+      const before = streams.length
+      await page.clock.runFor(120_000)
+      expect(streams.length).toBe(before)
+      const seen = await eventCount(page)
+      await look('visible')
+      await expect.poll(() => eventCount(page), { timeout: 10_000 }).toBeGreaterThan(seen)
+      expect(streams.at(-1)).toMatch(/after=[1-9]/)
+      await call('DELETE', `/instances/${id}`)
+      await context.close()
+    },
+    LIMIT,
+  )
+
+  test(
     'what can’t be done now says why, and pause, resume and cancel are done',
     async () => {
       const { context } = await openContext()
