@@ -23,12 +23,14 @@ export const STDOUT_NOISE_MAX_LINES = 1_000 // R41
 export const STDOUT_NOISE_MAX_BYTES = 10 * MIB // threats RPC-1
 export const COORDINATION_FILE_MAX_BYTES = 1 * MIB // plan: state, status, request
 export const INPUT_REQUESTS_MAX_FILES = 1_000 // threats FS-7
+export const INPUT_REQUESTS_MAX_BYTES = 16 * MIB // all questions of an instance: they stay in memory and in its story
 export const DATA_LISTING_MAX_FILES = 10_000 // threats FS-7
 export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
 export const STDERR_TAIL_BYTES = 4 * KIB // threats F5
 
 /** What is read from a consumer. */
 export const INPUT_MAX_BYTES = 1 * MIB // plan: HTTP body
+export const MESSAGES_MAX_BYTES = 64 * MIB // all that one instance is ever told
 
 /** The HTTP API (threats section 7). */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of the full size, with what stands around it

@@ -22,6 +22,8 @@ export function addIdempotency(app: FastifyInstance, { keys }: AppParts): void {
   app.addHook('preHandler', async (request, reply) => {
     // What nobody in particular asks for (a sign-in) is kept for nobody: its answer is a secret.
     if (keys === undefined || request.method !== 'POST' || request.caller === null || request.is404) return
+    // What only looks has no effect to keep from happening twice, and would fill the disk for whoever may only look.
+    if (request.routeOptions.config.needs === 'read') return
     const key = keyOf(request)
     if (key === undefined) return
     const scope = [request.caller.tokenId ?? 'owner', request.method, pathOf(request)]

@@ -45,6 +45,8 @@ const SENT = '.sent.json'
 
 export class Mailbox {
   readonly #directory: string
+  /** What is known of the messages without reading them again: the number of each key, and what they take on disk. */
+  #messages: { numbers: Map<string, number>; bytes: number } | undefined
 
   constructor(directory: string) {
     this.#directory = directory
@@ -64,18 +66,23 @@ export class Mailbox {
 
   /** The number of the message that came with this key. */
   findMessage(key: string): number | undefined {
-    for (const name of this.#names()) {
-      const intent = name.startsWith('message-') ? this.#read(name) : undefined
-      if (intent?.kind === 'message' && intent.key === key) return intent.number
-    }
-    return undefined
+    return this.#known().numbers.get(key)
+  }
+
+  /** What all messages take on disk. */
+  messageBytes(): number {
+    return this.#known().bytes
   }
 
   /** Gives the message the next number, without gaps. */
   keepMessage(message: Omit<MessageIntent, 'number'>): MessageIntent {
     for (let number = this.#highestMessage() + 1; ; number += 1) {
       const intent = { ...message, number }
-      if (this.#create(`message-${number}.json`, intent)) return intent
+      if (!this.#create(`message-${number}.json`, intent)) continue
+      const known = this.#known()
+      if (intent.key !== undefined) known.numbers.set(intent.key, number)
+      known.bytes += JSON.stringify(intent).length
+      return intent
     }
   }
 
@@ -108,6 +115,7 @@ export class Mailbox {
 
   dropMessage(number: number): void {
     unlinkSync(join(this.#directory, `message-${number}.json`))
+    this.#messages = undefined
   }
 
   /** Notes that the resolver acknowledged run() for this incarnation. */
@@ -137,6 +145,19 @@ export class Mailbox {
     } catch (error) {
       if (systemCode(error) !== 'ENOENT') throw error
     }
+  }
+
+  #known(): { numbers: Map<string, number>; bytes: number } {
+    if (this.#messages !== undefined) return this.#messages
+    const known = { numbers: new Map<string, number>(), bytes: 0 }
+    for (const name of this.#names()) {
+      const intent = name.startsWith('message-') ? this.#read(name) : undefined
+      if (intent?.kind !== 'message') continue
+      if (intent.key !== undefined) known.numbers.set(intent.key, intent.number)
+      known.bytes += JSON.stringify(intent).length
+    }
+    this.#messages = known
+    return known
   }
 
   #highestMessage(): number {

@@ -1,7 +1,12 @@
 /** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
 
 import { ResolveError } from '../errors.ts'
-import { COORDINATION_FILE_MAX_BYTES, EVENT_LINE_MAX_BYTES, INPUT_REQUESTS_MAX_FILES } from '../limits.ts'
+import {
+  COORDINATION_FILE_MAX_BYTES,
+  EVENT_LINE_MAX_BYTES,
+  INPUT_REQUESTS_MAX_BYTES,
+  INPUT_REQUESTS_MAX_FILES,
+} from '../limits.ts'
 import {
   EVENTS_FILE,
   isRequestId,
@@ -37,6 +42,7 @@ export class Monitor {
   readonly #hooks: MonitorHooks
   readonly #following: Following
   readonly #splitter = new LineSplitter(EVENT_LINE_MAX_BYTES)
+  #requestBytes: number | undefined
   readonly #settled = new Set<string>()
   readonly #firstSeen = new Map<string, number>()
   readonly #tampered = new Set<string>()
@@ -182,6 +188,13 @@ export class Monitor {
       return
     }
     const { prompt, schema } = read
+    this.#requestBytes ??= bytesOf(this.#ledger.story.requests)
+    const bytes = this.#requestBytes + bytesOf([read])
+    if (bytes > INPUT_REQUESTS_MAX_BYTES) {
+      this.#refuse(id, [`The questions of an instance have ${INPUT_REQUESTS_MAX_BYTES} bytes at most, all together.`])
+      return
+    }
+    this.#requestBytes = bytes
     // A response that was there before the question is nobody's answer.
     this.#ground.remove(responseFile(id))
     this.#ledger.record('platform.input.requested', { request_id: id, prompt, schema, status: 'pending' })
@@ -201,4 +214,8 @@ export class Monitor {
     this.#settled.add(id)
     this.#hooks.onRefused(id, errors)
   }
+}
+
+function bytesOf(requests: readonly { prompt: string; schema: unknown }[]): number {
+  return requests.reduce((sum, { prompt, schema }) => sum + prompt.length + JSON.stringify(schema).length, 0)
 }

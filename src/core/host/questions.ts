@@ -1,7 +1,7 @@
 /** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
 import { fail, type ResolveError } from '../errors.ts'
 import { parseForm } from '../forms/parse-form.ts'
-import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
+import { COORDINATION_FILE_MAX_BYTES, MESSAGES_MAX_BYTES } from '../limits.ts'
 import { STATE_FILE } from '../protocol/coordination.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, MessageType } from '../protocol/instance.ts'
@@ -66,6 +66,10 @@ export function acceptMessage(
   if (refusal !== undefined) throw refusal
   const before = actor.key === undefined ? undefined : desk.mailbox.findMessage(actor.key)
   if (before !== undefined) return before
+  const bytes = desk.mailbox.messageBytes() + JSON.stringify(payload).length
+  if (bytes > MESSAGES_MAX_BYTES) {
+    throw fail('input_too_large', { what: 'mailbox of the instance', bytes, limit: MESSAGES_MAX_BYTES })
+  }
   const at = new Date().toISOString()
   const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
   keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))

@@ -238,8 +238,8 @@ class HomePlatform implements LocalPlatform {
     return await this.#acts.message(id, type, payload, actor)
   }
 
-  async messages(id: string): Promise<SentMessage[]> {
-    return this.#reads.messages(id)
+  async messages(id: string, { after = 0 }: { after?: number } = {}): Promise<SentMessage[]> {
+    return this.#reads.messages(id, after)
   }
 
   async pause(id: string): Promise<InstanceRecord> {

@@ -159,8 +159,8 @@ export interface Platform {
   answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void>
   messageTypes(id: string): Promise<MessageType[]>
   message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }>
-  /** Every message that was accepted, in order (R9). */
-  messages(id: string): Promise<SentMessage[]>
+  /** The messages that were accepted, in order (R9): those with a greater number than `after`, as many as fit into a page. */
+  messages(id: string, options?: { after?: number }): Promise<SentMessage[]>
 
   pause(id: string): Promise<InstanceRecord>
   /** `host` as in {@link CreateRequest}. */

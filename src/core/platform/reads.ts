@@ -4,6 +4,7 @@ import { fail } from '../errors.ts'
 import type { HostProcess } from '../host/host-process.ts'
 import { openData } from '../host/instance-files.ts'
 import { Mailbox } from '../host/mailbox.ts'
+import { PAGE_MAX_BYTES } from '../limits.ts'
 import type { InputRequest, InstanceRecord, RequestStatus } from '../protocol/instance.ts'
 import { type InstancePaths, instancePaths, isInstanceId } from '../store/home.ts'
 import { readName, writeName } from '../store/name.ts'
@@ -61,12 +62,18 @@ export class Reads {
       .map(({ id: requestId, prompt, schema, status: now }) => ({ id: requestId, prompt, schema, status: now }))
   }
 
-  messages(id: string): SentMessage[] {
+  messages(id: string, after: number): SentMessage[] {
     const mailbox = new Mailbox(this.paths(id).mailbox)
-    return this.#story(id).messages.map((message) => ({
-      ...message,
-      payload: mailbox.readMessage(message.number)?.payload ?? {},
-    }))
+    const page: SentMessage[] = []
+    let bytes = 0
+    for (const message of this.#story(id).messages) {
+      if (message.number <= after) continue
+      const payload = mailbox.readMessage(message.number)?.payload ?? {}
+      bytes += JSON.stringify(payload).length
+      if (page.length > 0 && bytes > PAGE_MAX_BYTES) break
+      page.push({ ...message, payload })
+    }
+    return page
   }
 
   data(id: string, path: string, choose: (bytes: number) => ByteRange = wholeFile): DataContent {

@@ -186,8 +186,8 @@ class ServerPlatform implements Platform {
     return { number }
   }
 
-  async messages(id: string): Promise<SentMessage[]> {
-    return await this.#get(id, '/messages', shapes.listOf(shapes.sentMessage))
+  async messages(id: string, { after = 0 }: { after?: number } = {}): Promise<SentMessage[]> {
+    return await this.#get(id, `/messages?after=${after}`, shapes.listOf(shapes.sentMessage))
   }
 
   async pause(id: string): Promise<InstanceRecord> {

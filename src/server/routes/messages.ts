@@ -6,6 +6,12 @@ import { HOST_TROUBLE } from '../refusals.ts'
 import { listOf, object, shape } from '../shapes.ts'
 
 const params = object({ id: { type: 'string', description: 'The instance' } })
+const querystring = {
+  type: 'object',
+  properties: {
+    after: { type: 'integer', minimum: 0, default: 0, description: 'Only those with a greater number; the next page' },
+  },
+}
 const tags = ['questions']
 
 interface OfInstance {
@@ -36,18 +42,18 @@ export function messageRoutes(app: FastifyInstance, { platform }: AppParts): voi
     async ({ params: { id } }) => platform.messageTypes(id),
   )
 
-  app.get<OfInstance>(
+  app.get<OfInstance & { Querystring: { after: number } }>(
     '/instances/:id/messages',
     {
       schema: {
-        ...{ summary: 'List the messages it was sent', tags, params },
+        ...{ summary: 'List the messages it was sent, as many as fit into a page', tags, params, querystring },
         response: {
           200: { description: 'In their order', content: { 'application/json': { schema: listOf('SentMessage') } } },
         },
       },
-      config: { needs: 'read', refuses: ['instance_unknown', 'journal_broken'] },
+      config: { needs: 'read', refuses: ['instance_unknown', 'journal_broken', 'request_invalid'] },
     },
-    async ({ params: { id } }) => platform.messages(id),
+    async ({ params: { id }, query: { after } }) => platform.messages(id, { after }),
   )
 
   app.post<OfInstance & { Body: { message_type: string; payload: Payload } }>(

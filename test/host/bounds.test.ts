@@ -1,0 +1,67 @@
+/** What one instance may be told, and may ask, all together: nobody fills the memory of whoever looks at it. */
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Ledger } from '../../src/core/host/ledger.ts'
+import { openGround } from '../../src/core/host/lost-ground.ts'
+import { Mailbox } from '../../src/core/host/mailbox.ts'
+import { acceptMessage } from '../../src/core/host/questions.ts'
+import { INPUT_REQUESTS_MAX_BYTES, MESSAGES_MAX_BYTES, PAGE_MAX_BYTES } from '../../src/core/limits.ts'
+import type { MessageType } from '../../src/core/protocol/instance.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { LocalDriver } from '../../src/core/worker/local.ts'
+import { created, eventsOf, ranToEnd, temporaryHome } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
+
+let home: string
+beforeAll(() => {
+  home = temporaryHome()
+})
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+test('messages to an instance have a bound, are listed in pages, and one that is sent again is found at once', async () => {
+  const id = await created(home, plainResolver(''))
+  const paths = instancePaths(home, id)
+  const [ledger, ground] = [Ledger.open(paths), openGround(new LocalDriver(paths))]
+  const desk = { ledger, ground, mailbox: new Mailbox(paths.mailbox) }
+  const types: MessageType[] = [
+    { name: 'note', label: 'Note', description: '', schema: { type: 'form', components: [] } },
+  ]
+  const text = 'x'.repeat(1_000_000)
+  const say = (key: string) => acceptMessage(desk, types, 'note', { text }, { actor: 'ada', via: 'http', key })
+  const most = Math.floor(MESSAGES_MAX_BYTES / 1_000_200)
+  for (let n = 1; n <= most; n += 1) expect(say(`key ${n}`)).toBe(n)
+  expect(() => say('one more')).toThrow('The mailbox of the instance has')
+  expect(say('key 3')).toBe(3)
+  // Another host, which has seen none of them, knows as much.
+  desk.mailbox = new Mailbox(paths.mailbox)
+  expect(say('key 3')).toBe(3)
+  expect(() => say('one more')).toThrow('The mailbox of the instance has')
+  ledger.close()
+  ground.close()
+  const platform = await platformOn(home)
+  const numbers: number[] = []
+  for (let after = 0; ; after = numbers.at(-1) ?? 0) {
+    const page = await platform.messages(id, { after })
+    if (page.length === 0) break
+    expect(page.length).toBeLessThanOrEqual(PAGE_MAX_BYTES / 1_000_000)
+    numbers.push(...page.map((message) => message.number))
+  }
+  expect(numbers).toEqual(Array.from({ length: most }, (_, index) => index + 1))
+  await platform.close()
+})
+
+test('the questions of an instance have a bound all together; one too many is refused, and the run goes on', async () => {
+  const options = "Array.from({ length: 1000 }, (_, n) => ({ value: 'v' + n, label: 'x'.repeat(900) }))"
+  const schema = `{ type: 'form', components: [{ type: 'select', id: 'one', options: ${options} }] }`
+  const behaviour = `for (let n = 0; n < 24; n += 1) me.ask('q' + n, '?', ${schema})
+    while (!fs.readdirSync(root + '/input-requests').some((name) => name.endsWith('.error.json'))) await sleep(20)
+    me.finish({ status: 'completed' })`
+  const { id, story } = await ranToEnd(home, plainResolver(behaviour))
+  expect(story.status).toBe('completed')
+  const bytes = story.requests.reduce((sum, request) => sum + JSON.stringify(request.schema).length, 0)
+  expect(bytes).toBeLessThanOrEqual(INPUT_REQUESTS_MAX_BYTES)
+  expect(story.requests.length).toBeGreaterThan(10)
+  const refused = eventsOf(home, id).filter(({ event }) => event.event_type === 'platform.event.rejected')
+  expect(refused.map(({ event }) => event.data['reason'])).toContain('input_request')
+})
