@@ -73,7 +73,20 @@ export async function startServer(
     await ended
   }
   const kill = () => end('SIGKILL')
-  return { home, url, port: Number(new URL(url).port), signIn, kill, close: () => end('SIGTERM') }
+  const close = async () => {
+    await cancelAll(home, url)
+    await end('SIGTERM')
+  }
+  return { home, url, port: Number(new URL(url).port), signIn, kill, close }
+}
+
+/** A serve leaves its workers running; a test leaves none. */
+async function cancelAll(home: string, url: string): Promise<void> {
+  const call = callerOf({ url }, await newToken(home))
+  const active = () =>
+    call<{ instance_id: string }[]>('GET', '/instances?status=created,starting,running,awaiting_input,paused&limit=500')
+  for (const { instance_id: id } of await active()) await call('DELETE', `/instances/${id}`).catch(() => {})
+  for (const { instance_id: id } of await active()) await untilStatus(call, id, 'cancelled', 'completed', 'failed')
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {
@@ -125,7 +138,7 @@ export async function signedIn(context: BrowserContext, server: Server, token?: 
 export type Caller = <T>(method: string, path: string, body?: unknown) => Promise<T>
 
 /** The API beside the page, as another consumer uses it. */
-export function callerOf(server: Server, token: string): Caller {
+export function callerOf(server: { url: string }, token: string): Caller {
   return async (method, path, body) => {
     const response = await fetch(`${server.url}/api${path}`, {
       method,
