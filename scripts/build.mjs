@@ -1,5 +1,6 @@
 /**
- * Builds dist/ when something it is made from changed: bundles by tsup, declarations by tsc, the files that resolvers bring along.
+ * Builds dist/ when something it is made from changed: bundles by tsup, the web page by vite, declarations by tsc, the files that
+ * resolvers bring along.
  * Everything is made in a folder of its own first and then put in place file by file, so that a program started meanwhile still
  * finds its parts. Run by task.mjs, with Node 24.
  */
@@ -18,6 +19,7 @@ const sources = [
   'src',
   'scripts/build.mjs',
   'tsup.config.ts',
+  'vite.config.ts',
   'tsconfig.json',
   'tsconfig.build.json',
   'package.json',
@@ -33,6 +35,7 @@ function main() {
   const types = join(made, 'types')
   // Types are checked by `npm run types`; here they are only written down.
   run('tsc', ['typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', types])
+  run('vite', ['vite/bin/vite.js', 'build'], { RESOLVE_BUILD_DIR: relative(root, made) }, /^The page's.*$/m)
   copyResolverFiles()
   writeNotices()
   putInPlace(hash)
@@ -60,13 +63,18 @@ function filesBelow(path) {
     .flatMap((name) => filesBelow(join(path, name)))
 }
 
-function run(name, [program, ...args], extra = {}) {
+/** `told`: the line of its output that is worth passing on. */
+function run(name, [program, ...args], extra = {}, told = undefined) {
   const child = spawnSync(process.execPath, [join(root, 'node_modules', program), ...args], {
     cwd: root,
     env: { ...process.env, ...extra },
     encoding: 'utf8',
   })
-  if (child.status === 0) return
+  if (child.status === 0) {
+    const [line] = (told && child.stderr.match(told)) ?? []
+    if (line !== undefined) process.stderr.write(`${line}\n`)
+    return
+  }
   process.stderr.write(
     `${child.stdout}${child.stderr}\n${name} ended with ${child.status ?? child.signal}: dist was left as it was.\n`,
   )
@@ -84,9 +92,11 @@ function copyResolverFiles() {
   }
 }
 
-/** The licences of the packages whose code is in the bundles, as they ask for; esbuild names each module it took. */
+/** The licences of the packages whose code is in the bundles, as they ask for; esbuild names each module it took, the page lists its packages. */
 function writeNotices() {
-  const packages = new Set()
+  const listed = join(made, 'web', 'packages.json')
+  const packages = new Set(JSON.parse(fs.readFileSync(listed, 'utf8')))
+  fs.rmSync(listed)
   for (const file of filesBelow(made).filter((name) => name.endsWith('.js'))) {
     const text = fs.readFileSync(file, 'utf8')
     for (const [, path] of text.matchAll(/^ *\/\/ ((?:node_modules\/(?:@[^/\n]+\/)?[^/\n]+\/)+)/gm)) packages.add(path)
@@ -108,7 +118,7 @@ function writeNotices() {
 function putInPlace(hash) {
   fs.rmSync(stamp, { force: true })
   const files = filesBelow(made).map((file) => relative(made, file))
-  const isShared = (file) => file.startsWith('parts/')
+  const isShared = (file) => /^(?:parts|web\/assets)\//.test(file)
   for (const file of [...files.filter(isShared), ...files.filter((file) => !isShared(file))]) {
     fs.mkdirSync(dirname(join(dist, file)), { recursive: true })
     fs.renameSync(join(made, file), join(dist, file))

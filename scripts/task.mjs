@@ -14,7 +14,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const module = (path) => join(root, 'node_modules', path)
 const build = join(root, 'scripts', 'build.mjs')
 
-/** Each task: whether it needs a build first, and the program it runs (by Node, or by itself where it is a binary). */
+/** Each task: whether it needs a build first, and the program it runs (by Node, or by itself where it is a binary), then another. */
 const tasks = {
   demo: {
     builds: true,
@@ -32,7 +32,11 @@ const tasks = {
   bench: { builds: true, run: [join(root, 'bench', 'readers.ts')] },
   lint: { run: [module('@biomejs/biome/bin/biome'), 'check'] },
   format: { run: [module('@biomejs/biome/bin/biome'), 'check', '--write'] },
-  types: { run: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.json')] },
+  types: {
+    run: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.json')],
+    // The page knows a browser's names, and nothing else does.
+    after: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.web.json')],
+  },
   'dead-exports': { run: [module('knip/bin/knip.js')] },
 }
 
@@ -45,7 +49,11 @@ async function main([name, ...args]) {
     if (task.builds === true) await ensureBuilt(found)
     return found
   })
-  return task.run === undefined ? 0 : await run(node, [...task.run, ...args])
+  for (const program of [task.run, task.after]) {
+    const code = program === undefined ? 0 : await run(node, [...program, ...args])
+    if (code !== 0) return code
+  }
+  return 0
 }
 
 async function ensureBuilt(node) {

@@ -3,7 +3,7 @@ import { Flags } from '@oclif/core'
 import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { usage } from '../terminal/command-error.ts'
 import { openInBrowser } from '../terminal/open-browser.ts'
-import { builtinsDirectory, surroundings } from '../terminal/surroundings.ts'
+import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/surroundings.ts'
 import { untilShutdown } from '../terminal/until-shutdown.ts'
 
 const DEFAULT_PORT = 10_120
@@ -50,12 +50,14 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     ])
     const level = levelFrom(process.env)
     if (level === undefined) throw usage('RESOLVE_LOG is one of error, warn, info, debug, silent.')
+    const page = flags['no-ui'] ? undefined : pageDirectory()
     return await untilShutdown(output, async () => {
       const { version } = surroundings()
       const serving = await startServing({
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
         ...{ host: flags.host, port, version },
+        ...(page === undefined ? {} : { page }),
         allowedHosts: flags['allowed-host'] ?? [],
         log: {
           level: flags.quiet && level === 'info' ? 'warn' : level,

@@ -1,7 +1,6 @@
 /** The door of the core for commands, servers and programs that embed the platform: every name listed one by one. */
 
 export type { AddPlan } from './catalog/add-plan.ts'
-export { readViewport } from './catalog/viewport.ts'
 export {
   describeError,
   ERROR_CODES,

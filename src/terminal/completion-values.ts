@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs'
 import { homeDirectory, openLocalPlatform, openTokens, type Platform, type Status } from '../core/index.ts'
 import { isTerminal, STATUSES } from '../core/protocol/status.ts'
-import { ageText } from './duration.ts'
+import { statusText } from '../core/view/status-words.ts'
+import { ageText } from '../core/view/time-words.ts'
 import { chosenServer, openServer } from './server-choice.ts'
-import { statusText } from './status-words.ts'
 import { builtinsDirectory } from './surroundings.ts'
 import { tokenWords } from './token-words.ts'
 

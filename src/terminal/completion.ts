@@ -1,5 +1,5 @@
 /** What fits where the cursor stands: commands, flags, and the values of both. Starts with little and loads what the words ask for. */
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/view/clean.ts'
 import { SHELLS } from './completion-scripts.ts'
 import type { Suggestion } from './completion-values.ts'
 import { TOPICS } from './help-topics.ts'

@@ -1,6 +1,6 @@
 /** What `doctor` found, as lines for a person and as a document. */
 import type { HealthRow, HealthState } from '../core/index.ts'
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/view/clean.ts'
 import type { ExitCode } from './exit-codes.ts'
 import type { Output } from './output.ts'
 import { pad } from './width.ts'

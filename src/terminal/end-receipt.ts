@@ -1,12 +1,12 @@
 /** After `pause`, `stop` and `cancel`: waits for the status that was asked for, and tells which one it became. */
 import type { Connection, Platform } from '../core/index.ts'
 import { isTerminal, type Status } from '../core/protocol/status.ts'
+import { statusText } from '../core/view/status-words.ts'
 import { awaitStatus } from './await-status.ts'
 import { instanceDocument } from './documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts'
 import type { Output } from './output.ts'
 import { commandLine } from './shell.ts'
-import { statusText } from './status-words.ts'
 
 /** The stop protocol ends a worker within 42 s (R26); after this the receipt says what still goes on. */
 const PATIENCE_MS = 60_000

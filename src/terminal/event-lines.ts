@@ -1,19 +1,9 @@
-/** One event as one line of prose, for plain progress, the live view's scroll and `instance events`. */
+/** How the terminal sets off one event from the others, and shows any as a line. */
 import type { styleText } from 'node:util'
 import { type EventEnvelope, isDataChanged } from '../core/protocol/event.ts'
 import { isStatus } from '../core/protocol/status.ts'
-import { cleanLine } from './clean.ts'
-import { STATUS_WORDS, statusText } from './status-words.ts'
-
-type Data = Record<string, unknown>
-
-/** The line for the events a person follows a run by; null for all others. Cleaned. */
-export function progressLine(event: EventEnvelope): string | null {
-  const known = Object.hasOwn(tellers, event.event_type) ? tellers[event.event_type] : undefined
-  const line = known?.(event.data)
-  if (line !== undefined) return line === null ? null : cleanLine(line)
-  return isDataChanged(event.event_type) ? cleanLine(`data ${list(event.data['paths'])}`) : null
-}
+import { cleanLine } from '../core/view/clean.ts'
+import { STATUS_WORDS } from '../core/view/status-words.ts'
 
 /** How that line is set off from the others where there is colour; it says the same without. */
 export function progressStyle({ event_type, data }: EventEnvelope): Parameters<typeof styleText>[0] | undefined {
@@ -29,39 +19,4 @@ export function progressStyle({ event_type, data }: EventEnvelope): Parameters<t
 export function eventLine(seq: number, event: EventEnvelope): string {
   const time = event.timestamp.slice(11, 23)
   return `${String(seq).padStart(5)}  ${time}  ${cleanLine(event.event_type)}  ${cleanLine(JSON.stringify(event.data))}`
-}
-
-const tellers: Record<string, (data: Data) => string | null> = {
-  'platform.instance.status_changed': ({ to, reason }) => {
-    if (!isStatus(to)) return null
-    return `${statusText(to)}${text(reason) === '' ? '' : ` (${text(reason)})`}`
-  },
-  'platform.setup.progress': ({ step, total, description }) =>
-    `setup ${text(step)}/${text(total)}: ${text(description)}`,
-  'platform.setup.failed': ({ stage, error }) => `setup failed at ${text(stage)}: ${text(error)}`,
-  'platform.worker.failed': ({ cause, error }) => `worker failed: ${text(cause)} ${text(error)}`,
-  'platform.worker.adopted': () => 'another host took over',
-  'platform.input.requested': ({ request_id, prompt }) => `question ${text(request_id)}: ${text(prompt)}`,
-  'platform.input.answered': ({ request_id, actor, via }) =>
-    `answered ${text(request_id)} by ${text(actor)} (${text(via)})`,
-  'platform.message.accepted': ({ message_type, actor }) => `message ${text(message_type)} from ${text(actor)}`,
-  'platform.watchdog.warning': ({ kind, value, limit }) => `warning: ${text(kind)} at ${text(value)} of ${text(limit)}`,
-  'platform.event.rejected': ({ reason }) => `warning: a line of the resolver was not forwarded (${text(reason)})`,
-  'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
-  'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
-  'resolver:artifact': ({ kind, value }) => `artifact ${text(kind)}: ${text(value)}`,
-}
-
-export function percent(fraction: unknown): string {
-  if (typeof fraction !== 'number' || !Number.isFinite(fraction)) return ''
-  return ` ${Math.round(Math.min(1, Math.max(0, fraction)) * 100)}%`
-}
-
-function text(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-function list(value: unknown): string {
-  return Array.isArray(value) ? value.map(text).join(', ') : text(value)
 }

@@ -1,10 +1,10 @@
 /** The page of `instance explain` for a person: cleaned, and painted for stdout. */
 import type { Status } from '../core/protocol/status.ts'
-import { cleanLine, cleanText } from './clean.ts'
-import { agoText } from './duration.ts'
+import { cleanLine, cleanText } from '../core/view/clean.ts'
+import { STATUS_WORDS } from '../core/view/status-words.ts'
+import { agoText } from '../core/view/time-words.ts'
 import type { Explanation } from './explain.ts'
 import type { Output } from './output.ts'
-import { STATUS_WORDS } from './status-words.ts'
 
 export function explainLines(output: Output, told: Explanation, now: number): string[] {
   const out = process.stdout

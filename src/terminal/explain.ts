@@ -6,7 +6,7 @@ import type { Scope } from '../core/protocol/http.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import { hasWorker } from '../core/protocol/status.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
-import { agoText, durationText } from './duration.ts'
+import { agoText, durationText } from '../core/view/time-words.ts'
 import { answerCommand, nextCommands } from './next-steps.ts'
 import { commandLine } from './shell.ts'
 

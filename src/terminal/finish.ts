@@ -1,18 +1,18 @@
 /** How a followed instance is told at its end: the output once, a closing line, what to run next; or the document. */
 import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../core/errors.ts'
+import { cleanLine, cleanText } from '../core/view/clean.ts'
+import { STATUS_WORDS } from '../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
-import { cleanLine, cleanText } from './clean.ts'
+import { durationText } from '../core/view/time-words.ts'
 import { CommandError } from './command-error.ts'
 import { type ClosingLine, type InstanceDocument, instanceDocument, type LeftReason } from './documents.ts'
-import { durationText } from './duration.ts'
 import { EXIT } from './exit-codes.ts'
 import type { FollowEnd } from './follow.ts'
 import { workflowCommand } from './github-commands.ts'
 import { appendSummary } from './github-summary.ts'
 import { nextCommands } from './next-steps.ts'
 import type { Output } from './output.ts'
-import { STATUS_WORDS } from './status-words.ts'
 import { isGithub } from './surroundings.ts'
 
 /** Tells the end and returns the exit code. Throws the error it was left for, where the document of that error says more. */

@@ -4,9 +4,9 @@
  */
 import type { Platform } from '../core/index.ts'
 import { isTerminal } from '../core/protocol/status.ts'
+import { cleanText } from '../core/view/clean.ts'
 import type { Story } from '../core/view/story.ts'
 import { tell } from '../core/view/story.ts'
-import { cleanText } from './clean.ts'
 import { connectionEar, isConnectionError, lostError } from './connection.ts'
 import type { LeftReason } from './documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts'

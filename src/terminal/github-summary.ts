@@ -1,11 +1,11 @@
 /** The step summary of a job of GitHub Actions: what a run came to, as Markdown. Appended by finish.ts to $GITHUB_STEP_SUMMARY. */
 import { appendFileSync } from 'node:fs'
 import { isTerminal } from '../core/protocol/status.ts'
+import { cleanLine, cleanText } from '../core/view/clean.ts'
+import { STATUS_WORDS } from '../core/view/status-words.ts'
 import { pendingRequests, type Story, type StoryPhase } from '../core/view/story.ts'
-import { cleanLine, cleanText } from './clean.ts'
-import { durationText } from './duration.ts'
+import { durationText } from '../core/view/time-words.ts'
 import { answerCommand, nextCommands } from './next-steps.ts'
-import { STATUS_WORDS } from './status-words.ts'
 
 const PHASES_MAX = 50
 const ARTIFACTS_MAX = 50

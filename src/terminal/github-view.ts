@@ -1,5 +1,5 @@
 /** The view in a job of GitHub Actions: plain lines on stderr, folded into one group a phase. Picked by open-view.ts. */
-import { progressLine } from './event-lines.ts'
+import { progressLine } from '../core/view/event-words.ts'
 import { workflowCommand } from './github-commands.ts'
 import type { Output } from './output.ts'
 import { noteConnection, type View } from './view.ts'

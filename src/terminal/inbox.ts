@@ -1,9 +1,9 @@
 /** The open questions of every instance, oldest first: for `inbox`, and for `resolve` alone. */
 import type { Form, Platform } from '../core/index.ts'
+import { cleanLine } from '../core/view/clean.ts'
 import { pendingRequests } from '../core/view/story.ts'
-import { cleanLine } from './clean.ts'
+import { ageText } from '../core/view/time-words.ts'
 import { isConnectionError } from './connection.ts'
-import { ageText } from './duration.ts'
 import { answerCommand } from './next-steps.ts'
 import type { Output } from './output.ts'
 

@@ -1,8 +1,8 @@
 /** The table of `instance list`: those that wait for a person first, then the newest. */
 import type { InstanceRecord } from '../core/protocol/instance.ts'
-import { cleanLine } from './clean.ts'
-import { ageText } from './duration.ts'
-import { statusText } from './status-words.ts'
+import { cleanLine } from '../core/view/clean.ts'
+import { statusText } from '../core/view/status-words.ts'
+import { ageText } from '../core/view/time-words.ts'
 import { tableLines } from './table.ts'
 
 const COLUMNS = [

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { styleText } from 'node:util'
-import { cleanText } from './clean.ts'
+import { cleanText } from '../core/view/clean.ts'
 import { type ColorChoice, isColoured } from './colour.ts'
 import { EXIT } from './exit-codes.ts'
 import { withoutCommands, withoutCommandsInJson } from './github-commands.ts'

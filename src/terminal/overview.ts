@@ -1,11 +1,11 @@
 /** The page of `resolve` alone: cleaned, and painted for stdout. */
 import type { InstanceRecord } from '../core/protocol/instance.ts'
-import { cleanLine } from './clean.ts'
-import { ageText } from './duration.ts'
+import { cleanLine } from '../core/view/clean.ts'
+import { STATUS_WORDS } from '../core/view/status-words.ts'
+import { ageText } from '../core/view/time-words.ts'
 import { type OpenQuestion, questionLines } from './inbox.ts'
 import type { Output } from './output.ts'
 import { commandLine } from './shell.ts'
-import { STATUS_WORDS } from './status-words.ts'
 
 export interface Overview {
   /** Oldest first. */

@@ -1,14 +1,14 @@
 /** Which one is meant, where several make sense and a person can be asked. The picker itself is loaded only then. */
 import type { CatalogEntry, InputRequest, MessageType, Platform, Status } from '../core/index.ts'
 import type { InstanceRecord } from '../core/protocol/instance.ts'
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/view/clean.ts'
+import { statusText } from '../core/view/status-words.ts'
+import { ageText } from '../core/view/time-words.ts'
 import { CommandError, usage } from './command-error.ts'
-import { ageText } from './duration.ts'
 import { EXIT } from './exit-codes.ts'
 import { waitingFirst } from './instance-table.ts'
 import type { Output } from './output.ts'
 import type { Choice } from './picker.tsx'
-import { statusText } from './status-words.ts'
 
 /** How many of the newest a person may pick from. */
 const INSTANCES_MAX = 100

@@ -1,6 +1,6 @@
 /** What `resolver add` shows before it adds: everything of a source that will run, and where. */
 import type { AddPlan } from '../core/index.ts'
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/view/clean.ts'
 import type { Output } from './output.ts'
 
 export function planLines(output: Output, plan: AddPlan): string[] {

@@ -5,8 +5,8 @@
 import { createInterface, type Interface } from 'node:readline/promises'
 import { validate } from '../core/forms/validate.ts'
 import type { Component, Form, Payload, SelectComponent } from '../core/protocol/form.ts'
-import { cleanLine, cleanText } from './clean.ts'
-import { fieldsOf } from './form/fields.ts'
+import { cleanLine, cleanText } from '../core/view/clean.ts'
+import { fieldsOf } from '../core/view/fields.ts'
 import type { FormEnd, FormPlan } from './form/form-session.ts'
 import type { Output } from './output.ts'
 

@@ -3,8 +3,8 @@
  * or to a program as one document on stdout, and the exit code that goes with it. Called by the base command's catch.
  */
 import { fail, ResolveError, systemCode } from '../core/errors.ts'
+import { cleanText } from '../core/view/clean.ts'
 import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
-import { cleanText } from './clean.ts'
 import { CommandError } from './command-error.ts'
 import { type ErrorExtras, errorDocument } from './documents.ts'
 import { EXIT } from './exit-codes.ts'

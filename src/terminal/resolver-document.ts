@@ -1,6 +1,6 @@
 /** A catalog entry as a program reads it, and as a person does. */
 import type { CatalogEntry } from '../core/protocol/catalog.ts'
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/view/clean.ts'
 import { commandLine } from './shell.ts'
 
 export function resolverDocument(entry: CatalogEntry): Record<string, unknown> {

@@ -1,9 +1,5 @@
 /** Commands that are printed to be run: every word quoted as a POSIX shell needs it. */
-
-export function quoteWord(word: string): string {
-  if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(word)) return word
-  return `'${word.replaceAll("'", `'\\''`)}'`
-}
+import { plainCommand, quoteWord } from '../core/view/command-line.ts'
 
 let carried: readonly string[] = []
 
@@ -13,7 +9,7 @@ export function carryFlags(flags: readonly string[]): void {
 }
 
 export function commandLine(...words: readonly string[]): string {
-  return ['resolve', ...[...words, ...carried].map(quoteWord)].join(' ')
+  return plainCommand(...words, ...carried)
 }
 
 /** What works on one machine alone, and is given over there. */

@@ -1,11 +1,11 @@
 /** The page of `instance show` for a person. */
 import type { JournalEvent } from '../core/protocol/journal.ts'
+import { cleanLine, cleanText } from '../core/view/clean.ts'
+import { STATUS_WORDS } from '../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../core/view/story.ts'
-import { cleanLine, cleanText } from './clean.ts'
 import { eventLine } from './event-lines.ts'
 import { nextBesideShow } from './next-steps.ts'
 import type { Output } from './output.ts'
-import { STATUS_WORDS } from './status-words.ts'
 
 export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
   const out = process.stdout

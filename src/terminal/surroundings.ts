@@ -27,6 +27,12 @@ export function builtinsDirectory(): string {
   return existsSync(built) ? built : join(known.root, 'src', 'resolvers')
 }
 
+/** The folder of the built web page; undefined where it is not built. */
+export function pageDirectory(): string | undefined {
+  const built = join(known.root, 'dist', 'web')
+  return existsSync(join(built, 'index.html')) ? built : undefined
+}
+
 export function isCi(env: NodeJS.ProcessEnv = process.env): boolean {
   const value = env['CI']
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'

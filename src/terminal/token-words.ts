@@ -1,6 +1,6 @@
 /** How the token commands tell of a token: a sentence for a person, fields for a program; never its text, never its digest. */
 import type { TokenEntry, Tokens } from '../core/index.ts'
-import { cleanLine } from './clean.ts'
+import { cleanLine } from '../core/view/clean.ts'
 import type { Output } from './output.ts'
 
 export function tokenDocument({ id, name, scope, instance, created_at, expires_at }: TokenEntry) {

@@ -1,9 +1,9 @@
 /** What shows a run on its way: one contract, and its voices without Ink. {@link file://./live/open-live-view.tsx} is the one with. */
 import type { Connection } from '../core/index.ts'
 import type { JournalEvent } from '../core/protocol/journal.ts'
+import { progressLine } from '../core/view/event-words.ts'
 import type { Story } from '../core/view/story.ts'
 import { connectionLine } from './connection.ts'
-import { progressLine } from './event-lines.ts'
 import type { Output } from './output.ts'
 
 export interface View {

@@ -1,4 +1,5 @@
 /** What a browser gets outside of /api: the built page's own files, and nothing else of the machine. */
+import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +18,7 @@ beforeAll(async () => {
   writeFileSync(join(page, 'assets/app-1a2b.js'), 'export {}')
   writeFileSync(join(page, 'assets/app-1a2b.js.map'), '{}')
   writeFileSync(join(page, 'assets/style.css'), 'body{}')
+  writeFileSync(join(page, 'viewport.html'), '<div></div><script>tell()</script>')
   symlinkSync(join(place, 'secret.txt'), join(page, 'assets/link.txt'))
   api = await openApi([], { page })
 })
@@ -59,4 +61,37 @@ test('nothing but the files of the page: no map, no link, no way out', async () 
     expect(heard).not.toMatch(/root:|secret$/)
   }
   expect((await get('/api/instances')).status).toBe(401)
+})
+
+test('the page’s own files are kept by the browser and packed; the page itself is asked for each time', async () => {
+  const asset = await get('/assets/app-1a2b.js')
+  expect(asset.headers.get('cache-control')).toContain('immutable')
+  expect((await get('/')).headers.get('cache-control')).toBe('no-store')
+  const lines = [
+    'GET /assets/style.css HTTP/1.1',
+    `Host: 127.0.0.1:${api.port}`,
+    'Accept-Encoding: gzip',
+    'Connection: close',
+    '',
+    '',
+  ]
+  const heard = (await exchange(api.port, lines.join('\r\n'))).toLowerCase()
+  expect(heard).toContain('content-encoding: gzip')
+  expect(heard).toContain('vary: accept-encoding')
+})
+
+test('the frame of viewports has a policy of its own: no origin, no requests, its one program and modules it is handed (UI-3)', async () => {
+  const { headers } = await get('/viewport.html')
+  const policy = headers.get('content-security-policy') ?? ''
+  const digest = createHash('sha256').update('tell()').digest('base64')
+  expect(policy.split('; ')).toEqual([
+    ...[
+      'sandbox allow-scripts',
+      "default-src 'none'",
+      `script-src 'sha256-${digest}' blob:`,
+      "style-src 'unsafe-inline'",
+    ],
+    ...['img-src data: blob:', "base-uri 'none'", "form-action 'none'", "frame-ancestors 'self'"],
+  ])
+  expect(headers.get('x-frame-options')).toBe('SAMEORIGIN')
 })

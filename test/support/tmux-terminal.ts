@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { quoteWord } from '../../src/terminal/shell.ts'
+import { quoteWord } from '../../src/core/view/command-line.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
 

@@ -1,7 +1,7 @@
 /** Hostile text on its way to a terminal. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cleanLine, cleanText } from '../../src/terminal/clean.ts'
+import { cleanLine, cleanText } from '../../src/core/view/clean.ts'
 
 test('colour, cursor moves and erasing are taken out whole', () => {
   expect(cleanText('a\u001b[31mred\u001b[0m\u001b[2J\u001b[1;1Hb')).toBe('aredb')

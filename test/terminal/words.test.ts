@@ -1,9 +1,11 @@
 /** Small words of the terminal: durations, ages, near words, globs, quoting, tables. */
 import { expect, test } from 'vitest'
-import { ageText, durationText, parseDuration } from '../../src/terminal/duration.ts'
+import { quoteWord } from '../../src/core/view/command-line.ts'
+import { ageText, durationText } from '../../src/core/view/time-words.ts'
+import { parseDuration } from '../../src/terminal/duration.ts'
 import { matchesGlob } from '../../src/terminal/glob.ts'
 import { nearest } from '../../src/terminal/nearest.ts'
-import { commandLine, quoteWord } from '../../src/terminal/shell.ts'
+import { commandLine } from '../../src/terminal/shell.ts'
 import { tableLines } from '../../src/terminal/table.ts'
 import { cut, widthOf } from '../../src/terminal/width.ts'
 

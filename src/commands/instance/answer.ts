@@ -1,8 +1,8 @@
 /** `resolve instance answer`: answers a question of an instance, or lists what is open. */
 import { Args, Flags } from '@oclif/core'
 import { fail, type InputRequest, type Platform } from '../../core/index.ts'
+import { cleanLine } from '../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { cleanLine } from '../../terminal/clean.ts'
 import { CommandError, retold, usage } from '../../terminal/command-error.ts'
 import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'

@@ -1,10 +1,10 @@
 /** `resolve instance data`: lists the data files of an instance, or fetches them. */
 import { Args, Flags } from '@oclif/core'
 import type { DataFile, Platform } from '../../core/index.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { ageText } from '../../core/view/time-words.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { cleanLine } from '../../terminal/clean.ts'
 import { usage } from '../../terminal/command-error.ts'
-import { ageText } from '../../terminal/duration.ts'
 import { saveInside, saveTo } from '../../terminal/save-data.ts'
 import { tableLines } from '../../terminal/table.ts'
 

@@ -3,15 +3,15 @@ import { Flags } from '@oclif/core'
 import type { PruneOutcome } from '../../core/index.ts'
 import { PRUNE_AGE_MS } from '../../core/limits.ts'
 import { isTerminal, STATUSES, type Status } from '../../core/protocol/status.ts'
+import { bytesText } from '../../core/view/bytes-text.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { statusText } from '../../core/view/status-words.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { bytesText } from '../../terminal/bytes-text.ts'
-import { cleanLine } from '../../terminal/clean.ts'
 import { usage } from '../../terminal/command-error.ts'
 import { parseDuration } from '../../terminal/duration.ts'
 import { EXIT } from '../../terminal/exit-codes.ts'
 import { toStatuses } from '../../terminal/flags.ts'
 import { promptYes } from '../../terminal/prompt-form.ts'
-import { statusText } from '../../terminal/status-words.ts'
 
 const FINAL = STATUSES.filter(isTerminal)
 

@@ -1,13 +1,13 @@
 /** `resolve instance wait`: blocks until instances have ended or settled; a line for each. */
 import { Args, Flags } from '@oclif/core'
 import type { Story } from '../../core/index.ts'
+import { statusText } from '../../core/view/status-words.ts'
 import { awaitStatus, untilSettled, untilTerminal } from '../../terminal/await-status.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { usage } from '../../terminal/command-error.ts'
 import { instanceDocument } from '../../terminal/documents.ts'
 import { parseDuration } from '../../terminal/duration.ts'
 import { EXIT, type ExitCode, exitCodeOf, worstExitCode } from '../../terminal/exit-codes.ts'
-import { statusText } from '../../terminal/status-words.ts'
 
 export default class InstanceWait extends BaseCommand<typeof InstanceWait> {
   static override summary = 'Wait until instances have ended'

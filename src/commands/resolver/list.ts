@@ -1,6 +1,7 @@
 /** `resolve resolver list`: the catalog. */
+
+import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { cleanLine } from '../../terminal/clean.ts'
 import { resolverDocument } from '../../terminal/resolver-document.ts'
 import { tableLines } from '../../terminal/table.ts'
 

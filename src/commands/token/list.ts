@@ -1,8 +1,8 @@
 /** `resolve token list`: every token of this machine's home, without its text (R38). */
 import { homeDirectory, isExpired, openTokens, type TokenEntry } from '../../core/index.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { agoText } from '../../core/view/time-words.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { cleanLine } from '../../terminal/clean.ts'
-import { agoText } from '../../terminal/duration.ts'
 import { EXIT } from '../../terminal/exit-codes.ts'
 import { tableLines } from '../../terminal/table.ts'
 import { minuteText, tokenDocument, warnOfTokens } from '../../terminal/token-words.ts'

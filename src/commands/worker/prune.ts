@@ -1,13 +1,12 @@
 /** `resolve worker prune`: what setups of containers left behind. */
 import { Flags } from '@oclif/core'
+import { bytesText } from '../../core/view/bytes-text.ts'
+import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { bytesText } from '../../terminal/bytes-text.ts'
-import { cleanLine } from '../../terminal/clean.ts'
 
 export default class WorkerPrune extends BaseCommand<typeof WorkerPrune> {
   static override summary = 'Remove the images that setups of containers left'
-  static override description =
-    `The next run of their resolver sets up anew. Images that a container uses stay.
+  static override description = `The next run of their resolver sets up anew. Images that a container uses stay.
 Containers of this home that outlived their instance are removed, too.`
   static override examples = ['resolve worker prune --dry-run', 'resolve worker prune']
   static override place = 'here' as const

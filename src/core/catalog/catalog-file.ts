@@ -21,6 +21,8 @@ export interface StoredEntry {
   commit: string | null
   /** ISO-8601 UTC. */
   added_at: string
+  /** Of viewport_bundle, where the manifest has one and it was fetched. */
+  viewport_commit?: string
   /** As its author wrote it; it was valid when this was stored. */
   manifest: Manifest
   /** Of the manifest's JSON: while it holds, the manifest need not be checked again. */
@@ -43,7 +45,7 @@ export interface CatalogReading {
 
 const NAME = new RegExp(NAME_PATTERN)
 const TOP_KEYS = ['schema_version', 'resolvers', 'removed_builtins']
-const ENTRY_KEYS = ['kind', 'source', 'ref', 'commit', 'added_at', 'manifest', 'manifest_sha256']
+const ENTRY_KEYS = ['kind', 'source', 'ref', 'commit', 'added_at', 'viewport_commit', 'manifest', 'manifest_sha256']
 
 /**
  * Never throws for what the file holds; throws the system's error only where the way to it is no directory.
@@ -126,6 +128,7 @@ async function entryFault(name: string, entry: unknown): Promise<string | null> 
   const fault = sourceFault(entry)
   if (fault !== null) return fault
   if (typeof entry.added_at !== 'string' || Number.isNaN(Date.parse(entry.added_at))) return 'added_at is not a time'
+  if (entry.viewport_commit !== undefined && !isCommit(entry.viewport_commit)) return 'viewport_commit is not a commit'
   if (!isRecord(entry.manifest)) return 'it has no manifest'
   if (entry.manifest.name !== name) return 'its manifest has another name'
   if (entry.manifest_sha256 === digestOf(entry.manifest)) return null
@@ -141,8 +144,12 @@ function sourceFault({ kind, source, ref, commit }: Record<string, unknown>): st
     return source === 'builtin' && commit === null ? null : 'a built-in resolver has no other source'
   if (kind === 'directory') return isAbsolute(source) && commit === null ? null : 'source is not an absolute path'
   if (kind !== 'git') return 'kind is not builtin, directory or git'
-  if (typeof commit !== 'string' || !/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(commit)) return 'commit is not a commit'
+  if (!isCommit(commit)) return 'commit is not a commit'
   return isGitSource(source) ? null : 'source is not a git address'
+}
+
+function isCommit(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(value)
 }
 
 function isGitSource(source: string): boolean {

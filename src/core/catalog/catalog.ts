@@ -13,8 +13,8 @@ import { readCatalogFile, type StoredCatalog, writeCatalogFile } from './catalog
 import { CurrentCatalog } from './current-catalog.ts'
 import { inHome } from './home-errors.ts'
 import { nearest } from './nearest.ts'
-import { enter, isFromElsewhere, stage, stageAgain } from './registration.ts'
-import { discard, type FetchOptions, type StagedSource } from './stage-source.ts'
+import { discardStaged, enter, isFromElsewhere, stage, stageAgain } from './registration.ts'
+import type { FetchOptions, StagedResolver } from './stage-source.ts'
 import { watchCatalog } from './watch-catalog.ts'
 
 export const CATALOG_FILE = 'resolvers.json'
@@ -73,7 +73,7 @@ class FileCatalog implements Catalog {
   readonly #current: CurrentCatalog
   readonly #tell: (problem: ResolveError) => void
   readonly #now: () => string
-  readonly #planned = new Map<string, StagedSource>()
+  readonly #planned = new Map<string, StagedResolver>()
   readonly #listeners = new Set<() => void>()
   #stopWatching: (() => Promise<void>) | undefined
 
@@ -126,7 +126,7 @@ class FileCatalog implements Catalog {
     const staged = await stage({ source, cwd }, this.#home, this.#builtins, options)
     const earlier = this.#planned.get(keyOf(source, cwd))
     this.#planned.set(keyOf(source, cwd), staged)
-    if (earlier) await discard(earlier)
+    if (earlier) await discardStaged(earlier)
     await this.refresh()
     const { name } = staged.manifest
     const known = this.#current.stored.get(name)
@@ -200,7 +200,7 @@ class FileCatalog implements Catalog {
   async close(): Promise<void> {
     this.#listeners.clear()
     await this.#endWatch()
-    for (const staged of this.#planned.values()) await discard(staged)
+    for (const staged of this.#planned.values()) await discardStaged(staged)
     this.#planned.clear()
   }
 
@@ -220,11 +220,11 @@ class FileCatalog implements Catalog {
   }
 
   /** As #change, and what was fetched for it does not stay behind when it fails. */
-  async #changeWith(staged: StagedSource, work: (draft: StoredCatalog) => Promise<void>): Promise<void> {
+  async #changeWith(staged: StagedResolver, work: (draft: StoredCatalog) => Promise<void>): Promise<void> {
     try {
       await this.#change(work)
     } catch (error) {
-      await discard(staged)
+      await discardStaged(staged)
       throw error
     }
   }

@@ -75,6 +75,8 @@ export class CurrentCatalog {
       kind === 'directory' ? this.#live.manifest(source, stored.manifest) : stored.manifest,
     )
     const { version, description, supports_resume = false } = manifest
-    return [[name, { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at }]]
+    const entry = { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at }
+    const { viewport_commit } = stored
+    return [[name, viewport_commit === undefined ? entry : { ...entry, viewport_commit }]]
   }
 }

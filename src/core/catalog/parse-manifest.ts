@@ -89,8 +89,8 @@ function beyondSchema(
       warnings.push(`${shown} is not a field this version knows; it is passed over.`)
     else errors.push(`${shown} is not a field a manifest can have; did you mean ${meant}?`)
   }
-  if (Object.hasOwn(value, 'viewport_path') && !Object.hasOwn(value, 'viewport_bundle')) {
-    warnings.push('viewport_path says nothing without viewport_bundle.')
+  if (Object.hasOwn(value, 'viewport_bundle') && !Object.hasOwn(value, 'viewport_path')) {
+    warnings.push('viewport_bundle is not fetched without viewport_path, which names the file in it.')
   }
   return { errors, warnings }
 }

@@ -12,14 +12,25 @@ import {
   holdsManifest,
   misnamed,
   placeTree,
+  type StagedResolver,
   type StagedSource,
   stageDirectory,
   stageGit,
   treeDir,
 } from './stage-source.ts'
+import { discardViewport, placeViewport, stageViewport } from './viewport.ts'
 
 /** A source as far as it can go without being registered. A bare name brings a built-in resolver back. */
 export async function stage(
+  given: { source: string; cwd: string },
+  home: string,
+  builtins: Builtins,
+  options: FetchOptions,
+): Promise<StagedResolver> {
+  return await withViewport(await stageSource(given, home, builtins, options), home, options)
+}
+
+async function stageSource(
   given: { source: string; cwd: string },
   home: string,
   builtins: Builtins,
@@ -36,6 +47,21 @@ export async function stage(
   return { kind: 'builtin', source: 'builtin', ref: null, commit: null, dir, manifest, warnings: [] }
 }
 
+async function withViewport(staged: StagedSource, home: string, options: FetchOptions): Promise<StagedResolver> {
+  try {
+    return { ...staged, viewport: await inHome(home, () => stageViewport(home, staged.manifest, options)) }
+  } catch (error) {
+    await discard(staged)
+    throw error
+  }
+}
+
+/** Removes what was brought near and is not registered after all. */
+export async function discardStaged(staged: StagedResolver): Promise<void> {
+  await discard(staged)
+  await discardViewport(staged.viewport)
+}
+
 /** Whether adding it replaces a resolver of this name that came from elsewhere; another ref of one repository does not. */
 export function isFromElsewhere(known: StoredEntry, staged: StagedSource): boolean {
   if (known.kind !== staged.kind) return true
@@ -45,7 +71,7 @@ export function isFromElsewhere(known: StoredEntry, staged: StagedSource): boole
 /** Puts what was staged into the draft; its files are in place before the catalog names them. Throws `resolver_exists`. */
 export async function enter(
   draft: StoredCatalog,
-  staged: StagedSource,
+  staged: StagedResolver,
   how: { home: string; force: boolean; now: string },
 ) {
   const { name } = staged.manifest
@@ -53,6 +79,7 @@ export async function enter(
   if (known && !how.force && isFromElsewhere(known, staged))
     throw fail('resolver_exists', { name, source: known.source })
   await placeTree(how.home, staged)
+  if (staged.viewport !== null) await placeViewport(how.home, name, staged.viewport)
   draft.resolvers.set(name, entryOf(staged, known?.added_at ?? how.now))
   draft.removed_builtins = draft.removed_builtins.filter((removed) => removed !== name)
 }
@@ -63,29 +90,32 @@ export async function stageAgain(
   entry: StoredEntry,
   home: string,
   options: FetchOptions,
-): Promise<StagedSource | null> {
+): Promise<StagedResolver | null> {
   // A built-in resolver follows the program.
   if (entry.kind === 'builtin') return null
-  const staged = await (entry.kind === 'directory'
+  const source = await (entry.kind === 'directory'
     ? stageDirectory(entry.source)
     : inHome(home, () => stageGit(home, parseSource(entry.source, '/') as GitSource, options)))
+  const staged = await withViewport(source, home, options)
   if (staged.manifest.name !== name) {
-    await discard(staged)
+    await discardStaged(staged)
     throw misnamed(entry.source, name, staged.manifest.name)
   }
   if (!(await isSame(name, entry, staged, home))) return staged
-  await discard(staged)
+  await discardStaged(staged)
   return null
 }
 
-async function isSame(name: string, entry: StoredEntry, staged: StagedSource, home: string): Promise<boolean> {
+async function isSame(name: string, entry: StoredEntry, staged: StagedResolver, home: string): Promise<boolean> {
   if (entry.commit !== staged.commit || !isDeepStrictEqual(entry.manifest, staged.manifest)) return false
+  if (entry.viewport_commit !== staged.viewport?.commit) return false
   // A tree that somebody damaged is put back.
   return entry.commit === null || (await holdsManifest(treeDir(home, name, entry.commit), entry.manifest))
 }
 
-function entryOf({ kind, source, ref, commit, manifest }: StagedSource, addedAt: string): StoredEntry {
-  return { kind, source, ref, commit, added_at: addedAt, manifest, manifest_sha256: digestOf(manifest) }
+function entryOf({ kind, source, ref, commit, manifest, viewport }: StagedResolver, addedAt: string): StoredEntry {
+  const entry = { kind, source, ref, commit, added_at: addedAt, manifest, manifest_sha256: digestOf(manifest) }
+  return viewport === null ? entry : { ...entry, viewport_commit: viewport.commit }
 }
 
 function urlOf(source: string): string {

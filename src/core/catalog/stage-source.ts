@@ -29,7 +29,12 @@ export interface StagedSource {
   warnings: string[]
 }
 
-const STAGED = '.staged-'
+/** With what else its manifest has fetched at registration. */
+export interface StagedResolver extends StagedSource {
+  viewport: { commit: string; file: string } | null
+}
+
+export const STAGED = '.staged-'
 /** A staged tree this old was left by a process that died. */
 const STALE_MS = 60 * 60_000
 

@@ -44,6 +44,8 @@ import { readSoundState } from './sound-reads.ts'
 /** What a program that hosts instances can do beside what a consumer can. */
 export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
+  /** The module that shows a resolver's instances in the page. Throws `resolver_unknown`, `file_unknown`. */
+  viewport(name: string): Promise<Buffer>
   /** Owns the instance in this process where nobody does; whether it is hosted here now. What has ended, or pauses, needs no host. */
   host(id: string): Promise<boolean>
   /** The instances this process hosts. */
@@ -115,6 +117,11 @@ class HomePlatform implements LocalPlatform {
 
   async resolver(name: string): Promise<CatalogEntry> {
     return (await this.#freshCatalog()).get(name)
+  }
+
+  async viewport(name: string): Promise<Buffer> {
+    const { readViewport } = await import('../catalog/viewport.ts')
+    return await readViewport(this.#home, await this.resolver(name))
   }
 
   async schema(name: string, params: Payload, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {

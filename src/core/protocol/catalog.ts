@@ -18,6 +18,8 @@ export interface CatalogEntry {
   /** Where the resolver's files are on this machine; its commands run there. Empty for a server's machine. */
   dir: string
   manifest: Manifest
+  /** The commit of viewport_bundle that was fetched; absent where there is none. */
+  viewport_commit?: string
   /** ISO-8601 UTC. */
   added_at: string
 }

@@ -1,5 +1,7 @@
 /** What a browser gets outside of /api: the page where it is built, or else where the API is. */
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { API } from '../../core/protocol/http.ts'
 import { type PageFile, readPage } from '../page-files.ts'
 import type { AppParts } from '../parts.ts'
@@ -12,11 +14,14 @@ const POLICY = [
   "img-src 'self' data: blob:",
   "font-src 'self'",
   "connect-src 'self'",
-  "frame-src 'self' blob:",
+  "worker-src 'self'",
+  "frame-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+const PAGE_HEADERS = { 'content-security-policy': POLICY }
 
 const PLAIN = `<!doctype html>
 <html lang="en">
@@ -28,6 +33,8 @@ const PLAIN = `<!doctype html>
 `
 
 const INDEX = 'index.html'
+/** The document of the frame that viewports run in. */
+const FRAME = 'viewport.html'
 
 /** The page's own addresses; whatever else it has none for is answered by none. */
 const SCREENS = ['/instances', '/inbox', '/resolvers', '/sign-in']
@@ -36,20 +43,52 @@ export function pageRoutes(app: FastifyInstance, { page }: AppParts): void {
   const files = page === undefined ? undefined : readPage(page)
   const index = files?.get(INDEX) ?? { type: 'text/html; charset=utf-8', bytes: Buffer.from(PLAIN) }
   const route = { config: { needs: 'nobody' as const }, schema: { hide: true } }
-  app.get('/', route, async (_request, reply) => show(reply, index))
+  app.get('/', route, async (request, reply) => show(request, reply.headers(PAGE_HEADERS), index))
   if (files === undefined) return
   // Each file has an address of its own: nothing a browser sends is ever made into a path.
   for (const [name, file] of files) {
-    if (name !== INDEX) app.get(`/${escaped(name)}`, route, async (_request, reply) => show(reply, file))
+    if (name === INDEX) continue
+    const headers = headersOf(name, file)
+    app.get(`/${escaped(name)}`, route, async (request, reply) =>
+      show(request, reply.headers({ ...PAGE_HEADERS, ...headers }), file),
+    )
   }
   for (const screen of SCREENS) {
-    app.get(screen, route, async (_request, reply) => show(reply, index))
-    app.get(`${screen}/*`, route, async (_request, reply) => show(reply, index))
+    app.get(screen, route, async (request, reply) => show(request, reply.headers(PAGE_HEADERS), index))
+    app.get(`${screen}/*`, route, async (request, reply) => show(request, reply.headers(PAGE_HEADERS), index))
   }
 }
 
-function show(reply: FastifyReply, { type, bytes }: PageFile): FastifyReply {
-  return reply.header('content-security-policy', POLICY).type(type).send(bytes)
+function headersOf(name: string, file: PageFile): Record<string, string> {
+  if (name === FRAME) return { 'content-security-policy': framePolicy(file), 'x-frame-options': 'SAMEORIGIN' }
+  // Their names change with what is in them.
+  return name.startsWith('assets/') ? { 'cache-control': 'public, max-age=31536000, immutable' } : {}
+}
+
+/** Its one program by its digest, modules the page hands it, and no way out: no requests, no forms, no frames, no origin. */
+function framePolicy({ bytes }: PageFile): string {
+  const [, program = ''] = /<script>([\s\S]*)<\/script>/.exec(bytes.toString('utf8')) ?? []
+  const digest = createHash('sha256').update(program).digest('base64')
+  return [
+    'sandbox allow-scripts',
+    "default-src 'none'",
+    `script-src 'sha256-${digest}' blob:`,
+    "style-src 'unsafe-inline'",
+    'img-src data: blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join('; ')
+}
+
+const zipped = new WeakMap<PageFile, Buffer>()
+
+function show(request: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {
+  reply.header('vary', 'accept-encoding').type(file.type)
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(file.bytes)
+  const bytes = zipped.get(file) ?? gzipSync(file.bytes)
+  zipped.set(file, bytes)
+  return reply.header('content-encoding', 'gzip').send(bytes)
 }
 
 /** As the router takes it: a colon and an asterisk would mean something. */

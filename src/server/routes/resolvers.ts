@@ -1,7 +1,7 @@
 /** The catalog: its resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
 import type { FastifyInstance } from 'fastify'
 import { fail } from '../../core/errors.ts'
-import { type Payload, readViewport } from '../../core/index.ts'
+import type { Payload } from '../../core/index.ts'
 import { parseBody } from '../json-body.ts'
 import { type AppParts, callerOf } from '../parts.ts'
 import { RESOLVER_TROUBLE } from '../refusals.ts'
@@ -101,7 +101,7 @@ export function resolverRoutes(app: FastifyInstance, { platform }: AppParts): vo
       config: { needs: 'read', refuses: ['resolver_unknown', 'file_unknown', 'catalog_broken'] },
     },
     async (request, reply) => {
-      const module = await readViewport(await platform.resolver(request.params.name))
+      const module = await platform.viewport(request.params.name)
       return reply.type('text/javascript; charset=utf-8').send(module)
     },
   )

@@ -1,6 +1,6 @@
 /** What a key does inside one field: typing, ticking, choosing. Pure; {@link file://./form-state.ts} calls it. */
 import type { Payload } from '../../core/protocol/form.ts'
-import { type Field, isList, matchingOptions, textIn, valueIn } from './fields.ts'
+import { type Field, isList, matchingOptions, textIn, valueIn } from '../../core/view/fields.ts'
 import type { FormKey } from './form-keys.ts'
 import { besideLine, type Edited, edit, insert, isEdit, typed } from './text-edit.ts'
 

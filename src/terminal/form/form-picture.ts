@@ -2,9 +2,9 @@
  * What a form looks like: the lines of its frame, never more than fit, and where the cursor stands. Pure, so that every
  * picture can be a snapshot; {@link file://./form-view.tsx} puts it on the terminal.
  */
-import { cleanText } from '../clean.ts'
+import { cleanText } from '../../core/view/clean.ts'
+import { isList } from '../../core/view/fields.ts'
 import { fieldLines, type Line, type Span } from './field-lines.ts'
-import { isList } from './fields.ts'
 import { type FormState, failingCount, fieldWith } from './form-state.ts'
 import { flow, wrapWords } from './text-shape.ts'
 

@@ -4,8 +4,8 @@
  */
 import type { FailingComponent } from '../../core/forms/validate.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
+import { type Field, fieldsOf, textIn, valueIn } from '../../core/view/fields.ts'
 import { pressInField } from './field-keys.ts'
-import { type Field, fieldsOf, textIn, valueIn } from './fields.ts'
 import type { FormKey } from './form-keys.ts'
 import { typed } from './text-edit.ts'
 

@@ -1,9 +1,9 @@
 /** Draws a form with Ink and hears its keys. Everything it shows comes from {@link file://./form-picture.ts}. */
 import { Box, Text, useApp, useCursor, useInput, usePaste } from 'ink'
 import { useSyncExternalStore } from 'react'
+import { textIn } from '../../core/view/fields.ts'
 import { editorCommand, editText } from './editor.ts'
 import type { Line } from './field-lines.ts'
-import { textIn } from './fields.ts'
 import { formKeys } from './form-keys.ts'
 import { type FormRoom, formPicture } from './form-picture.ts'
 import type { FormPlan, FormSession } from './form-session.ts'

@@ -1,11 +1,11 @@
 /** The live frame as lines of text: what stands at the bottom of the terminal while a run goes on. Pure: time and size come in. */
 import type { Connection } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { STATUS_WORDS, type StatusWord } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
-import { cleanLine } from '../clean.ts'
+import { ageText, durationText } from '../../core/view/time-words.ts'
 import { lostText } from '../connection.ts'
-import { ageText, durationText } from '../duration.ts'
-import { STATUS_WORDS, type StatusWord } from '../status-words.ts'
 import { cut, widthOf } from '../width.ts'
 
 export interface FrameState {

@@ -1,5 +1,5 @@
 /** Requirements of the specification about endpoints, authentication and HTTP errors. */
-import { section, waits } from './requirement.ts'
+import { section } from './requirement.ts'
 
 const endpoints = section('Endpoints', 'HTTP', {
   '01': 'POST /instances creates an instance',
@@ -16,7 +16,7 @@ const endpoints = section('Endpoints', 'HTTP', {
   '12': 'GET /instances/{id}/data/{path} answers the file with its detected content type',
   '13': 'GET /resolvers lists name, version, description',
   '14': 'GET /resolvers/{name}/schema answers the instantiation schema',
-  '15': waits.page('GET / at the base URL answers the creation form'),
+  '15': 'GET / at the base URL answers the creation form',
 })
 
 const behaviour = section('Behavior of the endpoints', 'DO', {

@@ -39,6 +39,5 @@ export const waits = {
   realityCheck: later('the reality check is not provided yet'),
   sessions: later('LLM sessions are not provided yet'),
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),
-  page: later('the web page and viewports are not provided yet'),
   authoring: later('the tools for authors of specs are not provided yet'),
 }

@@ -34,7 +34,7 @@ const manifest = section('Resolver manifest', 'MAN', {
   '08': 'command is required: an array of strings that launches the resolver',
   '09': 'supports_resume defaults to false',
   '10': 'capabilities_required are passed in config.capabilities',
-  '11': waits.page('viewport_bundle is fetched at registration, viewport_path names the file in it'),
+  '11': 'viewport_bundle is fetched at registration, viewport_path names the file in it',
   '12': 'Without container the resolver runs directly by its command',
   '13': 'container.command overrides command inside the worker',
   '14': 'container.setup_commands run one after another as root before the resolver starts',

@@ -16,7 +16,7 @@ const service = section('What the service does', 'SVC', {
   '12': 'The host writes config, input responses and messages as files; the resolver writes events, state, input requests and data',
   '13': 'A host monitor mirrors the files to consumers',
   '14': waits.workspace('A resolver may declare the capability of a local git server sidecar'),
-  '15': waits.page('A resolver may ship a viewport for the web page'),
+  '15': 'A resolver may ship a viewport for the web page',
   '16': waits.realityCheck('A resolver may call a reality check and gets a verdict'),
   '17': waits.pipeline('A pipeline in DOT runs each node as an LLM session and passes outputs between nodes'),
   '18': 'A resolver is registered by `resolver add <path-or-git-url>` and shown by `resolver list`',

@@ -1,5 +1,5 @@
 /** How a status looks to a person: a shape beside the word, so that it can be told without colour. */
-import type { Status } from '../core/protocol/status.ts'
+import type { Status } from '../protocol/status.ts'
 
 export interface StatusWord {
   shape: string

@@ -2,8 +2,8 @@
  * A form as its view needs it: every text cleaned, every component shown in some way. A type this program does not know, which a
  * newer host may let through, is a field of kind `unknown`: it is shown, and it blocks the submission.
  */
-import type { Payload } from '../../core/protocol/form.ts'
-import { cleanLine, cleanText } from '../clean.ts'
+import type { Payload } from '../protocol/form.ts'
+import { cleanLine, cleanText } from './clean.ts'
 
 /** What a form may be here: components of any type, and anything in place of what is optional. */
 export interface FormLike {

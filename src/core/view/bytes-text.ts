@@ -1,5 +1,5 @@
 /** Amounts of bytes as a person reads them. */
-import { GIB, KIB, MIB } from '../core/limits.ts'
+import { GIB, KIB, MIB } from '../limits.ts'
 
 /** `812 B`, `4.0 KiB`, `1.2 MiB`, `3.4 GiB`. */
 export function bytesText(bytes: number): string {

@@ -1,0 +1,32 @@
+/** Durations and ages as a person reads them, in a terminal and in the page. Pure: the clock is given. */
+
+/** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, ms) / 1_000
+  if (seconds < 10) return `${(Math.floor(seconds * 10) / 10).toFixed(1)} s`
+  if (seconds < 60) return `${Math.floor(seconds)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** How long ago, in its largest unit: `now`, `12s`, `3m`, `5h`, `2d`. */
+export function ageText(then: string, now: number): string {
+  const ms = now - Date.parse(then)
+  if (!Number.isFinite(ms)) return '-'
+  if (ms < 1_000) return 'now'
+  for (const [unit, size] of [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+  ] as const) {
+    if (ms >= size) return `${Math.floor(ms / size)}${unit}`
+  }
+  return `${Math.floor(ms / 1_000)}s`
+}
+
+/** The same in a sentence: `just now`, `3m ago`. */
+export function agoText(then: string, now: number): string {
+  const age = ageText(then, now)
+  return age === 'now' ? 'just now' : `${age} ago`
+}

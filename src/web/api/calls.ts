@@ -1,0 +1,128 @@
+/** Every call the page makes, one function each. They throw a `Problem`. */
+import type { Form, Payload } from '../../core/protocol/form.ts'
+import type { InputRequest, InstanceRecord, MessageType } from '../../core/protocol/instance.ts'
+import type { Manifest } from '../../core/protocol/manifest.ts'
+import type { Status } from '../../core/protocol/status.ts'
+import type { Story } from '../../core/view/story.ts'
+import { act, ask, askJson } from './client.ts'
+
+/** An entry of the catalog, as a consumer elsewhere is told it. */
+export interface Resolver {
+  name: string
+  version: string
+  description: string
+  supports_resume: boolean
+  kind: 'builtin' | 'directory' | 'git'
+  source: string | null
+  commit: string | null
+  ref: string | null
+  manifest: Manifest
+  added_at: string
+}
+
+export interface FormCheck {
+  form: Form | null
+  errors: string[]
+  fields: { id: string; message: string }[]
+}
+
+export interface DataFile {
+  path: string
+  bytes: number
+  modified_at: string
+}
+
+export interface SentMessage {
+  number: number
+  message_type: string
+  payload: Payload
+  actor: string
+  via: string
+  at: string
+}
+
+export interface Page {
+  records: InstanceRecord[]
+  /** For the next page; null on the last. */
+  cursor: string | null
+}
+
+const at = encodeURIComponent
+const instance = (id: string) => `/instances/${at(id)}`
+
+export const fetchResolvers = () => askJson<Resolver[]>('/resolvers')
+export const fetchResolver = (name: string) => askJson<Resolver>(`/resolvers/${at(name)}`)
+
+export function checkInput(name: string, input: Payload, signal?: AbortSignal): Promise<FormCheck> {
+  const options = signal === undefined ? {} : { signal }
+  return askJson<FormCheck>(`/resolvers/${at(name)}/check`, { method: 'POST', body: { input }, ...options })
+}
+
+export async function fetchViewport(name: string): Promise<string> {
+  return (await ask(`/resolvers/${at(name)}/viewport.js`)).text()
+}
+
+export async function createInstance(resolver: string, input: Payload, name: string | null): Promise<InstanceRecord> {
+  return (await (await act('/instances', { resolver, input, name })).json()) as InstanceRecord
+}
+
+export interface ListWish {
+  status?: readonly Status[]
+  resolver?: string
+  limit?: number
+  cursor?: string
+}
+
+export async function fetchInstances({ status, resolver, limit, cursor }: ListWish): Promise<Page> {
+  const query = new URLSearchParams()
+  if (status !== undefined) query.set('status', status.join(','))
+  if (resolver !== undefined) query.set('resolver', resolver)
+  if (limit !== undefined) query.set('limit', String(limit))
+  if (cursor !== undefined) query.set('cursor', cursor)
+  const response = await ask(`/instances?${query}`)
+  const records = (await response.json()) as InstanceRecord[]
+  const [, next] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? []
+  return { records, cursor: next === undefined ? null : new URL(next, location.href).searchParams.get('cursor') }
+}
+
+export const fetchInstance = (id: string) => askJson<InstanceRecord>(instance(id))
+export const fetchStory = (id: string) => askJson<Story>(`${instance(id)}/story`)
+export const fetchState = (id: string) => askJson<Record<string, unknown> | null>(`${instance(id)}/state`)
+export const fetchPending = (id: string) => askJson<InputRequest[]>(`${instance(id)}/input-requests?status=pending`)
+export const fetchMessageTypes = (id: string) => askJson<MessageType[]>(`${instance(id)}/message-types`)
+export const fetchMessages = (id: string) => askJson<SentMessage[]>(`${instance(id)}/messages`)
+export const fetchDataFiles = (id: string) => askJson<DataFile[]>(`${instance(id)}/data`)
+
+/** The first `limit` bytes of a file, or all of it. */
+export function fetchData(id: string, path: string, limit?: number): Promise<Response> {
+  const headers: Record<string, string> = limit === undefined ? {} : { range: `bytes=0-${limit - 1}` }
+  return ask(`${instance(id)}/data/${path.split('/').map(at).join('/')}`, { headers })
+}
+
+export async function answer(id: string, request: string, payload: Payload): Promise<void> {
+  await act(`${instance(id)}/input-requests/${at(request)}`, payload)
+}
+
+export async function sendMessage(id: string, type: string, payload: Payload): Promise<void> {
+  await act(`${instance(id)}/messages`, { message_type: type, payload })
+}
+
+export async function rename(id: string, name: string | null): Promise<void> {
+  await ask(instance(id), { method: 'PATCH', body: { name } })
+}
+
+export async function pause(id: string): Promise<void> {
+  await act(`${instance(id)}/pause`, {})
+}
+
+export async function resume(id: string): Promise<void> {
+  await act(`${instance(id)}/resume`, {})
+}
+
+export async function stop(id: string, reason: string): Promise<void> {
+  await act(`${instance(id)}/stop`, reason === '' ? {} : { reason })
+}
+
+export async function cancel(id: string): Promise<void> {
+  await ask(instance(id), { method: 'DELETE' })
+}

@@ -1,0 +1,55 @@
+/** What the screens keep of the server's answers, and how fresh: lists are asked for again every moment while they are looked at. */
+import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/react-query'
+import type { Status } from '../../core/protocol/status.ts'
+import * as calls from './calls.ts'
+import { Problem } from './problem.ts'
+
+/** Milliseconds between two looks at a list; none while the page is hidden. */
+const LIST_EVERY_MS = 2_000
+const CATALOG_EVERY_MS = 4_000
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // What the server refuses is refused again; what did not reach it is tried until it does.
+      retry: (count, error) => !(error instanceof Problem && error.status > 0) && count < 3,
+      retryDelay: (count) => Math.min(4_000, 500 * 2 ** count),
+      staleTime: 1_000,
+      networkMode: 'always',
+    },
+  },
+})
+
+export const WAITING: readonly Status[] = ['awaiting_input']
+export const ACTIVE: readonly Status[] = ['created', 'starting', 'running', 'awaiting_input', 'paused']
+
+export const resolversQuery = queryOptions({
+  queryKey: ['resolvers'],
+  queryFn: calls.fetchResolvers,
+  refetchInterval: CATALOG_EVERY_MS,
+})
+
+export const resolverQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['resolvers', name],
+    queryFn: () => calls.fetchResolver(name),
+    refetchInterval: CATALOG_EVERY_MS,
+  })
+
+export const instancesQuery = (wish: calls.ListWish) =>
+  queryOptions({
+    queryKey: ['instances', wish],
+    queryFn: () => calls.fetchInstances(wish),
+    refetchInterval: LIST_EVERY_MS,
+    placeholderData: keepPreviousData,
+  })
+
+export const instanceQuery = (id: string) =>
+  queryOptions({ queryKey: ['instance', id], queryFn: () => calls.fetchInstance(id) })
+
+export const pendingQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['pending', id],
+    queryFn: () => calls.fetchPending(id),
+    refetchInterval: LIST_EVERY_MS,
+  })

@@ -1,0 +1,18 @@
+/** Runs a form's checks apart from the page, which ends this worker when a pattern takes too long. See check-in-page.ts. */
+import { patternRegExp } from '../../core/forms/pattern.ts'
+import { type FailingComponent, failingChecks } from '../../core/forms/validate.ts'
+import { PATTERN_VALUE_MAX_CHARS } from '../../core/limits.ts'
+import type { Form, Payload } from '../../core/protocol/form.ts'
+
+export interface CheckRequest {
+  form: Form
+  payload: Payload
+}
+
+export type CheckAnswer = readonly FailingComponent[]
+
+self.onmessage = ({ data: { form, payload } }: MessageEvent<CheckRequest>) => {
+  const match = (pattern: string, value: string) =>
+    value.length <= PATTERN_VALUE_MAX_CHARS && patternRegExp(pattern)?.test(value) === true
+  self.postMessage(failingChecks(form, payload, match) satisfies CheckAnswer)
+}

@@ -1,0 +1,166 @@
+/**
+ * Follows the events of an instance over `fetch`, so that the token travels in a header: from the last number it has, again
+ * and again, until the instance has ended. Events come out in batches, one a frame at most (web.md, Live).
+ */
+import { createParser } from 'eventsource-parser'
+import type { EventEnvelope } from '../../core/protocol/event.ts'
+import { DONE_MARKER } from '../../core/protocol/event.ts'
+import { isStatus, isTerminal } from '../../core/protocol/status.ts'
+import { ask } from '../api/client.ts'
+import { Problem } from '../api/problem.ts'
+import type { Connection } from './connection.ts'
+import { FrameBatch } from './frame-batch.ts'
+import { takeSlot } from './stream-slots.ts'
+import { isLongHidden, untilShown } from './visibility.ts'
+
+export interface NumberedEvent {
+  seq: number
+  event: EventEnvelope
+}
+
+export interface Follower {
+  onEvents(events: readonly NumberedEvent[]): void
+  onConnection(connection: Connection): void
+  /** It can't be followed at all: it is unknown, or the token does not open it. */
+  onProblem(problem: Problem): void
+}
+
+/** A server that says nothing for three heartbeats is gone, whatever the connection says. */
+const SILENCE_MS = 45_000
+const POLL_MS = 1_000
+const RETRY_MIN_MS = 250
+const RETRY_MAX_MS = 5_000
+/** From then on the word is "offline". */
+const OFFLINE_AFTER_FAILURES = 3
+
+/** Returns its stop. */
+export function followEvents(id: string, follower: Follower): () => void {
+  const following = new Following(id, follower)
+  void following.run()
+  return () => following.stop()
+}
+
+class Following {
+  readonly #id: string
+  readonly #follower: Follower
+  readonly #batch: FrameBatch<NumberedEvent>
+  readonly #stopped = new AbortController()
+  #lastSeq = 0
+  #failures = 0
+  /** Its last status is known. A look is not told that nothing more comes; a stream is then, and at once. */
+  #isFinal = false
+  #hasEnded = false
+  #said: Connection | undefined
+
+  constructor(id: string, follower: Follower) {
+    this.#id = id
+    this.#follower = follower
+    this.#batch = new FrameBatch((events) => follower.onEvents(events))
+  }
+
+  stop(): void {
+    this.#stopped.abort()
+    this.#batch.close()
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#stopped
+    this.#say('connecting')
+    while (!signal.aborted && !this.#hasEnded) {
+      if (isLongHidden()) {
+        await untilShown(signal)
+        this.#say('connecting')
+      }
+      const slot = await takeSlot()
+      try {
+        if (signal.aborted) return
+        await this.#read(slot !== undefined || this.#isFinal)
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof Problem && isFinal(error)) return this.#follower.onProblem(error)
+        this.#failures += 1
+      } finally {
+        slot?.release()
+      }
+      if (this.#hasEnded || signal.aborted) break
+      if (this.#failures > 0) this.#say(this.#failures > OFFLINE_AFTER_FAILURES ? 'offline' : 'reconnecting')
+      await sleep(slot === undefined && this.#failures === 0 ? POLL_MS : this.#pause(), signal)
+    }
+    if (this.#hasEnded) this.#batch.whenEmpty(() => this.#say('ended'))
+  }
+
+  /** One connection, to its end. Without a stream of its own it reads what is there, and leaves. */
+  async #read(holds: boolean): Promise<void> {
+    const once = new AbortController()
+    const signal = AbortSignal.any([this.#stopped.signal, once.signal])
+    let silence = setTimeout(() => once.abort(), SILENCE_MS)
+    const onHide = setInterval(() => isLongHidden() && once.abort(), 1_000)
+    try {
+      const query = `after=${this.#lastSeq}${holds ? '' : '&follow=false'}`
+      const response = await ask(`/instances/${encodeURIComponent(this.#id)}/events?${query}`, { signal })
+      this.#failures = 0
+      this.#say('live')
+      const parser = createParser({ onEvent: ({ id, data }) => this.#take(id, data) })
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+      for (;;) {
+        const piece = await reader?.read()
+        if (piece === undefined || piece.done) break
+        clearTimeout(silence)
+        silence = setTimeout(() => once.abort(), SILENCE_MS)
+        parser.feed(piece.value)
+      }
+      // A stream that ends before the instance does was cut off; a look always ends.
+      if (holds && !this.#hasEnded) this.#failures = 1
+    } catch (error) {
+      if (once.signal.aborted && isLongHidden()) return
+      throw error
+    } finally {
+      clearTimeout(silence)
+      clearInterval(onHide)
+    }
+  }
+
+  #take(id: string | undefined, data: string): void {
+    const value = JSON.parse(data) as EventEnvelope & { type?: string }
+    if ((value.event_type ?? value.type) === DONE_MARKER) {
+      this.#hasEnded = true
+      return
+    }
+    const seq = Number(id)
+    // What came twice is taken once.
+    if (!Number.isInteger(seq) || seq <= this.#lastSeq) return
+    this.#lastSeq = seq
+    if (value.event_type === 'platform.instance.status_changed') this.#isFinal = isFinalStatus(value.data['to'])
+    this.#batch.add({ seq, event: value })
+  }
+
+  #pause(): number {
+    const longest = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** this.#failures)
+    return longest / 2 + (Math.random() * longest) / 2
+  }
+
+  #say(connection: Connection): void {
+    if (this.#said === connection) return
+    this.#said = connection
+    this.#follower.onConnection(connection)
+  }
+}
+
+function isFinalStatus(status: unknown): boolean {
+  return isStatus(status) && isTerminal(status)
+}
+
+/** Trying again would not help. */
+function isFinal({ status }: Problem): boolean {
+  return status === 401 || status === 403 || status === 404 || status === 400
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,64 @@
+/** Collects what comes and hands it on with a frame, so that a flood of events costs a few drawings a second, not one an event. */
+
+/** Between two drawings while there is a flood: whoever types meanwhile has the rest. What comes alone is drawn with the next frame. */
+const APART_MS = 100
+/** A page that is hidden has no frames. */
+const WITHOUT_FRAMES_MS = 250
+
+export class FrameBatch<T> {
+  readonly #give: (items: readonly T[]) => void
+  #items: T[] = []
+  #frame: number | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isWaiting = false
+  #givenAt = Number.NEGATIVE_INFINITY
+  #whenEmpty: (() => void)[] = []
+
+  constructor(give: (items: readonly T[]) => void) {
+    this.#give = give
+  }
+
+  add(item: T): void {
+    this.#items.push(item)
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    const left = this.#givenAt + APART_MS - performance.now()
+    if (left > 0) this.#timer = setTimeout(() => this.#nextFrame(), left)
+    else this.#nextFrame()
+  }
+
+  /** Calls back after what there is now was handed on. */
+  whenEmpty(then: () => void): void {
+    if (this.#isWaiting) this.#whenEmpty.push(then)
+    else then()
+  }
+
+  /** Drops what was not handed on. */
+  close(): void {
+    this.#items = []
+    this.#whenEmpty = []
+    this.#rest()
+  }
+
+  #nextFrame(): void {
+    this.#frame = requestAnimationFrame(() => this.#flush())
+    this.#timer = setTimeout(() => this.#flush(), WITHOUT_FRAMES_MS)
+  }
+
+  #flush(): void {
+    this.#rest()
+    this.#givenAt = performance.now()
+    const items = this.#items
+    this.#items = []
+    if (items.length > 0) this.#give(items)
+    for (const then of this.#whenEmpty.splice(0)) then()
+  }
+
+  #rest(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame)
+    clearTimeout(this.#timer)
+    this.#frame = undefined
+    this.#timer = undefined
+    this.#isWaiting = false
+  }
+}

@@ -1,0 +1,8 @@
+/** React's side of the instance store: one store an instance while any part of the page reads it. */
+import { useMemo, useSyncExternalStore } from 'react'
+import { InstanceStore, type LiveInstance } from './instance-live.ts'
+
+export function useLive(id: string): LiveInstance {
+  const store = useMemo(() => new InstanceStore(id), [id])
+  return useSyncExternalStore(store.subscribe, store.view)
+}

@@ -1,0 +1,12 @@
+/** How the page hears of an instance just now, in a word; said aloud when it changes. */
+import { CONNECTION_WORDS, type Connection } from '../live/connection.ts'
+
+export function ConnectionChip({ connection }: { connection: Connection }) {
+  const { word, means } = CONNECTION_WORDS[connection]
+  return (
+    <span className="chip" data-connection={connection} role="status" title={means}>
+      <span className="chip-dot" aria-hidden="true" />
+      {word}
+    </span>
+  )
+}

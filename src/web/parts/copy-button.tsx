@@ -1,0 +1,37 @@
+/** Puts a text on the clipboard and says so; where the browser refuses, it is shown to be copied by hand. */
+import { useState } from 'react'
+import { Icon } from './icon.tsx'
+
+const SAID_MS = 2_000
+
+export function CopyButton({ text, children }: { text: string; children: string }) {
+  const [said, setSaid] = useState<string | null>(null)
+  const copy = async () => {
+    // Only there on secure origins.
+    const clipboard = navigator.clipboard as Clipboard | undefined
+    try {
+      if (clipboard === undefined) copyByHand(text)
+      else await clipboard.writeText(text)
+      setSaid('Copied')
+    } catch {
+      setSaid("Can't copy: select it instead")
+    }
+    setTimeout(() => setSaid(null), SAID_MS)
+  }
+  return (
+    <button type="button" className="button button-quiet" onClick={() => void copy()}>
+      <Icon name={said === 'Copied' ? 'check' : 'copy'} />
+      <span aria-live="polite">{said ?? children}</span>
+    </button>
+  )
+}
+
+function copyByHand(text: string): void {
+  const field = document.createElement('textarea')
+  field.value = text
+  field.className = 'out-of-sight'
+  document.body.append(field)
+  field.select()
+  document.execCommand('copy')
+  field.remove()
+}

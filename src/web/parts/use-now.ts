@@ -1,0 +1,26 @@
+/** One clock for the whole page, a tick a second, so that ages and durations go on. */
+import { useSyncExternalStore } from 'react'
+
+let now = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+const listeners = new Set<() => void>()
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  now = Date.now()
+  timer ??= setInterval(() => {
+    now = Date.now()
+    for (const tell of listeners) tell()
+  }, 1_000)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+/** Milliseconds since 1970. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now)
+}

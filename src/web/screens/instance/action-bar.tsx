@@ -1,0 +1,161 @@
+/** Pause, resume, stop and cancel: what is legal now is offered, what is not says why (web.md, Header). */
+import { Dialog } from '@base-ui/react/dialog'
+import { Tooltip } from '@base-ui/react/tooltip'
+import { type FormEvent, useState } from 'react'
+import type { Status } from '../../../core/protocol/status.ts'
+import { cancel, pause, resume, stop } from '../../api/calls.ts'
+import { sentenceOf } from '../../api/problem.ts'
+import { useMayAct } from '../../parts/use-session.ts'
+import { type Action, type Offer, offersOf } from './actions.ts'
+
+const LABELS: Readonly<Record<Action, string>> = { pause: 'Pause', resume: 'Resume', stop: 'Stop', cancel: 'Cancel' }
+
+/** Said while the act is on its way, until the events tell of it. */
+const UNDER_WAY: Readonly<Record<Action, string>> = {
+  pause: 'Asked to pause…',
+  resume: 'Resuming…',
+  stop: 'Asked to stop…',
+  cancel: 'Cancelling…',
+}
+
+interface ActionBarProps {
+  id: string
+  status: Status
+  supportsResume: boolean
+}
+
+export function ActionBar({ id, status, supportsResume }: ActionBarProps) {
+  const offers = offersOf(status, supportsResume, useMayAct())
+  const [confirming, setConfirming] = useState<'stop' | 'cancel' | null>(null)
+  const [done, setDone] = useState<{ action: Action; from: Status } | null>(null)
+  const [trouble, setTrouble] = useState<string | null>(null)
+
+  const run = async (action: Action, reason = '') => {
+    setConfirming(null)
+    setTrouble(null)
+    setDone({ action, from: status })
+    const calls = {
+      pause: () => pause(id),
+      resume: () => resume(id),
+      stop: () => stop(id, reason),
+      cancel: () => cancel(id),
+    }
+    await calls[action]().catch((error: unknown) => {
+      setTrouble(sentenceOf(error))
+      setDone(null)
+    })
+  }
+  const begin = (action: Action) => {
+    if (action === 'stop' || action === 'cancel') setConfirming(action)
+    else void run(action)
+  }
+  return (
+    <div className="actions" role="group" aria-label="Actions">
+      {offers.map((offer) => (
+        <ActionButton key={offer.action} offer={offer} onPress={() => begin(offer.action)} />
+      ))}
+      <span role="status" className="quiet">
+        {done !== null && done.from === status ? UNDER_WAY[done.action] : ''}
+      </span>
+      {trouble !== null && (
+        <p className="notice notice-trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      <Confirm
+        action={confirming}
+        onClose={() => setConfirming(null)}
+        onConfirm={(action, reason) => void run(action, reason)}
+      />
+    </div>
+  )
+}
+
+function ActionButton({ offer: { action, why }, onPress }: { offer: Offer; onPress: () => void }) {
+  const className = `button${action === 'cancel' ? ' button-danger' : ''}`
+  if (why === null) {
+    return (
+      <button type="button" className={className} onClick={onPress}>
+        {LABELS[action]}
+      </button>
+    )
+  }
+  return (
+    <Tooltip.Root>
+      <Tooltip.Trigger className={className} aria-disabled="true" aria-describedby={`why-${action}`} type="button">
+        {LABELS[action]}
+      </Tooltip.Trigger>
+      <span className="out-of-sight" id={`why-${action}`}>
+        {why}
+      </span>
+      <Tooltip.Portal>
+        <Tooltip.Positioner className="popup-place" sideOffset={6} collisionPadding={8}>
+          <Tooltip.Popup className="popup tip">{why}</Tooltip.Popup>
+        </Tooltip.Positioner>
+      </Tooltip.Portal>
+    </Tooltip.Root>
+  )
+}
+
+interface ConfirmProps {
+  action: 'stop' | 'cancel' | null
+  onClose: () => void
+  onConfirm: (action: 'stop' | 'cancel', reason: string) => void
+}
+
+const QUESTIONS = {
+  stop: {
+    title: 'Stop this instance?',
+    text: 'The resolver is asked to end and gets the time to tidy up. What it has done so far stays.',
+    yes: 'Stop it',
+    no: 'Leave it running',
+  },
+  cancel: {
+    title: 'Cancel this instance?',
+    text: 'It ends for good and can’t be resumed. What it has done so far stays.',
+    yes: 'Cancel it',
+    no: 'Keep it',
+  },
+} as const
+
+function Confirm({ action, onClose, onConfirm }: ConfirmProps) {
+  const [reason, setReason] = useState('')
+  const words = QUESTIONS[action ?? 'stop']
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (action !== null) onConfirm(action, reason.trim())
+  }
+  return (
+    <Dialog.Root open={action !== null} onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog">
+          <Dialog.Title className="dialog-title">{words.title}</Dialog.Title>
+          <Dialog.Description>{words.text}</Dialog.Description>
+          <form className="form" onSubmit={submit}>
+            {action === 'stop' && (
+              <div className="field">
+                <label htmlFor="reason">Reason</label>
+                <input
+                  id="reason"
+                  type="text"
+                  autoComplete="off"
+                  value={reason}
+                  maxLength={500}
+                  onChange={(event) => setReason(event.target.value)}
+                />
+                <p className="field-about">The resolver is told; it stands in the events.</p>
+              </div>
+            )}
+            <div className="form-end">
+              <button type="submit" className="button button-danger">
+                {words.yes}
+              </button>
+              <Dialog.Close className="button">{words.no}</Dialog.Close>
+            </div>
+          </form>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}

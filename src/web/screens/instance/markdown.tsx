@@ -1,0 +1,28 @@
+/** Markdown of a resolver: no HTML of its own, links that lead out without telling from where, no pictures from elsewhere (threats UI-2). */
+import ReactMarkdown from 'react-markdown'
+
+export default function Markdown({ text }: { text: string }) {
+  return (
+    <div className="markdown">
+      <ReactMarkdown skipHtml urlTransform={safeUrl} components={COMPONENTS}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  )
+}
+
+const COMPONENTS: Parameters<typeof ReactMarkdown>[0]['components'] = {
+  a: ({ href, children }) =>
+    href === undefined || href === '' ? (
+      <span>{children}</span>
+    ) : (
+      <a href={href} target="_blank" rel="noreferrer noopener">
+        {children}
+      </a>
+    ),
+  img: ({ alt }) => <span className="quiet">[image{alt === undefined || alt === '' ? '' : `: ${alt}`}]</span>,
+}
+
+function safeUrl(url: string): string {
+  return /^https?:\/\//i.test(url) ? url : ''
+}

@@ -1,0 +1,92 @@
+/**
+ * The questions of an instance, pinned above its tabs and never in the way. One that somebody else answers meanwhile says so, and
+ * what was typed here stays to be copied (web.md; R25).
+ */
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { cleanText } from '../../../core/view/clean.ts'
+import { pendingRequests, type Story, type StoryRequest } from '../../../core/view/story.ts'
+import { dropDraft, readDraft } from '../../forms/drafts.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { draftOf, QuestionForm } from '../question-form.tsx'
+
+export function Questions({ id, story }: { id: string; story: Story }) {
+  const pending = pendingRequests(story)
+  // Those that were shown here; what becomes of them is told.
+  const shown = useRef(new Set<string>())
+  const answeredHere = useRef(new Set<string>())
+  const onSending = useCallback((request: string, isSending: boolean) => {
+    if (isSending) answeredHere.current.add(request)
+    else answeredHere.current.delete(request)
+  }, [])
+  const [dismissed, setDismissed] = useState<readonly string[]>([])
+  useEffect(() => {
+    for (const request of pending) shown.current.add(keyOf(request))
+  })
+  const gone = story.requests.filter(
+    (request) =>
+      request.status !== 'pending' &&
+      shown.current.has(keyOf(request)) &&
+      !answeredHere.current.has(request.id) &&
+      !dismissed.includes(keyOf(request)),
+  )
+  return (
+    <>
+      {gone.map((request) => (
+        <Gone
+          key={keyOf(request)}
+          request={request}
+          typed={typedIn(id, request)}
+          onDismiss={() => {
+            dropDraft(draftOf(id, request.id))
+            setDismissed((before) => [...before, keyOf(request)])
+          }}
+        />
+      ))}
+      {pending.map((request) => (
+        <section
+          key={keyOf(request)}
+          className="card question"
+          data-request-id={request.id}
+          aria-labelledby={`q-${request.id}`}
+        >
+          <p className="question-from">
+            <span aria-hidden="true">◆</span> {story.birth.resolver.name} asks · <Ago at={request.asked_at} />
+          </p>
+          <h2 className="question-prompt" id={`q-${request.id}`}>
+            {cleanText(request.prompt)}
+          </h2>
+          <QuestionForm instance={id} resolver={story.birth.resolver.name} request={request} onSending={onSending} />
+        </section>
+      ))}
+    </>
+  )
+}
+
+function Gone({ request, typed, onDismiss }: { request: StoryRequest; typed: string; onDismiss: () => void }) {
+  const who = request.actor === null ? 'somebody' : `${request.actor}${request.via === null ? '' : ` (${request.via})`}`
+  return (
+    <section className="notice notice-empty gone" data-request-id={request.id} role="status">
+      <p>
+        {request.status === 'answered' ? `“${request.id}” was answered by ${who}.` : `“${request.id}” was withdrawn.`}
+        {typed !== '' && ' What you had typed was not sent.'}
+      </p>
+      <div className="form-end">
+        {typed !== '' && <CopyButton text={typed}>Copy what I typed</CopyButton>}
+        <button type="button" className="button button-small" onClick={onDismiss}>
+          Dismiss
+        </button>
+      </div>
+    </section>
+  )
+}
+
+function typedIn(id: string, request: StoryRequest): string {
+  const texts = Object.values(readDraft(draftOf(id, request.id)) ?? {})
+  return texts.filter((value) => typeof value === 'string' && value.trim() !== '').join('\n')
+}
+
+/** A question that was withdrawn may be asked again. */
+function keyOf({ id, asked_at }: StoryRequest): string {
+  return `${id} ${asked_at}`
+}

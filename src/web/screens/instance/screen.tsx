@@ -1,0 +1,102 @@
+/** One instance: how it stands, what it asks, and everything there is to see of it, tab by tab. */
+import { Tabs } from '@base-ui/react/tabs'
+import { useQuery } from '@tanstack/react-query'
+import { type ComponentType, lazy, Suspense, useEffect } from 'react'
+import { Link, useLocation } from 'wouter'
+import { instanceQuery } from '../../api/queries.ts'
+import { useLive } from '../../live/use-live.ts'
+import { ErrorFence } from '../../parts/error-fence.tsx'
+import { Loading, Trouble } from '../../parts/notice.tsx'
+import { Screen } from '../../parts/screen.tsx'
+import { InstanceHeader, InstanceName } from './header.tsx'
+import { StatusHistory } from './history.tsx'
+import { Questions } from './questions.tsx'
+import type { TabProps } from './tab-props.ts'
+import { TimelineTab } from './timeline.tsx'
+
+/** What is looked at less often comes when it is. */
+const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needsViewport?: true }>> = {
+  timeline: { label: 'Timeline', body: TimelineTab },
+  graph: { label: 'Graph', body: lazy(() => import('./graph.tsx')) },
+  state: { label: 'State', body: lazy(() => import('./state.tsx')) },
+  data: { label: 'Data', body: lazy(() => import('./data.tsx')) },
+  messages: { label: 'Messages', body: lazy(() => import('./messages.tsx')) },
+  view: { label: 'View', body: lazy(() => import('./view.tsx')), needsViewport: true },
+  raw: { label: 'Raw', body: lazy(() => import('./raw.tsx')) },
+}
+
+export default function InstanceScreen({ id, tab }: { id: string; tab: string }) {
+  const live = useLive(id)
+  const { story, problem } = live
+  const record = useQuery(instanceQuery(id))
+  const status = story?.status
+  useEffect(() => {
+    if (status !== undefined) void record.refetch()
+  }, [status])
+  const name = record.data?.name ?? null
+  const place = `/instances/${id}`
+  if (problem !== null && story === null) {
+    return (
+      <Screen title="Instance" place={place}>
+        <Trouble error={problem}>
+          <Link href="/instances">All instances</Link>
+        </Trouble>
+      </Screen>
+    )
+  }
+  if (story === null) {
+    return (
+      <Screen title={name ?? id} place={place}>
+        <Loading what="Fetching the instance…" />
+      </Screen>
+    )
+  }
+  return (
+    <Screen
+      title={name ?? id}
+      place={place}
+      heading={<InstanceName id={id} name={name} onRenamed={() => void record.refetch()} />}
+    >
+      <InstanceHeader id={id} story={story} connection={live.connection} input={story.birth.input} />
+      {problem !== null && <Trouble error={problem} />}
+      <StatusHistory story={story} />
+      <Questions id={id} story={story} />
+      <InstanceTabs
+        id={id}
+        tab={tab}
+        live={live}
+        hasViewport={story.birth.resolver.manifest.viewport_path !== undefined}
+      />
+    </Screen>
+  )
+}
+
+function InstanceTabs({ id, tab, live, hasViewport }: TabProps & { tab: string; hasViewport: boolean }) {
+  const [, go] = useLocation()
+  const shown = Object.entries(TABS).filter(([, { needsViewport }]) => needsViewport !== true || hasViewport)
+  const here = shown.some(([name]) => name === tab) ? tab : 'timeline'
+  return (
+    <Tabs.Root
+      value={here}
+      onValueChange={(value: string) => go(`/instances/${id}/${value}`)}
+      className="instance-tabs"
+    >
+      <Tabs.List className="tabs" aria-label="What to see of it" activateOnFocus={false}>
+        {shown.map(([name, { label }]) => (
+          <Tabs.Tab key={name} value={name} className="tab">
+            {label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {shown.map(([name, { body: Body }]) => (
+        <Tabs.Panel key={name} value={name} className="panel">
+          <ErrorFence>
+            <Suspense fallback={<Loading what="Loading…" />}>
+              <Body id={id} live={live} />
+            </Suspense>
+          </ErrorFence>
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
+  )
+}

@@ -1,0 +1,35 @@
+/** The snapshot the resolver keeps of itself, as it is now. */
+import { useQuery } from '@tanstack/react-query'
+import { isTerminal } from '../../../core/protocol/status.ts'
+import { fetchState } from '../../api/calls.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { JsonView } from '../../parts/json-view.tsx'
+import { Empty, Loading, Trouble } from '../../parts/notice.tsx'
+import type { TabProps } from './tab-props.ts'
+
+/** State makes no events: while something runs it is asked for. */
+const EVERY_MS = 1_500
+
+export function useInstanceState({ id, live }: TabProps) {
+  const hasEnded = live.story !== null && isTerminal(live.story.status)
+  return useQuery({
+    queryKey: ['state', id, hasEnded],
+    queryFn: () => fetchState(id),
+    refetchInterval: hasEnded ? false : EVERY_MS,
+  })
+}
+
+export default function StateTab(props: TabProps) {
+  const { data, isPending, isError, error } = useInstanceState(props)
+  if (isPending) return <Loading what="Fetching the state…" />
+  if (isError) return <Trouble error={error} />
+  if (data === null) return <Empty>The resolver has kept no state yet.</Empty>
+  return (
+    <>
+      <div className="panel-tools">
+        <CopyButton text={JSON.stringify(data, null, 2)}>Copy as JSON</CopyButton>
+      </div>
+      <JsonView value={data} label="State" />
+    </>
+  )
+}

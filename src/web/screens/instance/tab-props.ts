@@ -1,0 +1,7 @@
+/** What each tab of an instance is given. */
+import type { LiveInstance } from '../../live/instance-live.ts'
+
+export interface TabProps {
+  id: string
+  live: LiveInstance
+}

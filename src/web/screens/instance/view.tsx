@@ -1,0 +1,21 @@
+/** The resolver's own view of its instance, in a frame without an origin (web.md, Viewport). */
+import { useQuery } from '@tanstack/react-query'
+import { fetchViewport } from '../../api/calls.ts'
+import { Loading, Trouble } from '../../parts/notice.tsx'
+import { ViewportFrame } from '../../viewport/viewport-frame.tsx'
+import { useInstanceState } from './state.tsx'
+import type { TabProps } from './tab-props.ts'
+
+export default function ViewTab(props: TabProps) {
+  const { id, live } = props
+  const resolver = live.story?.birth.resolver.name ?? ''
+  const code = useQuery({
+    queryKey: ['viewport', resolver],
+    queryFn: () => fetchViewport(resolver),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const state = useInstanceState(props).data ?? null
+  if (code.isError) return <Trouble error={code.error} />
+  if (code.data === undefined || live.story === null) return <Loading what="Fetching the view…" />
+  return <ViewportFrame id={id} code={code.data} live={live} story={live.story} state={state} />
+}

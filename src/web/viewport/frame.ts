@@ -1,0 +1,99 @@
+/**
+ * The program inside the frame: imports the viewport's module and calls its default export, `mount(container, props)`. Bundled by
+ * itself into viewport.html; it runs without an origin, beside code nobody vouches for.
+ */
+import type { FromFrame, ToFrame, ViewportState } from './bridge.ts'
+
+type Listener = (event: unknown) => void
+
+const listeners = new Set<Listener>()
+const calls = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+let lastCall = 0
+let props: Record<string, unknown> = {}
+
+function tell(message: FromFrame): void {
+  parent.postMessage(JSON.stringify(message), '*')
+}
+
+function call(make: (number: number) => FromFrame): Promise<unknown> {
+  lastCall += 1
+  const number = lastCall
+  return new Promise((resolve, reject) => {
+    calls.set(number, { resolve, reject })
+    tell(make(number))
+  })
+}
+
+addEventListener('message', ({ source, data }: MessageEvent<ToFrame>) => {
+  if (source !== parent) return
+  if (data.type === 'begin') void begin(data)
+  else if (data.type === 'ping') tell({ type: 'pong' })
+  else if (data.type === 'now') refresh(data.now)
+  else if (data.type === 'events') take(data.events)
+  else settle(data)
+})
+
+async function begin({
+  code,
+  instanceId,
+  resolverName,
+  events,
+  now,
+}: Extract<ToFrame, { type: 'begin' }>): Promise<void> {
+  const container = document.getElementById('view')
+  props = {
+    instanceId,
+    resolverName,
+    ...now,
+    events,
+    fetchData: (path: unknown) => call((number) => ({ type: 'fetchData', call: number, path: String(path) })),
+    sendMessage: (type: unknown, payload: Record<string, unknown> = {}) =>
+      call((number) => ({ type: 'sendMessage', call: number, message_type: String(type), payload })),
+    respondToInputRequest: (id: unknown, payload: Record<string, unknown> = {}) =>
+      call((number) => ({ type: 'respond', call: number, request: String(id), payload })),
+    onEvent(listener: Listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+  dress(now)
+  try {
+    const url = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }))
+    const module = (await import(url)) as { default?: unknown }
+    URL.revokeObjectURL(url)
+    if (typeof module.default !== 'function')
+      return tell({ type: 'failed', message: 'Its default export is no function.' })
+    await (module.default as (container: unknown, props: unknown) => unknown)(container, props)
+    tell({ type: 'mounted' })
+  } catch (error) {
+    tell({ type: 'failed', message: String(error) })
+  }
+}
+
+function refresh(now: ViewportState): void {
+  Object.assign(props, now)
+  dress(now)
+}
+
+function dress({ theme }: ViewportState): void {
+  document.documentElement.dataset['theme'] = theme
+  document.documentElement.style.colorScheme = theme
+}
+
+function take(events: readonly unknown[]): void {
+  ;(props['events'] as unknown[]).push(...events)
+  for (const event of events) for (const listener of listeners) listener(event)
+}
+
+function settle(data: Exclude<ToFrame, { type: 'begin' | 'ping' | 'now' | 'events' }>): void {
+  const waiting = calls.get(data.call)
+  calls.delete(data.call)
+  if (data.type === 'done') waiting?.resolve(undefined)
+  else if (data.type === 'refused') waiting?.reject(new Error(data.message))
+  else {
+    const headers = { 'content-type': data.contentType }
+    waiting?.resolve(new Response(data.bytes, { status: data.status, headers }))
+  }
+}
+
+tell({ type: 'ready' })

@@ -1,0 +1,126 @@
+/**
+ * The page's side of a viewport: a sandboxed frame, fed with what the instance tells, and looked after. One that fails, floods the
+ * page or stops answering is taken away, and the rest of the page goes on (web.md, Viewport; threats UI-3).
+ */
+import { useEffect, useRef, useState } from 'react'
+import { pendingRequests, type Story } from '../../core/view/story.ts'
+import type { LiveInstance } from '../live/instance-live.ts'
+import { Loading, Trouble } from '../parts/notice.tsx'
+import { useTheme } from '../parts/theme.ts'
+import { FROM_FRAME_PER_SECOND, parseFromFrame, type ToFrame, type ViewportState } from './bridge.ts'
+import { serveFrame } from './serve-frame.ts'
+
+interface ViewportFrameProps {
+  id: string
+  code: string
+  live: LiveInstance
+  story: Story
+  state: Record<string, unknown> | null
+}
+
+type Phase = { name: 'loading' | 'running' } | { name: 'failed'; why: string }
+
+const PING_MS = 2_000
+/** Without a sign of life for so long it is taken away. */
+const SILENCE_LIMIT_MS = 8_000
+
+export function ViewportFrame(props: ViewportFrameProps) {
+  const [attempt, setAttempt] = useState(0)
+  return <OneFrame key={attempt} {...props} onAgain={() => setAttempt(attempt + 1)} />
+}
+
+function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps & { onAgain: () => void }) {
+  const frame = useRef<HTMLIFrameElement>(null)
+  const [phase, setPhase] = useState<Phase>({ name: 'loading' })
+  const theme = useTheme()
+  const now: ViewportState = {
+    status: story.status,
+    state,
+    inputRequests: pendingRequests(story).map(({ id, prompt, schema, status }) => ({ id, prompt, schema, status })),
+    theme,
+  }
+  // What the listeners below read, as it was drawn last.
+  const latest = useRef({ now, live, story })
+  latest.current = { now, live, story }
+  const sent = useRef(-1)
+
+  const tell = (message: ToFrame) => frame.current?.contentWindow?.postMessage(message, '*')
+
+  useEffect(() => {
+    let lastSign = performance.now()
+    let second = 0
+    let inSecond = 0
+    const fail = (why: string) => setPhase({ name: 'failed', why })
+    const hear = ({ source, data }: MessageEvent<unknown>) => {
+      if (source === null || source !== frame.current?.contentWindow) return
+      const at = performance.now()
+      if (Math.floor(at / 1_000) !== second) inSecond = 0
+      second = Math.floor(at / 1_000)
+      inSecond += 1
+      if (inSecond > FROM_FRAME_PER_SECOND) return fail('It sent more than the page takes.')
+      const message = parseFromFrame(data)
+      if (message === undefined) return fail('It sent what is no message of a viewport.')
+      lastSign = at
+      if (message.type === 'failed') return fail(message.message)
+      if (message.type === 'mounted') return setPhase({ name: 'running' })
+      if (message.type === 'ready') return begin()
+      if ('call' in message) void serveFrame(id, message).then(tell)
+    }
+    const begin = () => {
+      // Only once: a frame that loads another document is told nothing more.
+      if (sent.current !== -1) return fail('It left its place.')
+      const { now, live, story } = latest.current
+      sent.current = live.count
+      const events = live.events.map(({ event }) => event)
+      tell({ type: 'begin', code, instanceId: id, resolverName: story.birth.resolver.name, events, now })
+    }
+    const ping = setInterval(() => {
+      // A page that is hidden hears late.
+      if (document.visibilityState === 'hidden') lastSign = performance.now()
+      if (performance.now() - lastSign > SILENCE_LIMIT_MS) fail('It no longer answers.')
+      else tell({ type: 'ping' })
+    }, PING_MS)
+    addEventListener('message', hear)
+    return () => {
+      removeEventListener('message', hear)
+      clearInterval(ping)
+      sent.current = -1
+    }
+  }, [id, code])
+
+  const told = JSON.stringify(now)
+  useEffect(() => {
+    if (sent.current !== -1) tell({ type: 'now', now: latest.current.now })
+  }, [told])
+  useEffect(() => {
+    if (sent.current === -1 || live.count <= sent.current) return
+    const events = live.events.slice(sent.current).map(({ event }) => event)
+    sent.current = live.count
+    tell({ type: 'events', events })
+  }, [live.count, live.events])
+
+  if (phase.name === 'failed') {
+    return (
+      <Trouble error={`The resolver’s view has failed: ${phase.why}`}>
+        <button type="button" className="button" onClick={onAgain}>
+          Open it again
+        </button>
+      </Trouble>
+    )
+  }
+  return (
+    <div className="viewport" data-viewport={phase.name}>
+      {phase.name === 'loading' && <Loading what="The view is loading…" />}
+      <p className="quiet">
+        This view comes from {story.birth.resolver.name}. It runs apart from this page and knows this instance only.
+      </p>
+      <iframe
+        ref={frame}
+        title={`View of ${story.birth.resolver.name}`}
+        sandbox="allow-scripts"
+        src="/viewport.html"
+        referrerPolicy="no-referrer"
+      />
+    </div>
+  )
+}

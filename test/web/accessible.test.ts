@@ -1,0 +1,144 @@
+/** Holds every screen to WCAG 2.2 AA as far as axe can tell, in both themes and on a narrow screen; and that motion can be done without. */
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fails, pipeline, type Stage, scenes, setStage } from './stage.ts'
+import { callerOf, newToken, openContext, type Server, signedIn, startServer } from './stand.ts'
+import { describePage } from './support.ts'
+
+const LIMIT = 120_000
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+interface Finding {
+  id: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+async function findings(page: Page, part?: string): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate(
+    `axe.run({ exclude: [['iframe']]${part === undefined ? '' : `, include: [['${part}']]`} }, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,
+  )) as { violations: Finding[] }
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary}`),
+  )
+}
+
+describePage('the page: for everybody', () => {
+  let server: Server
+  let stage: Stage
+
+  beforeAll(async () => {
+    server = await startServer([pipeline, fails])
+    stage = await setStage(callerOf(server, await newToken(server.home)))
+  }, LIMIT)
+  afterAll(() => server.close())
+
+  for (const theme of ['light', 'dark'] as const) {
+    test(
+      `axe finds nothing on any screen: ${theme}`,
+      async () => {
+        const { context, complaints } = await openContext({ colorScheme: theme, reducedMotion: 'reduce' })
+        const page = await signedIn(context, server)
+        const found: Record<string, string[]> = {}
+        for (const { name, path, ready } of scenes(stage)) {
+          await page.goto(server.url + path)
+          await ready(page)
+          found[name] = await findings(page)
+        }
+        await page.goto(`${server.url}/?resolver=tour`)
+        await page.getByLabel('Put up a plaque').check()
+        await page.getByRole('button', { name: 'Start', exact: true }).click()
+        await page.locator('.summary').waitFor()
+        found['failing checks'] = await findings(page)
+        await page.getByRole('combobox', { name: 'Resolver' }).click()
+        await page.getByRole('option').first().waitFor()
+        // What is around an open list is put aside by the library, for screen readers too.
+        found['resolver list'] = [...(await findings(page, '.popup')), ...(await findings(page, '.picker-line'))]
+        await page.goto(`${server.url}/instances/${stage.piped}/timeline`)
+        await page.getByRole('button', { name: 'Stop' }).click()
+        await page.getByLabel('Reason').waitFor()
+        found['dialog'] = await findings(page)
+        const stranger = await (await openContext({ colorScheme: theme })).context.newPage()
+        await stranger.goto(server.url)
+        await stranger.getByLabel('Access token').waitFor()
+        found['sign-in'] = await findings(stranger)
+        expect(Object.entries(found).filter(([, what]) => what.length > 0)).toEqual([])
+        expect(complaints).toEqual([])
+        await context.close()
+      },
+      LIMIT,
+    )
+  }
+
+  test(
+    'at 320 px nothing is cut off and nothing scrolls sideways; every target is large enough',
+    async () => {
+      const { context } = await openContext({ viewport: { width: 320, height: 640 } })
+      const page = await signedIn(context, server)
+      const wide: string[] = []
+      for (const { name, path, ready } of scenes(stage)) {
+        await page.goto(server.url + path)
+        await ready(page)
+        const found = (await page.evaluate(`({
+          width: document.documentElement.scrollWidth,
+          small: [...document.querySelectorAll('button, .button, .tab, .place')].filter((one) => {
+            const { width, height } = one.getBoundingClientRect()
+            return width > 1 && (width < 24 || height < 24) && !one.closest('.json')
+          }).map((one) => one.outerHTML.slice(0, 100)),
+        })`)) as { width: number; small: string[] }
+        if (found.width > 320 || found.small.length > 0) wide.push(`${name}: ${found.width} ${found.small.join(' ')}`)
+      }
+      expect(wide).toEqual([])
+      await context.close()
+    },
+    LIMIT,
+  )
+
+  test('the timeline is filtered by tier and text, and leads to the failure', async () => {
+    const { context } = await openContext()
+    const page = await signedIn(context, server)
+    await page.goto(`${server.url}/instances/${stage.failed}/timeline`)
+    const lines = page.locator('.event-line')
+    await page.locator('[data-failure]').first().waitFor()
+    await page.getByRole('button', { name: 'Jump to failure' }).click()
+    await expect
+      .poll(() => page.evaluate('document.activeElement.textContent'))
+      .toContain('artifact error: The repository has no tests')
+    await page.getByLabel('Platform').uncheck()
+    await expect.poll(() => page.locator('.event[data-tier="1"]').count()).toBe(0)
+    expect(await lines.count()).toBeGreaterThan(1)
+    await page.getByLabel('Search the events').fill('NO TESTS')
+    await expect.poll(async () => (await lines.allTextContents()).every((line) => line.includes('no tests'))).toBe(true)
+    await page.getByLabel('Search the events').fill('nowhere to be found')
+    await page.getByText('No event is like that.').waitFor()
+    await context.close()
+  })
+
+  test('the theme can be chosen, and is kept', async () => {
+    const { context } = await openContext({ colorScheme: 'light' })
+    const page = await signedIn(context, server)
+    const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+    const light = await ground()
+    await page.getByRole('button', { name: 'Account and appearance' }).click()
+    await page.getByRole('menuitemradio', { name: 'Dark' }).click()
+    await expect.poll(ground).not.toBe(light)
+    const dark = await ground()
+    await page.reload()
+    await page.getByRole('navigation', { name: 'Main' }).waitFor()
+    expect(await ground()).toBe(dark)
+    await context.close()
+  })
+
+  test('coming to another screen takes the focus to its title, and every status is a word beside its shape', async () => {
+    const { context } = await openContext()
+    const page = await signedIn(context, server)
+    await page.getByRole('link', { name: 'Instances', exact: true }).click()
+    await page.getByRole('heading', { name: 'Instances' }).waitFor()
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1')
+    expect(await page.title()).toBe('Instances · resolve')
+    const marks = await page.locator('.row .status').allTextContents()
+    expect(new Set(marks)).toEqual(new Set(['✓completed', '✗failed', '●running', '◆waiting for you']))
+    await context.close()
+  })
+})
