@@ -9,7 +9,7 @@ import { builtinsDirectory } from '../terminal/surroundings.ts'
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check this machine and the home directory'
   static override description = `Each failure comes with the command that mends it; the exit code is then 1.
---fix mends what is safe: modes, leftovers, instances without host, processes and containers without instance.`
+--fix mends modes, leftovers, instances without host, processes and containers without instance.`
   static override examples = ['resolve doctor', 'resolve doctor --fix', 'resolve doctor --json']
   static override place = 'here' as const
   static override flags = { fix: Flags.boolean({ description: 'mend what is safe to mend' }) }
