@@ -331,6 +331,10 @@ test('a lifetime that is over: paused where the resolver checkpoints, failed oth
     expect(story).toMatchObject({ status: 'failed', error: { code: 'lifetime_exceeded' } })
     const warning = eventsOf(home, id).find(({ event }) => event.event_type === 'platform.watchdog.warning')
     expect(warning?.event.data).toMatchObject({ kind: 'lifetime', limit: 600 })
+    // Starting counts, too: one that never gets ready is over as well.
+    const slow = plainResolver('', {}, `me.on['resolver.initialize'] = () => undefined`)
+    const never = await ranToEnd(home, slow)
+    expect(never.story).toMatchObject({ status: 'failed', error: { code: 'lifetime_exceeded' } })
   } finally {
     delete process.env['RESOLVE_INSTANCE_LIFETIME']
   }

@@ -17,7 +17,7 @@ import { failed, reachWorker } from './launching.ts'
 import type { Ledger } from './ledger.ts'
 import { openGround } from './lost-ground.ts'
 import { Monitor } from './monitor.ts'
-import { decide, type Ending, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import { decide, type Ending, endedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
 import { oversee } from './oversight.ts'
 import { patiently } from './patience.ts'
 import { acceptAnswer, acceptMessage, askMessageTypes, type Desk } from './questions.ts'
@@ -103,7 +103,8 @@ export class InstanceHost {
     const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal })
     if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
     if ('status' in worker) {
-      await this.#finish(this.#isStopped() ? this.#cancelled() : worker)
+      const stop = this.#stopping.request
+      await this.#finish(stop === undefined ? worker : endedBeforeRun(stop))
       return
     }
     this.#attach(worker)
@@ -184,7 +185,8 @@ export class InstanceHost {
   async #endBeforeRun(worker: Worker, came: unknown): Promise<void> {
     const { ledger, driver } = this.#parts
     await driver.sweep()
-    if (this.#isStopped()) return await this.#finish(this.#cancelled())
+    const stop = this.#stopping.request
+    if (stop !== undefined) return await this.#finish(endedBeforeRun(stop))
     const hasEnded = came === 'ended'
     const detail = hasEnded
       ? describeExit(worker, driver, ledger.redactor, 'before it was ready')
@@ -255,10 +257,6 @@ export class InstanceHost {
 
   #isStopped(): boolean {
     return this.#stopping.request !== undefined
-  }
-
-  #cancelled(): Ending {
-    return { status: 'cancelled', reason: this.#stopping.request?.reason ?? '', output: null, error: null }
   }
 
   // What consumers ask

@@ -73,6 +73,12 @@ function whatWasSaid({ result, completion }: RunEnd): Said | undefined {
   return { status: summary.startsWith('paused') ? 'paused' : 'completed', output: summary, error: null }
 }
 
+/** Of an instance that was to end before its resolver ran. */
+export function endedBeforeRun(stop: StopRequest): Ending {
+  if (stop.kind === 'lifetime') return lifetimeExceeded(null)
+  return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: null, error: null }
+}
+
 function withoutWord(end: RunEnd, stop: StopRequest | undefined): Ending {
   if (stop?.kind === 'lifetime') return lifetimeExceeded(null)
   if (stop !== undefined && stop.kind !== 'pause') {
