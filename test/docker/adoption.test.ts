@@ -12,6 +12,9 @@ import { plainResolver } from '../support/plain-resolver.ts'
 import { askOwner } from '../support/platforms.ts'
 
 const image = testImage()
+/** More in a soak: DOCKER_KILLS=50 DOCKER_CONTAINERS=10. */
+const KILLS = Number(process.env['DOCKER_KILLS'] ?? 20)
+const CONTAINERS = Number(process.env['DOCKER_CONTAINERS'] ?? 4)
 let home: string
 beforeAll(() => {
   home = temporaryHome()
@@ -47,15 +50,15 @@ function expectFaithfulJournal(id: string): void {
 describeWithDocker('hosts of containers that are killed', () => {
   afterAll(() => removeContainersOf(home))
 
-  test('20 kills over 4 containers: each event once, in order, each instance to its end, no container left', {
-    timeout: 180_000,
+  test(`${KILLS} kills over ${CONTAINERS} containers: each event once, in order, each instance to its end, none left`, {
+    timeout: 180_000 + KILLS * 10_000,
   }, async () => {
     const behaviour = `for (let n = 1; n <= 600; n += 1) { me.emit('plain.tick', { n, pad: 'é'.repeat(n % 50) }); if (n % 5 === 0) await sleep(20)
         while (n === 550 && !fs.existsSync(root + '/go-on')) await sleep(20) }
       const a = await me.ask('q', '?'); me.finish({ status: 'completed', output: a.x })`
     const resolver = plainResolver(behaviour, { container: {} })
-    const ids = await Promise.all([1, 2, 3, 4].map(() => createdInDocker(home, resolver)))
-    for (let kills = 0; kills < 20; kills += 1) {
+    const ids = await Promise.all(Array.from({ length: CONTAINERS }, () => createdInDocker(home, resolver)))
+    for (let kills = 0; kills < KILLS; kills += 1) {
       const id = ids[Math.floor(kills / 2) % ids.length] as string
       const host = startHost(id)
       // Every second is killed once it has launched or adopted, the others somewhere on their way there.
