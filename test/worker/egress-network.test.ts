@@ -159,12 +159,12 @@ describeWithDocker('an allowlist', () => {
     const foreign = `resolve-${used[0]}-egressx`
     await docker('network', 'create', '--internal', '--label', `resolve.home=${HOME}`, foreign)
     try {
-      expect((await run('iptables', ['-S', 'INPUT'])).stdout.match(/rs0a0a0a0a0a01/g)).toHaveLength(2)
+      expect((await run('/usr/sbin/iptables', ['-S', 'INPUT'])).stdout.match(/rs0a0a0a0a0a01/g)).toHaveLength(2)
       await removeNetwork(theEngine(), owner(0))
       await removeNetwork(theEngine(), owner(0))
       expect(await docker('network', 'ls', '--format', '{{.Name}}')).not.toContain(`resolve-${used[0]}-egress\n`)
       expect(await networkedInstances(theEngine(), HOME)).toEqual([])
-      expect((await run('iptables', ['-S', 'INPUT'])).stdout).not.toContain('rs0a0a0a0a0a01')
+      expect((await run('/usr/sbin/iptables', ['-S', 'INPUT'])).stdout).not.toContain('rs0a0a0a0a0a01')
       expect(await docker('network', 'inspect', '--format', '{{.Name}}', foreign)).toBe(foreign)
     } finally {
       await docker('network', 'rm', foreign)

@@ -6,8 +6,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { EGRESS_PROXY_PORT } from '../limits.ts'
 
-const run = promisify(execFile)
+const execute = promisify(execFile)
 const LIMIT_MS = 10_000
+/** Where they lie is not in the PATH of everyone who may run them. */
+const PATH = [process.env['PATH'], '/usr/sbin', '/sbin'].filter(Boolean).join(':')
 /** How often a rule may be there: a killed host could have left it twice. */
 const COPIES_MAX = 8
 
@@ -45,7 +47,7 @@ export async function closeGuard(bridge: string): Promise<void> {
 /** As iptables writes them down, without the chain. */
 async function rulesAbout(program: string, bridge: string): Promise<string[][]> {
   try {
-    const { stdout } = await run(program, ['-w', '5', '-S', 'INPUT'], { timeout: LIMIT_MS })
+    const { stdout } = await run(program, ['-w', '5', '-S', 'INPUT'])
     const lines = stdout.split('\n').filter((line) => line.includes(` -i ${bridge} `))
     return lines.map((line) => line.trim().split(' ').slice(2))
   } catch {
@@ -64,5 +66,9 @@ function opening(bridge: string, gateway: string): string[] {
 }
 
 async function rule(program: string, how: '-I' | '-D', words: readonly string[]): Promise<void> {
-  await run(program, ['-w', '5', how, 'INPUT', ...words], { timeout: LIMIT_MS })
+  await run(program, ['-w', '5', how, 'INPUT', ...words])
+}
+
+async function run(program: string, words: readonly string[]): Promise<{ stdout: string }> {
+  return await execute(program, [...words], { timeout: LIMIT_MS, env: { ...process.env, PATH } })
 }
