@@ -7,6 +7,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** dockerd and iptables lie where not everyone's PATH leads. */
+const ENV = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }
+
 export class PrivateEngine {
   readonly #root = mkdtempSync('/var/tmp/resolve-engine-')
   readonly socket = join(this.#root, 'docker.sock')
@@ -19,7 +22,10 @@ export class PrivateEngine {
     if (this.#containerd === undefined) {
       mkdirSync(join(this.#root, 'containerd'))
       const places = ['--root', join(this.#root, 'containerd/root'), '--state', join(this.#root, 'containerd/state')]
-      this.#containerd = spawn('unshare', ['-n', 'containerd', '--address', containerd, ...places], { stdio: 'ignore' })
+      this.#containerd = spawn('unshare', ['-n', 'containerd', '--address', containerd, ...places], {
+        stdio: 'ignore',
+        env: ENV,
+      })
       for (let tries = 0; !existsSync(containerd) && tries < 200; tries += 1) await sleep(50)
     }
     const pid = String(this.#containerd.pid)
@@ -30,7 +36,7 @@ export class PrivateEngine {
         ...['--data-root', join(this.#root, 'data'), '--exec-root', join(this.#root, 'exec')],
         ...['--pidfile', join(this.#root, 'pid'), ...(liveRestore ? ['--live-restore'] : [])],
       ],
-      { stdio: 'ignore' },
+      { stdio: 'ignore', env: ENV },
     )
     for (let tries = 0; tries < 300; tries += 1) {
       if (this.#answers()) return

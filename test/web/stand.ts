@@ -85,7 +85,9 @@ async function cancelAll(home: string, url: string): Promise<void> {
   const call = callerOf({ url }, await newToken(home))
   const active = () =>
     call<{ instance_id: string }[]>('GET', '/instances?status=created,starting,running,awaiting_input,paused&limit=500')
-  for (const { instance_id: id } of await active()) await call('DELETE', `/instances/${id}`).catch(() => {})
+  for (const { instance_id: id } of await active()) {
+    await call('POST', `/instances/${id}/stop`, { force: true }).catch(() => {})
+  }
   for (const { instance_id: id } of await active()) await untilStatus(call, id, 'cancelled', 'completed', 'failed')
 }
 
