@@ -1,12 +1,11 @@
 /**
- * `npm run bench`: one instance at 100 events a second, read by 1, 50 and 1,000 readers and 50 that stall. Server, readers and
- * resolver are processes of their own. Prints a table, writes coverage/bench-readers.json, and fails where a bound is passed;
- * with --report it only tells. Bounds hold on two idle cores; see threats WEB-11 for where they come from.
+ * One instance at 100 events a second, read by 1, 50 and 1,000 readers and 50 that stall. Server, readers and resolver are processes of
+ * their own. Its bounds hold on two idle cores; see threats WEB-11 for where they come from.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Part, Sample } from './figure.ts'
 
 /** What a bench server tells and is told. {@link file://./stream-server.ts} */
 export interface ServerUsage {
@@ -37,44 +36,42 @@ const RATE = 100
 const HISTORY = 40_000
 const MIB = 1024 * 1024
 
-const ROUNDS = [
-  { readers: 1, stalled: 0, p99Ms: 10 },
-  { readers: 50, stalled: 0, p99Ms: 10 },
-  { readers: 1_000, stalled: 50, p99Ms: 150 },
-]
-const RSS_GROWTH_MAX_MB = 200
+const FIFTY = '50 readers: p99'
+const THOUSAND = '1,000 readers, 50 stalled: p99'
+const CPU = '50 readers: processor'
+const LOST = 'lost, doubled or misplaced events'
+const GROWTH = '1,000 readers: more memory'
 
-async function main(): Promise<void> {
-  const isReport = process.argv.includes('--report')
+const CROWDS = [
+  { readers: 1, stalled: 0 },
+  { readers: 50, stalled: 0 },
+  { readers: 1_000, stalled: 50 },
+]
+
+export const readers: Part = {
+  figures: [
+    { name: CPU, against: 'one reader', goal: { most: 5 } },
+    { name: FIFTY, against: '–', goal: { most: 10 }, unit: 'ms' },
+    { name: THOUSAND, against: '–', goal: { most: 150 }, unit: 'ms' },
+    { name: GROWTH, against: '–', goal: { most: 200 }, unit: 'MiB' },
+    { name: LOST, against: '–', goal: { most: 0 }, unit: 'events' },
+  ],
+  rounds: 2,
+  round,
+}
+
+async function round(): Promise<Sample[]> {
   const rounds: Round[] = []
-  const failures: string[] = []
-  for (const { readers, stalled, p99Ms } of ROUNDS) {
-    const round = await run(readers, stalled)
-    rounds.push(round)
-    const who = `${readers} readers${stalled > 0 ? `, ${stalled} stalled` : ''}`
-    if (round.p99Ms > p99Ms) failures.push(`${who}: p99 ${round.p99Ms.toFixed(1)} ms, bound ${p99Ms} ms`)
-    if (round.rssGrowthMb > RSS_GROWTH_MAX_MB) failures.push(`${who}: ${round.rssGrowthMb.toFixed(0)} MiB more memory`)
-    if (round.faults > 0 || round.events < SECONDS * RATE)
-      failures.push(`${who}: ${round.faults} faults, ${round.events} events`)
-  }
-  print(rounds)
-  const [one, fifty] = rounds
-  const ratio = one === undefined || fifty === undefined ? 0 : fifty.cpu / one.cpu
-  console.log(`50 readers cost ${ratio.toFixed(1)} times the processor of one.`)
-  const folder = join(import.meta.dirname, '..', 'coverage')
-  mkdirSync(folder, { recursive: true })
-  const document = {
-    at: new Date().toISOString(),
-    node: process.version,
-    rate: RATE,
-    seconds: SECONDS,
-    ratio,
-    rounds,
-    failures,
-  }
-  writeFileSync(join(folder, 'bench-readers.json'), `${JSON.stringify(document, null, 2)}\n`)
-  for (const failure of failures) console.log(`Over its bound: ${failure}`)
-  if (failures.length > 0 && !isReport) process.exitCode = 1
+  for (const { readers, stalled } of CROWDS) rounds.push(await run(readers, stalled))
+  const [one, fifty, thousand] = rounds as [Round, Round, Round]
+  const lost = rounds.reduce((sum, { faults, events }) => sum + faults + Math.max(0, SECONDS * RATE - events), 0)
+  return [
+    { figure: CPU, ours: fifty.cpu, bare: one.cpu },
+    { figure: FIFTY, value: fifty.p99Ms },
+    { figure: THOUSAND, value: thousand.p99Ms },
+    { figure: GROWTH, value: thousand.rssGrowthMb },
+    { figure: LOST, value: lost },
+  ]
 }
 
 async function run(readers: number, stalled: number): Promise<Round> {
@@ -128,21 +125,3 @@ async function usage(server: ChildProcess): Promise<ServerUsage> {
   server.send('usage')
   return (await answer)[0]
 }
-
-function print(rounds: readonly Round[]): void {
-  console.table(
-    rounds.map((round) => ({
-      readers: round.readers,
-      stalled: round.stalled,
-      events: round.events,
-      faults: round.faults,
-      'p50 ms': Number(round.p50Ms.toFixed(2)),
-      'p99 ms': Number(round.p99Ms.toFixed(2)),
-      'max ms': Number(round.maxMs.toFixed(1)),
-      'server cpu': `${(round.cpu * 100).toFixed(0)} %`,
-      'more memory MiB': Number(round.rssGrowthMb.toFixed(0)),
-    })),
-  )
-}
-
-await main()

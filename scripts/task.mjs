@@ -29,7 +29,7 @@ const tasks = {
   },
   test: { builds: true, run: [module('vitest/vitest.mjs'), 'run'] },
   build: { builds: true },
-  bench: { builds: true, run: [join(root, 'bench', 'readers.ts')] },
+  bench: { builds: true, run: [join(root, 'bench', 'main.ts')] },
   lint: { run: [module('@biomejs/biome/bin/biome'), 'check'] },
   format: { run: [module('@biomejs/biome/bin/biome'), 'check', '--write'] },
   types: {

@@ -20,33 +20,71 @@ const TAB = 0x09
 const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
-const NEWLINE = Buffer.from('\n')
+const DASH = 0x2d
+const [ZERO, NINE] = [0x30, 0x39]
+const ID = Buffer.from('id: ')
+const DATA = Buffer.from('\ndata: ')
+/** What a line can be longer by as a frame: both words and an LF more, two TABs less. */
+const GROWTH = ID.length + DATA.length + 1 - 2
 const MOVE = Buffer.from('"platform.instance.status_changed"')
 
-/** `bytes` are whole lines, found at `offset`; they are the page's own from here on. Throws `journal_broken`. */
+/**
+ * `bytes` are whole lines, found at `offset`; they are the page's own from here on. Throws `journal_broken`.
+ * A replay is as fast as this is: it copies each envelope once and makes nothing for a line.
+ */
 export function formatPage(path: string, bytes: Buffer, offset: number): Page {
   clearReturns(bytes)
-  const parts: Buffer[] = []
+  const frames = Buffer.allocUnsafe(bytes.length + countLines(bytes) * GROWTH)
+  let size = 0
   let lastSeq = 0
   let count = 0
   for (let start = 0; start < bytes.length; ) {
     const end = bytes.indexOf(LF, start)
-    const afterSeq = bytes.indexOf(TAB, start)
-    const afterSource = bytes.indexOf(TAB, afterSeq + 1)
-    const seq = afterSeq > start ? bytes.toString('latin1', start, afterSeq) : ''
-    if (!/^\d+$/.test(seq) || afterSource === -1 || afterSource > end) {
+    const afterSeq = endOfNumber(bytes, start)
+    let afterSource = afterSeq + 1
+    while (afterSource < end && bytes[afterSource] !== TAB) afterSource += 1
+    if (afterSeq === start || bytes[afterSeq] !== TAB || afterSource >= end) {
       throw fail('journal_broken', { path, reason: `what stands at byte ${offset + start} is not a line of it` })
     }
-    lastSeq = Number(seq)
+    size = put(frames, size, ID, 0, ID.length)
+    size = put(frames, size, bytes, start, afterSeq)
+    size = put(frames, size, DATA, 0, DATA.length)
+    size += bytes.copy(frames, size, afterSource + 1, end + 1)
+    frames[size] = LF
+    size += 1
+    lastSeq = numberIn(bytes, start, afterSeq)
     count += 1
-    parts.push(Buffer.from(`id: ${seq}\ndata: `, 'latin1'), bytes.subarray(afterSource + 1, end + 1), NEWLINE)
     start = end + 1
-    const isOfPlatform = afterSource === afterSeq + 2 && bytes[afterSeq + 1] === 0x2d
+    const isOfPlatform = afterSource === afterSeq + 2 && bytes[afterSeq + 1] === DASH
     if (isOfPlatform && isFinalMove(bytes.subarray(afterSource + 1, end))) {
-      return { frames: Buffer.concat(parts), next: offset + start, lastSeq, count, isFinal: true }
+      return { frames: frames.subarray(0, size), next: offset + start, lastSeq, count, isFinal: true }
     }
   }
-  return { frames: Buffer.concat(parts), next: offset + bytes.length, lastSeq, count, isFinal: false }
+  return { frames: frames.subarray(0, size), next: offset + bytes.length, lastSeq, count, isFinal: false }
+}
+
+function countLines(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) lines += 1
+  return lines
+}
+
+function endOfNumber(bytes: Buffer, start: number): number {
+  let at = start
+  for (let digit = bytes[at] ?? 0; digit >= ZERO && digit <= NINE; digit = bytes[at] ?? 0) at += 1
+  return at
+}
+
+function numberIn(bytes: Buffer, start: number, end: number): number {
+  let number = 0
+  for (let at = start; at < end; at += 1) number = number * 10 + (bytes[at] as number) - ZERO
+  return number
+}
+
+/** A few bytes are copied faster here than by a call. Answers where the next go. */
+function put(to: Buffer, at: number, from: Buffer, start: number, end: number): number {
+  for (let next = start; next < end; next += 1) to[at + next - start] = from[next] as number
+  return at + end - start
 }
 
 /** Host and journal let no raw CR through; one all the same would cut a frame in two (threats WEB-10). */

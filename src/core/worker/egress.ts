@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, systemCode } from '../errors.ts'
 import { EGRESS_PROXY_PORT, EGRESS_TAKEOVER_LIMIT_MS } from '../limits.ts'
 import type { Network } from '../protocol/egress.ts'
-import { type EgressOptions, type EgressProxy, openEgressProxy } from './egress-proxy.ts'
+import type { EgressOptions, EgressProxy } from './egress-proxy.ts'
 import type { Engine } from './engine.ts'
 import { isInSubnet, type NetworkOwner, openNetwork } from './network.ts'
 
@@ -61,6 +61,8 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
 
 /** An earlier host may be letting go of the port just now. */
 async function openPatiently(options: EgressOptions): Promise<EgressProxy> {
+  // Node's http, with all it brings, is for who has an allowlist: every command loads this file.
+  const { openEgressProxy } = await import('./egress-proxy.ts')
   const deadline = Date.now() + EGRESS_TAKEOVER_LIMIT_MS
   for (;;) {
     try {

@@ -1,0 +1,89 @@
+/** What the bench measures and how a figure is judged: {@link file://./main.ts} prints them, the parts give the samples. Pure. */
+
+export interface FigureSpec {
+  name: string
+  /** The bare thing it is measured against, in the same run. */
+  against: string
+  /** `most`: a ratio of times, ours to the bare one's. `least`: a ratio of speeds. */
+  goal: { most: number } | { least: number }
+  /** What a plain value is in; a ratio has none. */
+  unit?: 'ms' | 'MiB' | 'events'
+}
+
+/** One measurement: two times of one run, or a value that stands for itself. */
+export type Sample = { figure: string; ours: number; bare: number } | { figure: string; value: number }
+
+export interface Part {
+  figures: readonly FigureSpec[]
+  /** How many fresh processes measure it. */
+  rounds: number
+  /** Measures once; runs in a process of its own. Throws {@link Unavailable} where this machine cannot. */
+  round: () => Promise<Sample[]>
+}
+
+/** A part that this machine cannot measure, and why; it is left out of the table visibly. */
+export class Unavailable extends Error {}
+
+export interface Figure extends FigureSpec {
+  part: string
+  runs: number[]
+  median: number
+  least: number
+  most: number
+  isMet: boolean
+}
+
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle) - 1] ?? Number.NaN)) / 2
+}
+
+/** One number for each run. */
+export function toFigure(part: string, spec: FigureSpec, rounds: readonly (readonly Sample[])[]): Figure {
+  const runs = rounds.map((samples) => {
+    const own = samples.filter(({ figure }) => figure === spec.name)
+    return round3(medianOf(own.map((sample) => numberOf(spec, sample))))
+  })
+  const median = round3(medianOf(runs))
+  const isMet = 'most' in spec.goal ? median <= spec.goal.most : median >= spec.goal.least
+  return { part, ...spec, runs, median, least: Math.min(...runs), most: Math.max(...runs), isMet }
+}
+
+function numberOf({ goal }: FigureSpec, sample: Sample): number {
+  if ('value' in sample) return sample.value
+  return 'most' in goal ? sample.ours / sample.bare : sample.bare / sample.ours
+}
+
+function round3(value: number): number {
+  return Math.round(value * 1_000) / 1_000
+}
+
+export type Change = 'better' | 'worse' | 'as before' | 'new'
+
+/** How far the nearest runs of two results must be apart to be more than the noise of a shared machine. */
+const NOISE = 1.25
+
+export function compare(now: Figure, before: Figure | undefined): Change {
+  if (before === undefined) return 'new'
+  const isLower = now.most * NOISE < before.least
+  const isHigher = now.least > before.most * NOISE
+  if (!isLower && !isHigher) return 'as before'
+  return isLower === 'most' in now.goal ? 'better' : 'worse'
+}
+
+/** Two things in turn, so that what else the machine does meets both. */
+export async function inTurn(
+  figure: string,
+  times: number,
+  ours: () => Promise<number> | number,
+  bare: () => Promise<number> | number,
+): Promise<Sample[]> {
+  const samples: Sample[] = []
+  for (let n = 0; n < times; n += 1) {
+    const bareFirst = n % 2 === 0 ? await bare() : undefined
+    const own = await ours()
+    samples.push({ figure, ours: own, bare: bareFirst ?? (await bare()) })
+  }
+  return samples
+}

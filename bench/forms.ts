@@ -1,0 +1,110 @@
+/** Checking a valid payload against a form, as the host does it, against ajv compiled once for the schema that says the same. */
+import { Ajv } from 'ajv'
+import { parseForm } from '../src/core/forms/parse-form.ts'
+import { validate } from '../src/core/forms/validate.ts'
+import { boundedMatcher } from '../src/core/host/matcher.ts'
+import { inTurn, type Part, type Sample } from './figure.ts'
+
+const SIZES = [6, 200]
+const PAIRS = 9
+/** Fields that are checked in one measurement, however they are spread over forms. */
+const FIELDS = 600_000
+
+const nameOf = (fields: number) => `a valid form of ${fields} fields`
+
+export const forms: Part = {
+  figures: SIZES.map((fields) => ({ name: nameOf(fields), against: 'ajv, compiled', goal: { least: 0.5 } })),
+  rounds: 3,
+  round,
+}
+
+interface Kind {
+  checks: (path: string) => unknown[]
+  schema: Record<string, unknown>
+  value: unknown
+}
+
+const value = (path: string) => ({ path })
+const required = (path: string) => ({ call: 'required', args: [value(path)] })
+/** As `email` has it. */
+const EMAIL = '^[\\p{L}\\p{N}_.+-]+@[\\p{L}\\p{N}_-]+(?:\\.[\\p{L}\\p{N}_-]+)*\\.[\\p{L}\\p{N}_]+$'
+const PATTERN = '^[a-z]{2,8}-[0-9]{3}$'
+
+/** What forms ask for, in turn. */
+const KINDS: readonly Kind[] = [
+  { checks: (path) => [required(path)], schema: { type: 'string', minLength: 1 }, value: 'Ada Lovelace' },
+  {
+    checks: (path) => [{ call: 'length', args: { value: value(path), min: 3, max: 80 } }],
+    schema: { type: 'string', minLength: 3, maxLength: 80 },
+    value: 'A sentence of some length.',
+  },
+  {
+    checks: (path) => [{ call: 'email', args: [value(path)] }],
+    schema: { type: 'string', pattern: EMAIL },
+    value: 'ada@example.org',
+  },
+  {
+    checks: (path) => [{ call: 'regex', args: { value: value(path), pattern: PATTERN } }],
+    schema: { type: 'string', pattern: PATTERN },
+    value: 'alpha-123',
+  },
+  {
+    checks: (path) => [{ call: 'numeric', args: { value: value(path), min: 1, max: 100 } }],
+    schema: { type: 'number', minimum: 1, maximum: 100 },
+    value: 42,
+  },
+  {
+    checks: (path) => [
+      {
+        call: 'or',
+        args: { conditions: [{ call: 'length', args: { value: value(path), max: 2 } }, required(path)] },
+      },
+    ],
+    schema: {
+      anyOf: [
+        { type: 'string', maxLength: 2 },
+        { type: 'string', minLength: 1 },
+      ],
+    },
+    value: 'either way',
+  },
+]
+
+async function round(): Promise<Sample[]> {
+  const samples: Sample[] = []
+  for (const fields of SIZES) samples.push(...(await compared(fields)))
+  return samples
+}
+
+async function compared(fields: number): Promise<Sample[]> {
+  const ids = Array.from({ length: fields }, (_, n) => `field_${n}`)
+  const kindOf = (n: number) => KINDS[n % KINDS.length] as Kind
+  const { form, errors } = parseForm({
+    type: 'form',
+    components: ids.map((id, n) => ({
+      type: 'text',
+      id,
+      checks: kindOf(n)
+        .checks(`/${id}`)
+        .map((condition) => ({ condition, message: `${id} is not right.` })),
+    })),
+  })
+  if (form === null) throw new Error(errors.join('\n'))
+  const payload = Object.fromEntries(ids.map((id, n) => [id, kindOf(n).value]))
+  const isValid = new Ajv({ allErrors: true }).compile({
+    type: 'object',
+    required: ids,
+    properties: Object.fromEntries(ids.map((id, n) => [id, kindOf(n).schema])),
+  })
+  const times = FIELDS / fields
+  const repeated = (holds: () => boolean) => () => {
+    const begin = performance.now()
+    for (let n = 0; n < times; n += 1) if (!holds()) throw new Error('The payload is valid.')
+    return performance.now() - begin
+  }
+  // The budget of patterns is the form's own, as when a person hands one in.
+  const ours = repeated(() => validate(form, payload, boundedMatcher()).length === 0)
+  const bare = repeated(() => isValid(payload))
+  await inTurn('warm', 2, ours, bare)
+  return await inTurn(nameOf(fields), PAIRS, ours, bare)
+}

@@ -1,0 +1,9 @@
+/** The parts of the bench by name, in the order they run. */
+import { docker } from './docker.ts'
+import type { Part } from './figure.ts'
+import { forms } from './forms.ts'
+import { readers } from './readers.ts'
+import { replay } from './replay.ts'
+import { start } from './start.ts'
+
+export const PARTS: Readonly<Record<string, Part>> = { docker, start, readers, forms, replay }
