@@ -162,7 +162,9 @@ export class Monitor {
       this.#flushRejected(at)
       this.#isEndless ||= isLast && this.#splitter.pendingBytes > LATE_LINE_MAX_BYTES
       left -= chunk.bytes.length
-      if (left <= 0) return this.ring()
+      if (left > 0) continue
+      this.ring()
+      return
     }
   }
 
