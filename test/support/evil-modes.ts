@@ -112,7 +112,11 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'truncate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
   { mode: 'rotate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
   { mode: 'fifo-everything', ends: 'failed worker_exited', rejected: ['coordination_tampered', 'input_request'] },
-  { mode: 'symlink-farm', act: after('evil.planted', look, stop), rejected: ['coordination_tampered', 'input_request', 'source_reset'] },
+  {
+    mode: 'symlink-farm',
+    act: after('evil.planted', look, stop),
+    rejected: ['coordination_tampered', 'input_request', 'source_reset'],
+  },
   { mode: 'race-swap', act: inOrder(readOn, stop), ends: 'cancelled' },
   { mode: 'mknod', says: ['evil.made'] },
   { mode: 'sparse', act: after('evil.planted', look, stop) },
