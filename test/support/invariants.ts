@@ -75,7 +75,7 @@ export function soundInstance(home: string, id: string, recorded: Omit<Run, 'hom
 function readLeft(paths: InstancePaths, report: Report): Left | undefined {
   const texts = readFileSync(paths.journal, 'utf8').split('\n')
   const torn = texts.pop()
-  const parsed = texts.map((text) => /^(\d+)\t(-|\d+)\t(\{.*\})$/s.exec(text))
+  const parsed = texts.map((text) => /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s.exec(text))
   for (const [index, line] of parsed.entries()) {
     if (line !== null && line[1] === String(index)) continue
     report('I2', `line ${index} of the journal begins with "${texts[index]?.slice(0, 30)}"`)

@@ -1,11 +1,13 @@
 /** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
 
 import { ResolveError } from '../errors.ts'
+import type { Chunk } from '../files/tail.ts'
 import {
   COORDINATION_FILE_MAX_BYTES,
   EVENT_LINE_MAX_BYTES,
   INPUT_REQUESTS_MAX_BYTES,
   INPUT_REQUESTS_MAX_FILES,
+  MIB,
 } from '../limits.ts'
 import {
   EVENTS_FILE,
@@ -24,6 +26,10 @@ import type { ForwardedLine, Ledger } from './ledger.ts'
 
 /** How long a request file may be half written before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000
+/** The rest waits for the next turn: a worker that writes faster than is read keeps nobody else waiting. */
+const LOOK_MAX_BYTES = 8 * MIB
+/** After a worker's end the end of a line is looked for no further: a file may pretend to any size (threats FS-7). */
+const LATE_LINE_MAX_BYTES = 64 * MIB
 /** More open questions than anyone can have are asked one after the other. */
 const PENDING_REQUESTS_MAX = 100
 
@@ -49,6 +55,7 @@ export class Monitor {
   #rejected: { reason: string; bytes: number; lines: number; detail?: string } | undefined
   #stopWatch: () => void = () => {}
   #isRung: NodeJS.Immediate | undefined
+  #isEndless = false
   #closed = false
 
   constructor(ground: Ground, ledger: Ledger, hooks: MonitorHooks) {
@@ -72,16 +79,16 @@ export class Monitor {
     this.look(true)
   }
 
-  /** Reads everything there is now. A full disk leaves the rest for the next look. */
+  /** Reads what there is now; of a lot a part, and rings for the rest. A full disk leaves the rest for the next look. */
   look(swept = false): void {
     if (this.#closed) return
     this.#carry(swept)
     this.#hooks.onLook(swept)
   }
 
-  #carry(swept: boolean): void {
+  #carry(swept: boolean, isLast = false): void {
     if (swept) this.#guard(() => this.#noticeReset())
-    this.#guard(() => this.#carryEvents())
+    this.#guard(() => this.#carryEvents(isLast))
     this.#guard(() => this.#findRequests())
     this.#guard(() => this.#ledger.reconcile())
   }
@@ -89,7 +96,7 @@ export class Monitor {
   /** After the worker's end: the last events, and an unfinished line as what it is (threats F10). */
   finish(): void {
     if (this.#closed) return
-    this.#carry(true)
+    this.#carry(true, true)
     const dropped = this.#splitter.reset()
     if (dropped === 0) return
     const end = this.#following.offset
@@ -132,9 +139,10 @@ export class Monitor {
     this.#guard(() => this.#ledger.record('platform.event.rejected', data))
   }
 
-  #carryEvents(): void {
+  #carryEvents(isLast: boolean): void {
+    let left = isLast ? Number.POSITIVE_INFINITY : LOOK_MAX_BYTES
     const { instance_id: id } = this.#ledger.story.birth
-    for (let chunk = this.#following.read(); chunk !== undefined; chunk = this.#following.read()) {
+    for (let chunk = this.#nextChunk(); chunk !== undefined; chunk = this.#nextChunk()) {
       let at = chunk.end - chunk.bytes.length - this.#splitter.pendingBytes
       let batch: ForwardedLine[] = []
       for (const line of this.#splitter.push(chunk.bytes)) {
@@ -152,7 +160,16 @@ export class Monitor {
       }
       if (batch.length > 0) this.#ledger.forward(batch)
       this.#flushRejected(at)
+      this.#isEndless ||= isLast && this.#splitter.pendingBytes > LATE_LINE_MAX_BYTES
+      left -= chunk.bytes.length
+      if (left > 0) continue
+      this.ring()
+      return
     }
+  }
+
+  #nextChunk(): Chunk | undefined {
+    return this.#isEndless ? undefined : this.#following.read()
   }
 
   /** Lines refused in a row for one reason make one event, so that a flood of them stays small. */

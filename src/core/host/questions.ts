@@ -1,11 +1,12 @@
 /** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
 import { fail, type ResolveError } from '../errors.ts'
 import { parseForm } from '../forms/parse-form.ts'
-import { COORDINATION_FILE_MAX_BYTES, MESSAGES_MAX_BYTES } from '../limits.ts'
+import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH, MESSAGES_MAX_BYTES } from '../limits.ts'
 import { STATE_FILE } from '../protocol/coordination.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, MessageType } from '../protocol/instance.ts'
 import type { Ground } from '../worker/worker.ts'
+import { isWithinDepth } from './event-line.ts'
 import { formRefusal } from './form-check.ts'
 import type { Ledger } from './ledger.ts'
 import { type Delivery, type Mailbox, publish } from './mailbox.ts'
@@ -77,13 +78,13 @@ export function acceptMessage(
   return intent.number
 }
 
-/** The state snapshot; null where there is none or it is not an object. Throws `coordination_tampered`. */
+/** The state snapshot; null where there is none, or it is not an object, or nests deeper than anything that is handed on (R16). Throws `coordination_tampered`. */
 export function readState(ground: Ground): Record<string, unknown> | null {
   const bytes = ground.read(STATE_FILE, COORDINATION_FILE_MAX_BYTES)
   if (bytes === undefined) return null
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && isWithinDepth(value, JSON_MAX_DEPTH)
       ? (value as Record<string, unknown>)
       : null
   } catch {

@@ -5,6 +5,7 @@ import type { HostCall, HostCalls } from '../protocol/methods.ts'
 import { INPUT_REFUSED, SHUTDOWN } from '../protocol/methods.ts'
 import type { Channel } from '../rpc/channel.ts'
 import { Peer } from '../rpc/peer.ts'
+import { isWithinDepth } from './event-line.ts'
 import { Redactor } from './redact.ts'
 
 /** Milliseconds; 0 waits for ever. */
@@ -67,7 +68,9 @@ export class ResolverCalls {
   ): Promise<unknown> {
     const redactor = this.#options.redactor ?? Redactor.idle
     try {
-      return redactor.value(await this.#peer.call(method, params, limitMs))
+      const answer = await this.#peer.call(method, params, limitMs)
+      if (isWithinDepth(answer, ANSWER_MAX_DEPTH)) return redactor.value(answer)
+      throw fail('resolver_refused', { method, detail: 'its answer nests too deep', rpc: 0 })
     } catch (error) {
       throw error instanceof ResolveError ? withoutSecrets(error, redactor) : error
     }
@@ -109,3 +112,5 @@ function withoutSecrets(error: ResolveError, redactor: Redactor): ResolveError {
 }
 
 const METHOD_NOT_FOUND = -32601
+/** Forms within forms take several levels of JSON each; what nests deeper is no form. */
+const ANSWER_MAX_DEPTH = 4 * limits.JSON_MAX_DEPTH

@@ -1,9 +1,10 @@
 /** Which secrets an instance has, and where they must not stay behind: its state and its stderr, at the end (R43, R45; threats B9). */
 import { ResolveError } from '../errors.ts'
-import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
+import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../limits.ts'
 import { CONFIG_FILE, DATA_DIR, STATE_FILE, STATUS_FILE } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Ground } from '../worker/worker.ts'
+import { isWithinDepth } from './event-line.ts'
 import type { Redactor } from './redact.ts'
 
 /** The secret values of a config: what a worker got to know. */
@@ -48,6 +49,8 @@ function scrubFile(ground: Ground, file: string, redactor: Redactor): void {
     // Nothing that anybody could be shown.
     return
   }
+  // Nor is what nests too deep to be handed on.
+  if (!isWithinDepth(content, JSON_MAX_DEPTH)) return
   const clean = redactor.value(content)
   if (clean !== content) ground.put(file, JSON.stringify(clean))
 }

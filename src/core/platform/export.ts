@@ -1,8 +1,9 @@
 /** Everything that is known of an instance, as one archive (docs/on-disk.md, Export). Works while it runs: what is there at the beginning is taken. */
 import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
+import { ResolveError } from '../errors.ts'
 import { type TarEntry, tar } from '../files/tar.ts'
-import { listData, openData, readStderrTail } from '../host/instance-files.ts'
+import { type ListedFile, listData, openData, readStderrTail } from '../host/instance-files.ts'
 import { Mailbox } from '../host/mailbox.ts'
 import { messageFile, requestFile } from '../protocol/coordination.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
@@ -61,13 +62,23 @@ async function* entriesOf({
   if (state !== null) yield json('state.json', state)
   yield* intentsOf(paths, story, json)
   if (stderr) yield text('stderr', readStderrTail(paths))
-  for (const file of listData(paths)) {
+  for (const file of dataOf(paths)) {
     try {
       const { bytes, modifiedMs: at, read } = openData(paths, file.path)
       yield { path: `${folder}/data/${file.path}`, bytes, modifiedMs: at, content: read(0, bytes) }
     } catch {
       // It was taken away, or swapped for something that is no file, since it was listed.
     }
+  }
+}
+
+/** Where a resolver put something else in the place of its data, there is none to keep. */
+function dataOf(paths: InstancePaths): ListedFile[] {
+  try {
+    return listData(paths)
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'coordination_tampered') return []
+    throw error
   }
 }
 

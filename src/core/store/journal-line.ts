@@ -9,7 +9,8 @@ export interface JournalLine {
   text: string
 }
 
-const LINE = /^(\d+)\t(-|\d+)\t(\{.*\})$/s
+/** White space around an envelope is its worker's, and legal: a line that ended on CR LF ends on a blank here. */
+const LINE = /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s
 
 /** A line without its LF, or undefined where it is none. The envelope is not looked into. */
 export function parseLine(line: string): JournalLine | undefined {

@@ -1,0 +1,188 @@
+/** The modes of the evil resolver (threats 6), how each is driven, and how its run must end; both executors run this one table. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { Arena, Loose } from './evil-arena.ts'
+import { eventsOf } from './instances.ts'
+
+export interface EvilMode {
+  mode: string
+  /** Default: it is left alone. */
+  act?: (loose: Loose, arena: Arena) => Promise<void>
+  /** How it ends: its status, then the code of its error. Default: completed. */
+  ends?: string
+  /** The reasons for which its lines are refused, in order; default none. */
+  rejected?: readonly string[]
+  /** What an API answers that does not even create it. */
+  refusal?: string
+  /** Events that must be in the journal beside those of every run. */
+  says?: readonly string[]
+  /** What a mode must show beyond that. */
+  also?: (loose: { id: string; output: string | null }, arena: Arena) => void
+  /** What it does is bounded by its container alone. */
+  only?: 'docker'
+}
+
+type Act = (loose: Loose) => Promise<void>
+
+const stop: Act = async ({ call }) => void (await call('POST', '/stop', { reason: 'enough' }))
+const kill: Act = async ({ call }) => void (await call('POST', '/stop', { reason: 'enough', force: true }))
+const answer: Act = async ({ call, is }) => {
+  await is('awaiting_input')
+  await call('POST', '/input-requests/q', { a: 1 })
+}
+const tell: Act = async ({ call, said }) => {
+  await said('evil.up')
+  await call('POST', '/messages', { message_type: 'note', payload: { text: 'go' } })
+}
+const after =
+  (type: string, ...acts: Act[]): Act =>
+  async (loose) => {
+    await loose.said(type)
+    for (const act of acts) await act(loose)
+  }
+const inOrder =
+  (...acts: Act[]): Act =>
+  async (loose) => {
+    for (const act of acts) await act(loose)
+  }
+const launched = 'platform.worker.launched'
+const pause =
+  (ms: number): Act =>
+  () =>
+    sleep(ms)
+
+/** What a consumer would look at, while it lies there. */
+const look: Act = async ({ call }) => {
+  for (const part of ['/state', '/data', '/message-types', '/input-requests', '/story']) await call('GET', part)
+}
+
+/** The record, the state and a file, again and again while they are swapped for links. */
+const readOn: Act = async ({ call, said }) => {
+  await said('evil.up')
+  for (const until = Date.now() + 2_000; Date.now() < until; ) {
+    for (const part of ['/state', '/data/x/secret.json', '/data']) await call('GET', part)
+  }
+}
+
+export const evilModes: readonly EvilMode[] = [
+  { mode: 'crash@getInstantiationSchema', refusal: 'resolver_gone' },
+  { mode: 'crash@getWorkspaceSpec', refusal: 'resolver_gone' },
+  { mode: 'hang@getInstantiationSchema', refusal: 'resolver_silent' },
+  { mode: 'hang@getWorkspaceSpec', refusal: 'resolver_silent' },
+  { mode: 'crash@initialize', ends: 'failed worker_exited' },
+  { mode: 'crash@run', ends: 'failed worker_exited' },
+  { mode: 'crash@stop', act: after('evil.up', stop), ends: 'cancelled' },
+  { mode: 'crash@inputResponse', act: answer, ends: 'failed worker_exited' },
+  { mode: 'crash@message', act: tell, ends: 'failed worker_exited' },
+  { mode: 'crash@getMessageTypes', act: tell, ends: 'failed worker_exited' },
+  { mode: 'crash@shutdown' },
+  { mode: 'hang@initialize', act: after(launched, stop, pause(300), kill), ends: 'cancelled' },
+  { mode: 'hang@run', act: after(launched, pause(500), kill), ends: 'cancelled' },
+  { mode: 'hang@stop', act: after('evil.up', stop, pause(500), kill), ends: 'cancelled' },
+  { mode: 'hang@inputResponse', act: inOrder(answer, pause(300), kill), ends: 'cancelled' },
+  { mode: 'hang@message', act: inOrder(tell, kill), ends: 'cancelled' },
+  { mode: 'hang@getMessageTypes', act: inOrder(tell, kill), ends: 'cancelled' },
+  { mode: 'hang@shutdown' },
+  { mode: 'slow@initialize' },
+  { mode: 'slow@run' },
+  { mode: 'slow@stop', act: after('evil.up', stop) },
+  { mode: 'slow@inputResponse', act: answer },
+  { mode: 'slow@message', act: tell },
+  { mode: 'slow@getMessageTypes', act: tell },
+  { mode: 'slow@shutdown' },
+  { mode: 'slow@getInstantiationSchema' },
+  { mode: 'slow@getWorkspaceSpec' },
+  { mode: 'garbage-stdout' },
+  { mode: 'garbage-flood', ends: 'failed protocol_error' },
+  { mode: 'huge-line', rejected: ['too_long'], says: ['evil.good'] },
+  {
+    mode: 'deep-json',
+    act: after('evil.good', look),
+    rejected: ['too_deep', 'not_an_object', 'input_request'],
+    says: ['evil.deep', 'evil.good'],
+  },
+  { mode: 'bad-utf8', rejected: ['not_utf8', 'input_request'], says: ['evil.good'] },
+  { mode: 'cr-json', says: ['evil.cr', 'evil.good'] },
+  {
+    mode: 'forged-platform',
+    rejected: ['platform_prefix', 'foreign_instance', 'done_marker'],
+    says: ['evil.good'],
+  },
+  { mode: 'partial-line', rejected: ['unfinished'], says: ['evil.halves', 'evil.good'] },
+  { mode: 'truncate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
+  { mode: 'rotate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
+  { mode: 'fifo-everything', ends: 'failed worker_exited', rejected: ['coordination_tampered', 'input_request'] },
+  {
+    mode: 'symlink-farm',
+    act: after('evil.planted', look, stop),
+    rejected: ['coordination_tampered', 'input_request', 'source_reset'],
+  },
+  { mode: 'race-swap', act: inOrder(readOn, stop), ends: 'cancelled' },
+  { mode: 'mknod', says: ['evil.made'] },
+  { mode: 'sparse', act: after('evil.planted', look, stop) },
+  {
+    mode: 'sparse-events',
+    act: inOrder(after('evil.up', pause(2_000), stop)),
+    ends: 'cancelled',
+    rejected: ['unfinished'],
+  },
+  { mode: 'disk-fill', says: ['evil.filled'] },
+  { mode: 'fork-bomb', act: after('evil.forked', kill), ends: 'cancelled', only: 'docker' },
+  { mode: 'ignore-term', act: after('evil.deaf', stop, pause(300), kill), ends: 'cancelled' },
+  { mode: 'double-complete' },
+  { mode: 'complete-on-stop', act: after('evil.up', stop), also: ({ output }) => expect(output).toBe('after all') },
+  { mode: 'inotify-exhaust', act: after('evil.exhausted', tell), only: 'docker' },
+  {
+    mode: 'two-requests',
+    act: async ({ call, is }) => {
+      await is('awaiting_input')
+      await sleep(500)
+      await call('POST', '/input-requests/r', { two: 2 })
+      await call('POST', '/input-requests/r', { two: 3 })
+      await call('POST', '/input-requests/q', { one: 1 })
+    },
+    also: ({ output }) => expect(output).toBe('[{"one":1},{"two":2}]'),
+  },
+  {
+    mode: 'reuse-rid',
+    act: answer,
+    also: ({ id }, { home }) => {
+      const asked = eventsOf(home, id).filter(({ event }) => event.event_type === 'platform.input.requested')
+      expect(asked).toHaveLength(1)
+    },
+  },
+  {
+    mode: 'secret-echo',
+    act: async (loose) => {
+      await loose.is('awaiting_input')
+      for (const part of ['/message-types', '/state', '/input-requests', '/stderr']) await loose.call('GET', part)
+      await answer(loose)
+    },
+    ends: 'failed resolver_failed',
+    rejected: ['input_request'],
+    also: ({ output }) => expect(output).toContain('[redacted]'),
+  },
+  {
+    mode: '10k-events/s',
+    also: ({ id }, { home }) => {
+      const ticks = eventsOf(home, id).filter(({ event }) => event.event_type === 'evil.tick')
+      expect(ticks).toHaveLength(20_000)
+    },
+  },
+]
+
+/** Runs one mode and holds it to its line of the table. */
+export async function endure(arena: Arena, evil: EvilMode): Promise<void> {
+  const { mode, act = async () => {}, ends = 'completed', rejected = [], says = [], refusal, also } = evil
+  const record = await arena.run(mode, (loose) => act(loose, arena), refusal)
+  if (record === undefined) return
+  const { instance_id: id, status, error, output } = record
+  expect([status, error?.code].filter(Boolean).join(' ')).toBe(ends)
+  const events = eventsOf(arena.home, id).map(({ event }) => event)
+  const reasons = events
+    .filter((event) => event.event_type === 'platform.event.rejected')
+    .map(({ data }) => data['reason'])
+  expect([...new Set(reasons)].sort()).toEqual([...rejected].sort())
+  expect(events.map((event) => event.event_type)).toEqual(expect.arrayContaining([...says]))
+  also?.({ id, output }, arena)
+}
