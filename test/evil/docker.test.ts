@@ -5,7 +5,7 @@ import { Arena } from '../support/evil-arena.ts'
 import { type EvilMode, endure, evilModes } from '../support/evil-modes.ts'
 import { eventsOf, temporaryHome } from '../support/instances.ts'
 
-process.env['RESOLVE_WORKER_IMAGE'] = testImage()
+if (process.env['EVIL_IN_DOCKER'] === '1') process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 
 /** The limit of memory is lowered under the running worker: this machine need not have 8 GiB to lose. */
 const starve: EvilMode['act'] = async ({ id, said, call }) => {
@@ -30,7 +30,10 @@ const inside: Readonly<Record<string, Partial<EvilMode>>> = {
   },
 }
 
-describeWithDocker('the evil resolver', () => {
+/** It takes processes and memory that tests beside it need: EVIL_IN_DOCKER=1 runs it, alone. */
+const describeAlone = process.env['EVIL_IN_DOCKER'] === '1' ? describeWithDocker : describe.skip
+
+describeAlone('the evil resolver', () => {
   const arena = new Arena(temporaryHome(), 'docker', containersOf)
   beforeAll(() => arena.open())
   afterAll(async () => {
