@@ -22,9 +22,7 @@ export type {
   Connection,
   CreateRequest,
   DataContent,
-  DataFile,
   FollowOptions,
-  FormCheck,
   HealthRow,
   HealthState,
   InstanceFilter,
@@ -33,14 +31,13 @@ export type {
   Pruned,
   PruneOptions,
   PruneOutcome,
-  SentMessage,
 } from './platform/platform.ts'
 export { openRemotePlatform, type RemoteOptions } from './platform/remote.ts'
 export { type Roll, RollCall } from './platform/roll-call.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'
-export type { Form, Payload } from './protocol/form.ts'
-export type { Actor, InputRequest, InstanceRecord, MessageType } from './protocol/instance.ts'
+export type { Form, FormCheck, Payload } from './protocol/form.ts'
+export type { Actor, DataFile, InputRequest, InstanceRecord, MessageType, SentMessage } from './protocol/instance.ts'
 export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
 export type { Status } from './protocol/status.ts'

@@ -12,6 +12,7 @@ import {
   startReaper,
   type Tokens,
 } from '../core/index.ts'
+import { isLoopback } from '../core/protocol/http.ts'
 import { tokenAccess } from './access.ts'
 import { buildApp } from './app.ts'
 import { type Attendant, startAttendant } from './attendant.ts'
@@ -221,7 +222,3 @@ function isWildcard(host: string): boolean {
 
 const WILDCARD =
   'It listens on every address, but answers for localhost, 127.0.0.1 and [::1] alone: name the others with --allowed-host.'
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host)
-}

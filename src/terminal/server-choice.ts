@@ -1,5 +1,6 @@
 /** Whether a command talks to this machine or to a server (`--server`, RESOLVE_URL), and with what: for the base command and completion. */
 import type { Platform } from '../core/index.ts'
+import { isLoopback } from '../core/protocol/http.ts'
 import { usage } from './command-error.ts'
 
 export interface ChosenServer {
@@ -39,12 +40,8 @@ export async function openServer(
   const token = env['RESOLVE_TOKEN']
   const platform = openRemotePlatform({ url: chosen.url, token, door: 'cli' })
   const { protocol, hostname, host } = new URL(chosen.url)
-  if (protocol === 'http:' && (token ?? '') !== '' && !isLoopback(hostname)) {
+  if (protocol === 'http:' && (token ?? '') !== '' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
     warn(`The token travels unencrypted to ${host}: use https, or a tunnel.`)
   }
   return platform
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 }

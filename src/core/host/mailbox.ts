@@ -77,10 +77,11 @@ export class Mailbox {
 
   /** Gives the message the next number, without gaps. */
   keepMessage(message: Omit<MessageIntent, 'number'>): MessageIntent {
+    // Before it is there itself: it is counted once.
+    const known = this.#known()
     for (let number = this.#highestMessage() + 1; ; number += 1) {
       const intent = { ...message, number }
       if (!this.#create(`message-${number}.json`, intent)) continue
-      const known = this.#known()
       if (intent.key !== undefined) known.numbers.set(intent.key, number)
       known.bytes += JSON.stringify(intent).length
       return intent

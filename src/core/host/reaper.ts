@@ -85,6 +85,8 @@ export function startReaper(home: string, intervalMs = REAP_INTERVAL_MS, minAgeM
     if (isBusy) return
     isBusy = true
     try {
+      // Without an engine there is nothing to reap, and nothing to load.
+      if (!existsSync(theEngine().socket)) return
       for (const orphan of await orphanContainers(home, Date.now(), minAgeMs)) await endOrphan(orphan)
       await endNetworks(home)
     } catch (error) {

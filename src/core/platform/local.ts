@@ -7,8 +7,16 @@ import { Inquiries } from '../host/inquiries.ts'
 import { listData, readInstanceState, readStderrTail } from '../host/instance-files.ts'
 import { isAttended, startBackgroundHost } from '../host/reach.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
-import type { Form, Payload } from '../protocol/form.ts'
-import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } from '../protocol/instance.ts'
+import type { Form, FormCheck, Payload } from '../protocol/form.ts'
+import type {
+  Actor,
+  DataFile,
+  InputRequest,
+  InstanceRecord,
+  MessageType,
+  RequestStatus,
+  SentMessage,
+} from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
@@ -26,16 +34,13 @@ import type {
   ByteRange,
   CreateRequest,
   DataContent,
-  DataFile,
   FollowOptions,
-  FormCheck,
   HealthRow,
   InstanceFilter,
   InstancePage,
   Platform,
   PruneOptions,
   PruneOutcome,
-  SentMessage,
 } from './platform.ts'
 import { prepareBirth } from './prepare-birth.ts'
 import { Reads } from './reads.ts'

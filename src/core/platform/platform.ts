@@ -4,8 +4,16 @@
  * Every method throws a `ResolveError` of the catalogue where it cannot do what it says.
  */
 import type { CatalogEntry } from '../protocol/catalog.ts'
-import type { Form, Payload } from '../protocol/form.ts'
-import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } from '../protocol/instance.ts'
+import type { Form, FormCheck, Payload } from '../protocol/form.ts'
+import type {
+  Actor,
+  DataFile,
+  InputRequest,
+  InstanceRecord,
+  MessageType,
+  RequestStatus,
+  SentMessage,
+} from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { Status } from '../protocol/status.ts'
 import type { Story } from '../view/story.ts'
@@ -51,13 +59,6 @@ export interface FollowOptions {
 /** How the connection to a server stands. Times are milliseconds since 1970. */
 export type Connection = { state: 'lost'; since: number; givesUpAt: number } | { state: 'back'; since: number }
 
-export interface DataFile {
-  path: string
-  bytes: number
-  /** ISO-8601 UTC. */
-  modified_at: string
-}
-
 /** A part of a file: `from` its first byte, `to` the one after its last. */
 export interface ByteRange {
   from: number
@@ -71,24 +72,6 @@ export interface DataContent {
   modified_at: string
   /** What was asked for, the whole file by default; it stops at its end even where the file grows meanwhile. */
   stream: AsyncIterable<Buffer>
-}
-
-/** A message that was accepted: who sent it, and what it says. */
-export interface SentMessage {
-  number: number
-  message_type: string
-  payload: Payload
-  actor: string
-  via: string
-  /** ISO-8601 UTC. */
-  at: string
-}
-
-/** A form with what it says of an input: every failing message in order, also with the field each is about. */
-export interface FormCheck {
-  form: Form | null
-  errors: string[]
-  fields: { id: string; message: string }[]
 }
 
 export interface PruneOptions {

@@ -1,12 +1,12 @@
 /** What the answers of a server must look like; anything else is not our API. The border of {@link file://./remote.ts}. */
 import { NAME_PATTERN, VERSION_PATTERN } from '../catalog/manifest-schema.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
-import type { Form } from '../protocol/form.ts'
-import type { InputRequest, InstanceRecord, MessageType } from '../protocol/instance.ts'
+import type { Form, FormCheck } from '../protocol/form.ts'
+import type { DataFile, InputRequest, InstanceRecord, MessageType, SentMessage } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
 import { isInstanceId } from '../store/home.ts'
 import type { Story } from '../view/story.ts'
-import type { DataFile, FormCheck, HealthRow, PruneOutcome, SentMessage } from './platform.ts'
+import type { HealthRow, PruneOutcome } from './platform.ts'
 import type { Shape } from './remote-http.ts'
 
 type Fields = Record<string, unknown>

@@ -5,24 +5,29 @@
 import { fail, ResolveError } from '../errors.ts'
 import { REMOTE_PAGE_RECORDS } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
-import type { Form, Payload } from '../protocol/form.ts'
-import type { Actor, InputRequest, InstanceRecord, MessageType, RequestStatus } from '../protocol/instance.ts'
+import type { Form, FormCheck, Payload } from '../protocol/form.ts'
+import type {
+  Actor,
+  DataFile,
+  InputRequest,
+  InstanceRecord,
+  MessageType,
+  RequestStatus,
+  SentMessage,
+} from '../protocol/instance.ts'
 import type { JournalEvent } from '../protocol/journal.ts'
 import type { Story } from '../view/story.ts'
 import type {
   ByteRange,
   CreateRequest,
   DataContent,
-  DataFile,
   FollowOptions,
-  FormCheck,
   HealthRow,
   InstanceFilter,
   InstancePage,
   Platform,
   PruneOptions,
   PruneOutcome,
-  SentMessage,
 } from './platform.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
 import { openRemoteFile } from './remote-file.ts'

@@ -55,3 +55,10 @@ export interface Form {
 
 /** What a consumer submits, keyed by component id. */
 export type Payload = Record<string, unknown>
+
+/** A form with what it says of an input: every failing message in order, also with the field each is about. */
+export interface FormCheck {
+  form: Form | null
+  errors: string[]
+  fields: { id: string; message: string }[]
+}

@@ -17,6 +17,11 @@ export function covers(has: Scope, needed: Scope): boolean {
 /** Under this every route of the API lies (spec, Versioning). */
 export const API = '/api'
 
+/** Whether an address, without brackets, is this machine's alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host)
+}
+
 /** R11. On every POST; the same key gives the first answer again. */
 export const IDEMPOTENCY_KEY = 'idempotency-key'
 

@@ -90,3 +90,22 @@ export interface Actor {
   /** Names one call: given again, it has the same effect once and the same answer. */
   key?: string
 }
+
+/** A file a resolver left for consumers. */
+export interface DataFile {
+  path: string
+  bytes: number
+  /** ISO-8601 UTC. */
+  modified_at: string
+}
+
+/** A message that was accepted: who sent it, and what it says. */
+export interface SentMessage {
+  number: number
+  message_type: string
+  payload: Payload
+  actor: string
+  via: string
+  /** ISO-8601 UTC. */
+  at: string
+}

@@ -12,6 +12,7 @@ import { LocalChannel } from './local-channel.ts'
 import { openLocalGround } from './local-ground.ts'
 import { rewriteFiles } from './output-files.ts'
 import { killTree, processesOf, signalAll, type TreeMark, usageOf } from './process-tree.ts'
+import { tailOf } from './stderr-file.ts'
 import type { Condition, Driver, Ground, LaunchPlan, Usage, Worker } from './worker.ts'
 
 /** Where the driver keeps an instance's worker, all in the instance's directory. */
@@ -103,19 +104,7 @@ export class LocalDriver implements Driver {
   async discard(): Promise<void> {}
 
   stderrTail(maxBytes: number): string {
-    try {
-      const fd = fs.openSync(this.#places.stderr, 'r')
-      try {
-        const { size } = fs.fstatSync(fd)
-        const buffer = Buffer.alloc(Math.min(size, maxBytes))
-        fs.readSync(fd, buffer, 0, buffer.length, size - buffer.length)
-        return buffer.toString('utf8')
-      } finally {
-        fs.closeSync(fd)
-      }
-    } catch {
-      return ''
-    }
+    return tailOf(this.#places.stderr, maxBytes)
   }
 
   rewriteOutput(change: (text: string) => string): void {

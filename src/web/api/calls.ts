@@ -1,6 +1,6 @@
 /** Every call the page makes, one function each. They throw a `Problem`. */
-import type { Form, Payload } from '../../core/protocol/form.ts'
-import type { InputRequest, InstanceRecord, MessageType } from '../../core/protocol/instance.ts'
+import type { FormCheck, Payload } from '../../core/protocol/form.ts'
+import type { DataFile, InputRequest, InstanceRecord, MessageType, SentMessage } from '../../core/protocol/instance.ts'
 import type { Manifest } from '../../core/protocol/manifest.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import type { Story } from '../../core/view/story.ts'
@@ -18,27 +18,6 @@ export interface Resolver {
   ref: string | null
   manifest: Manifest
   added_at: string
-}
-
-export interface FormCheck {
-  form: Form | null
-  errors: string[]
-  fields: { id: string; message: string }[]
-}
-
-export interface DataFile {
-  path: string
-  bytes: number
-  modified_at: string
-}
-
-export interface SentMessage {
-  number: number
-  message_type: string
-  payload: Payload
-  actor: string
-  via: string
-  at: string
 }
 
 export interface Page {

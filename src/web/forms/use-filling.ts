@@ -3,8 +3,7 @@
  * given the resolver is asked for the form again after a field is committed, and once more before it is submitted (R10).
  */
 import { useEffect, useRef, useState } from 'react'
-import type { Form, Payload } from '../../core/protocol/form.ts'
-import type { FormCheck } from '../api/calls.ts'
+import type { Form, FormCheck, Payload } from '../../core/protocol/form.ts'
 import { Problem, sentenceOf } from '../api/problem.ts'
 import { checkInPage } from './check-in-page.ts'
 import { dropDraft, keepDraft, readDraft } from './drafts.ts'

@@ -1,9 +1,10 @@
 /** One data file: text, JSON, Markdown without raw HTML, or an image; anything else is a download. */
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
+import type { DataFile } from '../../../core/protocol/instance.ts'
 import { bytesText } from '../../../core/view/bytes-text.ts'
 import { cleanLine, cleanText } from '../../../core/view/clean.ts'
-import { type DataFile, fetchData } from '../../api/calls.ts'
+import { fetchData } from '../../api/calls.ts'
 import { sentenceOf } from '../../api/problem.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
