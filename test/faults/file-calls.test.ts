@@ -4,7 +4,7 @@
  * RESOLVE_FAULT_STRIDE=k every kth. RESOLVE_FAULT_SEED repeats a sample.
  */
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { seeded } from '../support/event-stream.ts'
 import type { FlowCase, FlowKind } from '../support/flow-lines.ts'
 import { carryFlows, endWorkers, type FlowRun, flowHome, inParallel, settleFlows } from '../support/flows.ts'
@@ -17,12 +17,7 @@ const PARALLEL = 4
 const PRELOAD = join(import.meta.dirname, '../support/failing-files.mjs')
 const random = seeded(SEED)
 
-let home: string
-beforeAll(async () => {
-  process.stderr.write(`RESOLVE_FAULT_SEED=${SEED}\n`)
-  home = await flowHome()
-})
-afterAll(() => endWorkers(home))
+beforeAll(() => void process.stderr.write(`RESOLVE_FAULT_SEED=${SEED}\n`))
 
 const FLOWS: Record<string, FlowKind> = {
   'create and complete': 'complete',
@@ -33,36 +28,42 @@ const FLOWS: Record<string, FlowKind> = {
   adopt: 'answer',
 }
 
-test.for(Object.entries(FLOWS))('%s', { timeout: isLong ? 3_600_000 : 120_000 }, async ([what, kind]) => {
-  const toFlow = (name: string): FlowCase => ({ name: `${what}, ${name}`, kind, resolver: 'plain' })
-  const isAdopted = what === 'adopt'
-  const whole = toFlow('whole')
-  const runs: FlowRun[] = []
-  const leave = async (flows: FlowCase[]) => {
-    if (isAdopted) runs.push(await carryFlows(home, { flows, leaveWhenAsked: true }))
-  }
-  const carry = async (flow: FlowCase, call: number, how: string) => {
-    const env = { RESOLVE_FAULT_HOME: home, RESOLVE_FAULT_CALL: String(call), RESOLVE_FAULT_HOW: how }
-    const run = await carryFlows(home, { flows: [flow] }, { preload: PRELOAD, env })
-    runs.push(run)
-    return run
-  }
-  await leave([whole])
-  const count = Number(/^calls (\d+)$/m.exec((await carry(whole, 0, 'EIO')).aside)?.[1])
-  expect(count).toBeGreaterThan(100)
-  const cases = choose(count).map(({ call, how }) => ({ call, how, flow: toFlow(`${how} at ${call}`) }))
-  await leave(cases.map(({ flow }) => flow))
-  const told: string[] = []
-  await inParallel(cases, PARALLEL, async ({ call, how, flow }) => {
-    const run = await carry(flow, call, how)
-    if (how !== 'kill' && run.code !== 0)
-      told.push(`${flow.name}: ${run.aside.trim()}: ${run.signal ?? run.code} ${run.stderr.slice(0, 1_500)}`)
-  })
-  const wrong = await settleFlows(home, [whole, ...cases.map(({ flow }) => flow)], runs)
-  process.stderr.write(`${what}: ${count} calls, ${cases.length} faults, ${told.length} hosts ended by one\n`)
-  if (process.env['RESOLVE_FAULT_TELL'] !== undefined) process.stderr.write(told.join('\n'))
-  expect(wrong).toEqual([])
-})
+test.for(Object.entries(FLOWS))(
+  '%s',
+  { timeout: isLong ? 3_600_000 : 120_000 },
+  async ([what, kind], { onTestFinished }) => {
+    const home = await flowHome()
+    onTestFinished(() => endWorkers(home))
+    const toFlow = (name: string): FlowCase => ({ name: `${what}, ${name}`, kind, resolver: 'plain' })
+    const isAdopted = what === 'adopt'
+    const whole = toFlow('whole')
+    const runs: FlowRun[] = []
+    const leave = async (flows: FlowCase[]) => {
+      if (isAdopted) runs.push(await carryFlows(home, { flows, leaveWhenAsked: true }))
+    }
+    const carry = async (flow: FlowCase, call: number, how: string) => {
+      const env = { RESOLVE_FAULT_HOME: home, RESOLVE_FAULT_CALL: String(call), RESOLVE_FAULT_HOW: how }
+      const run = await carryFlows(home, { flows: [flow] }, { preload: PRELOAD, env })
+      runs.push(run)
+      return run
+    }
+    await leave([whole])
+    const count = Number(/^calls (\d+)$/m.exec((await carry(whole, 0, 'EIO')).aside)?.[1])
+    expect(count).toBeGreaterThan(100)
+    const cases = choose(count).map(({ call, how }) => ({ call, how, flow: toFlow(`${how} at ${call}`) }))
+    await leave(cases.map(({ flow }) => flow))
+    const told: string[] = []
+    await inParallel(cases, PARALLEL, async ({ call, how, flow }) => {
+      const run = await carry(flow, call, how)
+      if (how !== 'kill' && run.code !== 0)
+        told.push(`${flow.name}: ${run.aside.trim()}: ${run.signal ?? run.code} ${run.stderr.slice(0, 1_500)}`)
+    })
+    const wrong = await settleFlows(home, [whole, ...cases.map(({ flow }) => flow)], runs)
+    process.stderr.write(`${what}: ${count} calls, ${cases.length} faults, ${told.length} hosts ended by one\n`)
+    if (process.env['RESOLVE_FAULT_TELL'] !== undefined) process.stderr.write(told.join('\n'))
+    expect(wrong).toEqual([])
+  },
+)
 
 /** Which calls are to fail, and how: each one in both ways, or a few. */
 function choose(count: number): { call: number; how: string }[] {

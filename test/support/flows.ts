@@ -76,10 +76,10 @@ export async function carryFlows(
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
   let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (bytes) => {
+  child.stdout?.on('data', (bytes) => {
     stdout += bytes
   })
-  child.stderr.on('data', (bytes) => {
+  child.stderr?.on('data', (bytes) => {
     stderr += bytes
   })
   let aside = ''
@@ -150,6 +150,13 @@ function judge(home: string, flow: FlowCase, told: readonly FlowLine[]): string[
   wrong.push(
     ...checkInvariants({ home, id, answers: distinct(answers) }).map(({ id: name, what }) => `${name}: ${what}`),
   )
+  wrong.push(...leftOf(home, id))
+  return wrong
+}
+
+/** What an instance that has ended must not leave behind: processes, a stop, secrets. */
+export function leftOf(home: string, id: string): string[] {
+  const wrong: string[] = []
   const { project, mailbox } = instancePaths(home, id)
   const alive = processesOf({ leader: 0, variable: `RESOLVE_DIR=${project}/.resolve` })
   if (alive.length > 0) wrong.push(`processes are left: ${alive.join()}`)
@@ -171,9 +178,7 @@ function distinct<T extends { path: string; key?: string }>(answers: readonly T[
 /** What nobody was told of: only leftovers that prune knows may be there. */
 function strangersIn(home: string, told: readonly FlowLine[]): string[] {
   const known = new Set(told.map(({ id }) => id))
-  const wrong = readdirSync(instancesDirectory(home)).filter(
-    (name) => !known.has(name) && (isInstanceId(name) || !name.startsWith('.new-')),
-  )
+  const wrong = readdirSync(instancesDirectory(home)).filter((name) => !known.has(name) && !name.startsWith('.new-'))
   const { problem } = readTokenFile(join(home, 'tokens.json'))
   return [...wrong.map((name) => `${name} belongs to nobody`), ...(problem === null ? [] : [problem.message])]
 }
