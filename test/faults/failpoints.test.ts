@@ -2,7 +2,7 @@
  * A host that is killed at any step between an intent and its effect loses nothing: the next one carries the flow to the end it
  * would have had. With RESOLVE_SOAK=1 each step also fails with EIO, with ENOSPC, and takes its time.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FAILPOINTS, type Failpoint, parseFailpoints } from '../../src/core/failpoints.ts'
 import { sourceFiles } from '../house/source-files.ts'
 import { describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
@@ -125,10 +125,10 @@ const PARALLEL = 4
 
 describe('local workers', () => {
   let home: string
-  beforeAll(async () => {
+  beforeEach(async () => {
     home = await flowHome()
   })
-  afterAll(() => endWorkers(home))
+  afterEach(() => endWorkers(home))
 
   const names = FAILPOINTS.filter((name) => flowOf(name) !== 'docker' && (isLong || !SLOW.includes(name)))
 

@@ -67,8 +67,8 @@ test(`${INSTANCES} instances for ${SECONDS} s of kills`, { timeout: SECONDS * 1_
     const cuts = consumers.reduce((sum, { connections }) => sum + connections.length - 1, 0)
     process.stderr.write(`${kills} kills, ${adoptions} adoptions, ${acts} answers, ${cuts} streams taken up again\n`)
     expect(wrong).toEqual([])
-    expect(kills).toBeGreaterThan(SECONDS)
-    expect(adoptions).toBeGreaterThan(kills / 2)
+    expect(kills).toBeGreaterThan(SECONDS / 2)
+    expect(adoptions).toBeGreaterThan(kills)
   } finally {
     await herd.close()
     endWorkers(home)

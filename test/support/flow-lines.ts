@@ -3,7 +3,13 @@ import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import type { Exchange } from './invariants-http.ts'
 
 /** How long one process tries; whoever comes next goes on. */
-export const FLOW_LIMIT_MS = 20_000
+const FLOW_LIMIT_MS = 20_000
+/** A stop takes half a minute to become a SIGTERM. */
+const WAIT_LIMIT_MS = 75_000
+
+export function limitOf(flows: readonly FlowCase[]): number {
+  return flows.some(({ kind }) => kind === 'wait') ? WAIT_LIMIT_MS : FLOW_LIMIT_MS
+}
 
 /**
  * complete: emits and ends. answer: asks once. message: waits for one. stop: ends when it is stopped. wait: does not, and takes SIGTERM.

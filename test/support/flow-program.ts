@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
-import { FLOW_LIMIT_MS, type FlowCase, type FlowLine, type FlowOrder } from './flow-lines.ts'
+import { type FlowCase, type FlowLine, type FlowOrder, limitOf } from './flow-lines.ts'
 
 type Core = typeof import('../../src/core/index.ts')
 
@@ -23,7 +23,7 @@ const { platform, keys } = await patiently(async () => ({
   platform: await core.openLocalPlatform({ home, builtins: join(dist, 'resolvers') }),
   keys: new core.IdempotencyKeys(home),
 }))
-const deadline = Date.now() + FLOW_LIMIT_MS
+const deadline = Date.now() + limitOf(flows)
 const done = await Promise.all(flows.map(carry))
 if (leaveWhenAsked === true) process.kill(process.pid, 'SIGKILL')
 await platform.letGo()

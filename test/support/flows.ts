@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { instancePaths, instancesDirectory, isInstanceId } from '../../src/core/store/home.ts'
 import { readTokenFile } from '../../src/core/store/token-file.ts'
 import { processesOf, signalAll } from '../../src/core/worker/process-tree.ts'
-import { FLOW_LIMIT_MS, type FlowCase, type FlowKind, type FlowLine, type FlowOrder } from './flow-lines.ts'
+import { type FlowCase, type FlowKind, type FlowLine, type FlowOrder, limitOf } from './flow-lines.ts'
 import { storyOf } from './instances.ts'
 import { checkInvariants } from './invariants.ts'
 import { type PlainResolver, plainResolver } from './plain-resolver.ts'
@@ -86,7 +86,7 @@ export async function carryFlows(
   ;(child.stdio[3] as Readable).on('data', (bytes) => {
     aside += bytes
   })
-  const hung = setTimeout(() => child.kill('SIGKILL'), 2 * FLOW_LIMIT_MS)
+  const hung = setTimeout(() => child.kill('SIGKILL'), 2 * limitOf(order.flows))
   const [code, signal] = await new Promise<[number | null, string | null]>((resolve) => {
     child.once('close', (...how) => resolve(how))
   })

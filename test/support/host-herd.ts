@@ -41,18 +41,16 @@ export class HostHerd {
   /** Kills the host of a random instance, or a server, and starts another in its place. */
   async killOne(ids: readonly string[]): Promise<void> {
     const live = ids.filter((id) => !isTerminal(readRecord(instancePaths(this.#home, id)).status))
-    const victim = live[Math.floor(this.#random() * live.length)]
-    if (this.#random() < SERVER_SHARE || victim === undefined) {
-      const index = Math.floor(this.#random() * SERVERS)
-      const server = this.#servers[index]
+    const ownerOf = (id: string) => readOwner(instancePaths(this.#home, id).owners)?.process.pid ?? 0
+    if (this.#random() < SERVER_SHARE) {
+      const server = this.#servers[Math.floor(this.#random() * SERVERS)]
       if (server !== undefined) this.#kill(server.pid)
       return
     }
-    const owner = readOwner(instancePaths(this.#home, victim).owners)
-    if (owner === undefined || !this.#kill(owner.process.pid)) return
-    const orphans = live.filter(
-      (id) => readOwner(instancePaths(this.#home, id).owners)?.process.pid === owner.process.pid,
-    )
+    const hosted = live.filter((id) => this.#isHost(ownerOf(id)))
+    const pid = ownerOf(hosted[Math.floor(this.#random() * hosted.length)] ?? '')
+    if (!this.#kill(pid)) return
+    const orphans = live.filter((id) => ownerOf(id) === pid)
     // Some go together, some apart; of some whoever comes first takes care: a server, or a reader's server.
     const shares = Array.from({ length: 3 }, () => [] as string[])
     for (const id of orphans) shares[Math.floor(this.#random() * 3)]?.push(id)
