@@ -14,6 +14,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const module = (path) => join(root, 'node_modules', path)
 const build = join(root, 'scripts', 'build.mjs')
 
+/** Tests that have a long form, which RESOLVE_SOAK=1 asks for; each says in its opening sentence what else can be set. */
+const soakFiles = ['test/faults/failpoints.test.ts', 'test/faults/file-calls.test.ts', 'test/faults/kill-loop.test.ts']
+
 /** Each task: whether it needs a build first, and the program it runs (by Node, or by itself where it is a binary), then another. */
 const tasks = {
   demo: {
@@ -28,6 +31,7 @@ const tasks = {
     ],
   },
   test: { builds: true, run: [module('vitest/vitest.mjs'), 'run'] },
+  soak: { builds: true, run: [module('vitest/vitest.mjs'), 'run', ...soakFiles], env: { RESOLVE_SOAK: '1' } },
   build: { builds: true },
   bench: { builds: true, run: [join(root, 'bench', 'main.ts')] },
   lint: { run: [module('@biomejs/biome/bin/biome'), 'check'] },
@@ -50,7 +54,7 @@ async function main([name, ...args]) {
     return found
   })
   for (const program of [task.run, task.after]) {
-    const code = program === undefined ? 0 : await run(node, [...program, ...args])
+    const code = program === undefined ? 0 : await run(node, [...program, ...args], task.env)
     if (code !== 0) return code
   }
   return 0
@@ -62,9 +66,9 @@ async function ensureBuilt(node) {
 }
 
 /** Runs a program of Node with the checkout's tools first in PATH; passes signals on and returns the exit code. */
-function run(node, args) {
+function run(node, args, env = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, args, { cwd: root, stdio: 'inherit', env: taskEnvironment(root, node) })
+    const child = spawn(node, args, { cwd: root, stdio: 'inherit', env: { ...taskEnvironment(root, node), ...env } })
     const pass = (signal) => {
       // Ctrl-C on a terminal reaches the child by itself; passed on, it would count twice.
       if (signal === 'SIGINT' && process.stdin.isTTY) return

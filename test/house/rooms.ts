@@ -1,7 +1,9 @@
 /** Who may import whom: the table of ARCHITECTURE.md as data. A room may always import itself. */
 
-/** These two import nothing themselves, so everybody may read them. */
+/** These import nothing themselves, so everybody may read them. */
 export const COMMON = ['core/errors', 'core/limits']
+/** As those, but for the core alone: neither an author's resolver nor a page has faults made in it. */
+export const CORE_COMMON = ['core/failpoints']
 
 const GROUND = ['core/files', 'core/protocol']
 
@@ -36,5 +38,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/files': [],
   'core/protocol': [],
   'core/errors': [],
+  'core/failpoints': [],
   'core/limits': [],
 }

@@ -4,7 +4,8 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { fail, type ResolveError, systemCode } from '../errors.ts'
-import { writeWhole } from '../files/write-whole.ts'
+import { failpoint } from '../failpoints.ts'
+import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { CATALOG_MAX_BYTES } from '../limits.ts'
 import type { SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
@@ -95,7 +96,8 @@ export async function writeCatalogFile(path: string, stored: StoredCatalog): Pro
   const names = [...stored.resolvers.keys()].sort()
   const resolvers = Object.fromEntries(names.map((name) => [name, stored.resolvers.get(name)]))
   const whole = { schema_version: 1, resolvers, removed_builtins: [...stored.removed_builtins].sort() }
-  await writeWhole(path, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, durable: true })
+  const onStep = (step: WriteStep) => failpoint(`catalog.${step}`)
+  await writeWhole(path, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, durable: true, onStep })
 }
 
 export function digestOf(manifest: unknown): string {

@@ -11,11 +11,19 @@ export interface WriteOptions {
   durable?: boolean
 }
 
+export type WriteStep = 'drafted' | 'written' | 'renamed'
+
 /** Throws the system's error (ENOSPC, EACCES, …) and then leaves the old file as it was. */
-export async function writeWhole(path: string, data: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
+export async function writeWhole(
+  path: string,
+  data: string | Uint8Array,
+  options: WriteOptions & { onStep?: (step: WriteStep) => void } = {},
+): Promise<void> {
+  const { onStep = () => {} } = options
   const temporary = temporaryName(path)
   const file = await open(temporary, 'wx', options.mode ?? 0o600)
   try {
+    onStep('drafted')
     await file.writeFile(data)
     if (options.durable) await file.sync()
   } catch (error) {
@@ -25,11 +33,13 @@ export async function writeWhole(path: string, data: string | Uint8Array, option
   }
   await file.close()
   try {
+    onStep('written')
     await rename(temporary, path)
   } catch (error) {
     await unlink(temporary).catch(() => {})
     throw error
   }
+  onStep('renamed')
   if (options.durable) await syncDirectory(dirname(path))
 }
 

@@ -1,5 +1,6 @@
 /** Calls kept answers and messages into the resolver, one after the other, at least once each (R42; threats F6). */
 import { ResolveError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { pendingRequests } from '../view/story.ts'
 import { type Delivery as Intent, publish } from './mailbox.ts'
 import type { Desk } from './questions.ts'
@@ -44,7 +45,10 @@ export class Delivery {
           const key = `${intent.kind} ${name}`
           if (this.#tried.has(key)) continue
           this.#tried.add(key)
-          if (await this.#deliver(intent)) this.#desk.mailbox.markDelivered(intent)
+          if (!(await this.#deliver(intent))) continue
+          failpoint(`${intent.kind}.called`)
+          this.#desk.mailbox.markDelivered(intent)
+          failpoint(`${intent.kind}.marked`)
         }
       }
     } finally {

@@ -1,5 +1,6 @@
 /** Ends a worker whose run is over, with the whole process tree (R20, R26): shutdown, SIGTERM, SIGKILL. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { failpoint } from '../failpoints.ts'
 import { SHUTDOWN_LIMIT_MS, TERM_LIMIT_MS } from '../limits.ts'
 import type { Driver, Worker } from '../worker/worker.ts'
 
@@ -7,11 +8,13 @@ import type { Driver, Worker } from '../worker/worker.ts'
 export async function endWorker(worker: Worker, driver: Driver, askToShutDown: () => void): Promise<void> {
   if (worker.condition.engine === 'running') {
     askToShutDown()
+    failpoint('end.asked')
     await Promise.race([worker.ended, sleep(SHUTDOWN_LIMIT_MS, undefined, { ref: false })])
   }
   if (worker.isGone()) return await driver.discard()
   // What the main process left behind when it ended by itself has no work left to save.
   const limitMs = worker.condition.engine === 'running' ? TERM_LIMIT_MS : SHUTDOWN_LIMIT_MS
+  failpoint('end.terminating')
   worker.signal('SIGTERM')
   const deadline = Date.now() + limitMs
   while (!worker.isGone() && Date.now() < deadline) await sleep(LOOK_MS)

@@ -1,6 +1,7 @@
 /** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
 import { existsSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
@@ -70,6 +71,7 @@ export class HostProcess {
     let ledger: Ledger | undefined
     try {
       ledger = this.#openLedger(id, paths)
+      failpoint('owner.opened')
       begin?.(ledger)
       return this.#hold(id, paths, ledger, epoch)
     } catch (error) {

@@ -3,6 +3,7 @@
  * Any process can take it up again from there (plan, decision 2); {@link file://./host-process.ts} holds the running ones.
  */
 import { fail } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
@@ -175,10 +176,12 @@ export class InstanceHost {
       await this.#endBeforeRun(worker, came)
       return false
     }
+    failpoint('ready.answered')
     await this.#write(() => {
       ledger.record('platform.worker.ready', { incarnation: worker.incarnation })
       if (ledger.status === 'starting') ledger.move('running')
     })
+    failpoint('ready.noted')
     return !this.#isClosed
   }
 
@@ -204,6 +207,7 @@ export class InstanceHost {
     this.#runWatch = watch
     if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
     await this.#write(() => this.#delivery?.publishKept())
+    failpoint('run.published')
     await this.#write(() => ledger.reconcile())
     this.#monitor?.start()
     this.#delivery?.deliverAll()
@@ -221,10 +225,13 @@ export class InstanceHost {
 
   async #settle(worker: Worker, end: RunEnd): Promise<void> {
     const { ledger, driver } = this.#parts
+    failpoint('end.known')
     this.#stopOversight()
     await endWorker(worker, driver, () => this.#calls?.shutdown())
+    failpoint('end.gone')
     if (this.#isClosed) return
     this.#monitor?.finish()
+    failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
     const supportsResume = ledger.story.birth.resolver.manifest.supports_resume === true
     await this.#finish(decide({ ...end, completion }, this.#stopping.request, supportsResume))
@@ -236,13 +243,16 @@ export class InstanceHost {
     const { status, reason, output, error } = ending
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
     await tidy(this.#held, withdrawn)
+    failpoint('end.tidied')
     if (this.#isClosed) return
     await this.#write(() => {
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
     })
+    failpoint('end.told')
     if (!this.#isClosed) mailbox.clearStop()
+    failpoint('end.cleared')
   }
 
   get #held() {

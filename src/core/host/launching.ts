@@ -1,5 +1,6 @@
 /** Brings an instance to a worker: the one that is there from an earlier host, or a new one (plan, decision 2). */
 import { ResolveError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { STATUS_FILE } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
@@ -38,11 +39,13 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
     return failed(error.code, error.message)
   }
   if (worker !== undefined) {
+    failpoint('adoption.reached')
     launch.annexes.wayOut.reopen()
     ground.clearDrafts()
     // Its host died between the start and the journal line about it.
     if (incarnation < wantedIncarnation) await noteLaunch(launch)
     await write(() => ledger.record('platform.worker.adopted', { epoch }))
+    failpoint('adoption.noted')
     return worker
   }
   if (incarnation < wantedIncarnation) return await startWorker(launch)
@@ -56,6 +59,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
   try {
     ground.remove(STATUS_FILE)
     writeConfig(ground, config)
+    failpoint('launch.configured')
     const network = await annexes.wayOut.open()
     const worker = await driver.start(ground, {
       command: birth.container?.command ?? birth.resolver.manifest.command,
@@ -66,7 +70,9 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
       report: (event, data) => write(() => ledger.record(event, data)),
       signal,
     })
+    failpoint('launch.started')
     await noteLaunch(launch)
+    failpoint('launch.noted')
     return worker
   } catch (error) {
     // Whoever ended the launch knows why.

@@ -1,6 +1,7 @@
 /** What a host knows of an instance, and the only way it makes news: each line goes to the journal first, then into the story. */
 
 import { fail, ResolveError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../protocol/event.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import { canMove, type Status } from '../protocol/status.ts'
@@ -110,8 +111,11 @@ export class Ledger {
     const from = this.story.status
     if (!canMove(from, to)) throw fail('invalid_state', { action: `move to ${to}`, status: from })
     this.record('platform.instance.status_changed', { from, to, ...details })
+    failpoint('move.recorded')
     this.sync()
+    failpoint('move.synced')
     this.#saveRecord()
+    failpoint('move.saved')
   }
 
   /** R25: awaiting_input holds exactly while a request is pending. Mends what a crash or a full disk left half done. */

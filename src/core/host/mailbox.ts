@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { linkSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { messageFile, responseFile } from '../protocol/coordination.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, Message } from '../protocol/instance.ts'
@@ -236,15 +237,19 @@ export function publish(intent: Delivery, ledger: Ledger, ground: Ground): void 
     if (request?.status === 'pending') {
       ledger.record('platform.input.answered', { request_id: intent.request_id, actor, via })
     }
+    failpoint('answer.noted')
     ground.put(responseFile(intent.request_id), JSON.stringify(intent.payload), { durable: true })
+    failpoint('answer.published')
     return
   }
   const { number, message_type, payload } = intent
   if (!ledger.story.messages.some((message) => message.number === number)) {
     ledger.record('platform.message.accepted', { number, message_type, actor, via })
   }
+  failpoint('message.noted')
   const message: Message = { number, message_type, payload }
   ground.put(messageFile(number), JSON.stringify(message), { durable: true })
+  failpoint('message.published')
 }
 
 function numberOf(intent: Delivery): number {

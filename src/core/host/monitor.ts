@@ -1,6 +1,7 @@
 /** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
 
 import { ResolveError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import type { Chunk } from '../files/tail.ts'
 import {
   COORDINATION_FILE_MAX_BYTES,
@@ -145,6 +146,7 @@ export class Monitor {
     for (let chunk = this.#nextChunk(); chunk !== undefined; chunk = this.#nextChunk()) {
       let at = chunk.end - chunk.bytes.length - this.#splitter.pendingBytes
       let batch: ForwardedLine[] = []
+      failpoint('events.read')
       for (const line of this.#splitter.push(chunk.bytes)) {
         at += line.size
         if (line.bytes !== null && line.bytes.length === 0) continue
@@ -160,6 +162,7 @@ export class Monitor {
       }
       if (batch.length > 0) this.#ledger.forward(batch)
       this.#flushRejected(at)
+      failpoint('events.carried')
       this.#isEndless ||= isLast && this.#splitter.pendingBytes > LATE_LINE_MAX_BYTES
       left -= chunk.bytes.length
       if (left > 0) continue
@@ -212,9 +215,11 @@ export class Monitor {
       return
     }
     this.#requestBytes = bytes
+    failpoint('request.noticed')
     // A response that was there before the question is nobody's answer.
     this.#ground.remove(responseFile(id))
     this.#ledger.record('platform.input.requested', { request_id: id, prompt, schema, status: 'pending' })
+    failpoint('request.noted')
     this.#settled.add(id)
   }
 

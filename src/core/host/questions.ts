@@ -1,5 +1,6 @@
 /** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
 import { fail, type ResolveError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { parseForm } from '../forms/parse-form.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH, MESSAGES_MAX_BYTES } from '../limits.ts'
 import { STATE_FILE } from '../protocol/coordination.ts'
@@ -40,9 +41,11 @@ export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, ac
     const first = mailbox.readAnswer(requestId) ?? intent
     throw fail('already_answered', { request: requestId, actor: first.actor, via: first.via, at: first.at })
   }
+  failpoint('answer.kept')
   keepOrDrop(desk, intent, () => mailbox.dropAnswer(requestId))
   ledger.reconcile()
   ledger.sync()
+  failpoint('answer.accepted')
 }
 
 /** The catalog of message types for the present state (spec, Message type). Throws what the call throws, `form_malformed`. */
@@ -73,8 +76,10 @@ export function acceptMessage(
   }
   const at = new Date().toISOString()
   const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
+  failpoint('message.kept')
   keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))
   desk.ledger.sync()
+  failpoint('message.accepted')
   return intent.number
 }
 

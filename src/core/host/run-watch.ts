@@ -1,5 +1,6 @@
 /** Watches for the end of one run: its result, its `resolver:completed`, or the end of its process, in that order (R21). */
 import { ResolveError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { OUTCOME_GRACE_MS } from '../limits.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import type { Driver, Ground, Worker } from '../worker/worker.ts'
@@ -82,8 +83,14 @@ export class RunWatch {
 
 /** Calls run(); that the resolver acknowledged it is noted, that it refused ends the run. */
 export function letRun(calls: ResolverCalls, mailbox: Mailbox, incarnation: number, watch: RunWatch): void {
-  calls.call('resolver.run', { resume: incarnation > 1 }).then(
-    () => mailbox.markRun(incarnation),
+  const acknowledged = calls.call('resolver.run', { resume: incarnation > 1 })
+  failpoint('run.sent')
+  acknowledged.then(
+    () => {
+      failpoint('run.acknowledged')
+      mailbox.markRun(incarnation)
+      failpoint('run.marked')
+    },
     (error: unknown) => {
       if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') return
       watch.breakOff({ code: 'run_refused', detail: error.message })

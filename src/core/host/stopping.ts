@@ -1,6 +1,7 @@
 /** Stop, cancel, pause and the end of a lifetime: what is asked of a run, and the protocol that carries it out (spec, Rules 3; R20, R24, R26, R27). */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { STOP_LIMIT_MS, TERM_LIMIT_MS } from '../limits.ts'
 import { LIFETIME_REASON, PAUSE_REASON } from '../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../protocol/status.ts'
@@ -47,6 +48,7 @@ export class Stopping {
     const isSameAgain = this.#request !== undefined && this.#request.kind !== 'pause' && !force
     if (isSameAgain) return
     mailbox.keepStop(this.#intent(how, reason, force))
+    failpoint('stop.kept')
     this.#begin({ kind: how, reason, forced: force })
   }
 
@@ -61,6 +63,7 @@ export class Stopping {
     if (this.#request?.kind === 'pause') return
     if (this.#request !== undefined) throw fail('invalid_state', { action: 'pause', status: 'being stopped' })
     mailbox.keepStop(this.#intent('pause', PAUSE_REASON, false))
+    failpoint('pause.kept')
     this.#begin({ kind: 'pause', reason: PAUSE_REASON, forced: false })
   }
 
@@ -78,6 +81,7 @@ export class Stopping {
     const { worker, calls } = reached
     if (!stop.forced) {
       calls.call('resolver.stop', { reason: stop.reason }).catch(() => {})
+      failpoint('stop.called')
       await Promise.race([worker.ended, sleep(STOP_LIMIT_MS, undefined, { ref: false })])
       const isOver = this.#parts.isReleased() || this.#request !== stop || worker.condition.engine !== 'running'
       if (isOver) return
@@ -86,10 +90,12 @@ export class Stopping {
         return
       }
       stop.forced = true
+      failpoint('stop.terminating')
       worker.signal('SIGTERM')
       await Promise.race([worker.ended, sleep(TERM_LIMIT_MS, undefined, { ref: false })])
       if (this.#parts.isReleased()) return
     }
+    failpoint('stop.killing')
     await this.#parts.driver.sweep()
   }
 

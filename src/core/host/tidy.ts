@@ -1,4 +1,5 @@
 /** What a host does when a run is over, before its end is told: no sub-container, network or secret stays behind, nothing half written, no question open (R43). */
+import { failpoint } from '../failpoints.ts'
 import { requestFile } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
 import type { Driver, Ground } from '../worker/worker.ts'
@@ -29,6 +30,7 @@ export async function tidy(remains: Remains, withdrawn: readonly string[]): Prom
   const steps = [
     () => driver.rewriteOutput((text) => ledger.redactor.text(text)),
     () => scrubFiles(ground, ledger.redactor),
+    () => failpoint('end.scrubbing'),
     // After the others: whoever does them again has to know what to look for.
     () => scrubConfig(ground, config),
     () => ground.clearDrafts(),

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { fail, ResolveError } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import type { InstanceHost } from '../host/host.ts'
 import type { HostProcess } from '../host/host-process.ts'
 import type { Payload } from '../protocol/form.ts'
@@ -86,6 +87,7 @@ export class Acts {
       const { manifest, name } = ledger.story.birth.resolver
       if (manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: name })
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
+      failpoint('resume.moving')
       ledger.move('running', { reason: 'resumed' })
     })
     const now = await record(id)

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { syncDirectory } from '../files/write-whole.ts'
 import type { Birth } from '../protocol/journal.ts'
 import { beginStory } from '../view/story.ts'
@@ -17,10 +18,15 @@ export async function createInstance(home: string, birth: Birth): Promise<void> 
   try {
     const paths = pathsIn(draft)
     for (const path of [draft, paths.owners, paths.mailbox]) mkdirSync(path, { mode: 0o700 })
+    failpoint('birth.drafted')
     writeFileSync(paths.journal, birthLine(birth), { mode: 0o600, flag: 'wx', flush: true })
+    failpoint('birth.written')
     writeRecord(paths, beginStory(birth))
+    failpoint('birth.recorded')
     renameSync(draft, join(instances, birth.instance_id))
+    failpoint('birth.renamed')
     await syncDirectory(instances)
+    failpoint('birth.durable')
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
     const code = systemCode(error)

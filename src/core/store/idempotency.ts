@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ResolveError, systemCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { syncDirectory, writeWhole } from '../files/write-whole.ts'
 import { IDEMPOTENCY_KEEP_MS } from '../limits.ts'
 import { newInstanceId } from './home.ts'
@@ -77,8 +78,11 @@ export class IdempotencyKeys {
         release()
         return kept.answer
       }
+      failpoint('key.claimed')
       const answer = async (given: KeptAnswer) => {
+        failpoint('key.answering')
         await writeWhole(this.#path(name), JSON.stringify({ ...kept, answer: given }), { durable: true })
+        failpoint('key.answered')
       }
       return { key: name, instanceId: kept.instance_id, since: kept.since, isRetry: !isNew, answer, release }
     } catch (error) {
@@ -126,7 +130,9 @@ export class IdempotencyKeys {
     const draft = join(this.#directory, `.${randomBytes(12).toString('hex')}.tmp`)
     await writeWhole(draft, JSON.stringify(kept), { durable: true })
     try {
+      failpoint('key.drafted')
       await link(draft, this.#path(name))
+      failpoint('key.linked')
     } catch (error) {
       if (systemCode(error) === 'EEXIST') return false
       throw error

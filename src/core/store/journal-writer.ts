@@ -1,6 +1,7 @@
 /** Appends to an instance's journal. Only the owner of an instance holds one (plan, decisions 1 and 2). */
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { JOURNAL_SYNC_MS } from '../limits.ts'
 import { type JournalLine, parseEnvelope, parseLine, prefixOf } from './journal-line.ts'
 
@@ -63,7 +64,9 @@ export class JournalWriter {
       parts.push(Buffer.from(prefixOf(first + index, entry.sourceEnd), 'latin1'))
       parts.push(typeof entry.text === 'string' ? Buffer.from(entry.text) : entry.text, NEWLINE)
     }
+    failpoint('journal.writing')
     this.#write(Buffer.concat(parts))
+    failpoint('journal.written')
     this.#seq += entries.length
     for (const entry of entries) if (entry.sourceEnd !== null) this.#sourceEnd = entry.sourceEnd
     this.#syncTimer ??= setTimeout(() => this.sync(), JOURNAL_SYNC_MS).unref()

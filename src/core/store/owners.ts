@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
 import { HOST_CONNECT_LIMIT_MS } from '../limits.ts'
@@ -47,7 +48,9 @@ export function claimEpoch(directory: string, epoch: number, socket: string): bo
   const temporary = join(directory, `.${randomBytes(8).toString('hex')}.tmp`)
   try {
     fs.writeFileSync(temporary, JSON.stringify(owner), { mode: 0o600, flag: 'wx', flush: true })
+    failpoint('owner.drafted')
     fs.linkSync(temporary, ownerFile(directory, epoch))
+    failpoint('owner.claimed')
     return true
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return false
@@ -59,7 +62,9 @@ export function claimEpoch(directory: string, epoch: number, socket: string): bo
 
 /** Lets go of an epoch without waiting for the host's end: anyone may claim the next one. */
 export function releaseEpoch(directory: string, owner: Owner): void {
+  failpoint('owner.releasing')
   writeWholeSync(ownerFile(directory, owner.epoch), JSON.stringify({ ...owner, released: true }))
+  failpoint('owner.released')
 }
 
 /** Whether the owner can still be talked to. A socket file that vanished under a living host does not make it dead. */

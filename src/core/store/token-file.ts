@@ -1,7 +1,8 @@
 /** The file tokens.json as {@link file://./tokens.ts} reads and writes it: whole, checked whole, only digests of tokens in it (R38). */
 import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { fail, type ResolveError, systemCode } from '../errors.ts'
-import { writeWhole } from '../files/write-whole.ts'
+import { failpoint } from '../failpoints.ts'
+import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { MIB } from '../limits.ts'
 import { isScope, type Scope } from '../protocol/http.ts'
 import { isInstanceId } from './home.ts'
@@ -88,7 +89,8 @@ export function readTokenFile(path: string): TokenReading {
 /** Replaces the file durably (0600). Throws the system's error, and then the old file is as it was. */
 export async function writeTokenFile(path: string, entries: readonly TokenEntry[]): Promise<void> {
   const whole = { schema_version: 1, tokens: entries }
-  await writeWhole(path, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, durable: true })
+  const onStep = (step: WriteStep) => failpoint(`tokens.${step}`)
+  await writeWhole(path, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, durable: true, onStep })
 }
 
 function closeToOthers(path: string): void {

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
 import { ENGINE_PATIENCE_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, ENGINE_START_LIMIT_MS } from '../limits.ts'
 import { CONFIG_FILE, MESSAGES_DIR } from '../protocol/coordination.ts'
@@ -132,18 +133,23 @@ export class DockerDriver implements Driver {
     })
     let worker: DockerWorker | undefined
     try {
+      failpoint('container.prepared')
       const { id } = await this.#engine.call(
         (docker, abortSignal) => docker.createContainer({ ...spec, abortSignal }),
         ENGINE_START_LIMIT_MS,
       )
+      failpoint('container.created')
       const saved: Saved = { incarnation: plan.incarnation, container: id }
       writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
+      failpoint('container.saved')
       worker = this.#reach(saved, false)
       await worker.open()
+      failpoint('container.attached')
       await this.#engine.call(
         (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }),
         ENGINE_START_LIMIT_MS,
       )
+      failpoint('container.started')
       worker.begin()
       return worker
     } catch (error) {

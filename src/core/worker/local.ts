@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
@@ -47,6 +48,7 @@ export class LocalDriver implements Driver {
     await this.sweep()
     const { stdin, stdout, stderr } = this.#places
     makeFifo(stdin)
+    failpoint('launch.piped')
     const fds = [
       fs.openSync(stdin, fs.constants.O_RDWR),
       fs.openSync(stdout, 'w', 0o600),
@@ -71,11 +73,13 @@ export class LocalDriver implements Driver {
           ),
         )
       })
+      failpoint('launch.spawned')
       child.unref()
       const pid = child.pid as number
       const identity = identify(pid) ?? { pid, startTime: '', bootId: '' }
       const saved: Saved = { incarnation: plan.incarnation, process: identity }
       writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
+      failpoint('launch.saved')
       this.#sawAlive = true
       const worker = new LocalWorker(this.#places, saved, false)
       child.once('exit', (code, signal) => worker.noteExit(code, signal))

@@ -1,0 +1,97 @@
+/**
+ * Steps between an intent and its effect, named so that a test can make a fault there (docs/decisions/0012): the core calls
+ * {@link failpoint} in passing. Without RESOLVE_FAILPOINTS that does nothing. No worker is told of the variable (R45).
+ */
+
+/** Every step, in the order in which an instance passes them; test/faults makes each of them fail. */
+const STEPS = {
+  // What a home keeps whole: drafted under another name, written, there under its own.
+  catalog: ['drafted', 'written', 'renamed'],
+  tokens: ['drafted', 'written', 'renamed'],
+  /** An Idempotency-Key: claimed before its effect, answered after it. */
+  key: ['drafted', 'linked', 'claimed', 'answering', 'answered'],
+  birth: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
+  owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
+  /** Lines of any kind. */
+  journal: ['writing', 'written'],
+  move: ['recorded', 'synced', 'saved'],
+  launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
+  container: ['prepared', 'created', 'saved', 'attached', 'started'],
+  adoption: ['reached', 'noted'],
+  ready: ['answered', 'noted'],
+  run: ['sent', 'acknowledged', 'marked', 'published'],
+  events: ['read', 'carried'],
+  request: ['noticed', 'noted'],
+  answer: ['kept', 'noted', 'published', 'accepted', 'called', 'marked'],
+  message: ['kept', 'noted', 'published', 'accepted', 'called', 'marked'],
+  stop: ['kept', 'called', 'terminating', 'killing'],
+  pause: ['kept'],
+  resume: ['moving'],
+  end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'tidied', 'told', 'cleared'],
+} as const
+
+type Steps = typeof STEPS
+export type Failpoint = { [Subject in keyof Steps]: `${Subject}.${Steps[Subject][number]}` }[keyof Steps]
+
+export const FAILPOINTS: readonly Failpoint[] = Object.entries(STEPS).flatMap(([subject, steps]) =>
+  steps.map((step) => `${subject}.${step}` as Failpoint),
+)
+
+interface Fault {
+  /** Only the passing of this number; every one where there is none. */
+  at: number | undefined
+  action: string
+}
+
+/** `name=action[,name@n=action…]`; an action is `kill`, `throw`, `enospc` or `sleep:MS`. Throws for anything else. */
+export function parseFailpoints(text: string): Map<Failpoint, Fault[]> {
+  const faults = new Map<Failpoint, Fault[]>()
+  for (const part of text.split(',').filter((one) => one.trim() !== '')) {
+    const [, name, at, action] =
+      /^([a-z]+\.[a-z]+)(?:@([1-9]\d{0,8}))?=(kill|throw|enospc|sleep:\d{1,6})$/.exec(part.trim()) ?? []
+    const known = FAILPOINTS.find((candidate) => candidate === name)
+    if (known === undefined || action === undefined) {
+      throw fault(
+        'ERR_RESOLVE_FAILPOINTS',
+        `RESOLVE_FAILPOINTS has "${part.trim()}", which names no failpoint with an action.`,
+      )
+    }
+    faults.set(known, [...(faults.get(known) ?? []), { at: at === undefined ? undefined : Number(at), action }])
+  }
+  return faults
+}
+
+function arm(text: string): (name: Failpoint) => void {
+  const faults = parseFailpoints(text)
+  const passed = new Map<Failpoint, number>()
+  return (name) => {
+    const count = (passed.get(name) ?? 0) + 1
+    passed.set(name, count)
+    for (const { at, action } of faults.get(name) ?? []) if (at === undefined || at === count) act(action, name)
+  }
+}
+
+function act(action: string, name: Failpoint): void {
+  if (action === 'kill') {
+    process.kill(process.pid, 'SIGKILL')
+    // The signal takes effect at the latest when this would go on.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KILL_LIMIT_MS)
+  }
+  if (action === 'throw') throw fault('EIO', `EIO: i/o error, failpoint '${name}'`)
+  if (action === 'enospc') throw fault('ENOSPC', `ENOSPC: no space left on device, failpoint '${name}'`)
+  if (action.startsWith('sleep:')) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(action.slice('sleep:'.length)))
+  }
+}
+
+/** As node:fs would throw it. */
+function fault(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code, syscall: 'write' })
+}
+
+const KILL_LIMIT_MS = 10_000
+
+/** Passes a step: what is asked for in RESOLVE_FAILPOINTS, read once when this is loaded, happens here. */
+export const failpoint: (name: Failpoint) => void = process.env['RESOLVE_FAILPOINTS']
+  ? arm(process.env['RESOLVE_FAILPOINTS'])
+  : () => {}

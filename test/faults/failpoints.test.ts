@@ -1,0 +1,177 @@
+/**
+ * A host that is killed at any step between an intent and its effect loses nothing: the next one carries the flow to the end it
+ * would have had. With RESOLVE_SOAK=1 each step also fails with EIO, with ENOSPC, and takes its time.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { FAILPOINTS, type Failpoint, parseFailpoints } from '../../src/core/failpoints.ts'
+import { sourceFiles } from '../house/source-files.ts'
+import { describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
+import type { FlowCase, FlowKind } from '../support/flow-lines.ts'
+import {
+  carryFlows,
+  endWorkers,
+  type FlowRun,
+  flowHome,
+  flowResolver,
+  inParallel,
+  settleFlows,
+} from '../support/flows.ts'
+
+const isLong = process.env['RESOLVE_SOAK'] === '1'
+/** A host's turn takes this long to come to, so it is passed in the long form only. */
+const SLOW: readonly Failpoint[] = ['stop.terminating']
+
+/** The flow that passes a step; `adopt` is one whose first host is gone before. */
+function flowOf(name: Failpoint): FlowKind | 'adopt' | 'docker' {
+  const [subject = '', step = ''] = name.split('.')
+  if (subject === 'catalog' || subject === 'tokens') return 'home'
+  if (subject === 'container') return 'docker'
+  if (subject === 'adoption') return 'adopt'
+  if (subject === 'request') return 'answer'
+  if (name === 'stop.terminating') return 'wait'
+  if (name === 'stop.killing') return 'ignore'
+  if (subject === 'resume') return 'pause'
+  if (subject === 'end' && step === 'terminating') return 'linger'
+  return (['answer', 'message', 'stop', 'pause'] as const).find((kind) => kind === subject) ?? 'complete'
+}
+
+test('RESOLVE_FAILPOINTS: what names no failpoint, or no action, is refused; the n-th passing can be meant', async () => {
+  for (const text of [
+    'nowhere.at=kill',
+    'birth.drafted',
+    'birth.drafted=explode',
+    'birth.drafted@0=kill',
+    'birth.drafted=sleep',
+  ]) {
+    expect(() => parseFailpoints(text)).toThrow(`RESOLVE_FAILPOINTS has "${text}"`)
+  }
+  expect(parseFailpoints('birth.drafted=kill, journal.written@3=sleep:20,journal.written=throw')).toEqual(
+    new Map([
+      ['birth.drafted', [{ at: undefined, action: 'kill' }]],
+      [
+        'journal.written',
+        [
+          { at: 3, action: 'sleep:20' },
+          { at: undefined, action: 'throw' },
+        ],
+      ],
+    ]),
+  )
+  const refused = await carryFlows('/nowhere', { flows: [] }, { env: { RESOLVE_FAILPOINTS: 'nowhere.at=kill' } })
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('which names no failpoint') })
+})
+
+test('every name is placed in the source, and nothing else is', () => {
+  const code = sourceFiles('src')
+    .filter(({ path }) => !path.endsWith('/failpoints.ts'))
+    .map((file) => file.code)
+    .join('\n')
+  const placed = [...code.matchAll(/\bfailpoint\((['`])([^'`]+)\1\)/g)].map(([, , name]) => name as string)
+  // `catalog.${step}` and `${intent.kind}.called` stand for several.
+  const matches = (name: string, pattern: string) =>
+    new RegExp(
+      `^${pattern
+        .replaceAll('.', '\\.')
+        .replace(/\$\{[^}]+\}/g, '[a-z]+')
+        .replaceAll('\\.}', '}')}$`,
+    ).test(name)
+  expect(FAILPOINTS.filter((name) => !placed.some((pattern) => matches(name, pattern)))).toEqual([])
+  expect(placed.filter((pattern) => !FAILPOINTS.some((name) => matches(name, pattern)))).toEqual([])
+})
+
+/** Fails one step of a flow in a process of its own; all of them at once, then one sound process for all. */
+async function sweep(
+  home: string,
+  names: readonly Failpoint[],
+  actions: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+) {
+  const cases = actions.flatMap((action) =>
+    names.map((name, index) => {
+      const kind = flowOf(name)
+      const resolver = kind === 'home' ? `extra-${action.replace(/\W/g, '')}-${index}` : 'plain'
+      const flow: FlowCase = {
+        name: `${name} ${action}`,
+        kind: kind === 'adopt' ? 'answer' : kind === 'docker' ? 'complete' : kind,
+        resolver,
+        executor: kind === 'docker' ? 'docker' : 'local',
+        ...(kind === 'home' ? { directory: flowResolver({ name: resolver }).dir } : {}),
+      }
+      return { name, action, flow, isAdopted: kind === 'adopt' }
+    }),
+  )
+  const runs: FlowRun[] = []
+  const left = cases.filter(({ isAdopted }) => isAdopted).map(({ flow }) => flow)
+  if (left.length > 0) runs.push(await carryFlows(home, { flows: left, leaveWhenAsked: true }, { env }))
+  const notPassed: string[] = []
+  const needsAnother: string[] = []
+  await inParallel(cases, PARALLEL, async ({ name, action, flow }) => {
+    const fault = action.startsWith('sleep') || action === 'kill' ? name : `${name}@1`
+    const run = await carryFlows(home, { flows: [flow] }, { env: { ...env, RESOLVE_FAILPOINTS: `${fault}=${action}` } })
+    runs.push(run)
+    if (action === 'kill' && run.signal !== 'SIGKILL') notPassed.push(flow.name)
+    if (run.code !== 0) needsAnother.push(`${flow.name}: ${run.signal ?? run.code} ${run.stderr.slice(0, 600)}`)
+  })
+  const wrong = await settleFlows(
+    home,
+    cases.map(({ flow }) => flow),
+    runs,
+    env,
+  )
+  return { notPassed, needsAnother, wrong }
+}
+
+const PARALLEL = 4
+
+describe('local workers', () => {
+  let home: string
+  beforeEach(async () => {
+    home = await flowHome()
+  })
+  afterEach(() => endWorkers(home))
+
+  const names = FAILPOINTS.filter((name) => flowOf(name) !== 'docker' && (isLong || !SLOW.includes(name)))
+
+  test(`killed at each of ${names.length} steps, the next host ends each flow as it should`, {
+    timeout: 120_000,
+  }, async () => {
+    const { notPassed, wrong } = await sweep(home, names, ['kill'])
+    expect(wrong).toEqual([])
+    expect(notPassed).toEqual([])
+  })
+
+  test.runIf(isLong)('a step that is slow changes nothing', { timeout: 300_000 }, async () => {
+    const { needsAnother, wrong } = await sweep(home, names, ['sleep:150'])
+    expect(wrong).toEqual([])
+    expect(needsAnother).toEqual([])
+  })
+
+  test.runIf(isLong).for(['throw', 'enospc'])(
+    '%s at each step ends the flow as it should, and ends no host',
+    { timeout: 300_000 },
+    async (action) => {
+      const { needsAnother, wrong } = await sweep(home, names, [action])
+      expect(wrong).toEqual([])
+      expect(needsAnother).toEqual([])
+    },
+  )
+})
+
+describeWithDocker('workers in containers', () => {
+  const env = { RESOLVE_WORKER_IMAGE: testImage() }
+  let home: string
+  beforeAll(async () => {
+    home = await flowHome({ container: {} })
+  })
+  afterAll(() => removeContainersOf(home))
+
+  const names = FAILPOINTS.filter((name) => flowOf(name) === 'docker')
+
+  test(`killed at each of ${names.length} steps of the launch, the next host ends each flow as it should`, {
+    timeout: 120_000,
+  }, async () => {
+    const { notPassed, wrong } = await sweep(home, names, ['kill'], env)
+    expect(wrong).toEqual([])
+    expect(notPassed).toEqual([])
+  })
+})
