@@ -1,8 +1,10 @@
 /** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
 import { existsSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
+import type { Executor } from '../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
+import type { Driver } from '../worker/worker.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
 import { InstanceHost } from './host.ts'
@@ -24,6 +26,8 @@ export interface HostOptions {
   watchdogMs?: number
   /** Where workers on an allowlist may go beside public addresses: tests only. */
   egress?: WayOutParts['egress']
+  /** Where workers are that are neither processes nor containers of this machine; else {@link driverFor} knows. */
+  driver?: (executor: Executor, paths: InstancePaths) => Driver
 }
 
 export class HostProcess {
@@ -102,13 +106,15 @@ export class HostProcess {
 
   #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
     const held = { paths, epoch } as Held
+    const { executor } = ledger.story.birth
+    const { driver, ...options } = this.#options
     const host = new InstanceHost({
       ledger,
       mailbox: new Mailbox(paths.mailbox),
-      driver: driverFor(ledger.story.birth.executor, paths, this.#home),
+      driver: driver?.(executor, paths) ?? driverFor(executor, paths, this.#home),
       epoch,
       home: this.#home,
-      ...this.#options,
+      ...options,
       stillOwns: () => {
         void this.#keepReachable()
         return highestEpoch(paths.owners) === held.epoch
@@ -126,7 +132,7 @@ export class HostProcess {
       .then(() => host.live())
       .catch((error: unknown) => process.emitWarning(ledger.redactor.text(String(error))))
     this.#held.set(id, held)
-    if (ledger.story.birth.executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
+    if (executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host
   }
 
