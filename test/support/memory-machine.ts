@@ -3,12 +3,13 @@
  * as those of the others do, and the ground is real files; the model test of the instance walks beside it.
  */
 import * as fs from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { fail } from '../../src/core/errors.ts'
+import type { Channel } from '../../src/core/rpc/channel.ts'
 import type { InstancePaths } from '../../src/core/store/home.ts'
 import { workerEnvironment } from '../../src/core/worker/environment.ts'
 import { openLocalGround } from '../../src/core/worker/local-ground.ts'
 import type { Condition, Driver, Ground, LaunchPlan, Worker } from '../../src/core/worker/worker.ts'
-import type { Channel } from '../../src/core/rpc/channel.ts'
 
 /** What runs on the machine: called once, with the process that it is. It ends when it says so, or when nothing is left to wait for. */
 export type Program = (me: MemoryProcess, args: readonly string[]) => void
@@ -50,6 +51,7 @@ export class MemoryMachine {
 }
 
 let lastPid = 0
+const later = globalThis.setImmediate
 
 export class MemoryProcess {
   readonly pid = ++lastPid
@@ -71,7 +73,7 @@ export class MemoryProcess {
 
   /** Later than this turn, as a real process. */
   begin(args: readonly string[]): void {
-    setImmediate(() => {
+    later(() => {
       if (this.hasEnded) return
       this.#program(this, args)
       this.#endIfIdle()
@@ -80,12 +82,12 @@ export class MemoryProcess {
 
   take(text: string): void {
     this.#input += text
-    setImmediate(() => this.#flush())
+    later(() => this.#flush())
   }
 
   onInput(listener: (text: string) => void): void {
     this.#onInput = listener
-    setImmediate(() => this.#flush())
+    later(() => this.#flush())
   }
 
   onTerminate(handler: () => void): void {
@@ -160,16 +162,19 @@ class MemoryDriver implements Driver {
     await this.sweep()
     const [command = '', ...args] = plan.command
     const program = this.#find(command)
+    if (plan.signal?.aborted === true) throw fail('launch_failed', { command, reason: 'it was ended' })
     if (program === undefined) throw fail('launch_failed', { command, reason: 'there is no such program' })
     const environment = workerEnvironment({ resolveDirectory: ground.seen.resolve, added: plan.environment })
     this.#place.incarnation = plan.incarnation
     this.#place.stdout = ''
     this.#place.main = new MemoryProcess(this.#place, environment as Record<string, string>, program)
     this.#place.main.begin(args)
+    await setImmediate()
     return new MemoryWorker(this.#place, false)
   }
 
   async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
+    await setImmediate()
     return this.#place.incarnation === incarnation ? new MemoryWorker(this.#place, true) : undefined
   }
 
@@ -215,7 +220,7 @@ class MemoryWorker implements Worker {
     // The first byte of an adopting host ends what a dead one left half written (threats D5).
     this.#main.take('\n')
     this.channel.ring()
-    if (this.#main.hasEnded) setImmediate(() => this.noteExit(null, null))
+    if (this.#main.hasEnded) later(() => this.noteExit(null, null))
   }
 
   /** Only its own starter is told how it ended. */
@@ -275,7 +280,7 @@ class MemoryChannel implements Channel {
   ring(): void {
     if (this.#isRung) return
     this.#isRung = true
-    setImmediate(() => {
+    later(() => {
       this.#isRung = false
       this.poll()
     })

@@ -67,9 +67,10 @@ export class HostProcess {
   async own(id: string, begin?: (ledger: Ledger) => void): Promise<InstanceHost | undefined> {
     const paths = instancePaths(this.#home, id)
     const before = readOwner(paths.owners)
+    // Counted before any wait: of several that find nobody, only one gets this number.
+    const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
     if (before !== undefined && (await isOwnerAlive(before))) return undefined
     const { path: socket } = await this.#listen()
-    const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
     if (!claimEpoch(paths.owners, epoch, socket)) return undefined
     let ledger: Ledger | undefined
     try {
