@@ -2,8 +2,10 @@
 import { existsSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
+import type { Executor } from '../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
+import type { Driver } from '../worker/worker.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
 import { InstanceHost } from './host.ts'
@@ -25,6 +27,8 @@ export interface HostOptions {
   watchdogMs?: number
   /** Where workers on an allowlist may go beside public addresses: tests only. */
   egress?: WayOutParts['egress']
+  /** Where workers are that are neither processes nor containers of this machine; else {@link driverFor} knows. */
+  driver?: (executor: Executor, paths: InstancePaths) => Driver
 }
 
 export class HostProcess {
@@ -64,9 +68,10 @@ export class HostProcess {
   async own(id: string, begin?: (ledger: Ledger) => void): Promise<InstanceHost | undefined> {
     const paths = instancePaths(this.#home, id)
     const before = readOwner(paths.owners)
+    // Counted before any wait: of several that find nobody, only one gets this number.
+    const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
     if (before !== undefined && (await isOwnerAlive(before))) return undefined
     const { path: socket } = await this.#listen()
-    const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
     if (!claimEpoch(paths.owners, epoch, socket)) return undefined
     let ledger: Ledger | undefined
     try {
@@ -104,13 +109,15 @@ export class HostProcess {
 
   #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
     const held = { paths, epoch } as Held
+    const { executor } = ledger.story.birth
+    const { driver, ...options } = this.#options
     const host = new InstanceHost({
       ledger,
       mailbox: new Mailbox(paths.mailbox),
-      driver: driverFor(ledger.story.birth.executor, paths, this.#home),
+      driver: driver?.(executor, paths) ?? driverFor(executor, paths, this.#home),
       epoch,
       home: this.#home,
-      ...this.#options,
+      ...options,
       stillOwns: () => {
         void this.#keepReachable()
         return highestEpoch(paths.owners) === held.epoch
@@ -128,7 +135,7 @@ export class HostProcess {
       .then(() => host.live())
       .catch((error: unknown) => process.emitWarning(ledger.redactor.text(String(error))))
     this.#held.set(id, held)
-    if (ledger.story.birth.executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
+    if (executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host
   }
 

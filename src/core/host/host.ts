@@ -2,7 +2,6 @@
  * The story of one instance, as its host lives it: start → run → settle, from whatever point the journal stands at.
  * Any process can take it up again from there (plan, decision 2); {@link file://./host-process.ts} holds the running ones.
  */
-import { fail } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts'
@@ -18,10 +17,10 @@ import { failed, reachWorker } from './launching.ts'
 import type { Ledger } from './ledger.ts'
 import { openGround } from './lost-ground.ts'
 import { Monitor } from './monitor.ts'
-import { decide, type Ending, endedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import { decide, type EndingOf, isToEnd, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
 import { oversee } from './oversight.ts'
 import { patiently } from './patience.ts'
-import { acceptAnswer, acceptMessage, askMessageTypes, type Desk } from './questions.ts'
+import { Reception } from './reception.ts'
 import { redactorOf } from './redact.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 import { describeExit } from './run-result.ts'
@@ -48,6 +47,7 @@ export class InstanceHost {
   readonly #launch = new AbortController()
   #stopOversight: () => void = () => {}
   #interrupt: (why: Interruption) => void = () => {}
+  readonly #reception: Reception
 
   constructor(parts: HostParts) {
     const { ledger, mailbox, driver } = parts
@@ -56,6 +56,7 @@ export class InstanceHost {
     this.#config = buildConfig(ledger.story.birth, this.#ground)
     ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsOnGround(this.#ground)])]))
     this.#annexes = new Annexes({ ...parts, token: this.#config.sub_container_token, write: this.#write })
+    this.#reception = new Reception({ ledger, mailbox, ground: this.#ground }, () => this.#deliver())
     this.#stopping = new Stopping({
       ledger,
       mailbox,
@@ -86,6 +87,7 @@ export class InstanceHost {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#launch.abort()
+    this.#reception.close()
     this.#interrupt('released')
     this.#runWatch?.release()
     this.#stopOversight()
@@ -100,12 +102,12 @@ export class InstanceHost {
   async #live(): Promise<void> {
     const { ledger } = this.#parts
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
-    if (this.#isStopped() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
-    const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal })
+    if (this.#isToEnd() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
+    const isReleased = () => this.#isClosed
+    const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal, isReleased })
     if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
     if ('status' in worker) {
-      const stop = this.#stopping.request
-      await this.#finish(stop === undefined ? worker : endedBeforeRun(stop))
+      await this.#finish(orEndedBeforeRun(worker))
       return
     }
     this.#attach(worker)
@@ -131,6 +133,7 @@ export class InstanceHost {
     })
     this.#annexes.subContainers.serve(this.#calls)
     this.#delivery = new Delivery({ ledger, ground: this.#ground, mailbox }, this.#calls)
+    this.#reception.open(this.#calls)
     this.#monitor = new Monitor(this.#ground, ledger, {
       onLook: (swept) => this.#look(swept),
       onLost: () => this.release(),
@@ -162,7 +165,7 @@ export class InstanceHost {
     const interrupted = new Promise<Interruption>((resolve) => {
       this.#interrupt = resolve
     })
-    if (this.#isStopped() && ledger.status === 'starting') this.#interrupt('stopped')
+    if (this.#isToEnd() && ledger.status === 'starting') this.#interrupt('stopped')
     const asked = ready.then(
       () => 'ready' as const,
       (error: unknown) => error,
@@ -171,7 +174,7 @@ export class InstanceHost {
     this.#interrupt = () => {}
     if (came === 'released') return false
     // It was let run before: whatever it left behind decides, as at any end of a run.
-    if (came === 'ended' && ledger.status !== 'starting' && !this.#isStopped()) return true
+    if (came === 'ended' && ledger.status !== 'starting' && !this.#isToEnd()) return true
     if (came !== 'ready') {
       await this.#endBeforeRun(worker, came)
       return false
@@ -188,14 +191,14 @@ export class InstanceHost {
   async #endBeforeRun(worker: Worker, came: unknown): Promise<void> {
     const { ledger, driver } = this.#parts
     await driver.sweep()
-    const stop = this.#stopping.request
-    if (stop !== undefined) return await this.#finish(endedBeforeRun(stop))
     const hasEnded = came === 'ended'
     const detail = hasEnded
       ? describeExit(worker, driver, ledger.redactor, 'before it was ready')
       : String((came as Error).message)
-    await this.#write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
-    await this.#finish(failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail))
+    if (!this.#isToEnd()) {
+      await this.#write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
+    }
+    await this.#finish(orEndedBeforeRun(failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail)))
   }
 
   // Run
@@ -211,7 +214,7 @@ export class InstanceHost {
     await this.#write(() => ledger.reconcile())
     this.#monitor?.start()
     this.#delivery?.deliverAll()
-    if (this.#isStopped()) void this.#stopping.carryOut()
+    if (this.#stopping.request !== undefined) void this.#stopping.carryOut()
     if (worker.condition.engine !== 'running') watch.check()
     return await watch.ended
   }
@@ -234,25 +237,28 @@ export class InstanceHost {
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
     const supportsResume = ledger.story.birth.resolver.manifest.supports_resume === true
-    await this.#finish(decide({ ...end, completion }, this.#stopping.request, supportsResume))
+    await this.#finish((stop) => decide({ ...end, completion }, stop, supportsResume))
   }
 
-  async #finish(ending: Ending): Promise<void> {
+  /** `decideEnding` is told what is asked of the run at the very end: what was accepted until then counts. */
+  async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger, mailbox } = this.#parts
     const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
-    const { status, reason, output, error } = ending
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
     await tidy(this.#held, withdrawn)
     failpoint('end.tidied')
     if (this.#isClosed) return
     await this.#write(() => {
+      const { status, reason, output, error } = decideEnding(this.#stopping.request)
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
+      failpoint('end.told')
+      mailbox.clearStop()
+      failpoint('end.cleared')
+      // In the same turn: nothing more is accepted that nobody would carry out.
+      this.release()
     })
-    failpoint('end.told')
-    if (!this.#isClosed) mailbox.clearStop()
-    failpoint('end.cleared')
   }
 
   get #held() {
@@ -261,34 +267,29 @@ export class InstanceHost {
 
   /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */
   #interruptLaunch(): void {
-    if (this.#stopping.request?.kind !== 'pause') this.#launch.abort()
+    if (!this.#isToEnd()) return
+    this.#launch.abort()
     this.#interrupt('stopped')
   }
 
-  #isStopped(): boolean {
-    return this.#stopping.request !== undefined
+  #isToEnd(): boolean {
+    return isToEnd(this.#stopping.request)
   }
 
   // What consumers ask
 
-  /** On disk when this returns. Throws as {@link acceptAnswer}. */
+  /** On disk when this returns. Throws as {@link Reception.answer}. */
   answer(requestId: string, payload: Payload, actor: Actor): void {
-    acceptAnswer(this.#desk(), requestId, payload, actor)
-    this.#delivery?.deliverAll()
+    this.#reception.answer(requestId, payload, actor)
   }
 
   async messageTypes(): Promise<MessageType[]> {
-    this.#refuseUnlessUp()
-    return await askMessageTypes(this.#desk(), this.#calls as ResolverCalls)
+    return await this.#reception.messageTypes()
   }
 
-  /** The number the message got; on disk when this returns. Throws as {@link acceptMessage}. */
+  /** The number the message got; on disk when this returns. Throws as {@link Reception.message}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
-    const types = await this.messageTypes()
-    this.#refuseUnlessUp()
-    const number = acceptMessage(this.#desk(), types, type, payload, actor)
-    this.#delivery?.deliverAll()
-    return number
+    return await this.#reception.message(type, payload, actor)
   }
 
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
@@ -299,15 +300,9 @@ export class InstanceHost {
     this.#stopping.pause()
   }
 
-  #desk(): Desk {
-    const { ledger, mailbox } = this.#parts
-    return { ledger, mailbox, ground: this.#ground }
-  }
-
-  #refuseUnlessUp(): void {
-    const { status } = this.#parts.ledger
-    const isUp = (status === 'running' || status === 'awaiting_input') && this.#calls !== undefined && !this.#isClosed
-    if (!isUp) throw fail('invalid_state', { action: 'send a message to', status })
+  /** Before its run a resolver is told nothing; then all that waits. */
+  #deliver(): void {
+    if (this.#runWatch !== undefined) this.#delivery?.deliverAll()
   }
 
   #warn(kind: string, value: number, limit: number): void {

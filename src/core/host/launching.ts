@@ -21,6 +21,8 @@ export interface Launch {
   write: (line: () => void) => Promise<void>
   /** Ends a launch that is no longer wanted: the instance is stopped, or another host's. */
   signal: AbortSignal
+  /** Whether this host has let go of the instance: then nothing of it is touched any more. */
+  isReleased: () => boolean
   annexes: Annexes
 }
 
@@ -38,6 +40,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
     await driver.sweep()
     return failed(error.code, error.message)
   }
+  if (launch.isReleased()) return worker ?? interrupted()
   if (worker !== undefined) {
     failpoint('adoption.reached')
     launch.annexes.wayOut.reopen()
@@ -61,6 +64,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     writeConfig(ground, config)
     failpoint('launch.configured')
     const network = await annexes.wayOut.open()
+    if (signal.aborted) return interrupted()
     const worker = await driver.start(ground, {
       command: birth.container?.command ?? birth.resolver.manifest.command,
       directory: birth.resolver.dir,
@@ -76,7 +80,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     return worker
   } catch (error) {
     // Whoever ended the launch knows why.
-    if (signal.aborted) return failed('interrupted', 'The launch was ended.')
+    if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'setup_failed') {
       const { step, total } = error.details
@@ -97,6 +101,10 @@ async function noteLaunch({ ledger, write }: Launch): Promise<void> {
   const { birth, wantedIncarnation } = ledger.story
   const data = { incarnation: wantedIncarnation, executor: birth.executor, events_offset: ledger.sourceEnd }
   await write(() => ledger.record('platform.worker.launched', data))
+}
+
+function interrupted(): Ending {
+  return failed('interrupted', 'The launch was ended.')
 }
 
 export function failed(code: string, detail: string): Ending {

@@ -30,6 +30,9 @@ export interface Ending {
   error: InstanceError | null
 }
 
+/** What is made of what was asked of the run until its very end. */
+export type EndingOf = (stop: StopRequest | undefined) => Ending
+
 export function decide(end: RunEnd, stop: StopRequest | undefined, supportsResume: boolean): Ending {
   const said = whatWasSaid(end)
   if (said === undefined) return withoutWord(end, stop)
@@ -73,8 +76,17 @@ function whatWasSaid({ result, completion }: RunEnd): Said | undefined {
   return { status: summary.startsWith('paused') ? 'paused' : 'completed', output: summary, error: null }
 }
 
-/** Of an instance that was to end before its resolver ran. */
-export function endedBeforeRun(stop: StopRequest): Ending {
+/** Whether the instance is to end; a pause is asked of a run, and waits for it. */
+export function isToEnd(stop: StopRequest | undefined): stop is StopRequest {
+  return stop !== undefined && stop.kind !== 'pause'
+}
+
+/** Of an instance whose resolver never ran: what it was to be, unless it was to end anyway. */
+export function orEndedBeforeRun(ending: Ending): EndingOf {
+  return (stop) => (isToEnd(stop) ? endedBeforeRun(stop) : ending)
+}
+
+function endedBeforeRun(stop: StopRequest): Ending {
   if (stop.kind === 'lifetime') return lifetimeExceeded(null)
   return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: null, error: null }
 }

@@ -83,9 +83,9 @@ export class Acts {
   async resume(id: string, where: { host?: 'here' | 'background' }): Promise<InstanceRecord> {
     const { hosts, paths, record, leave } = this.#parts
     paths(id)
+    const { supports_resume, resolver } = await record(id)
+    if (!supports_resume) throw fail('resume_unsupported', { resolver })
     const host = await hosts.own(id, (ledger) => {
-      const { manifest, name } = ledger.story.birth.resolver
-      if (manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: name })
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
       failpoint('resume.moving')
       ledger.move('running', { reason: 'resumed' })
@@ -99,7 +99,7 @@ export class Acts {
   async stop(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<InstanceRecord> {
     const { status } = await this.#parts.record(id)
     if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
-    if (status === 'paused') await this.#stopPaused(id, how, reason)
+    if (status === 'paused') await this.#stopPaused(id, how, reason, force)
     else await this.#stopLive(id, how, reason, force)
     return await this.#parts.record(id)
   }
@@ -116,19 +116,23 @@ export class Acts {
     } catch (error) {
       const isPaused = (await this.#parts.record(id)).status === 'paused'
       if (!isPaused) throw error
-      await this.#stopPaused(id, how, reason)
+      await this.#stopPaused(id, how, reason, force)
     }
   }
 
   /** A paused instance has no worker, and so no host: this process owns it for a moment. */
-  async #stopPaused(id: string, how: 'stop' | 'cancel', reason: string): Promise<void> {
-    const { hosts } = this.#parts
+  async #stopPaused(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
+    const { hosts, record } = this.#parts
     const host = await hosts.own(id, (ledger) => {
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: how, status: ledger.status })
       ledger.move('cancelled', { reason, output: ledger.story.output, error: null })
     })
-    if (host === undefined) throw fail('host_unreachable', { instance: id, reason: 'another command is at it' })
-    await hosts.over(id)
+    if (host !== undefined) return await hosts.over(id)
+    // Another command was faster: it has ended the instance, or resumed it.
+    const { status } = await record(id)
+    if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
+    if (status === 'paused') throw fail('host_unreachable', { instance: id, reason: 'another command is at it' })
+    await this.#stopLive(id, how, reason, force)
   }
 
   async #ask<T>(id: string, call: HostCall<T>): Promise<T> {
@@ -136,24 +140,28 @@ export class Acts {
     const paths = this.#parts.paths(id)
     const own = hosts.get(id)
     if (own !== undefined) return await call.here(own)
-    this.#refuseWithoutWorker(paths, call)
+    const before = this.#answerWithoutWorker(paths, call)
+    if (before !== undefined) return before as T
     await attend(id)
     try {
       return await callOwner(home, id, hosts.socketPath, call.there)
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
       // It ended, or handed over, between the look and the call; what it accepted before stands.
-      const accepted = wasAccepted(paths, call)
+      const accepted = wasAccepted(paths, call) ?? this.#answerWithoutWorker(paths, call)
       if (accepted !== undefined) return accepted as T
-      this.#refuseWithoutWorker(paths, call)
       await attend(id)
       const taken = hosts.get(id)
       return taken === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : await call.here(taken)
     }
   }
 
-  #refuseWithoutWorker(paths: InstancePaths, act: Act): void {
+  /** Of an instance that has ended, or pauses: what was accepted of this very call before, else its refusal. */
+  #answerWithoutWorker(paths: InstancePaths, act: Act): unknown {
     const { status } = readRecord(paths)
-    if (isTerminal(status) || status === 'paused') throw refusal(readStory(paths.journal), act)
+    if (!isTerminal(status) && status !== 'paused') return undefined
+    const accepted = wasAccepted(paths, act)
+    if (accepted === undefined) throw refusal(readStory(paths.journal), act)
+    return accepted
   }
 }

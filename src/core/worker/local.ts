@@ -46,6 +46,8 @@ export class LocalDriver implements Driver {
 
   async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
     await this.sweep()
+    if (plan.signal?.aborted === true)
+      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
     const { stdin, stdout, stderr } = this.#places
     makeFifo(stdin)
     failpoint('launch.piped')
