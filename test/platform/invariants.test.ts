@@ -173,7 +173,7 @@ test('I4, I6, I7 and I13 of answers', () => {
       answered,
       note,
       note,
-      exchange('GET', own, 200, { body: { status: 'completed' } }),
+      exchange('GET', own, 200, { body: { status: 'completed' }, from: ended - 1 }),
       exchange('GET', `${own}?x`, 200, { body: { status: 'created' }, from: 0, to: ended }),
       exchange('POST', `${own}/messages`, 422, { body: refusal }),
       exchange('GET', `${own}/data/x`, 404, { body: { detail: 'There is no file "x".', code: 'data_missing' } }),
@@ -182,7 +182,7 @@ test('I4, I6, I7 and I13 of answers', () => {
   ).toEqual([])
   expect(
     check(exchange('GET', own, 200, { body: { status: 'created' }, from: ended + 60_000, to: ended + 60_000 })),
-  ).toEqual(['I4'])
+  ).toContain('I4')
   expect(check({ ...born, sent: { resolver: 'plain', input: { a: 2 } } })).toEqual(['I6'])
   expect(check(exchange('POST', `${own}/input-requests/other`, 204, { sent: {} }))).toContain('I6')
   expect(check(note, { ...note, key: 'two' })).toEqual(['I6'])
