@@ -308,10 +308,10 @@ async function ask(url: string, method: string, headers: Record<string, string>,
 
 type Outputs = readonly (readonly [where: string, said: string | Buffer])[]
 
-function toldOf({ before, peak, after, delayP99Ms: p99, delayMaxMs: max, feltP99Ms: felt }: HostUse): string {
+function toldOf({ before, peak, after, delayP99Ms: p99, computedMaxMs: max, feltP99Ms: felt }: HostUse): string {
   const grown = (Object.keys(before) as (keyof Held)[]).map((what) => {
     const of = (held: Held) => (what === 'rssBytes' ? Math.round(held[what] / 2 ** 20) : held[what])
     return `${what === 'rssBytes' ? 'MiB' : what} ${of(before)} → ${of(peak)} → ${of(after ?? peak)}`
   })
-  return `The host of the evil: ${grown.join(', ')}; event loop late by itself p99 ${p99.toFixed(1)} ms, at most ${max.toFixed(0)}; felt p99 ${felt.toFixed(1)}`
+  return `The host of the evil: ${grown.join(', ')}; event loop late by itself p99 ${p99.toFixed(1)} ms, felt ${felt.toFixed(1)}; computed at most ${max.toFixed(0)} ms in a turn`
 }

@@ -10,7 +10,9 @@ const BEAT_MS = 10
 export interface Lateness {
   /** By its own doing. */
   delayP99Ms: number
-  delayMaxMs: number
+  beats: number
+  /** The most it computed without looking up. */
+  computedMaxMs: number
   /** As it was felt, whosever doing it was. */
   feltP99Ms: number
 }
@@ -20,11 +22,15 @@ export function feelPulse(): () => Lateness {
   const felt = monitorEventLoopDelay({ resolution: BEAT_MS })
   const own: RecordableHistogram = createHistogram()
   felt.enable()
-  let before = { at: performance.now(), waited: waitedMs() }
+  let computedMaxMs = 0
+  const look = () => ({ at: performance.now(), waited: waitedMs(), cpu: process.threadCpuUsage() })
+  let before = look()
   const timer = setInterval(() => {
-    const now = { at: performance.now(), waited: waitedMs() }
+    const now = look()
     const late = now.at - before.at - BEAT_MS - (now.waited - before.waited)
     own.record(Math.max(1, Math.round(late * 1e6)))
+    const { user, system } = process.threadCpuUsage(before.cpu)
+    computedMaxMs = Math.max(computedMaxMs, (user + system) / 1_000)
     before = now
   }, BEAT_MS)
   return () => {
@@ -32,7 +38,7 @@ export function feelPulse(): () => Lateness {
     felt.disable()
     // It counts the time between two looks, which is its resolution where nothing is late.
     const feltP99Ms = Math.max(0, felt.percentile(99) / 1e6 - BEAT_MS)
-    return { delayP99Ms: own.percentile(99) / 1e6, delayMaxMs: own.max / 1e6, feltP99Ms }
+    return { delayP99Ms: own.percentile(99) / 1e6, beats: own.count, computedMaxMs, feltP99Ms }
   }
 }
 

@@ -208,6 +208,8 @@ export class InstanceHost {
     this.#monitor?.start()
     this.#delivery?.deliverAll()
     if (this.#isStopped()) void this.#stopping.carryOut()
+    const tooMuch = this.#calls?.protocolError
+    if (tooMuch !== undefined) watch.breakOff({ code: 'protocol_error', detail: tooMuch })
     if (worker.condition.engine !== 'running') watch.check()
     return await watch.ended
   }
