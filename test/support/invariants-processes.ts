@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { readStat } from '../../src/core/files/process-identity.ts'
 import { carriersOf } from '../../src/core/worker/process-tree.ts'
-import { type Left, moveOf, type Report } from './invariants.ts'
+import type { Left, Report } from './invariants.ts'
 
 export interface Holdings {
   /** How many workers there were, each time somebody looked. */
@@ -31,18 +31,18 @@ export function checkHoldings({ lines, hasEnded }: Left, { workers, left, foreig
   }
 }
 
-/** From each launch to the next move that ends it. */
+/** From each launch to the last that the worker wrote: whoever has said all may go, and its host takes its time over the end. */
 function upTimes(lines: Left['lines']): { from: number; to: number }[] {
-  const times: { from: number; to: number }[] = []
-  for (const [index, { event }] of lines.entries()) {
-    if (event.event_type !== 'platform.worker.launched') continue
-    const isOver = (line: Left['lines'][number]) =>
-      ['completed', 'failed', 'cancelled', 'paused'].includes(moveOf(line) ?? '')
-    const end = lines.slice(index).find(isOver)?.event.timestamp
-    if (end !== undefined) times.push({ from: Date.parse(event.timestamp), to: Date.parse(end) })
-  }
-  return times
+  const launches = lines.flatMap(({ event }, at) => (event.event_type === 'platform.worker.launched' ? [at] : []))
+  return launches.flatMap((at, index) => {
+    const own = lines.slice(at, launches[index + 1])
+    const last = own.findLast(({ sourceEnd, event }) => sourceEnd !== null && event.event_type !== REJECTED)
+    const from = Date.parse(own[0]?.event.timestamp ?? '')
+    return last === undefined ? [] : [{ from, to: Date.parse(last.event.timestamp) }]
+  })
 }
+
+const REJECTED = 'platform.event.rejected'
 
 /** The local workers of every instance now, by the directory they were given: processes of its program that none of its own began. */
 export function localWorkers(program: string): Map<string, number> {
