@@ -110,6 +110,21 @@ describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }
     expect(await warmEnds()).toEqual([])
   })
 
+  test('whose question ends it takes no other with it', async () => {
+    const inquiries = new Inquiries(home)
+    const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)'
+    const entry = entryOf(`(${pause}, params.dies && process.exit(1), params)`)
+    await seenBy(inquiries, entry)
+    const asked = [{ n: 1 }, { dies: true }, { n: 2 }].map((params) => seenBy(inquiries, entry, params))
+    expect(await Promise.allSettled(asked)).toEqual([
+      { status: 'fulfilled', value: { n: 1 } },
+      { status: 'rejected', reason: expect.objectContaining({ code: 'resolver_gone' }) },
+      { status: 'fulfilled', value: { n: 2 } },
+    ])
+    await inquiries.close()
+    expect(await warmEnds()).toEqual([])
+  })
+
   test('what its manifest sets up is there when it is asked', async () => {
     const inquiries = new Inquiries(home)
     const container = { setup_commands: ['echo ready > /opt/asked'] }

@@ -90,6 +90,29 @@ test('a method the resolver does not know answers null where it may be missing',
   expect(await asked).toBeNull()
 })
 
+test('whoever makes too much noise is told of once and not listened to any more (threats RPC-5)', async () => {
+  const faults: string[] = []
+  const rung: string[] = []
+  const onProtocolError = (detail: string) => faults.push(detail)
+  const calls = new ResolverCalls(host, { epoch: 1, onProtocolError, onEvent: () => rung.push('event') })
+  for (let n = 0; n < 100_000; n += 1) resolver.send('noise')
+  resolver.send(JSON.stringify({ jsonrpc: '2.0', method: 'resolver.event' }))
+  await vi.advanceTimersByTimeAsync(0)
+  expect(faults).toHaveLength(1)
+  expect(calls.protocolError).toBe(faults[0])
+  expect(rung).toEqual([])
+})
+
+test('a bell that is rung often in one turn is heard at its first and its last time (threats RPC-5)', async () => {
+  let heardTimes = 0
+  new ResolverCalls(host, { epoch: 1, onFinished: () => (heardTimes += 1) })
+  for (let n = 0; n < 1_000; n += 1) resolver.send(JSON.stringify({ jsonrpc: '2.0', method: 'resolver.finished' }))
+  await vi.advanceTimersByTimeAsync(0)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(heardTimes).toBeGreaterThan(0)
+  expect(heardTimes).toBeLessThanOrEqual(2)
+})
+
 test('more noise than can be borne is reported once the limit is passed (R41)', async () => {
   const faults: string[] = []
   new ResolverCalls(host, { epoch: 1, onProtocolError: (detail) => faults.push(detail) })

@@ -1,15 +1,33 @@
 /** The checker of a run's invariants finds nothing in a sound run, and in a tampered one what was tampered with (threats 5). */
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  linkSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  watch,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { HostProcess } from '../../src/core/host/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { readStory, toRecord } from '../../src/core/store/record.ts'
+import { toldStory } from '../../src/server/told.ts'
 import { created, eventsOf, temporaryHome, until } from '../support/instances.ts'
 import { checkInvariants, type Run, soundInstance } from '../support/invariants.ts'
+import { fingerprint } from '../support/invariants-canaries.ts'
+import type { Held, HostUse } from '../support/invariants-host.ts'
 import type { Exchange } from '../support/invariants-http.ts'
+import type { Holdings } from '../support/invariants-processes.ts'
 import type { StreamConnection } from '../support/invariants-streams.ts'
+import { heldBy } from '../support/measured-server.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { feelPulse, type Lateness } from '../support/pulse.ts'
 
 const ACTOR = { actor: 'tester', via: 'cli' } as const
 
@@ -173,7 +191,7 @@ test('I4, I6, I7 and I13 of answers', () => {
       answered,
       note,
       note,
-      exchange('GET', own, 200, { body: { status: 'completed' } }),
+      exchange('GET', own, 200, { body: { status: 'completed' }, from: ended - 1 }),
       exchange('GET', `${own}?x`, 200, { body: { status: 'created' }, from: 0, to: ended }),
       exchange('POST', `${own}/messages`, 422, { body: refusal }),
       exchange('GET', `${own}/data/x`, 404, { body: { detail: 'There is no file "x".', code: 'data_missing' } }),
@@ -182,7 +200,7 @@ test('I4, I6, I7 and I13 of answers', () => {
   ).toEqual([])
   expect(
     check(exchange('GET', own, 200, { body: { status: 'created' }, from: ended + 60_000, to: ended + 60_000 })),
-  ).toEqual(['I4'])
+  ).toContain('I4')
   expect(check({ ...born, sent: { resolver: 'plain', input: { a: 2 } } })).toEqual(['I6'])
   expect(check(exchange('POST', `${own}/input-requests/other`, 204, { sent: {} }))).toContain('I6')
   expect(check(note, { ...note, key: 'two' })).toEqual(['I6'])
@@ -197,5 +215,158 @@ test('I4, I6, I7 and I13 of answers', () => {
     [422, { detail: 'Validation failed', errors: [] }],
   ] as const) {
     expect([status, check(exchange('GET', '/api/x', status, { body }))]).toEqual([status, ['I13']])
+  }
+})
+
+test('I8: two workers, none where one should be, what is left over, what others had', () => {
+  const began = Date.parse(eventsOf(home, id).at(0)?.event.timestamp as string)
+  // The run is drawn out to ten seconds, so that there is time to look into.
+  const drawnOut = journal((lines) =>
+    lines.map((line) =>
+      line.includes('plain.answered') || line.includes('"to":"completed"')
+        ? line.replace(/"timestamp":"[^"]+"/, `"timestamp":"${new Date(began + 10_000).toISOString()}"`)
+        : line,
+    ),
+  )
+  const sound: Holdings = {
+    workers: [1, 1, 1].map((count, index) => ({ at: began + 4_000 + index * 500, count })),
+    left: [],
+    foreign: { before: { 'a process': '12 of 3' }, after: { 'a process': '12 of 3' } },
+  }
+  const check = (holdings: Partial<Holdings>) =>
+    idsAfter(drawnOut, { holdings: { ...sound, ...holdings } }).filter((found) => found === 'I8')
+  expect(check({})).toEqual([])
+  expect(check({ workers: sound.workers.map((look) => ({ ...look, count: 2 })) })).toEqual(['I8'])
+  expect(check({ workers: sound.workers.map((look) => ({ ...look, count: 0 })) })).toEqual(['I8'])
+  expect(check({ left: [4711] })).toEqual(['I8'])
+  expect(check({ foreign: { ...sound.foreign, after: {} } })).toEqual(['I8'])
+  expect(check({ foreign: { ...sound.foreign, after: { 'a process': '99 of 3' } } })).toEqual(['I8'])
+})
+
+test('I9: a file outside that was touched, a secret in what can be had', () => {
+  const outside = mkdtempSync(join(tmpdir(), 'resolve-outside-'))
+  writeFileSync(join(outside, 'file'), 'mine')
+  const before = fingerprint(outside)
+  const check = (said: string | Buffer) =>
+    idsAfter(() => {}, {
+      canaries: { before, after: fingerprint(outside), unheard: ['s3cret'], outputs: [['stderr', said]] },
+    })
+  expect(check('nothing')).toEqual([])
+  expect(check(Buffer.from('\xffs3cret', 'latin1'))).toEqual(['I9'])
+  for (const touch of [
+    () => writeFileSync(join(outside, 'file'), 'yours'),
+    () => chmodSync(join(outside, 'file'), 0o777),
+    () => linkSync(join(outside, 'file'), join(tmpdir(), `resolve-link-${id}`)),
+    () => writeFileSync(join(outside, 'new'), ''),
+  ]) {
+    const untouched = fingerprint(outside)
+    touch()
+    expect(fingerprint(outside)).not.toBe(untouched)
+    expect(check('nothing')).toEqual(['I9'])
+  }
+  rmSync(join(tmpdir(), `resolve-link-${id}`))
+  rmSync(outside, { recursive: true })
+})
+
+test('I10: a host that grows, keeps what it took, or does not look up', async () => {
+  const before = heldBy(process.pid)
+  const over = feelPulse()
+  await sleep(50)
+  const spun = process.threadCpuUsage()
+  while (process.threadCpuUsage(spun).user < 600_000);
+  await sleep(50)
+  const lateness = over()
+  const calm: Lateness = { delayP99Ms: 5, feltP99Ms: 5, beats: 1_000, computedMaxMs: 20 }
+  const check = (host: Partial<HostUse>) =>
+    idsAfter(() => {}, { host: { before, peak: before, after: before, ...calm, ...host } })
+  expect(check({})).toEqual([])
+  expect(check(lateness)).toEqual(['I10'])
+  expect(check({ delayP99Ms: 250 })).toEqual(['I10'])
+  for (const [what, more] of Object.entries({
+    ...{ rssBytes: 2 ** 30, fds: 1_000, threads: 100, inotifyInstances: 100, inotifyWatches: 1_000 },
+  })) {
+    expect([what, check({ peak: { ...before, [what]: before[what as keyof Held] + more } })]).toEqual([what, ['I10']])
+  }
+  expect(check({ peak: { ...before, fds: before.fds + 20 }, limits: { fds: 10 } })).toEqual(['I10'])
+  expect(check({ after: { ...before, fds: before.fds + 100 } })).toEqual(['I10'])
+  const watching = watch(tmpdir())
+  expect(heldBy(process.pid).inotifyWatches).toBe(before.inotifyWatches + 1)
+  watching.close()
+})
+
+test('I11: a stop that was acknowledged and has no end in time', () => {
+  const stop = { method: 'POST', path: `/api/instances/${id}/stop`, status: 202, from: 0, to: Date.now() }
+  const check = (more: Partial<Exchange> = {}, tamper: (paths: Paths) => void = () => {}) =>
+    idsAfter(tamper, { answers: [{ ...stop, ...more }] })
+  expect(check()).toEqual([])
+  expect(check({ method: 'DELETE', path: `/api/instances/${id}` })).toEqual([])
+  expect(check({ to: 0 })).toEqual(['I11'])
+  const endless = journal((lines) => lines.filter((line) => !line.includes('"to":"completed"')))
+  expect(check({}, endless)).toContain('I11')
+  expect(check({ status: 409 }, endless)).not.toContain('I11')
+})
+
+test('I12: a record or a story that is not what the journal tells', () => {
+  const ended = { from: Date.now(), to: Date.now(), status: 200, method: 'GET' }
+  const own = `/api/instances/${id}`
+  const { journal: path, root } = instancePaths(home, id)
+  const record = { ...toRecord(readStory(path), root), resolver_state: { any: 1 } }
+  const story = toldStory(readStory(path), false)
+  const check = (path: string, body: unknown) => idsAfter(() => {}, { answers: [{ ...ended, path, body }] })
+  expect(check(own, record)).toEqual([])
+  expect(check(own, { ...record, output: 'another' })).toEqual(['I12'])
+  expect(check(`${own}/story`, story)).toEqual([])
+  expect(check(`${own}/story`, { ...story, rejected: 7 })).toEqual(['I12'])
+  const cached = ({ root: copy, record: cache, journal: of }: Paths) => {
+    writeFileSync(
+      cache,
+      JSON.stringify({ journal_bytes: readFileSync(of).length, record: toRecord(readStory(of), copy) }),
+    )
+  }
+  expect(idsAfter(cached)).toEqual([])
+  expect(idsAfter((paths) => (cached(paths), edit(paths.record, (all) => all)))).toEqual([])
+  const stale = (paths: Paths) => {
+    cached(paths)
+    writeFileSync(paths.record, readFileSync(paths.record, 'utf8').replace('"output":"ok"', '"output":"ko"'))
+  }
+  expect(idsAfter(stale)).toEqual(['I12'])
+})
+
+test('I13: a refusal that does not list every message that fails, in order', () => {
+  const checks = ['/a', '/b'].map((path) => ({
+    condition: { call: 'required', args: [{ path }] },
+    message: `${path} is missing.`,
+  }))
+  const schema = { type: 'form', components: [{ type: 'text', id: 'a', checks }] }
+  const types = {
+    ...{ method: 'GET', path: `/api/instances/${id}/message-types`, status: 200, from: 0, to: 0 },
+    body: [{ name: 'note', label: 'Note', description: '', schema }],
+  }
+  const asks = journal((lines) =>
+    lines.map((line) =>
+      line.includes('platform.input.requested')
+        ? line.replace('{"type":"form","components":[]}', JSON.stringify(schema))
+        : line,
+    ),
+  )
+  const refused = (path: string, sent: unknown, errors: string[], status = 422) =>
+    idsAfter(asks, {
+      answers: [
+        types,
+        {
+          ...{ method: 'POST', path: `/api/instances/${id}/${path}`, sent, status, from: 0, to: 0 },
+          body: { detail: 'Validation failed', errors },
+        },
+      ],
+    }).filter((found) => found === 'I13')
+  const both = ['/a is missing.', '/b is missing.']
+  for (const [path, sent] of [
+    ['input-requests/q', {}],
+    ['messages', { message_type: 'note', payload: {} }],
+  ] as const) {
+    expect(refused(path, sent, both)).toEqual([])
+    expect(refused(path, sent, both.slice(1))).toEqual(['I13'])
+    expect(refused(path, sent, both.toReversed())).toEqual(['I13'])
+    expect(refused(path, sent, [], 202)).toEqual(['I13'])
   }
 })

@@ -1,9 +1,11 @@
 /**
- * Where the evil resolver is let loose: one home with a real server on it, canaries around it, and a bystander that must come to its
- * own end. What it did to anybody is looked at after each mode, and once more at the end.
+ * Where the evil resolver is let loose: one home with a real server on it in a process of its own, canaries and others' processes around
+ * it, and a bystander that must come to its own end. Each mode is held to every invariant, and all of them together once more.
  */
-import { createHash } from 'node:crypto'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,11 +17,14 @@ import { instancePaths } from '../../src/core/store/home.ts'
 import { processesOf } from '../../src/core/worker/process-tree.ts'
 import { DONE, parse } from './event-stream.ts'
 import { eventsOf } from './instances.ts'
-import { checkInvariants } from './invariants.ts'
+import { checkInvariants, type Run } from './invariants.ts'
+import { fingerprint } from './invariants-canaries.ts'
+import type { Held, HostUse } from './invariants-host.ts'
 import type { Exchange } from './invariants-http.ts'
+import { type Holdings, localWorkers, lookOf } from './invariants-processes.ts'
 import type { StreamConnection } from './invariants-streams.ts'
+import { heldBy, type MeasuredServer, measuredServer } from './measured-server.ts'
 import { platformOn } from './platforms.ts'
-import { type Served, serve } from './served.ts'
 
 const SECRETS = {
   RESOLVE_LLM_PROVIDER_API_KEY: 'sk-canary-0123456789-of-the-host',
@@ -29,7 +34,8 @@ const SECRETS = {
 /** What its worker is told: of the address only the password is a secret. */
 const TOLD = [SECRETS.RESOLVE_LLM_PROVIDER_API_KEY, SECRETS.RESOLVE_GIT_HOST_TOKEN, 'canary-password']
 const OF_HOST = 'canary-of-the-host-itself'
-const UNHEARD_OF = [...TOLD, OF_HOST]
+const OF_ENVIRONMENT = 'canary-of-the-environment'
+const UNHEARD_OF = [...TOLD, OF_HOST, OF_ENVIRONMENT]
 
 export interface Loose {
   id: string
@@ -41,70 +47,111 @@ export interface Loose {
   is(...statuses: string[]): Promise<void>
 }
 
+/** How one kind of worker is looked at, past our own code. */
+export interface Grounds {
+  executor: 'local' | 'docker'
+  /** How many workers each directory of a local worker, or each instance of a container, has now. */
+  workers(): Promise<ReadonlyMap<string, number>>
+  /** What is left of an instance. */
+  left(id: string): Promise<readonly unknown[]>
+  /** What belongs to others, by name. */
+  foreign(): Promise<Record<string, string>>
+}
+
+const LOOK_MS = 500
+
 export class Arena {
   readonly home: string
   readonly canary = mkdtempSync(join(tmpdir(), 'resolve-canary-'))
   /** How long the slowest answer to somebody who has nothing to do with it all took. */
   slowestMs = 0
-  readonly #executor: 'local' | 'docker'
-  readonly #leftOf: (id: string) => Promise<unknown[]>
+  readonly #grounds: Grounds
   #before = ''
-  #served!: Served
-  #token = ''
+  #server!: MeasuredServer
+  #stranger!: ChildProcess
+  #foreign: Record<string, string> = {}
+  #measured!: () => Promise<HostUse>
   #bystander = ''
   #isOver = false
-  #asking: Promise<void> = Promise.resolve()
+  #busy: Promise<unknown> = Promise.resolve()
+  readonly #looks: { at: number; workers: ReadonlyMap<string, number> }[] = []
 
-  constructor(home: string, executor: 'local' | 'docker', leftOf?: (id: string) => Promise<unknown[]>) {
+  constructor(home: string, grounds?: Grounds) {
     this.home = home
-    this.#executor = executor
-    this.#leftOf = leftOf ?? (async (id) => processesOf({ leader: 0, variable: this.#markOf(id) }))
+    this.#grounds = grounds ?? {
+      executor: 'local',
+      workers: async () => localWorkers('resolver.mjs'),
+      left: async (id) => processesOf({ leader: 0, variable: `RESOLVE_DIR=${this.#directoryOf(id)}` }),
+      foreign: async () => ({}),
+    }
+  }
+
+  /** The process that hosts. */
+  get pid(): number {
+    return this.#server.pid
   }
 
   async open(): Promise<void> {
-    Object.assign(process.env, SECRETS)
     mkdirSync(join(this.canary, 'folder'))
     for (const name of ['secret.json', 'folder/secret', 'data']) {
       writeFileSync(join(this.canary, name), JSON.stringify({ status: 'completed', output: OF_HOST, id: 'q' }))
     }
-    this.#before = fingerprint(this.canary)
+    // Who links to it has its content; it must stay what it is.
+    writeFileSync(join(this.canary, 'linked'), 'nobody writes here')
     const copy = join(this.home, 'sources', 'evil')
     cpSync(join(import.meta.dirname, '../fixtures/resolvers/evil'), copy, { recursive: true })
     const manifest = JSON.parse(readFileSync(join(copy, 'manifest.json'), 'utf8')) as object
-    const whole = this.#executor === 'docker' ? { ...manifest, container: {} } : manifest
+    const whole = this.#grounds.executor === 'docker' ? { ...manifest, container: {} } : manifest
     writeFileSync(join(copy, 'manifest.json'), JSON.stringify(whole))
     chmodSync(copy, 0o755)
     const platform = await platformOn(this.home)
     await (await platform.catalog()).add(copy, { cwd: this.home })
     await platform.close()
-    this.#served = await serve(this.home)
-    this.#token = await this.#served.token()
+    this.#server = await measuredServer(this.home, { ...SECRETS, CANARY: OF_ENVIRONMENT })
     const born = await this.#send('POST', '/api/instances', { resolver: 'evil', input: { mode: 'asks' } })
     this.#bystander = (born.body as InstanceRecord).instance_id
-    this.#asking = this.#keepAsking()
+    // Its mark looks like the bystander's, and is not.
+    const env = { ...process.env, RESOLVE_DIR: `${this.#directoryOf(this.#bystander)}2` }
+    this.#stranger = spawn('sleep', ['3600'], { env, stdio: 'ignore', detached: true })
+    await this.#is(`/api/instances/${this.#bystander}`, this.#bystander, 'awaiting_input')
+    this.#before = fingerprint(this.canary)
+    this.#foreign = await this.#others()
+    this.#measured = this.#server.measure('all')
+    this.#busy = Promise.all([this.#keepAsking(), this.#keepLooking()])
   }
 
-  /** Nobody was harmed: the bystander comes to its end, the canaries are what they were, the host answered throughout. */
+  /** Nobody was harmed: the bystander comes to its end, the canaries are what they were, the host answered throughout and is as before. */
   async close(): Promise<void> {
     const own = `/api/instances/${this.#bystander}`
     const answer = await this.#send('POST', `${own}/input-requests/q`, { a: 1 })
     expect(answer.status).toBe(204)
     await this.#ended(this.#bystander)
-    const bystander = (await this.#send('GET', own)).body as InstanceRecord
+    const answers = [answer, await this.#send('GET', own), await this.#send('GET', `${own}/story`)]
     this.#isOver = true
-    await this.#asking
-    await this.#served.close()
-    for (const name of Object.keys(SECRETS)) delete process.env[name]
-    expect(bystander).toMatchObject({ status: 'completed', output: 'done' })
-    expect(checkInvariants({ home: this.home, id: this.#bystander, answers: [answer] })).toEqual([])
-    expect(fingerprint(this.canary)).toBe(this.#before)
+    await this.#busy
+    await sleep(1_000)
+    const host = { ...(await this.#measured()), after: heldBy(this.pid) }
+    const holdings = await this.#holdings(this.#bystander, 0)
+    await this.#server.close()
+    const gone = once(this.#stranger, 'exit')
+    this.#stranger.kill()
+    await gone
+    expect(answers[1]?.body).toMatchObject({ status: 'completed', output: 'done' })
+    expect(this.#faults({ id: this.#bystander, answers, host, holdings })).toEqual([])
     expect(this.slowestMs).toBeLessThan(5_000)
+    process.stdout.write(`${toldOf(host)}, slowest answer ${this.slowestMs} ms\n`)
     rmSync(this.canary, { recursive: true, force: true })
   }
 
   /** One run of a mode: acted upon by `act`, and then everything that must hold of it. Undefined where it was not even created. */
-  async run(mode: string, act: (loose: Loose) => Promise<void>, refusal?: string): Promise<InstanceRecord | undefined> {
+  async run(
+    mode: string,
+    act: (loose: Loose) => Promise<void>,
+    { refusal, limits }: { refusal?: string | undefined; limits?: Partial<Held> | undefined } = {},
+  ): Promise<InstanceRecord | undefined> {
     const answers: Exchange[] = []
+    const began = Date.now()
+    const measured = this.#server.measure(mode)
     const noted = async (method: string, path: string, sent?: unknown) => {
       const exchange = await this.#send(method, path, sent)
       answers.push(exchange)
@@ -116,7 +163,8 @@ export class Arena {
     })
     if (refusal !== undefined || born.status !== 202) {
       expect(born.body).toMatchObject({ code: refusal ?? 'none: it is created' })
-      expectUnheard('the refusal', JSON.stringify(born))
+      const outputs = [['the refusal', JSON.stringify(born)]] as const
+      expect(this.#faults({ id: this.#bystander, answers, outputs, host: await measured() })).toEqual([])
       return undefined
     }
     const { instance_id: id } = born.body as InstanceRecord
@@ -127,10 +175,7 @@ export class Arena {
       call: (method, path = '', sent) => noted(method, `${own}${path}`, sent),
       said: (type) =>
         this.#until(id, type, () => eventsOf(this.home, id).some(({ event }) => event.event_type === type)),
-      is: (...statuses) =>
-        this.#until(id, statuses.join(), async () =>
-          statuses.includes((await this.#served.platform.record(id)).status),
-        ),
+      is: (...statuses) => this.#is(own, id, ...statuses),
     })
     await this.#ended(id)
     const stream = await reading
@@ -138,53 +183,71 @@ export class Arena {
     const { path } = ((await noted('GET', `${own}/data`)).body as { files?: { path: string }[] }).files?.[0] ?? {
       path: 'none',
     }
-    const paths = ['', '/state', '/story', '/stderr', '/input-requests', '/messages', '/message-types', '/data/planted']
-    for (const part of [...paths, `/data/${path}`]) await noted('GET', `${own}${part}`)
-    await this.#heldBack(id, answers, stream)
-    expect(await this.#leftOf(id), 'left of it').toEqual([])
-    return await this.#served.platform.record(id)
+    const paths = ['/state', '/story', '/stderr', '/input-requests', '/messages', '/message-types', '/data/planted']
+    for (const part of [...paths, `/data/${path}`, '']) await noted('GET', `${own}${part}`)
+    const run = {
+      ...{ id, answers, streams: [[stream]], outputs: await this.#outputsOf(own, id, stream, answers) },
+      host: { ...(await measured()), ...(limits === undefined ? {} : { limits }) },
+      holdings: await this.#holdings(id, began),
+    }
+    expect(this.#faults(run)).toEqual([])
+    return answers.at(-1)?.body as InstanceRecord
   }
 
-  /** Everything that a consumer can have of it: no secret is in there, and the invariants hold. */
-  async #heldBack(id: string, answers: readonly Exchange[], stream: StreamConnection): Promise<void> {
-    const { platform } = this.#served
-    const recorded = { streams: [[stream]], answers, secrets: TOLD }
-    expect(checkInvariants({ home: this.home, id, ...recorded })).toEqual([])
-    const archive: Buffer[] = []
-    for await (const chunk of await platform.export(id)) archive.push(chunk)
-    expectUnheard('the export', gunzipSync(Buffer.concat(archive)))
-    expectUnheard('stderr', await platform.stderrTail(id))
-    expectUnheard('the journal', readFileSync(instancePaths(this.home, id).journal))
-    expectUnheard('the record', JSON.stringify(await platform.record(id)))
-    expectUnheard('the stream', stream.frames.map(({ data }) => data).join('\n'))
-    for (const { method, path, body } of answers) expectUnheard(`${method} ${path}`, JSON.stringify(body))
-    expect(fingerprint(this.canary), 'the canaries').toBe(this.#before)
+  /** Everything of a run, held to every invariant. */
+  #faults({ outputs = [], ...run }: Omit<Run, 'home' | 'canaries'> & { outputs?: Outputs }) {
+    const canaries = { before: this.#before, after: fingerprint(this.canary), unheard: UNHEARD_OF, outputs }
+    return checkInvariants({ home: this.home, secrets: TOLD, canaries, ...run })
+  }
+
+  /** Everything that a consumer can have of it. */
+  async #outputsOf(own: string, id: string, stream: StreamConnection, answers: readonly Exchange[]): Promise<Outputs> {
+    const archive = await ask(`${this.#server.url}${own}/export`, 'GET', this.#headers())
+    return [
+      ['the export', gunzipSync(archive.bytes)],
+      ['the journal', readFileSync(instancePaths(this.home, id).journal)],
+      ['the stream', stream.frames.map(({ data }) => data).join('\n')],
+      ...answers.map(({ method, path, body }) => [`${method} ${path}`, JSON.stringify(body) ?? ''] as const),
+    ]
+  }
+
+  async #holdings(id: string, began: number): Promise<Holdings> {
+    const of = (workers: ReadonlyMap<string, number>) => workers.get(id) ?? workers.get(this.#directoryOf(id)) ?? 0
+    return {
+      workers: this.#looks.filter(({ at }) => at >= began).map(({ at, workers }) => ({ at, count: of(workers) })),
+      left: await this.#grounds.left(id),
+      foreign: { before: this.#foreign, after: await this.#others() },
+    }
+  }
+
+  async #others(): Promise<Record<string, string>> {
+    return { 'a process': lookOf(this.#stranger.pid as number), ...(await this.#grounds.foreign()) }
   }
 
   async #follow(own: string): Promise<StreamConnection> {
-    const response = await fetch(`${this.#served.url}${own}/events`, { headers: this.#headers() })
-    const { messages } = parse(await response.text())
+    const { bytes } = await ask(`${this.#server.url}${own}/events`, 'GET', this.#headers())
+    const { messages } = parse(bytes.toString('utf8'))
     const frames = messages.map(({ id, data }) => ({ id, data }))
     return { after: 0, isWhole: true, frames }
   }
 
   async #send(method: string, path: string, sent?: unknown): Promise<Exchange> {
     const from = Date.now()
-    const json = sent === undefined ? {} : { body: JSON.stringify(sent) }
-    const response = await fetch(`${this.#served.url}${path}`, { method, headers: this.#headers(sent), ...json })
-    const text = await response.text()
+    const content = sent === undefined ? undefined : JSON.stringify(sent)
+    const { status, bytes } = await ask(`${this.#server.url}${path}`, method, this.#headers(sent), content)
+    const text = bytes.toString('utf8')
     let body: unknown = text
     try {
       body = JSON.parse(text)
     } catch {
       // Data, or nothing.
     }
-    return { method, path, sent, status: response.status, body, from, to: Date.now() }
+    return { method, path, sent, status, body, from, to: Date.now() }
   }
 
   #headers(sent?: unknown): Record<string, string> {
     return {
-      authorization: `Bearer ${this.#token}`,
+      authorization: `Bearer ${this.#server.token}`,
       ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
     }
   }
@@ -198,34 +261,57 @@ export class Arena {
     }
   }
 
+  async #keepLooking(): Promise<void> {
+    while (!this.#isOver) {
+      const at = Date.now()
+      this.#looks.push({ at, workers: await this.#grounds.workers() })
+      await sleep(LOOK_MS)
+    }
+  }
+
+  #is(own: string, id: string, ...statuses: string[]): Promise<void> {
+    return this.#until(id, statuses.join(), async () => statuses.includes(await this.#statusOf(own)))
+  }
+
+  async #statusOf(own: string): Promise<string> {
+    return ((await this.#send('GET', own)).body as InstanceRecord).status
+  }
+
   #ended(id: string): Promise<void> {
-    return this.#until(id, 'its end', async () => isTerminal((await this.#served.platform.record(id)).status))
+    return this.#until(id, 'its end', async () =>
+      isTerminal((await this.#statusOf(`/api/instances/${id}`)) as 'failed'),
+    )
   }
 
   async #until(id: string, what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
     for (const deadline = Date.now() + 40_000; !(await condition()); await sleep(50)) {
-      const { status, error } = await this.#served.platform.record(id)
-      if (Date.now() > deadline) expect.fail(`${id} never came to ${what}: ${JSON.stringify({ status, error })}`)
+      if (Date.now() < deadline) continue
+      const { body } = await this.#send('GET', `/api/instances/${id}`)
+      expect.fail(`${id} never came to ${what}: ${JSON.stringify(body)}`)
     }
   }
 
-  #markOf(id: string): string {
-    return `RESOLVE_DIR=${instancePaths(this.home, id).project}/.resolve`
+  #directoryOf(id: string): string {
+    return `${instancePaths(this.home, id).project}/.resolve`
   }
 }
 
-function expectUnheard(where: string, said: string | Buffer): void {
-  const bytes = Buffer.from(said)
-  for (const canary of UNHEARD_OF) expect(bytes.includes(canary), `${canary} in ${where}`).toBe(false)
+/** On a connection of its own: one that is kept may be closed while this busy process does not look. */
+async function ask(url: string, method: string, headers: Record<string, string>, content?: string) {
+  const outgoing = request(url, { method, headers, agent: false })
+  outgoing.end(content)
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  return { status: incoming.statusCode ?? 0, bytes: Buffer.concat(chunks) }
 }
 
-/** Names, modes and contents of a tree. */
-function fingerprint(folder: string): string {
-  const hash = createHash('sha256')
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
-  for (const entry of entries.sort((a, b) => (join(a.parentPath, a.name) < join(b.parentPath, b.name) ? -1 : 1))) {
-    const path = join(entry.parentPath, entry.name)
-    hash.update(`${path}\0${entry.isFile() ? readFileSync(path, 'utf8') : 'other'}\0`)
-  }
-  return hash.digest('hex')
+type Outputs = readonly (readonly [where: string, said: string | Buffer])[]
+
+function toldOf({ before, peak, after, delayP99Ms: p99, computedMaxMs: max, feltP99Ms: felt }: HostUse): string {
+  const grown = (Object.keys(before) as (keyof Held)[]).map((what) => {
+    const of = (held: Held) => (what === 'rssBytes' ? Math.round(held[what] / 2 ** 20) : held[what])
+    return `${what === 'rssBytes' ? 'MiB' : what} ${of(before)} → ${of(peak)} → ${of(after ?? peak)}`
+  })
+  return `The host of the evil: ${grown.join(', ')}; event loop late by itself p99 ${p99.toFixed(1)} ms, felt ${felt.toFixed(1)}; computed at most ${max.toFixed(0)} ms in a turn`
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Arena, Loose } from './evil-arena.ts'
 import { eventsOf } from './instances.ts'
+import type { Held } from './invariants-host.ts'
 
 export interface EvilMode {
   mode: string
@@ -18,6 +19,8 @@ export interface EvilMode {
   says?: readonly string[]
   /** What a mode must show beyond that. */
   also?: (loose: { id: string; output: string | null }, arena: Arena) => void
+  /** How much more than before the host may hold meanwhile, where that is less than anywhere. */
+  limits?: Partial<Held>
   /** What it does is bounded by its container alone. */
   only?: 'docker'
 }
@@ -174,8 +177,8 @@ export const evilModes: readonly EvilMode[] = [
 
 /** Runs one mode and holds it to its line of the table. */
 export async function endure(arena: Arena, evil: EvilMode): Promise<void> {
-  const { mode, act = async () => {}, ends = 'completed', rejected = [], says = [], refusal, also } = evil
-  const record = await arena.run(mode, (loose) => act(loose, arena), refusal)
+  const { mode, act = async () => {}, ends = 'completed', rejected = [], says = [], refusal, limits, also } = evil
+  const record = await arena.run(mode, (loose) => act(loose, arena), { refusal, limits })
   if (record === undefined) return
   const { instance_id: id, status, error, output } = record
   expect([ends].flat()).toContain([status, error?.code].filter(Boolean).join(' '))

@@ -120,6 +120,6 @@ function acts(exchanges: readonly Exchange[]): number {
   return keys.size + exchanges.filter(({ key }) => key === undefined).length
 }
 
-function routeOf(path: string): string {
+export function routeOf(path: string): string {
   return path.replace(/\?.*$/, '').replace(/^\/api(?=\/)/, '')
 }

@@ -1,6 +1,7 @@
 /**
- * What must hold of an instance after any run, however it went (threats 5): the files it left behind, and where they were
- * recorded, what its readers and its callers were sent. A test that has run instances ends with {@link soundInstance}.
+ * The one checker of I1 to I13: what must hold of an instance after any run, however it went (threats 5). It looks at the files that were
+ * left behind and, where a test recorded them, at what readers and callers were sent, at the process table, at canaries and at what the
+ * host used. A test that has run instances ends with {@link soundInstance}.
  */
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,12 +14,18 @@ import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Birth } from '../../src/core/protocol/journal.ts'
 import { canMove, isTerminal, type Status } from '../../src/core/protocol/status.ts'
 import { type InstancePaths, instancePaths } from '../../src/core/store/home.ts'
+import { type Canaries, checkCanaries } from './invariants-canaries.ts'
+import { checkEnd, checkReplay } from './invariants-ends.ts'
+import { checkForms } from './invariants-forms.ts'
+import { checkHostUse, type HostUse } from './invariants-host.ts'
 import { checkExchanges, type Exchange } from './invariants-http.ts'
+import { checkMailbox } from './invariants-mailbox.ts'
+import { checkHoldings, type Holdings } from './invariants-processes.ts'
 import { checkStreams, type StreamHistory } from './invariants-streams.ts'
 
 export interface Violation {
   /** As threats 5 numbers them. */
-  id: 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I13'
+  id: `I${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13}`
   what: string
 }
 
@@ -31,6 +38,12 @@ export interface Run {
   answers?: readonly Exchange[]
   /** What its worker was told: a line that holds one stands in the journal redacted (docs/decisions/0010-secrets.md). */
   secrets?: readonly string[]
+  /** What it held of the machine, and what others hold there. */
+  holdings?: Holdings
+  /** What nobody may see or touch. */
+  canaries?: Canaries
+  /** What the process that hosted it used meanwhile. */
+  host?: HostUse
 }
 
 /** A line of the journal, with the envelope read. */
@@ -52,7 +65,8 @@ export interface Left {
 export type Report = (id: Violation['id'], what: string) => void
 
 /** Everything that does not hold; nothing for a sound run. */
-export function checkInvariants({ home, id, streams = [], answers = [], secrets = [] }: Run): Violation[] {
+export function checkInvariants(run: Run): Violation[] {
+  const { home, id, streams = [], answers = [], secrets = [], holdings, canaries, host } = run
   const violations: Violation[] = []
   const report: Report = (invariant, what) => void violations.push({ id: invariant, what })
   const left = readLeft(instancePaths(home, id), report)
@@ -63,6 +77,12 @@ export function checkInvariants({ home, id, streams = [], answers = [], secrets 
   checkMailbox(left, report)
   checkStreams(left, streams, report)
   checkExchanges(home, left, answers, report)
+  checkForms(left, answers, report)
+  checkEnd(left, answers, report)
+  checkReplay(left, answers, report)
+  if (holdings !== undefined) checkHoldings(left, holdings, report)
+  if (canaries !== undefined) checkCanaries(canaries, report)
+  if (host !== undefined) checkHostUse(host, report)
   return violations
 }
 
@@ -186,39 +206,6 @@ function checkCauses({ lines }: Left, report: Report): void {
       report('I3', `line ${line.seq} answers ${String(request)}, which was not open`)
     }
     if (moveOf(line) === 'awaiting_input' && open.size === 0) report('I3', `line ${line.seq} awaits what nobody asked`)
-  }
-}
-
-/** I7: one answer a request and messages 1, 2, …, each with the file that says what was accepted. */
-function checkMailbox({ paths, lines, hasEnded }: Left, report: Report): void {
-  const kept = (stem: string) =>
-    readJson(join(paths.mailbox, `${stem}.json`)) ?? readJson(join(paths.mailbox, `${stem}.sent.json`))
-  const compare = (what: string, expected: unknown, file: string) => {
-    const found = readJson(join(paths.project, '.resolve', file))
-    if (found === undefined && !hasEnded) return
-    if (!isDeepStrictEqual(found, expected)) report('I7', `${file} is not ${what}`)
-  }
-  let messages = 0
-  for (const { seq, event } of lines) {
-    const { request_id: rid, number } = event.data
-    if (event.event_type === 'platform.input.answered') {
-      const intent = kept(`answer-${String(rid)}`)
-      if (intent === undefined) report('I7', `line ${seq} answers ${String(rid)}, and no answer is kept`)
-      else compare('the answer that was accepted', intent['payload'], `input-requests/${String(rid)}.response.json`)
-    }
-    if (event.event_type !== 'platform.message.accepted') continue
-    messages += 1
-    if (number !== messages) report('I7', `line ${seq} has message ${String(number)} where ${messages} is next`)
-    const intent = kept(`message-${String(number)}`)
-    if (intent === undefined) report('I7', `line ${seq} has message ${String(number)}, and none is kept`)
-    else {
-      const { message_type, payload } = intent
-      compare(
-        'the message that was accepted',
-        { number, message_type, payload },
-        `messages/${String(number).padStart(3, '0')}.json`,
-      )
-    }
   }
 }
 

@@ -215,6 +215,8 @@ export class InstanceHost {
     this.#monitor?.start()
     this.#delivery?.deliverAll()
     if (this.#stopping.request !== undefined) void this.#stopping.carryOut()
+    const tooMuch = this.#calls?.protocolError
+    if (tooMuch !== undefined) watch.breakOff({ code: 'protocol_error', detail: tooMuch })
     if (worker.condition.engine !== 'running') watch.check()
     return await watch.ended
   }

@@ -2,22 +2,18 @@
  * The inquiries of one platform. A process of this machine is asked once and ended. A container costs more, so it stays for the next
  * question (a form that discloses itself field by field) and ends when none came for a while.
  */
+import { ResolveError } from '../errors.ts'
 import { INQUIRY_WARM_LOCAL_MS, INQUIRY_WARM_MS } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Executor } from '../protocol/journal.ts'
 import { openQuestionContainer } from '../worker/question-container.ts'
 import { Inquiry, inquiryTurns, openLocalInquiry } from './ask.ts'
 import { containerLaunch, containerWish } from './container-launch.ts'
-
-interface Warm {
-  inquiry: Promise<Inquiry>
-  users: number
-  timer: NodeJS.Timeout | undefined
-}
+import { KeptWarm } from './kept-warm.ts'
 
 export class Inquiries {
   readonly #home: string
-  readonly #warm = new Map<string, Warm>()
+  readonly #warm = new KeptWarm<Inquiry>()
 
   constructor(home: string) {
     this.#home = home
@@ -38,30 +34,34 @@ export class Inquiries {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#warm.keys()].map((key) => this.#drop(key)))
+    await this.#warm.close()
   }
 
   async #askInContainer<T>(entry: CatalogEntry, work: (inquiry: Inquiry) => Promise<T>): Promise<T> {
     // Whatever of the manifest or the source changes is another resolver.
     const key = JSON.stringify([entry.name, entry.dir, entry.commit, entry.manifest])
-    const warm = this.#warm.get(key) ?? { inquiry: this.#open(entry), users: 0, timer: undefined }
-    this.#warm.set(key, warm)
-    warm.users += 1
-    clearTimeout(warm.timer)
+    // A folder that is being worked on changes without a word.
+    const waitMs = entry.commit === null ? INQUIRY_WARM_LOCAL_MS : INQUIRY_WARM_MS
+    let mayBeAnothersDoing = () => false
     try {
-      return await work(await warm.inquiry)
-    } finally {
-      warm.users -= 1
-      const isOver = await warm.inquiry.then(
-        (inquiry) => inquiry.isOver,
-        () => true,
+      return await this.#warm.use(
+        key,
+        waitMs,
+        () => this.#open(entry),
+        ({ thing, isShared }) => {
+          mayBeAnothersDoing = isShared
+          return work(thing)
+        },
       )
-      if (isOver && this.#warm.get(key) === warm) await this.#drop(key)
-      else if (warm.users === 0) {
-        // A folder that is being worked on changes without a word.
-        const waitMs = entry.commit === null ? INQUIRY_WARM_LOCAL_MS : INQUIRY_WARM_MS
-        warm.timer = setTimeout(() => void this.#drop(key), waitMs).unref()
-      }
+    } catch (error) {
+      if (!(error instanceof ResolveError) || error.code !== 'resolver_gone' || !mayBeAnothersDoing()) throw error
+    }
+    // It ended under several hands, or while it was kept: only one of its own shows whether this question ends it.
+    const own = await this.#open(entry)
+    try {
+      return await work(own)
+    } finally {
+      await own.close()
     }
   }
 
@@ -74,16 +74,6 @@ export class Inquiries {
       launch: containerLaunch(wish, entry),
     })
     return new Inquiry(entry, { ...bound(container), launchError: () => undefined })
-  }
-
-  async #drop(key: string): Promise<void> {
-    const warm = this.#warm.get(key)
-    this.#warm.delete(key)
-    clearTimeout(warm?.timer)
-    await warm?.inquiry.then(
-      (inquiry) => inquiry.close(),
-      () => undefined,
-    )
   }
 }
 

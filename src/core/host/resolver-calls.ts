@@ -38,6 +38,7 @@ export class ResolverCalls {
   readonly #options: CallsOptions
   #noiseLines = 0
   #noiseBytes = 0
+  #protocolError: string | undefined
 
   constructor(channel: Channel, options: CallsOptions) {
     this.#options = options
@@ -48,11 +49,16 @@ export class ResolverCalls {
       },
     })
     this.#peer.handle('resolver.event', () => options.onEvent?.())
-    this.#peer.handle('resolver.finished', () => options.onFinished?.())
+    this.#peer.handle('resolver.finished', oncePerTurn(() => options.onFinished?.()))
     this.#peer.handle('resolver.log', (params) => {
       const { level, message } = (params ?? {}) as Record<string, unknown>
       options.onLog?.(String(level), String(message))
     })
+  }
+
+  /** What was too much noise: nobody listens to this resolver any more. */
+  get protocolError(): string | undefined {
+    return this.#protocolError
   }
 
   /** Answers a request of the resolver (R40). */
@@ -101,7 +107,28 @@ export class ResolverCalls {
     this.#options.onLog?.('noise', line.slice(0, 200))
     const isTooMuch =
       this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
-    if (isTooMuch) this.#options.onProtocolError?.(`${this.#noiseLines} lines on stdout were not JSON-RPC`)
+    if (!isTooMuch) return
+    // To look at each line of a flood would keep everything else waiting, until whoever floods is gone (threats RPC-5).
+    this.#peer.deafen()
+    this.#protocolError = `${this.#noiseLines} lines on stdout were not JSON-RPC`
+    this.#options.onProtocolError?.(this.#protocolError)
+  }
+}
+
+/** A bell that is rung a thousand times in one turn says no more than the first and the last time. */
+function oncePerTurn(ring: () => void): () => void {
+  let again: boolean | undefined
+  return () => {
+    if (again !== undefined) {
+      again = true
+      return
+    }
+    again = false
+    ring()
+    setImmediate(() => {
+      if (again) ring()
+      again = undefined
+    })
   }
 }
 

@@ -32,6 +32,7 @@ export class Peer {
   readonly #waiting = new Map<string, Waiting>()
   #lastId = 0
   #closed = false
+  #isDeaf = false
 
   constructor(channel: Channel, options: PeerOptions = {}) {
     this.#channel = channel
@@ -83,6 +84,11 @@ export class Peer {
     this.#end()
   }
 
+  /** Listens to nothing any more; who waits waits for its limit, or for the end. */
+  deafen(): void {
+    this.#isDeaf = true
+  }
+
   #send(frame: Record<string, unknown>): void {
     if (!this.#closed) this.#channel.send(JSON.stringify(frame))
   }
@@ -96,7 +102,7 @@ export class Peer {
   }
 
   #receive(line: string): void {
-    if (line.trim() === '') return
+    if (this.#isDeaf || line.trim() === '') return
     const frame = parseFrame(line)
     if (frame === undefined) this.#options.onNoise?.(line, 'not_json_rpc')
     else if (typeof frame['method'] === 'string') this.#serve(frame as unknown as Request)

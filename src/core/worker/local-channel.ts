@@ -7,7 +7,8 @@ import type { Channel } from '../rpc/channel.ts'
 import { LineSplitter } from '../rpc/lines.ts'
 
 const RETRY_MS = 10
-const CHUNKS_A_TURN = 4
+/** A chunk of empty lines is a quarter of a million of them. */
+const CHUNKS_A_TURN = 1
 
 export class LocalChannel implements Channel {
   readonly #stdin: number
