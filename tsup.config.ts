@@ -1,5 +1,6 @@
 /** How dist/ is bundled: one entry per program. Run by scripts/build.mjs, which also writes declarations and copies manifests. */
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
 
@@ -25,18 +26,39 @@ const withoutDevtools: Plugin = {
 }
 
 /**
- * What oclif's core asks for only where it searches commands, plugins and their configuration, which src/commands/index.ts does
- * instead. Whoever comes to call one after all is told. The catalog has its own `semver`, which stays.
+ * What oclif's parser, flags and args ask for without our ever calling it: the classes of its help, its way to end a process, its
+ * spinner, its debug log, and reading words from stdin. The first time one is called it says so. Help has the whole of oclif.
  */
-const withoutDiscovery: Plugin = {
-  name: 'without-discovery',
+const LEFT_OUT_OF_OCLIF: Readonly<Record<string, RegExp>> = {
+  './help': /[\\/](?:flags|parser[\\/]index)\.js$/,
+  './handle': /[\\/]errors[\\/]index\.js$/,
+  'wrap-ansi': /[\\/]errors[\\/]/,
+  'node:readline': /[\\/]parser[\\/]parse\.js$/,
+  debug: /[\\/]logger\.js$/,
+  // Only for searching commands, plugins and their configuration. The catalog has its own `semver`, which stays.
+  lilconfig: /./,
+  tinyglobby: /./,
+  minimatch: /./,
+  semver: /./,
+}
+
+const withoutTheRestOfOclif: Plugin = {
+  name: 'without-the-rest-of-oclif',
   setup(build) {
-    build.onResolve({ filter: /^(?:lilconfig|tinyglobby|minimatch|semver)$/ }, ({ path, importer }) =>
-      /[\\/]@oclif[\\/]core[\\/]/.test(importer) ? { path, namespace: 'without-discovery' } : undefined,
+    build.onResolve(
+      { filter: /^(?:\.\/help|\.\/handle|wrap-ansi|node:readline|debug|lilconfig|tinyglobby|minimatch|semver)$/ },
+      (asked) => {
+        const isLeftOut =
+          /[\\/]@oclif[\\/]core[\\/]/.test(asked.importer) && LEFT_OUT_OF_OCLIF[asked.path]?.test(asked.importer)
+        return isLeftOut ? { path: asked.path, namespace: 'left-out-of-oclif' } : undefined
+      },
     )
-    build.onLoad({ filter: /.*/, namespace: 'without-discovery' }, ({ path }) => ({
-      contents: `const leftOut = () => { throw new Error('${path} is left out of this build: see tsup.config.ts.') }
-        module.exports = { lilconfig: leftOut, glob: leftOut, minimatch: leftOut, satisfies: leftOut }`,
+    build.onLoad({ filter: /.*/, namespace: 'left-out-of-oclif' }, ({ path }) => ({
+      contents:
+        path === 'debug'
+          ? 'const deaf = () => {}; module.exports = () => deaf; module.exports.enabled = () => false'
+          : `const leftOut = () => { throw new Error('${path} is left out of this build: see tsup.config.ts.') }
+             module.exports = new Proxy(leftOut, { get: (_, name) => (name === '__esModule' ? false : leftOut) })`,
     }))
   },
 }
@@ -55,6 +77,60 @@ const withoutRemoteEngines: Plugin = {
         module.exports = { Client: leftOut, loadSync: leftOut, pack: leftOut, load: leftOut }`,
     }))
   },
+}
+
+/**
+ * What nearly every command loads, in two pieces: esbuild makes a file of its own for every set of entries that share a module, and
+ * sixty small files take longer to find and to read than the two they make together. So each entry of the platform is made to share
+ * the first piece, and each of the command line the second.
+ */
+const PIECES: Readonly<Record<string, { of: RegExp; modules: readonly string[] }>> = {
+  'piece:core': { of: /[\\/]src[\\/]/, modules: ['src/core/index.ts'] },
+  'piece:terminal': {
+    of: /[\\/]src[\\/](?:commands|terminal)[\\/]/,
+    modules: [
+      'src/commands/main.ts',
+      'src/terminal/base-command.ts',
+      'src/terminal/flags.ts',
+      'src/terminal/instance-table.ts',
+      'src/terminal/until-signal.ts',
+      'src/terminal/session.ts',
+      'src/terminal/gather-input.ts',
+    ],
+  },
+}
+
+/** Every source that a program begins with, or loads late. */
+function beginnings(programs: readonly string[]): Set<string> {
+  const found = new Set(programs.map((source) => resolve(source)))
+  for (const name of readdirSync('src', { recursive: true, encoding: 'utf8' })) {
+    if (!/\.tsx?$/.test(name) || name.startsWith('web')) continue
+    const path = resolve('src', name)
+    for (const [, late = ''] of readFileSync(path, 'utf8').matchAll(/\bimport\('(\.[^']+)'\)/g)) {
+      found.add(resolve(dirname(path), late))
+    }
+  }
+  return found
+}
+
+function inPieces(programs: Readonly<Record<string, string>>): Plugin {
+  return {
+    name: 'in-pieces',
+    setup(build) {
+      const begin = beginnings(Object.values(programs))
+      build.onResolve({ filter: /^piece:/ }, ({ path }) => ({ path, namespace: 'piece' }))
+      build.onLoad({ filter: /.*/, namespace: 'piece' }, ({ path }) => ({
+        contents: PIECES[path]?.modules.map((module) => `import './${module}'`).join(';') ?? '',
+        resolveDir: process.cwd(),
+      }))
+      build.onLoad({ filter: /[\\/]src[\\/].*\.tsx?$/ }, ({ path }) => {
+        const pieces = begin.has(path) ? Object.keys(PIECES).filter((name) => PIECES[name]?.of.test(path)) : []
+        if (pieces.length === 0) return undefined
+        const imports = pieces.map((name) => `import '${name}';`).join('')
+        return { contents: imports + readFileSync(path, 'utf8'), loader: path.endsWith('x') ? 'tsx' : 'ts' }
+      })
+    },
+  }
 }
 
 /** Packages written for CommonJS ask for Node's own modules by `require`. */
@@ -78,17 +154,19 @@ const shared: Options = {
   },
 }
 
+const PROGRAMS = entries({
+  'cli/main': 'src/commands/main.ts',
+  'core/index': 'src/core/index.ts',
+  host: 'src/server/host-program.ts',
+})
+
 const programs: Options[] = [
   {
     ...shared,
-    esbuildPlugins: [withoutDevtools, withoutDiscovery, withoutRemoteEngines],
+    esbuildPlugins: [inPieces(PROGRAMS), withoutDevtools, withoutTheRestOfOclif, withoutRemoteEngines],
     banner: { js: requireBanner },
     env: { NODE_ENV: 'production' },
-    entry: entries({
-      'cli/main': 'src/commands/main.ts',
-      'core/index': 'src/core/index.ts',
-      host: 'src/server/host-program.ts',
-    }),
+    entry: PROGRAMS,
   },
   {
     // On its own: an author's resolver loads nothing of the platform beside the SDK.

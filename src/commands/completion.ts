@@ -1,5 +1,5 @@
 /** `resolve completion`: the script that completes commands, flags, names and ids in a shell. */
-import { Args } from '@oclif/core'
+import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { COMPLETION_SCRIPTS, SHELLS } from '../terminal/completion-scripts.ts'
 

@@ -1,5 +1,5 @@
 /** `resolve doctor`: whether this machine and this home are fit, a line a check, and what mends the rest. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import type { HealthRow, HealthState } from '../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { doctorDocument, doctorLines } from '../terminal/doctor.ts'

@@ -1,5 +1,5 @@
 /** `resolve inbox`: every question that waits for somebody, whichever instance asks it. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { usage } from '../terminal/command-error.ts'
 import { keyOf, type OpenQuestion, openQuestions, questionLines, type ReadBefore } from '../terminal/inbox.ts'

@@ -1,9 +1,7 @@
 /** Every command by its words (`instance:run`), loaded when it is wanted; a test holds this table against the folders. */
-import type { Config } from '@oclif/core'
-
-/** What a command class is to the program: built from words and a config, and run to its end. */
+/** What a command class is to the program: built from words, and run to its end. */
 export interface CommandClass {
-  new (argv: string[], config: Config): { runToEnd(): Promise<number> }
+  new (argv: string[]): { runToEnd(): Promise<number> }
   id: string
   summary?: string | undefined
   aliases: string[]

@@ -48,9 +48,8 @@ async function dispatch(argv: string[]): Promise<number> {
 }
 
 async function runCommand(CommandClass: CommandClass, id: string, rest: string[]): Promise<number> {
-  const { oclifConfig } = await import('../terminal/oclif-config.ts')
   CommandClass.id = id
-  return await new CommandClass(rest, oclifConfig()).runToEnd()
+  return await new CommandClass(rest).runToEnd()
 }
 
 async function printVersion(argv: string[]): Promise<number> {

@@ -1,5 +1,5 @@
 /** `resolve serve`: the HTTP API of this machine's home, and a host for every instance that has none. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
 import { usage } from '../terminal/command-error.ts'
 import { openInBrowser } from '../terminal/open-browser.ts'

@@ -92,7 +92,7 @@ export const INPUT_RESPONSE_LIMIT_MS = 5_000
 export const MESSAGE_LIMIT_MS = 5_000
 export const MESSAGE_TYPES_LIMIT_MS = 5_000
 
-/** Asking a resolver for its form: a process for each (threats 1.2). */
+/** Asking a resolver for its form: processes at once (threats 1.2). */
 export const INQUIRIES_AT_ONCE = 4 // of one resolver
 export const INQUIRIES_WAITING = 256 // then the next is refused
 
@@ -154,7 +154,8 @@ export const SETUP_LIMIT_MS = 10 * 60_000 // threats MAN-2
 export const SETUP_OUTPUT_KEEP_BYTES = 4 * KIB
 export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
 export const INQUIRY_WARM_MS = 60_000 // a container that answered questions waits this long for the next one
-export const INQUIRY_WARM_LOCAL_MS = 5_000
+export const INQUIRY_WARM_LOCAL_MS = 5_000 // where a folder may change, and a process of this machine after its start
+export const SOURCE_STAMP_MAX_FILES = 500 // a resolver of more files is started for each question
 export const REAP_INTERVAL_MS = 60_000
 export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16
 

@@ -3,7 +3,9 @@
  * describes; it prints no error and sets no exit code, since under `--json` it would turn 2 and 3 into 1 (docs/cli.md, Ending).
  */
 import { userInfo } from 'node:os'
-import { Command, Flags, type Interfaces } from '@oclif/core'
+import type { Command, Interfaces } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
+import { parse } from '@oclif/core/parser'
 import type { LocalPlatform, Platform } from '../core/index.ts'
 import type { Actor } from '../core/protocol/instance.ts'
 import type { Status } from '../core/protocol/status.ts'
@@ -17,11 +19,33 @@ import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewher
 import { carryFlags, commandLine } from './shell.ts'
 import { builtinsDirectory, isCi, isScreenReader, surroundings } from './surroundings.ts'
 
-export type FlagsOf<T extends typeof Command> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
-export type ArgsOf<T extends typeof Command> = Interfaces.InferredArgs<T['args']>
+/** What a command says of itself: what oclif's parser and its help read. */
+export interface Described {
+  summary?: string | undefined
+  description?: string | undefined
+  aliases: string[]
+  examples: Command.Example[]
+  args: Interfaces.ArgInput
+  flags: Interfaces.FlagInput
+  baseFlags: Interfaces.FlagInput
+  strict: boolean
+  /** Default: anywhere. */
+  place?: Place
+}
 
-export abstract class BaseCommand<T extends typeof Command> extends Command {
-  static override baseFlags = {
+export type FlagsOf<T extends Described> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
+export type ArgsOf<T extends Described> = Interfaces.InferredArgs<T['args']>
+
+export abstract class BaseCommand<T extends Described> {
+  static id = ''
+  static summary: string | undefined
+  static description: string | undefined
+  static aliases: string[] = []
+  static examples: Command.Example[] = []
+  static args: Interfaces.ArgInput = {}
+  static flags: Interfaces.FlagInput = {}
+  static strict = true
+  static baseFlags = {
     json: Flags.boolean({ description: 'print one JSON document on stdout', helpGroup: 'GLOBAL' }),
     quiet: Flags.boolean({ char: 'q', description: 'say nothing on the way', helpGroup: 'GLOBAL' }),
     'no-input': Flags.boolean({ description: 'never ask a question on the terminal', helpGroup: 'GLOBAL' }),
@@ -42,12 +66,13 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   /** Where the command can work. */
   static place: Place = 'anywhere'
 
+  protected readonly argv: string[]
   protected flags!: FlagsOf<T>
   protected args!: ArgsOf<T>
   /** Every word that is no flag, in order. */
   protected words: string[] = []
   /** Set before flags are parsed, from the words alone: an error in a flag must come out in the right form too. */
-  protected output: Output = outputFrom(this.argv)
+  protected output: Output
   /** The server that was chosen; undefined for this machine. */
   protected server: ChosenServer | undefined
   /** The instance it is about, once that is known: errors name it. */
@@ -57,18 +82,23 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   #local: Promise<LocalPlatform> | undefined
   #remote: Promise<Platform> | undefined
 
+  constructor(argv: string[]) {
+    this.argv = argv
+    this.output = outputFrom(argv)
+  }
+
   /** What the command does; returns its exit code (default 0). */
   protected abstract act(): Promise<number | undefined>
 
-  override async run(): Promise<number> {
-    const parsed = await this.parse({
-      flags: this.ctor.flags,
-      baseFlags: (super.ctor as typeof BaseCommand).baseFlags,
-      args: fromWordsAlone(this.ctor.args),
-      strict: this.ctor.strict,
+  private async run(): Promise<number> {
+    const { flags, baseFlags, args, strict } = this.ctor
+    const parsed = await parse([...this.argv], {
+      flags: { ...baseFlags, ...flags },
+      args: fromWordsAlone(args),
+      strict,
     })
-    this.flags = parsed.flags as FlagsOf<T>
-    this.args = parsed.args as ArgsOf<T>
+    this.flags = parsed.flags as unknown as FlagsOf<T>
+    this.args = parsed.args as unknown as ArgsOf<T>
     this.words = parsed.argv.map(String)
     this.chooseServer()
     return (await this.act()) ?? EXIT.ok
@@ -92,8 +122,8 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     return code
   }
 
-  protected override catch(error: Error): Promise<never> {
-    return Promise.reject(error)
+  private get ctor(): typeof BaseCommand {
+    return this.constructor as typeof BaseCommand
   }
 
   private tell(error: unknown): Promise<number> {
@@ -101,14 +131,14 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     const isLost = since !== undefined && isConnectionError(error)
     return reportError(this.output, isLost ? lostError(error, { since, id: this.about }) : error, {
       instance: this.about,
-      version: this.config.version,
+      version: surroundings().version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),
     })
   }
 
   private chooseServer(): void {
-    const { place } = this.ctor as unknown as typeof BaseCommand
+    const { place } = this.ctor
     const chosen = chosenServer(this.flags.server)
     refuseElsewhere(place, chosen, this.ctor.id.replace(':', ' '))
     if (place !== 'anywhere') return

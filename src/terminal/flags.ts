@@ -1,5 +1,6 @@
 /** Flags that several commands share, so that they are spelled and described once. */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import { STATUSES, type Status } from '../core/protocol/status.ts'
 import { usage } from './command-error.ts'
 import { nearest } from './nearest.ts'

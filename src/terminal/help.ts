@@ -1,9 +1,8 @@
 /** Help texts: the root and a noun as short lists of our own, a command's by oclif from its flags, words and examples. */
 
-import type { Command } from '@oclif/core'
-import { CommandHelp } from '@oclif/core'
+import { CommandHelp } from '@oclif/core/help'
+import type { Described } from './base-command.ts'
 import { oclifConfig } from './oclif-config.ts'
-import type { Place } from './server-choice.ts'
 import { pad } from './width.ts'
 
 export interface CommandSummary {
@@ -49,11 +48,10 @@ export function nounHelp(noun: string, commands: readonly CommandSummary[]): str
   ].join('\n')
 }
 
-export function commandHelp(command: typeof Command, words: string): string {
-  const { place } = command as typeof Command & { place?: Place }
+export function commandHelp(command: Described, words: string): string {
   const flags = { ...command.baseFlags, ...command.flags }
   // What works on this machine only refuses it.
-  if (place !== undefined && place !== 'anywhere') delete flags['server']
+  if (command.place !== undefined && command.place !== 'anywhere') delete flags['server']
   const named = Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, name }]))
   const args = Object.fromEntries(Object.entries(command.args).map(([name, arg]) => [name, { ...arg, name }]))
   const { summary, description, examples, aliases, strict } = command

@@ -1,8 +1,5 @@
-/**
- * oclif's Config without its start: no package.json searched, no plugin loaded, no command discovered. Commands are found by
- * our own table (src/commands/index.ts), which takes 8 ms where oclif's discovery took 34.
- */
-import { Config } from '@oclif/core'
+/** oclif's Config without its start, for its help: no package.json searched, no plugin loaded, no command discovered. */
+import { Config } from '@oclif/core/config'
 import { surroundings } from './surroundings.ts'
 
 export function oclifConfig(): Config {

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type Inquiry, openLocalInquiry } from '../../src/core/host/ask.ts'
+import { Inquiries } from '../../src/core/host/inquiries.ts'
 import { Turns } from '../../src/core/host/turns.ts'
 import { INQUIRIES_AT_ONCE } from '../../src/core/limits.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
@@ -30,16 +30,19 @@ test('so many have a turn at once, the others in their order; of another kind it
 test('however many ask a resolver that hangs for its form, only so many of its processes run', async () => {
   const { dir, name } = plainResolver('', { name: 'hangs' }, "delete me.on['resolver.getInstantiationSchema']")
   const manifest = JSON.parse(readFileSync(`${dir}/manifest.json`, 'utf8'))
-  const opened: Inquiry[] = []
-  const all = Array.from({ length: 20 }, async () => {
-    opened.push(await openLocalInquiry({ name, dir, manifest } as CatalogEntry))
-  })
+  const inquiries = new Inquiries(dir)
+  const opened: (() => void)[] = []
+  const entry = { name, dir, manifest } as CatalogEntry
+  const all = Array.from({ length: 20 }, () =>
+    inquiries.ask(entry, 'local', () => new Promise<void>((done) => opened.push(done))),
+  )
   await sleep(500)
   expect(opened).toHaveLength(INQUIRIES_AT_ONCE)
   for (let closed = 0; closed < all.length; closed += 1) {
     await expect.poll(() => opened.length).toBeGreaterThan(closed)
-    await opened[closed]?.close()
+    opened[closed]?.()
   }
   await Promise.all(all)
+  await inquiries.close()
   rmSync(dir, { recursive: true })
 })

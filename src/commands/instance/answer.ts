@@ -1,5 +1,6 @@
 /** `resolve instance answer`: answers a question of an instance, or lists what is open. */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import { fail, type InputRequest, type Platform } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'

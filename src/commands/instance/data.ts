@@ -1,5 +1,6 @@
 /** `resolve instance data`: lists the data files of an instance, or fetches them. */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import type { DataFile, Platform } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { ageText } from '../../core/view/time-words.ts'

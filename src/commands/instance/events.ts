@@ -1,5 +1,5 @@
 /** `resolve instance events`: the journal as readable lines, or as it is. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import type { JournalEvent, Platform } from '../../core/index.ts'
 import { tierOf } from '../../core/protocol/event.ts'
 import { isTerminal } from '../../core/protocol/status.ts'

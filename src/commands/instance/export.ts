@@ -1,7 +1,7 @@
 /** `resolve instance export`: all that is known of an instance in one archive, to keep or to hand on. */
 import { lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { cleanLine } from '../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { usage } from '../../terminal/command-error.ts'

@@ -1,5 +1,5 @@
 /** `resolve instance list`: what there is, what waits for a person first. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import type { Connection, InstanceFilter, InstancePage, InstanceRecord } from '../../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { usage } from '../../terminal/command-error.ts'

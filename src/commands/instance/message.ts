@@ -1,5 +1,6 @@
 /** `resolve instance message`: sends a message nobody asked for, or lists which the resolver takes now. */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import { fail } from '../../core/errors.ts'
 import type { MessageType } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'

@@ -1,5 +1,5 @@
 /** `resolve instance prune`: removes instances that have ended, for good. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import type { PruneOutcome } from '../../core/index.ts'
 import { PRUNE_AGE_MS } from '../../core/limits.ts'
 import { isTerminal, STATUSES, type Status } from '../../core/protocol/status.ts'

@@ -1,5 +1,5 @@
 /** `resolve instance resume`: starts a paused instance again from its checkpoint, and follows it as run does. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { documentOf } from '../../terminal/finish.ts'
 import { followFlags, requiredIdArg } from '../../terminal/flags.ts'

@@ -1,5 +1,6 @@
 /** `resolve run`: creates an instance, hosts it in this process, and follows it to its end. */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'

@@ -1,5 +1,5 @@
 /** `resolve instance show`: where an instance stands, how it came there, and what can be done next. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import type { JournalEvent } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { documentOf } from '../../terminal/finish.ts'

@@ -1,5 +1,5 @@
 /** `resolve instance state`: the resolver's state snapshot, or one part of it. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { fail } from '../../core/errors.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { idArg } from '../../terminal/flags.ts'

@@ -1,5 +1,5 @@
 /** `resolve instance stop`: asks the resolver to end; what does not end is killed. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { tellEnd } from '../../terminal/end-receipt.ts'
 import { requiredIdArg } from '../../terminal/flags.ts'

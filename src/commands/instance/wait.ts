@@ -1,5 +1,6 @@
 /** `resolve instance wait`: blocks until instances have ended or settled; a line for each. */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import type { Story } from '../../core/index.ts'
 import { statusText } from '../../core/view/status-words.ts'
 import { awaitStatus, untilSettled, untilTerminal } from '../../terminal/await-status.ts'

@@ -1,5 +1,5 @@
 /** `resolve watch`: replays an instance's events and follows them to its end, from any terminal. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { idArg, jsonlFlag } from '../../terminal/flags.ts'
 import { planSession, runSession } from '../../terminal/session.ts'

@@ -1,5 +1,6 @@
 /** `resolve resolver add`: shows what a source will run, then enters it into the catalog. */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import { fail } from '../../core/errors.ts'
 import type { AddPlan } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'

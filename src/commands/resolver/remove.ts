@@ -1,5 +1,5 @@
 /** `resolve resolver remove`: takes a resolver out of the catalog; its instances stay. */
-import { Args } from '@oclif/core'
+import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { resolverDocument } from '../../terminal/resolver-document.ts'
 

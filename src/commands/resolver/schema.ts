@@ -1,5 +1,6 @@
 /** `resolve resolver schema`: the form a resolver wants filled in, for what is filled in so far (progressive disclosure). */
-import { Args, Flags } from '@oclif/core'
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import type { Form, Payload } from '../../core/index.ts'
 import type { Component } from '../../core/protocol/form.ts'
 import { cleanLine } from '../../core/view/clean.ts'

@@ -1,5 +1,5 @@
 /** `resolve resolver show`: one entry of the catalog. */
-import { Args } from '@oclif/core'
+import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { resolverDocument, resolverLines } from '../../terminal/resolver-document.ts'
 

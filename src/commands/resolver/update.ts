@@ -1,5 +1,5 @@
 /** `resolve resolver update`: fetches sources again. */
-import { Args } from '@oclif/core'
+import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { CommandError } from '../../terminal/command-error.ts'
 import { resolverDocument } from '../../terminal/resolver-document.ts'

@@ -1,5 +1,5 @@
 /** `resolve token create`: makes a token for the HTTP API of this machine's home and prints it, once (R38). */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { homeDirectory, openTokens } from '../../core/index.ts'
 import { SCOPES } from '../../core/protocol/http.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'

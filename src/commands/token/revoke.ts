@@ -1,5 +1,5 @@
 /** `resolve token revoke`: takes a token back; a running server refuses it from the next request on (R38). */
-import { Args } from '@oclif/core'
+import * as Args from '@oclif/core/args'
 import { homeDirectory, openTokens } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { EXIT } from '../../terminal/exit-codes.ts'

@@ -1,5 +1,5 @@
 /** `resolve worker build`: the image that workers in containers start from. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 

@@ -1,5 +1,5 @@
 /** `resolve worker prune`: what setups of containers left behind. */
-import { Flags } from '@oclif/core'
+import * as Flags from '@oclif/core/flags'
 import { bytesText } from '../../core/view/bytes-text.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'

@@ -2,6 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../errors.ts'
+import { identify } from '../files/process-identity.ts'
 import { parseForm } from '../forms/parse-form.ts'
 import { INQUIRIES_AT_ONCE, INQUIRIES_WAITING, RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
@@ -114,27 +115,20 @@ function lastWords(stderr: string): string {
   return place === undefined ? error : `${error} (${place.replace(/^at /, 'at ')})`
 }
 
-/** A resolver as a process of this machine, once it is its turn. Throws `too_many`. */
-export async function openLocalInquiry(entry: CatalogEntry): Promise<Inquiry> {
-  const leave = await inquiryTurns.take(entry.name)
-  try {
-    return new Inquiry(entry, new ChildRespondent(entry, leave))
-  } catch (error) {
-    leave()
-    throw error
-  }
+/** A resolver as a process of this machine. */
+export function openLocalInquiry(entry: CatalogEntry): Inquiry {
+  return new Inquiry(entry, new ChildRespondent(entry))
 }
 
 class ChildRespondent implements Respondent {
   readonly channel: Channel
   readonly #child: ChildProcessWithoutNullStreams
-  readonly #leave: () => void
+  readonly #startTime: string | undefined
   readonly #mark = randomBytes(12).toString('hex')
   #stderr = ''
   #launchError: Error | undefined
 
-  constructor(entry: CatalogEntry, leave: () => void) {
-    this.#leave = leave
+  constructor(entry: CatalogEntry) {
     const [command = '', ...args] = entry.manifest.command
     this.#child = spawn(command, args, {
       cwd: entry.dir,
@@ -142,6 +136,7 @@ class ChildRespondent implements Respondent {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     })
+    this.#startTime = this.#child.pid === undefined ? undefined : identify(this.#child.pid)?.startTime
     this.#child.on('error', (error) => {
       this.#launchError = error
     })
@@ -161,12 +156,11 @@ class ChildRespondent implements Respondent {
 
   async close(): Promise<void> {
     const leader = this.#child.exitCode === null && this.#child.signalCode === null ? (this.#child.pid ?? 0) : 0
-    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}` }), 'SIGKILL')
+    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}`, since: this.#startTime }), 'SIGKILL')
     this.#child.stdin.destroy()
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
     this.#child.unref()
-    this.#leave()
   }
 }
 

@@ -57,7 +57,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
 }
 
 async function startWorker(launch: Launch): Promise<Worker | Ending> {
-  const { ledger, driver, ground, config, write, signal, annexes } = launch
+  const { ledger, driver, ground, config, epoch, write, signal, annexes } = launch
   const { birth, wantedIncarnation } = ledger.story
   try {
     ground.remove(STATUS_FILE)
@@ -70,6 +70,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
       directory: birth.resolver.dir,
       environment: birth.environment,
       incarnation: wantedIncarnation,
+      isFirst: epoch === 1,
       ...(birth.container ? { container: { ...containerLaunch(birth.container, birth.resolver), network } } : {}),
       report: (event, data) => write(() => ledger.record(event, data)),
       signal,

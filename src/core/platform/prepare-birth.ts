@@ -1,5 +1,6 @@
 /** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
 import { fail } from '../errors.ts'
+import type { Inquiry } from '../host/ask.ts'
 import { availableCredentials } from '../host/config.ts'
 import { containerWish, refuseForContainer } from '../host/container-launch.ts'
 import { formRefusal } from '../host/form-check.ts'
@@ -18,7 +19,7 @@ export async function prepareBirth(
   executor: Executor,
 ): Promise<Birth> {
   const { input } = request
-  return await inquiries.ask(entry, executor, async (inquiry) => {
+  const prepare = async (inquiry: Inquiry): Promise<Birth> => {
     const form = await inquiry.form(input)
     const refusal = formRefusal(form, input)
     if (refusal !== undefined) throw refusal
@@ -39,7 +40,8 @@ export async function prepareBirth(
       ...(executor === 'docker' ? { container: containerWish(manifest, spec) } : {}),
       resolver: { name, version, dir, commit, manifest },
     }
-  })
+  }
+  return await inquiries.ask(entry, executor, prepare, { last: true })
 }
 
 function refuseWhatIsMissing(entry: CatalogEntry, spec: Record<string, unknown> | null): void {

@@ -45,7 +45,7 @@ export class LocalDriver implements Driver {
   }
 
   async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
-    await this.sweep()
+    if (plan.isFirst !== true) await this.sweep()
     if (plan.signal?.aborted === true)
       throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
     const { stdin, stdout, stderr } = this.#places
@@ -166,18 +166,24 @@ class LocalWorker implements Worker {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
-    const pids = processesOf(markOf(this.#places, this.#identity, this.#sawAlive))
+    const pids = processesOf(this.#mark())
     signalAll(pids, name)
     return pids.length
   }
 
   async usage(): Promise<Usage | undefined> {
-    const tree = usageOf(processesOf(markOf(this.#places, this.#identity, this.#sawAlive)))
+    const tree = usageOf(processesOf(this.#mark()))
     return tree === undefined ? undefined : { ...tree, ...(await this.#disk.sample()), oomKills: 0 }
   }
 
   isGone(): boolean {
-    return processesOf(markOf(this.#places, this.#identity, this.#sawAlive)).length === 0
+    return processesOf(this.#mark()).length === 0
+  }
+
+  /** What an earlier worker left was ended before this one was started. */
+  #mark(): TreeMark {
+    const { startTime } = this.#identity
+    return { ...markOf(this.#places, this.#identity, this.#sawAlive), since: startTime === '' ? undefined : startTime }
   }
 
   release(): void {

@@ -9,6 +9,8 @@ export interface TreeMark {
   leader: number
   /** `NAME=value` in the environment that nothing else on this machine has. */
   variable?: string
+  /** When the first process that may carry it was started, as /proc counts; nothing older is asked for it. */
+  since?: string | undefined
 }
 
 /** Pids of every living process of the tree (a grandchild may have left session and parent, but keeps the mark). */
@@ -95,6 +97,7 @@ function environmentOf(pid: number): string[] {
 function isOwn(stat: ProcessStat, mark: TreeMark): boolean {
   if (mark.leader > 0 && (stat.pid === mark.leader || stat.session === mark.leader || stat.group === mark.leader))
     return true
+  if (mark.since !== undefined && Number(stat.startTime) < Number(mark.since)) return false
   return mark.variable !== undefined && hasVariable(stat.pid, mark.variable)
 }
 

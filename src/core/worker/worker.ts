@@ -76,6 +76,8 @@ export interface LaunchPlan {
   directory: string
   environment: Readonly<Record<string, string>>
   incarnation: number
+  /** Nobody can have started a worker of this instance before. */
+  isFirst?: boolean
   container?: ContainerLaunch
   /** Told of each step on the way, for the journal. */
   report?: (event: PlatformEvent, data: Record<string, unknown>) => Promise<void>
