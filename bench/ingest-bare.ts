@@ -23,7 +23,7 @@ async function carry(socket: Socket): Promise<void> {
     offset += end
     let text = ''
     // The events of the bench are ASCII: characters are bytes.
-    for (const line of buffer.latin1Slice(0, end - 1).split('\n')) {
+    for (const line of buffer.toString('latin1', 0, end - 1).split('\n')) {
       check(JSON.parse(line))
       seq += 1
       sourceEnd += line.length + 1

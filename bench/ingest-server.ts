@@ -36,7 +36,7 @@ while ((await platform.record(id)).status !== 'awaiting_input') await new Promis
 process.on('message', async (message) => {
   if (message === 'go') await platform.answer(id, 'go', {}, { actor: 'bench', via: 'cli' })
   if (message !== 'end') return
-  await platform.stop(id, { actor: 'bench', via: 'cli' })
+  await platform.stop(id, { force: true })
   await app.close()
   await platform.close()
   rmSync(home, { recursive: true, force: true })

@@ -71,7 +71,13 @@ async function take(program: ChildProcess): Promise<number> {
     let tail = Buffer.alloc(0)
     const over = new Promise<void>((resolve, reject) => {
       socket.on('error', reject)
-      socket.on('close', () => reject(new Error(`${program.spawnargs.join(' ')}: the stream ended after ${bytes} bytes: ${tail.subarray(-600).toString()}`)))
+      socket.on('close', () =>
+        reject(
+          new Error(
+            `${program.spawnargs.join(' ')}: the stream ended after ${bytes} bytes: ${tail.subarray(-600).toString()}`,
+          ),
+        ),
+      )
       socket.on('data', (chunk: Buffer) => {
         bytes += chunk.length
         // It may come in two pieces.
@@ -87,7 +93,8 @@ async function take(program: ChildProcess): Promise<number> {
     const took = performance.now() - begin
     socket.destroy()
     if (bytes < EVENTS * EVENT_BYTES) throw new Error(`Only ${bytes} bytes came.`)
-    if (process.env['RESOLVE_BENCH_VERBOSE']) console.error(program.spawnargs.slice(-2), Math.round(EVENTS / took), 'k/s')
+    if (process.env['RESOLVE_BENCH_VERBOSE'])
+      console.error(program.spawnargs.slice(-2), Math.round(EVENTS / took), 'k/s')
     return took
   } finally {
     program.send('end')

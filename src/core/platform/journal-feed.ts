@@ -99,7 +99,6 @@ export class JournalFeed {
     }
   }
 
-
   close(): void {
     this.#rest()
     fs.closeSync(this.#file.fd)
