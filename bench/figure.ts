@@ -6,7 +6,9 @@ export interface FigureSpec {
   against: string
   /** `most`: a ratio of times, ours to the bare one's. `least`: a ratio of speeds. */
   goal: { most: number } | { least: number }
-  /** What a plain value is in; a ratio has none. */
+  /** What stands in the table where a run has two times: ours less the bare one's. Else their ratio. */
+  isDifference?: true
+  /** What a plain value or a difference is in; a ratio has none. */
   unit?: 'ms' | 'MiB' | 'events'
 }
 
@@ -50,8 +52,9 @@ export function toFigure(part: string, spec: FigureSpec, rounds: readonly (reado
   return { part, ...spec, runs, median, least: Math.min(...runs), most: Math.max(...runs), isMet }
 }
 
-function numberOf({ goal }: FigureSpec, sample: Sample): number {
+function numberOf({ goal, isDifference }: FigureSpec, sample: Sample): number {
   if ('value' in sample) return sample.value
+  if (isDifference) return sample.ours - sample.bare
   return 'most' in goal ? sample.ours / sample.bare : sample.bare / sample.ours
 }
 
@@ -63,11 +66,14 @@ export type Change = 'better' | 'worse' | 'as before' | 'new'
 
 /** How far the nearest runs of two results must be apart to be more than the noise of a shared machine. */
 const NOISE = 1.25
+/** The same for differences, which may be next to nothing or below it. */
+const NOISE_MS = 1
 
 export function compare(now: Figure, before: Figure | undefined): Change {
   if (before === undefined) return 'new'
-  const isLower = now.most * NOISE < before.least
-  const isHigher = now.least > before.most * NOISE
+  const isClear = (low: number, high: number) => (now.isDifference ? low + NOISE_MS < high : low * NOISE < high)
+  const isLower = isClear(now.most, before.least)
+  const isHigher = isClear(before.most, now.least)
   if (!isLower && !isHigher) return 'as before'
   return isLower === 'most' in now.goal ? 'better' : 'worse'
 }

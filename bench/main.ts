@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- <part> …] [--save]`: measures what the platform costs, each figure beside the bare thing it could not beat. Prints a
+ * `npm run bench [-- <part> …] [--save | --quick]`: measures what the platform costs, each figure beside the bare thing it could not beat. Prints a
  * table, writes coverage/bench.json, and compares with bench/results.json; `--save` makes the result the one to compare with.
+ * `--quick` runs every part once and small, to see that it still works: nothing is judged, compared or saved.
  * Ends with 1 where a part broke or a figure is worse by more than noise; a goal that is missed is only told.
  */
 import { fork } from 'node:child_process'
@@ -9,8 +10,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { compare, type Figure, type Sample, toFigure } from './figure.ts'
-import { PARTS } from './parts.ts'
+import { compare, type Figure, type Part, type Sample, toFigure } from './figure.ts'
 import type { Outcome } from './round.ts'
 
 interface Result {
@@ -25,10 +25,20 @@ interface Result {
 }
 
 const HERE = import.meta.dirname
+const OPTIONS = { save: { type: 'boolean' }, quick: { type: 'boolean' } } as const
 const COMMITTED = join(HERE, 'results.json')
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { save: { type: 'boolean' } } })
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: OPTIONS })
+  if (values.save && values.quick) {
+    console.error('What is measured quickly is nothing to compare with: leave out --save or --quick.')
+    process.exitCode = 2
+    return
+  }
+  const isQuick = values.quick === true
+  // Read where the parts are, here and in the processes that measure. (quick.ts)
+  if (isQuick) process.env['RESOLVE_BENCH_QUICK'] = '1'
+  const { PARTS } = await import('./parts.ts')
   const unknown = positionals.filter((name) => !Object.hasOwn(PARTS, name))
   if (unknown.length > 0) {
     console.error(`No part of the bench is called ${unknown.join(', ')}; there are: ${Object.keys(PARTS).join(', ')}.`)
@@ -39,7 +49,7 @@ async function main(): Promise<void> {
   const figures: Figure[] = []
   const leftOut: Result['left_out'] = []
   for (const name of positionals.length > 0 ? positionals : Object.keys(PARTS)) {
-    const outcome = await measure(name)
+    const outcome = await measure(name, PARTS[name] as Part, isQuick)
     if ('reason' in outcome) leftOut.push({ part: name, reason: outcome.reason })
     else figures.push(...outcome.figures)
   }
@@ -51,6 +61,10 @@ async function main(): Promise<void> {
     figures,
     left_out: leftOut,
   }
+  if (isQuick) {
+    printQuick(result)
+    return
+  }
   const committed = readResult(COMMITTED)
   print(result, committed)
   write(join(HERE, '..', 'coverage', 'bench.json'), result)
@@ -61,11 +75,11 @@ async function main(): Promise<void> {
 
 type Measured = { figures: Figure[] } | { reason: string }
 
-async function measure(name: string): Promise<Measured> {
-  const part = PARTS[name] as (typeof PARTS)[string]
+async function measure(name: string, part: Part, isQuick: boolean): Promise<Measured> {
   const rounds: Sample[][] = []
-  for (let n = 1; n <= part.rounds; n += 1) {
-    process.stderr.write(`${name}: round ${n} of ${part.rounds}\n`)
+  const times = isQuick ? 1 : part.rounds
+  for (let n = 1; n <= times; n += 1) {
+    process.stderr.write(`${name}: round ${n} of ${times}\n`)
     const child = fork(join(HERE, 'round.ts'), [name], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const ended = once(child, 'exit')
     const said = once(child, 'message') as Promise<[Outcome]>
@@ -81,8 +95,8 @@ async function measure(name: string): Promise<Measured> {
   return { figures: part.figures.map((spec) => toFigure(name, spec, rounds)) }
 }
 
-function print({ figures, left_out: leftOut, load, machine, node }: Result, committed: Result | undefined): void {
-  const rows = figures.map((figure) => {
+function print(result: Result, committed: Result | undefined): void {
+  const rows = result.figures.map((figure) => {
     const before = committed?.figures.find(({ part, name }) => part === figure.part && name === figure.name)
     const change = compare(figure, before)
     if (change === 'worse') process.exitCode = 1
@@ -100,6 +114,19 @@ function print({ figures, left_out: leftOut, load, machine, node }: Result, comm
     }
   })
   console.table(rows)
+  printCircumstances(result)
+}
+
+/** What was seen, without a verdict. */
+function printQuick(result: Result): void {
+  const rows = result.figures.map(({ part, name, against, median, unit }) => {
+    return { part, figure: name, against, once: `${median}${unit === undefined ? '' : ` ${unit}`}` }
+  })
+  console.table(rows)
+  printCircumstances(result)
+}
+
+function printCircumstances({ left_out: leftOut, load, machine, node }: Result): void {
   for (const { part, reason } of leftOut) console.log(`Left out: ${part}, for ${reason}.`)
   console.log(`Node ${node}, ${machine}, load ${load.map((value) => value.toFixed(1)).join(' before and ')} after.`)
 }

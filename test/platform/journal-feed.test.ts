@@ -1,6 +1,6 @@
 import { copyFileSync, renameSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type HeldFeed, JournalFeeds } from '../../src/core/platform/journal-feed.ts'
 import { envelope, GrowingJournal } from '../support/event-stream.ts'
 
@@ -162,4 +162,32 @@ test('the last reader closes the journal, and letting go twice counts once', () 
   expect(feeds.size).toBe(1)
   other.release()
   expect(feeds.size).toBe(0)
+})
+
+test('a page may hold what came after the last look, and reading goes on behind it (R15)', () => {
+  journal.add(1)
+  const feed = hold()
+  const offset = feed.cursor(0)
+  journal.add(1)
+  const page = feed.read(offset)
+  expect(page?.frames.toString('utf8')).toBe(frames(1, 2))
+  expect(feed.read(page?.next ?? 0)).toBeUndefined()
+  journal.add(1)
+  feed.cursor(0)
+  expect(feed.read(page?.next ?? 0)?.frames.toString('utf8')).toBe(frame(3))
+})
+
+test('who comes at the moment of news does not keep it from those who wait (R15)', async () => {
+  const feed = hold()
+  let told = 0
+  feed.follow(() => {
+    told += 1
+  })
+  for (let n = 1; n <= 20; n += 1) {
+    const before = told
+    journal.add(1)
+    // The bell has not rung yet; this look comes first.
+    feed.cursor(0)
+    await vi.waitFor(() => expect(told).toBeGreaterThan(before), { timeout: 5_000 })
+  }
 })

@@ -5,7 +5,7 @@ import { failpoint } from '../failpoints.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../protocol/event.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import { canMove, type Status } from '../protocol/status.ts'
-import { type Entry, freeze, JournalWriter } from '../store/journal-writer.ts'
+import { freeze, JournalWriter } from '../store/journal-writer.ts'
 import { readStory, writeRecord } from '../store/record.ts'
 import { pendingRequests, type Story, tell } from '../view/story.ts'
 import { Redactor } from './redact.ts'
@@ -14,7 +14,7 @@ const RECORD_DELAY_MS = 250
 
 /** A line of the resolver that may go on as it is. */
 export interface ForwardedLine {
-  text: Buffer
+  text: string
   event: EventEnvelope
   sourceEnd: number
 }
@@ -89,21 +89,26 @@ export class Ledger {
 
   /** Carries lines of the resolver over, in one write. Throws `disk_full`, and then none was. */
   forward(lines: readonly ForwardedLine[]): void {
-    const safe = lines.map((line) => this.#withoutSecrets(line))
-    const entries: Entry[] = safe.map((line) => ({ text: line.text, sourceEnd: line.sourceEnd }))
-    const first = this.#writer.append(entries)
-    for (const [index, line] of safe.entries()) tell(this.story, first + index, line.event)
+    const safe = this.#redactor.isIdle ? lines : this.#allWithoutSecrets(lines)
+    const first = this.#writer.append(safe)
+    for (let at = 0; at < safe.length; at += 1) tell(this.story, first + at, (safe[at] as ForwardedLine).event)
     this.#changed()
+  }
+
+  /** Most lines hold none, and one search says so of all of them. */
+  #allWithoutSecrets(lines: readonly ForwardedLine[]): readonly ForwardedLine[] {
+    if (!this.#redactor.suspects(Buffer.from(lines.map(({ text }) => text).join('\n')))) return lines
+    return lines.map((line) => this.#withoutSecrets(line))
   }
 
   /** The very same bytes where they hold no secret; else the envelope written anew (docs/decisions/0010-secrets.md). */
   #withoutSecrets(line: ForwardedLine): ForwardedLine {
-    if (!this.#redactor.suspects(line.text)) return line
+    if (!this.#redactor.suspects(Buffer.from(line.text))) return line
     const { event_type: type, data } = line.event
     const clean = { event_type: this.#redactor.text(type), data: this.#redactor.value(data) }
     if (clean.event_type === type && clean.data === data) return line
     const event = { ...line.event, ...clean }
-    return { ...line, event, text: Buffer.from(JSON.stringify(event)) }
+    return { ...line, event, text: JSON.stringify(event) }
   }
 
   /** Moves the status along the table and puts it on disk. Throws `invalid_state` for a move that is not in it. */

@@ -21,14 +21,14 @@ import {
 import { LineSplitter } from '../rpc/lines.ts'
 import { pendingRequests } from '../view/story.ts'
 import type { Following, Ground } from '../worker/worker.ts'
-import { judgeLine } from './event-line.ts'
+import { judgeChunk } from './event-line.ts'
 import { readRequest } from './input-request.ts'
 import type { ForwardedLine, Ledger } from './ledger.ts'
 
 /** How long a request file may be half written before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000
 /** The rest waits for the next turn: a worker that writes faster than is read keeps nobody else waiting. */
-const LOOK_MAX_BYTES = 8 * MIB
+const LOOK_MAX_BYTES = 1 * MIB
 /** After a worker's end the end of a line is looked for no further: a file may pretend to any size (threats FS-7). */
 const LATE_LINE_MAX_BYTES = 64 * MIB
 /** More open questions than anyone can have are asked one after the other. */
@@ -142,26 +142,9 @@ export class Monitor {
 
   #carryEvents(isLast: boolean): void {
     let left = isLast ? Number.POSITIVE_INFINITY : LOOK_MAX_BYTES
-    const { instance_id: id } = this.#ledger.story.birth
     for (let chunk = this.#nextChunk(); chunk !== undefined; chunk = this.#nextChunk()) {
-      let at = chunk.end - chunk.bytes.length - this.#splitter.pendingBytes
-      let batch: ForwardedLine[] = []
       failpoint('events.read')
-      for (const line of this.#splitter.push(chunk.bytes)) {
-        at += line.size
-        if (line.bytes !== null && line.bytes.length === 0) continue
-        const verdict = line.bytes === null ? ({ reason: 'too_long' } as const) : judgeLine(line.bytes, id)
-        if ('event' in verdict) {
-          this.#flushRejected(at - line.size)
-          batch.push({ text: verdict.text, event: verdict.event, sourceEnd: at })
-          continue
-        }
-        if (batch.length > 0) this.#ledger.forward(batch)
-        batch = []
-        this.#reject(verdict, line.size, at)
-      }
-      if (batch.length > 0) this.#ledger.forward(batch)
-      this.#flushRejected(at)
+      this.#carryChunk(chunk)
       failpoint('events.carried')
       this.#isEndless ||= isLast && this.#splitter.pendingBytes > LATE_LINE_MAX_BYTES
       left -= chunk.bytes.length
@@ -169,6 +152,26 @@ export class Monitor {
       this.ring()
       return
     }
+  }
+
+  #carryChunk({ bytes, end }: Chunk): void {
+    const { instance_id: id } = this.#ledger.story.birth
+    let at = end - bytes.length - this.#splitter.pendingBytes
+    let batch: ForwardedLine[] = []
+    for (const { verdict, size } of judgeChunk(this.#splitter, bytes, id)) {
+      at += size
+      if (verdict === undefined) continue
+      if ('event' in verdict) {
+        this.#flushRejected(at - size)
+        batch.push({ text: verdict.text, event: verdict.event, sourceEnd: at })
+        continue
+      }
+      if (batch.length > 0) this.#ledger.forward(batch)
+      batch = []
+      this.#reject(verdict, size, at)
+    }
+    if (batch.length > 0) this.#ledger.forward(batch)
+    this.#flushRejected(at)
   }
 
   #nextChunk(): Chunk | undefined {

@@ -32,6 +32,8 @@ export class JournalFeed {
   #file: { fd: number; ino: number }
   /** How far the journal had come at the last look. */
   #size = 0
+  /** How far those who wait were told that it had come. */
+  #toldSize = 0
   /** Where the present end is an unfinished line: reading there again is in vain until the journal has grown. */
   #barren = -1
   readonly #pages = new Map<number, Page>()
@@ -48,7 +50,7 @@ export class JournalFeed {
     this.#path = path
     this.#instance = instance
     this.#file = openFile(path)
-    this.look()
+    this.#look()
   }
 
   /** Whether the instance is known to have ended. A reader that has come to the present end has then seen all of it. */
@@ -60,7 +62,7 @@ export class JournalFeed {
   cursor(after: number): number {
     const offset = Number.isSafeInteger(after) && after >= 0 ? offsetAfter(this.#file.fd, after) : undefined
     if (offset === undefined) throw fail('cursor_unknown', { cursor: String(after) })
-    this.look()
+    this.#look()
     return offset
   }
 
@@ -68,6 +70,8 @@ export class JournalFeed {
   read(offset: number): Page | undefined {
     const kept = this.#pages.get(offset)
     if (kept !== undefined) return kept
+    // A page may hold more than there was at the last look.
+    if (offset > this.#size) this.#look()
     if (offset >= this.#size || offset === this.#barren) {
       if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was cut short' })
       return undefined
@@ -88,25 +92,24 @@ export class JournalFeed {
     this.#followers.add(onNews)
     if (!this.#hasEnded) this.#hasEnded = this.#instance.hasEnded()
     this.#stopBell ??= this.#listen()
-    this.look()
+    this.#look()
     return () => {
       this.#followers.delete(onNews)
       if (this.#followers.size === 0) this.#rest()
     }
   }
 
-  /** Notices growth. Answers whether there was any. */
-  look(): boolean {
-    const { size } = fs.fstatSync(this.#file.fd)
-    if (size === this.#size) return false
-    this.#size = size
-    this.#barren = -1
-    return true
-  }
-
   close(): void {
     this.#rest()
     fs.closeSync(this.#file.fd)
+  }
+
+  /** Notices growth. */
+  #look(): void {
+    const { size } = fs.fstatSync(this.#file.fd)
+    if (size === this.#size) return
+    this.#size = size
+    this.#barren = -1
   }
 
   #keep(offset: number, page: Page): void {
@@ -153,7 +156,9 @@ export class JournalFeed {
 
   #go(): void {
     this.#round = undefined
-    if (!this.look()) return
+    this.#look()
+    // Growth that another noticed first is news all the same.
+    if (this.#size === this.#toldSize) return
     const begin = performance.now()
     this.#isTelling = true
     this.#tell()
@@ -167,7 +172,8 @@ export class JournalFeed {
   }
 
   #tell(): void {
-    this.look()
+    this.#look()
+    this.#toldSize = this.#size
     for (const onNews of [...this.#followers]) onNews()
   }
 

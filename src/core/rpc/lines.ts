@@ -41,6 +41,22 @@ export class LineSplitter {
     }
   }
 
+  /**
+   * As {@link push}, for who reads many lines at once: the line that began before, and the rest of the whole ones together, uncut and not
+   * held against the cap.
+   */
+  take(chunk: Buffer): { first: Line | undefined; whole: Buffer } {
+    const end = chunk.lastIndexOf(LF) + 1
+    let start = 0
+    let first: Line | undefined
+    if (end > 0 && this.#heldBytes > 0) {
+      start = chunk.indexOf(LF) + 1
+      first = this.#finish(chunk.subarray(0, start - 1))
+    }
+    if (end < chunk.length) this.#hold(chunk.subarray(end))
+    return { first, whole: chunk.subarray(start, end) }
+  }
+
   /** Forgets the unfinished line and tells how long it was: for a stream that starts anew. */
   reset(): number {
     const dropped = this.#heldBytes

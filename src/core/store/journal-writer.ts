@@ -7,7 +7,7 @@ import { type JournalLine, parseEnvelope, parseLine, prefixOf } from './journal-
 
 /** One line to append: the envelope as it goes out, and where it ended in the worker's events file. */
 export interface Entry {
-  text: string | Buffer
+  text: string
   sourceEnd: number | null
 }
 
@@ -59,13 +59,14 @@ export class JournalWriter {
    */
   append(entries: readonly Entry[]): number {
     const first = this.#seq + 1
-    const parts: Buffer[] = []
-    for (const [index, entry] of entries.entries()) {
-      parts.push(Buffer.from(prefixOf(first + index, entry.sourceEnd), 'latin1'))
-      parts.push(typeof entry.text === 'string' ? Buffer.from(entry.text) : entry.text, NEWLINE)
+    let seq = this.#seq
+    let lines = ''
+    for (const { text, sourceEnd } of entries) {
+      seq += 1
+      lines += `${prefixOf(seq, sourceEnd)}${text}\n`
     }
     failpoint('journal.writing')
-    this.#write(Buffer.concat(parts))
+    this.#write(Buffer.from(lines))
     failpoint('journal.written')
     this.#seq += entries.length
     for (const entry of entries) if (entry.sourceEnd !== null) this.#sourceEnd = entry.sourceEnd
@@ -104,8 +105,6 @@ export class JournalWriter {
     this.#size += bytes.length
   }
 }
-
-const NEWLINE = Buffer.from('\n')
 
 function cutTornLine(fd: number): number {
   const { size } = fs.fstatSync(fd)
