@@ -25,12 +25,18 @@ const BEGIN: Step[] = [
   ['resolver:phase', { name: 'thinking' }],
   ['resolver:progress', { milestone: 'half', fraction: 0.5, label: 'half way through' }],
 ]
-const ASKING: Step = ['platform.input.requested', { request_id: 'q', prompt: 'Go on?', schema: null, status: 'pending' }]
+const ASKING: Step = [
+  'platform.input.requested',
+  { request_id: 'q', prompt: 'Go on?', schema: null, status: 'pending' },
+]
 
 /** How instances stand, and how often. */
 const WAYS: { share: number; steps: Step[] }[] = [
   { share: 70, steps: [...BEGIN, move('running', 'completed', { output: 'All is well.' })] },
-  { share: 15, steps: [...BEGIN, move('running', 'failed', { error: { code: 'worker_exited', detail: 'It ended.' } })] },
+  {
+    share: 15,
+    steps: [...BEGIN, move('running', 'failed', { error: { code: 'worker_exited', detail: 'It ended.' } })],
+  },
   { share: 10, steps: [...BEGIN, ASKING, move('running', 'awaiting_input'), move('awaiting_input', 'cancelled')] },
   { share: 5, steps: [...BEGIN, move('running', 'paused')] },
 ]

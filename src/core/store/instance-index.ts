@@ -6,8 +6,8 @@ import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'
-import { INDEX_MAX_BYTES } from '../limits.ts'
-import { isStatus, type Status } from '../protocol/status.ts'
+import { INDEX_MAX_BYTES, INSTANCE_ID_CHARS } from '../limits.ts'
+import { isStatus, STATUSES, type Status } from '../protocol/status.ts'
 import { isInstanceId } from './home.ts'
 
 /** What the place of an instance in a list depends on. */
@@ -34,30 +34,39 @@ export function readIndex(home: string): Place[] {
   const body = text.slice(end + 1)
   if (text.slice(0, end) !== headOf(body)) return []
   const places: Place[] = []
+  // The same few words ten thousand times: held once.
+  const words = new Map<string, string>(STATUSES.map((status) => [status, status]))
   for (const line of body.split('\n')) {
-    const [id, order, status, resolver, print] = line.split('\t')
-    if (!isInstanceId(id) || order?.endsWith(`|${id}`) !== true || !isStatus(status)) continue
-    if (resolver === undefined || print === undefined) continue
-    places.push({ id, order, status, resolver, print })
+    const id = line.slice(ORDER_CHARS - INSTANCE_ID_CHARS, ORDER_CHARS)
+    const [status, resolver, print] = line.slice(ORDER_CHARS + 1).split('\t')
+    if (!isInstanceId(id) || !isStatus(status) || resolver === undefined || print === undefined) continue
+    const word = words.get(resolver) ?? resolver
+    words.set(word, word)
+    places.push({ id, order: line.slice(0, ORDER_CHARS), status: words.get(status) as Status, resolver: word, print })
   }
   return places
 }
 
 /** Written whole, by whoever read much that was not in it: of two at once one wins. A home without room goes on without it. */
-export function writeIndex(home: string, places: Iterable<Place>): void {
+export function writeIndex(home: string, places: readonly Place[]): void {
   const lines: string[] = []
   for (const { id, order, status, resolver, print } of places) {
-    const line = [id, order, status, resolver, print].join('\t')
-    // What a damaged record calls its resolver: it is read again each time.
-    if (line.split('\t').length === 5 && !line.includes('\n')) lines.push(line)
+    // What a damaged record says is not kept: it is read again each time.
+    if (!isInstanceId(id) || !order.endsWith(`|${id}`) || order.length !== ORDER_CHARS) continue
+    if (PLAIN.test(resolver)) lines.push(`${order}\t${status}\t${resolver}\t${print}`)
   }
-  const body = lines.join('\n')
+  // Newest first, as it is asked for.
+  const body = lines.sort().reverse().join('\n')
   try {
     writeWholeSync(pathIn(home), `${headOf(body)}\n${body}`)
   } catch {
     // A cache: whoever lacks it reads the records.
   }
 }
+
+/** `2026-01-01T00:00:00.000Z|0123456789ab` */
+const ORDER_CHARS = 24 + 1 + INSTANCE_ID_CHARS
+const PLAIN = /^[!-~]{1,64}$/
 
 function headOf(body: string): string {
   return `${SCHEMA} ${hash('sha1', body)}`
@@ -73,7 +82,7 @@ function readText(path: string): string | undefined {
     const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
     try {
       const found = fs.fstatSync(fd)
-      return found.isFile() && found.size <= INDEX_MAX_BYTES ? fs.readFileSync(fd, 'utf8') : undefined
+      return found.isFile() && found.size <= INDEX_MAX_BYTES ? fs.readFileSync(fd, 'latin1') : undefined
     } finally {
       fs.closeSync(fd)
     }

@@ -10,9 +10,9 @@ import { type InstancePaths, instanceIds, instancePaths, instancesDirectory } fr
 import { type Place, readIndex, UNSETTLED, writeIndex } from './instance-index.ts'
 import { readRecord } from './record.ts'
 
-interface Known extends Place {
-  /** This process has seen that it is so; until then it is what the index says. */
-  isSeen: boolean
+export interface Standing extends Place {
+  /** It has ended, and not by what the index says alone: nothing of it changes any more. */
+  isFinal: boolean
 }
 
 interface Listing {
@@ -23,12 +23,12 @@ interface Listing {
 
 export class Roster {
   readonly #home: string
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, Standing>()
   /** How many were read, or are gone, since the index was written. */
   #news = 0
   #isLoaded = false
   #listing: Listing | undefined
-  #sorted: { of: Listing; places: readonly Place[] } | undefined
+  #sorted: { of: Listing; places: readonly Standing[] } | undefined
 
   constructor(home: string) {
     this.#home = home
@@ -40,15 +40,14 @@ export class Roster {
   }
 
   /** Where an instance stands now. Throws `journal_broken` and what the system says for one that can't be read. */
-  look(id: string): Place {
+  look(id: string): Standing {
     this.#load()
     const known = this.#known.get(id)
-    // What has ended stays as it is; that it has ended is seen once.
-    if (known?.isSeen && isTerminal(known.status)) return known
+    if (known?.isFinal) return known
     const paths = instancePaths(this.#home, id)
     const print = printOf(paths)
     if (known !== undefined && print !== UNSETTLED && print === known.print) {
-      known.isSeen = true
+      known.isFinal = isTerminal(known.status)
       return known
     }
     return this.#note(id, readRecord(paths), print)
@@ -56,19 +55,20 @@ export class Roster {
 
   /**
    * All that can be read, newest first. Their statuses may be those of an earlier look: only the order is sure.
-   * `breathe` is called between reads.
+   * `breathe` is called between reads, and waited for where it answers something.
    */
-  async newestFirst(breathe: () => Promise<void>): Promise<readonly Place[]> {
+  async newestFirst(breathe: () => Promise<void> | undefined): Promise<readonly Standing[]> {
     this.#load()
     const listing = this.#list()
     if (this.#sorted?.of === listing) return this.#sorted.places
-    const places: Place[] = []
+    const places: Standing[] = []
     let isWhole = true
     for (const id of listing.ids) {
-      let place: Place | undefined = this.#known.get(id)
+      let place: Standing | undefined = this.#known.get(id)
       if (place === undefined) {
         place = this.#lookSoundly(id)
-        await breathe()
+        const pause = breathe()
+        if (pause !== undefined) await pause
       }
       if (place === undefined) isWhole = false
       else places.push(place)
@@ -91,10 +91,10 @@ export class Roster {
   save(): void {
     if (this.#news < Math.max(INDEX_WORTH_PLACES, this.#known.size / 64)) return
     this.#news = 0
-    writeIndex(this.#home, this.#known.values())
+    writeIndex(this.#home, [...this.#known.values()])
   }
 
-  #lookSoundly(id: string): Place | undefined {
+  #lookSoundly(id: string): Standing | undefined {
     try {
       return this.look(id)
     } catch {
@@ -102,15 +102,16 @@ export class Roster {
     }
   }
 
-  #note(id: string, record: InstanceRecord, print: string): Place {
+  #note(id: string, record: InstanceRecord, print: string): Standing {
     const { status, resolver } = record
+    const isFinal = isTerminal(status)
     const known = this.#known.get(id)
     if (known === undefined || print !== UNSETTLED) this.#news += 1
     const order = orderOf(record)
     // In place: it stands in the sorted list too.
-    if (known?.order === order) return Object.assign(known, { status, resolver, print, isSeen: true })
+    if (known?.order === order) return Object.assign(known, { status, resolver, print, isFinal })
     this.#sorted = undefined
-    const place = { id, order, status, resolver, print, isSeen: true }
+    const place = { id, order, status, resolver, print, isFinal }
     this.#known.set(id, place)
     return place
   }
@@ -120,16 +121,14 @@ export class Roster {
     this.#isLoaded = true
     const present = new Set(this.ids())
     for (const place of readIndex(this.#home)) {
-      if (present.has(place.id)) this.#known.set(place.id, { ...place, isSeen: false })
+      if (present.has(place.id)) this.#known.set(place.id, Object.assign(place, { isFinal: false }))
       else this.#news += 1
     }
   }
 
   #list(): Listing {
     // Before the names are read: what comes in between is found the next time.
-    const print = restingPrint(
-      statSync(instancesDirectory(this.#home), { throwIfNoEntry: false, bigint: true }),
-    )
+    const print = restingPrint(statSync(instancesDirectory(this.#home), { throwIfNoEntry: false, bigint: true }))
     if (this.#listing !== undefined && print !== UNSETTLED && print === this.#listing.print) return this.#listing
     const ids = instanceIds(this.#home)
     if (this.#known.size > 0) this.#drop(new Set(ids))
