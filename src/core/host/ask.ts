@@ -10,6 +10,7 @@ import type { HostCall, HostCalls } from '../protocol/methods.ts'
 import type { Channel } from '../rpc/channel.ts'
 import { LineSplitter } from '../rpc/lines.ts'
 import { workerEnvironment } from '../worker/environment.ts'
+import { freshProcesses } from '../worker/process-table.ts'
 import { processesOf, signalAll } from '../worker/process-tree.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 import { Turns } from './turns.ts'
@@ -161,7 +162,8 @@ class ChildRespondent implements Respondent {
 
   async close(): Promise<void> {
     const leader = this.#child.exitCode === null && this.#child.signalCode === null ? (this.#child.pid ?? 0) : 0
-    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}` }), 'SIGKILL')
+    const table = await freshProcesses()
+    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}` }, table), 'SIGKILL')
     this.#child.stdin.destroy()
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
