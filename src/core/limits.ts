@@ -131,6 +131,11 @@ export const DISK_FLOOR_BYTES = 2 * GIB // plan: disk floor
 export const DISK_FLOOR_FRACTION = 0.05 // plan: of the whole file system
 export const DOCKER_PING_LIMIT_MS = 2_000 // an engine that is there answers at once
 
+/** Where the instances of a home stand, for lists (docs/on-disk.md). */
+export const ROSTER_SETTLED_MS = 2_000 // well over a tick of any file system's clock, and over how long a record may be behind
+export const INDEX_WORTH_PLACES = 64 // so many records are read in a few milliseconds: less is not worth a file
+export const INDEX_MAX_BYTES = 64 * MIB // half a million instances
+
 /** Secrets (threats B9). */
 export const SECRET_MIN_CHARS = 8
 export const OUTPUT_REWRITE_MAX_BYTES = 64 * MIB
@@ -175,6 +180,7 @@ export const EGRESS_TAKEOVER_LIMIT_MS = 5_000 // until an earlier host has let g
 
 /** The watchdog (spec, Limits; threats FS-12). */
 export const WATCHDOG_MS = 10_000
+export const WATCHDOG_TABLE_MS = 2_000 // a look at all processes serves the watchdogs of this time
 export const WATCHDOG_REARM_FRACTION = 0.9 // it warns again after a value was this far back
 export const PIDS_WARNING = 200
 export const MEMORY_WARNING_FRACTION = 0.8

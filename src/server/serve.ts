@@ -131,7 +131,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     closing.add(async () => stopWatching())
     const attendant = startAttendant({
       platform,
-      roll: new RollCall(home),
+      roll: new RollCall(home, platform.roster),
       onAdopted: (id) => logger.info({ instance: id }, `${id} had no host: adopted.`),
       onTrouble: (id, error) => logger.warn(id === '' ? {} : { instance: id }, troubleText(id, error)),
     })

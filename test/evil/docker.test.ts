@@ -57,7 +57,9 @@ describeAlone('the evil resolver', () => {
     workers: workersNow,
     left: leftOf,
     foreign: async () => ({
-      'a container': await docker('inspect', '--format', '{{.State.Status}} {{.RestartCount}}', foreign).catch(() => 'gone'),
+      'a container': await docker('inspect', '--format', '{{.State.Status}} {{.RestartCount}}', foreign).catch(
+        () => 'gone',
+      ),
       'a network': await docker('network', 'ls', '-q', '--filter', `name=${foreign}`),
     }),
   })

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { listInstances } from '../../src/core/platform/list-instances.ts'
 import type { InstanceFilter } from '../../src/core/platform/platform.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { Roster } from '../../src/core/store/roster.ts'
 import { created, temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
@@ -40,15 +41,15 @@ test('what has ended is read once for its place; a list of others, or after it w
   const { instance_id: id } = await platform.create({ resolver: 'hello', input: { name: 'Ada' } })
   await platform.over(id)
   await platform.close()
-  const ended = new Map()
+  const roster = new Roster(home)
   const ids = async (filter: InstanceFilter) =>
-    (await listInstances(home, filter, ended)).records.map((record) => record.instance_id)
+    (await listInstances(home, filter, roster)).records.map((record) => record.instance_id)
   expect(await ids({})).toEqual([id])
-  expect(ended.get(id)).toMatchObject({ status: 'completed', resolver: 'hello' })
+  expect(roster.look(id)).toMatchObject({ status: 'completed', resolver: 'hello' })
   expect(await ids({ status: ['running'] })).toEqual([])
   expect(await ids({ resolver: 'hello', status: ['completed'] })).toEqual([id])
   rmSync(instancePaths(home, id).root, { recursive: true })
   expect(await ids({})).toEqual([])
-  expect(ended.size).toBe(0)
+  expect(() => roster.look(id)).toThrow(/journal/)
   rmSync(home, { recursive: true })
 })

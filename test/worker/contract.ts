@@ -121,7 +121,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     linesOf(worker)
     await worker.ended
     expect(worker.condition).toMatchObject({ engine: 'exited', exitCode: 7 })
-    expect(worker.isGone()).toBe(true)
+    expect(await worker.isGone()).toBe(true)
   })
 
   test('a worker that ended while nobody listened is found ended', async () => {
@@ -149,11 +149,11 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     const worker = await start(`${data}; ${child}; setTimeout(() => { ${child} }, 50); setInterval(() => {}, 1000)`)
     for (let tries = 0; tries < 500 && ground.list('data', 10).length < 2; tries += 1) await sleep(10)
     expect(ground.list('data', 10)).toHaveLength(2)
-    expect(worker.isGone()).toBe(false)
+    expect(await worker.isGone()).toBe(false)
     expect(worker.signal('SIGTERM')).toBeGreaterThan(0)
     await worker.ended
     await driver.sweep()
-    expect(worker.isGone()).toBe(true)
+    expect(await worker.isGone()).toBe(true)
   })
 
   test('a worker that ignores SIGTERM ends by a sweep', async () => {
@@ -163,10 +163,10 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     await linesOf(worker).until(1)
     worker.signal('SIGTERM')
     await sleep(300)
-    expect(worker.isGone()).toBe(false)
+    expect(await worker.isGone()).toBe(false)
     await driver.sweep()
     await worker.ended
-    expect(worker.isGone()).toBe(true)
+    expect(await worker.isGone()).toBe(true)
   })
 
   test('a worker sees the places it is told, may write them, and what it is given is its own to read (R43)', async () => {

@@ -79,9 +79,9 @@ test('the whole tree ends, with grandchildren in sessions of their own that igno
   await expect.poll(() => readdirSync(ready).length, { timeout: 10_000 }).toBe(2)
   expect(worker.signal('SIGTERM')).toBe(3)
   await worker.ended
-  expect(worker.isGone()).toBe(false)
+  expect(await worker.isGone()).toBe(false)
   await driver.sweep()
-  expect(worker.isGone()).toBe(true)
+  expect(await worker.isGone()).toBe(true)
 })
 
 test('a sweep leaves every other process alone', async () => {
@@ -118,7 +118,7 @@ test('a stranger that got the pid of an ended worker is never signalled', async 
   const adopted = (await driver.adopt(ground, 1)) as Worker
   linesOf(adopted)
   expect(adopted.signal('SIGTERM')).toBe(0)
-  expect(adopted.isGone()).toBe(true)
+  expect(await adopted.isGone()).toBe(true)
   await driver.sweep()
   await sleep(200)
   expect(stranger.exitCode ?? stranger.signalCode).toBeNull()

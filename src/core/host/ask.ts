@@ -11,6 +11,7 @@ import type { HostCall, HostCalls } from '../protocol/methods.ts'
 import type { Channel } from '../rpc/channel.ts'
 import { LineSplitter } from '../rpc/lines.ts'
 import { workerEnvironment } from '../worker/environment.ts'
+import { freshProcesses } from '../worker/process-table.ts'
 import { processesOf, signalAll } from '../worker/process-tree.ts'
 import { ResolverCalls } from './resolver-calls.ts'
 import { Turns } from './turns.ts'
@@ -123,7 +124,6 @@ export function openLocalInquiry(entry: CatalogEntry): Inquiry {
 class ChildRespondent implements Respondent {
   readonly channel: Channel
   readonly #child: ChildProcessWithoutNullStreams
-  readonly #startTime: string | undefined
   readonly #mark = randomBytes(12).toString('hex')
   #stderr = ''
   #launchError: Error | undefined
@@ -136,7 +136,6 @@ class ChildRespondent implements Respondent {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     })
-    this.#startTime = this.#child.pid === undefined ? undefined : identify(this.#child.pid)?.startTime
     this.#child.on('error', (error) => {
       this.#launchError = error
     })
@@ -156,7 +155,8 @@ class ChildRespondent implements Respondent {
 
   async close(): Promise<void> {
     const leader = this.#child.exitCode === null && this.#child.signalCode === null ? (this.#child.pid ?? 0) : 0
-    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}`, since: this.#startTime }), 'SIGKILL')
+    const table = await freshProcesses()
+    signalAll(processesOf({ leader, variable: `RESOLVE_INQUIRY=${this.#mark}` }, table), 'SIGKILL')
     this.#child.stdin.destroy()
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()

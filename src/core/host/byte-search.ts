@@ -1,24 +1,26 @@
 /** Looks for many byte strings at once, mostly skipping (Wu and Manber): {@link file://./redact.ts} asks it about every event line. */
 
 const BLOCK = 2
+/** Of blocks that share a slot the smallest shift counts. Every instance has such a table: 8 KiB skip as well as 64 would. */
+const SLOTS = 1 << 13
 
 export class ByteSearch {
   readonly #window: number
-  /** By a block of two bytes: how far the window may move when it ends with that block. */
+  /** By the slot of a block of two bytes: how far the window may move when it ends with that block. */
   readonly #shifts: Uint8Array
-  /** The needles whose window ends with a block. */
+  /** The needles whose window ends with a block of that slot. */
   readonly #endingWith = new Map<number, Buffer[]>()
 
   /** `window`: the length of the shortest needle, at least 2. */
   constructor(needles: readonly Buffer[], window: number) {
     this.#window = window
-    this.#shifts = new Uint8Array(1 << 16).fill(window - BLOCK + 1)
-    for (const needle of needles) {
+    this.#shifts = new Uint8Array(SLOTS).fill(window - BLOCK + 1)
+    for (const needle of togetherAlone(needles)) {
       for (let at = BLOCK - 1; at < window; at += 1) {
-        const block = blockAt(needle, at)
-        this.#shifts[block] = Math.min(this.#shifts[block] as number, window - 1 - at)
+        const slot = slotAt(needle, at)
+        this.#shifts[slot] = Math.min(this.#shifts[slot] as number, window - 1 - at)
       }
-      const last = blockAt(needle, window - 1)
+      const last = slotAt(needle, window - 1)
       this.#endingWith.set(last, [...(this.#endingWith.get(last) ?? []), needle])
     }
   }
@@ -27,19 +29,30 @@ export class ByteSearch {
   isIn(bytes: Buffer): boolean {
     const shifts = this.#shifts
     for (let at = this.#window - 1; at < bytes.length; ) {
-      const block = ((bytes[at - 1] as number) << 8) | (bytes[at] as number)
-      const shift = shifts[block] as number
-      if (shift === 0 && this.#matches(bytes, at, block)) return true
+      const slot = (((bytes[at - 1] as number) << 5) ^ (bytes[at] as number)) & (SLOTS - 1)
+      const shift = shifts[slot] as number
+      if (shift === 0 && this.#matches(bytes, at, slot)) return true
       at += shift || 1
     }
     return false
   }
 
-  #matches(bytes: Buffer, at: number, block: number): boolean {
+  #matches(bytes: Buffer, at: number, slot: number): boolean {
     const start = at - this.#window + 1
-    for (const needle of this.#endingWith.get(block) as Buffer[]) if (startsWith(bytes, start, needle)) return true
+    for (const needle of this.#endingWith.get(slot) as Buffer[]) if (startsWith(bytes, start, needle)) return true
     return false
   }
+}
+
+/** In memory of their own: a short buffer from the shared pool would keep 64 KiB of it for as long as the instance is up. */
+function togetherAlone(needles: readonly Buffer[]): Buffer[] {
+  const all = Buffer.alloc(needles.reduce((sum, { length }) => sum + length, 0))
+  let end = 0
+  return needles.map((needle) => {
+    const start = end
+    end += needle.copy(all, start)
+    return all.subarray(start, end)
+  })
 }
 
 /** By hand: what differs differs at once, and a call into the runtime costs more than a line. */
@@ -48,6 +61,6 @@ function startsWith(bytes: Buffer, start: number, needle: Buffer): boolean {
   return true
 }
 
-function blockAt(bytes: Buffer, at: number): number {
-  return ((bytes[at - 1] as number) << 8) | (bytes[at] as number)
+function slotAt(bytes: Buffer, at: number): number {
+  return (((bytes[at - 1] as number) << 5) ^ (bytes[at] as number)) & (SLOTS - 1)
 }

@@ -11,13 +11,13 @@ export async function endWorker(worker: Worker, driver: Driver, askToShutDown: (
     failpoint('end.asked')
     await Promise.race([worker.ended, sleep(SHUTDOWN_LIMIT_MS, undefined, { ref: false })])
   }
-  if (worker.isGone()) return await driver.discard()
+  if (await worker.isGone()) return await driver.discard()
   // What the main process left behind when it ended by itself has no work left to save.
   const limitMs = worker.condition.engine === 'running' ? TERM_LIMIT_MS : SHUTDOWN_LIMIT_MS
   failpoint('end.terminating')
   worker.signal('SIGTERM')
   const deadline = Date.now() + limitMs
-  while (!worker.isGone() && Date.now() < deadline) await sleep(LOOK_MS)
+  while (!(await worker.isGone()) && Date.now() < deadline) await sleep(LOOK_MS)
   await driver.sweep()
 }
 

@@ -49,7 +49,10 @@ export class ResolverCalls {
       },
     })
     this.#peer.handle('resolver.event', () => options.onEvent?.())
-    this.#peer.handle('resolver.finished', oncePerTurn(() => options.onFinished?.()))
+    this.#peer.handle(
+      'resolver.finished',
+      oncePerTurn(() => options.onFinished?.()),
+    )
     this.#peer.handle('resolver.log', (params) => {
       const { level, message } = (params ?? {}) as Record<string, unknown>
       options.onLog?.(String(level), String(message))

@@ -2,78 +2,81 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PAGE_MAX_BYTES } from '../limits.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
-import { isTerminal, type Status } from '../protocol/status.ts'
-import { instanceIds, instancePaths } from '../store/home.ts'
-import { orderOf } from './local-checks.ts'
+import type { Status } from '../protocol/status.ts'
+import { instancePaths } from '../store/home.ts'
+import type { Place } from '../store/instance-index.ts'
+import { orderOf, Roster } from '../store/roster.ts'
 import type { InstanceFilter, InstancePage } from './platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
-
-/** What the place of an instance in a list depends on. */
-export interface Listed {
-  id: string
-  order: string
-  status: Status
-  resolver: string
-}
 
 /** How long a list keeps the others of its process waiting at a time. */
 const TURN_MS = 10
 
 /**
- * `ended` remembers, for a process that lists often, what can't change any more. Records are held for the page alone: an input
- * may have a megabyte, and a home thousands of them.
+ * `roster` is kept by a process that lists often. Records are read for the page alone: an input may have a megabyte, and a home
+ * thousands of them.
  */
 export async function listInstances(
   home: string,
   filter: InstanceFilter,
-  ended = new Map<string, Listed>(),
+  roster = new Roster(home),
 ): Promise<InstancePage> {
-  const { cursor, limit } = filter
-  const breathe = breathing()
-  const all = await fitting(home, filter, ended, breathe)
-  const rest = cursor === undefined ? all : all.filter(({ order }) => order < cursor)
-  const records: InstanceRecord[] = []
-  let bytes = 0
-  for (const { id } of rest) {
-    if (records.length === limit) break
-    const record = readSoundRecord(instancePaths(home, id))
-    // Removed meanwhile, or gone on.
-    if (record === undefined || !fits(record, filter)) continue
-    if (limit !== undefined) bytes += JSON.stringify(record).length
-    // As many as fit, but one always: a page is answered whole.
-    if (bytes > PAGE_MAX_BYTES && records.length > 0) break
-    records.push(record)
-    await breathe()
-  }
-  const last = records.at(-1)
-  const isWhole = last === undefined || rest.at(-1)?.order === orderOf(last)
-  return { records, cursor: isWhole ? null : orderOf(last) }
+  const page = await readPage(home, filter, roster)
+  if (!page.isMisplaced) return page
+  // The index is not what one of us wrote: once more without it.
+  roster.distrust()
+  return await readPage(home, filter, roster)
 }
 
-async function fitting(
+/** `isMisplaced`: an instance does not stand where the roster has it, so another may be missing. */
+async function readPage(
   home: string,
   filter: InstanceFilter,
-  ended: Map<string, Listed>,
-  breathe: () => Promise<void>,
-): Promise<Listed[]> {
-  const found: Listed[] = []
-  const ids = instanceIds(home)
-  const present = new Set(ids)
-  for (const id of ended.keys()) if (!present.has(id)) ended.delete(id)
-  for (const id of ids) {
-    const listed = ended.get(id) ?? listedOf(home, id)
-    if (listed === undefined) continue
-    if (isTerminal(listed.status)) ended.set(id, listed)
-    if (fits(listed, filter)) found.push(listed)
-    await breathe()
+  roster: Roster,
+): Promise<InstancePage & { isMisplaced: boolean }> {
+  const { cursor, limit } = filter
+  const breathe = breathing()
+  const places = await roster.newestFirst(breathe)
+  const records: InstanceRecord[] = []
+  let bytes = 0
+  let isMisplaced = false
+  const rest = cursor === undefined ? places : places.slice(firstAfter(places, cursor))
+  for (const place of rest) {
+    // Most of a large home: passed by without a look.
+    if (place.isFinal && !fits(place, filter)) continue
+    const pause = breathe()
+    if (pause !== undefined) await pause
+    if (!mayFit(place, filter, roster)) continue
+    const record = readSoundRecord(instancePaths(home, place.id))
+    // Removed meanwhile, or gone on.
+    if (record === undefined || !fits(record, filter)) continue
+    isMisplaced ||= orderOf(record) !== place.order
+    if (limit !== undefined) bytes += JSON.stringify(record).length
+    const last = records.at(-1)
+    // As many as fit, but one always: a page is answered whole.
+    if (last !== undefined && (records.length === limit || bytes > PAGE_MAX_BYTES)) {
+      return { records, cursor: orderOf(last), isMisplaced }
+    }
+    records.push(record)
   }
-  return found.sort((a, b) => (a.order < b.order ? 1 : -1))
+  roster.save()
+  return { records, cursor: null, isMisplaced }
 }
 
-function listedOf(home: string, id: string): Listed | undefined {
-  const record = readSoundRecord(instancePaths(home, id))
-  if (record === undefined) return undefined
-  return { id, order: orderOf(record), status: record.status, resolver: record.resolver }
+/** The index of the first place after the cursor. */
+function firstAfter(places: readonly Place[], cursor: string): number {
+  const found = places.findIndex(({ order }) => order < cursor)
+  return found === -1 ? places.length : found
+}
+
+function mayFit(place: Place, filter: InstanceFilter, roster: Roster): boolean {
+  if (filter.resolver !== undefined && filter.resolver !== place.resolver) return false
+  if (filter.status === undefined) return true
+  try {
+    return filter.status.includes(roster.look(place.id).status)
+  } catch {
+    return false
+  }
 }
 
 function fits({ status, resolver }: { status: Status; resolver: string }, filter: InstanceFilter): boolean {
@@ -81,11 +84,13 @@ function fits({ status, resolver }: { status: Status; resolver: string }, filter
   return filter.resolver === undefined || filter.resolver === resolver
 }
 
-function breathing(): () => Promise<void> {
+/** Answers what to wait for, where it is time for the others; it mostly is not, and a wait for nothing costs too. */
+function breathing(): () => Promise<void> | undefined {
   let since = performance.now()
-  return async () => {
-    if (performance.now() - since < TURN_MS) return
-    await nextTurn()
-    since = performance.now()
+  return () => {
+    if (performance.now() - since < TURN_MS) return undefined
+    return nextTurn().then(() => {
+      since = performance.now()
+    })
   }
 }

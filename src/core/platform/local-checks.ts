@@ -3,7 +3,6 @@ import { fail } from '../errors.ts'
 import { INPUT_MAX_BYTES } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Payload } from '../protocol/form.ts'
-import type { InstanceRecord } from '../protocol/instance.ts'
 import type { Executor } from '../protocol/journal.ts'
 
 /** What was asked for; else a container where the manifest has one. */
@@ -27,9 +26,4 @@ export function environmentOf(spec: Record<string, unknown> | null): Record<stri
   const isSound = ([name, value]: [string, unknown]) =>
     /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && typeof value === 'string'
   return Object.fromEntries(Object.entries(wanted).filter(isSound)) as Record<string, string>
-}
-
-/** Sorts by creation, and by id within the same millisecond; also a page's cursor. */
-export function orderOf(record: InstanceRecord): string {
-  return `${record.created_at}|${record.instance_id}`
 }

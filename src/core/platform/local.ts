@@ -22,12 +22,13 @@ import { isTerminal } from '../protocol/status.ts'
 import { createInstance } from '../store/create-instance.ts'
 import { findInstance, prepareHome } from '../store/home.ts'
 import { readRecord } from '../store/record.ts'
+import { Roster } from '../store/roster.ts'
 import type { Story } from '../view/story.ts'
 import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { followJournal } from './follow.ts'
 import { type HeldFeed, JournalFeeds } from './journal-feed.ts'
-import { type Listed, listInstances } from './list-instances.ts'
+import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { checkLocalHealth } from './local-health.ts'
 import type {
@@ -48,6 +49,8 @@ import { readSoundState } from './sound-reads.ts'
 
 /** What a program that hosts instances can do beside what a consumer can. */
 export interface LocalPlatform extends Platform {
+  /** Where the instances of the home stand: one for all that look in this process. */
+  readonly roster: Roster
   catalog(): Promise<Catalog>
   /** The module that shows a resolver's instances in the page. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
@@ -82,6 +85,7 @@ export async function openLocalPlatform(options: LocalOptions): Promise<LocalPla
 }
 
 class HomePlatform implements LocalPlatform {
+  readonly roster: Roster
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
@@ -89,11 +93,11 @@ class HomePlatform implements LocalPlatform {
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
   readonly #inquiries: Inquiries
-  readonly #ended = new Map<string, Listed>()
   #catalog: Promise<Catalog> | undefined
 
   constructor({ home, builtins, door }: LocalOptions) {
     this.#home = home
+    this.roster = new Roster(home)
     this.#builtins = builtins
     this.#hosts = new HostProcess(home, door?.(this))
     this.#inquiries = new Inquiries(home)
@@ -155,7 +159,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
-    return await listInstances(this.#home, filter, this.#ended)
+    return await listInstances(this.#home, filter, this.roster)
   }
 
   async find(reference: string): Promise<string> {

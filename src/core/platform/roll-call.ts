@@ -1,12 +1,12 @@
 /**
- * Which instances of a home are up, for a process that lives long: what has ended is read once and remembered, so that ten
- * thousand finished ones cost a look into one directory. `serve` calls it every few seconds.
+ * Which instances of a home are up, for a process that lives long: what rests is not read again, so that ten thousand finished
+ * ones cost a look at one directory. `serve` calls it every few seconds.
  */
-import { statSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTerminal, type Status } from '../protocol/status.ts'
-import { instanceIds, instancePaths } from '../store/home.ts'
-import { readRecord } from '../store/record.ts'
+import { instancePaths } from '../store/home.ts'
+import { UNSETTLED } from '../store/instance-index.ts'
+import { printOf, Roster } from '../store/roster.ts'
 
 /** An instance that has not ended. */
 export interface LiveInstance {
@@ -24,79 +24,58 @@ export interface Roll {
   broken: { id: string; error: unknown }[]
 }
 
-type Known =
-  | { kind: 'live'; status: Status; createdAt: number }
-  | { kind: 'ended'; status: Status }
-  /** Read again only when its files change. */
-  | { kind: 'paused'; status: Status; fingerprint: string }
-  | { kind: 'broken'; error: unknown; fingerprint: string }
-
-/** Instances that are read in one turn of the event loop. */
-const READ_PER_TURN = 32
+/** How long one look keeps the others of its process waiting at a time. */
+const TURN_MS = 10
 
 export class RollCall {
   readonly #home: string
-  readonly #known = new Map<string, Known>()
+  readonly #roster: Roster
+  /** Read again only when its files change. */
+  readonly #broken = new Map<string, { error: unknown; print: string }>()
 
-  constructor(home: string) {
+  constructor(home: string, roster = new Roster(home)) {
     this.#home = home
+    this.#roster = roster
   }
 
   /** Throws `home_unusable`; a damaged instance is told of, and hides no other. */
   async look(): Promise<Roll> {
-    const ids = new Set(instanceIds(this.#home))
-    for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id)
-    let read = 0
-    for (const id of ids) {
-      const before = this.#known.get(id)
-      if (before?.kind === 'ended') continue
-      const fingerprint = this.#fingerprint(id)
-      const isSettled = before?.kind === 'paused' || before?.kind === 'broken'
-      if (isSettled && before.fingerprint === fingerprint) continue
-      this.#known.set(id, this.#read(id, fingerprint))
-      read += 1
-      if (read % READ_PER_TURN === 0) await nextTurn()
-    }
-    return this.#roll()
-  }
-
-  #read(id: string, fingerprint: string): Known {
-    try {
-      const { status, created_at } = readRecord(instancePaths(this.#home, id))
-      if (isTerminal(status)) return { kind: 'ended', status }
-      if (status === 'paused' && isOld(fingerprint)) return { kind: 'paused', status, fingerprint }
-      return { kind: 'live', status, createdAt: Date.parse(created_at) }
-    } catch (error) {
-      return { kind: 'broken', error, fingerprint }
-    }
-  }
-
-  #roll(): Roll {
     const roll: Roll = { live: [], counts: {}, broken: [] }
-    for (const [id, known] of this.#known) {
-      if (known.kind === 'broken') {
-        roll.broken.push({ id, error: known.error })
-        continue
-      }
-      roll.counts[known.status] = (roll.counts[known.status] ?? 0) + 1
-      if (known.kind === 'live' && known.status !== 'paused') roll.live.push({ id, ...known })
+    const ids = this.#roster.ids()
+    this.#forgetAllBut(ids)
+    let since = performance.now()
+    for (const id of ids) {
+      this.#count(id, roll)
+      if (performance.now() - since < TURN_MS) continue
+      await nextTurn()
+      since = performance.now()
     }
+    this.#roster.save()
     return roll
   }
 
-  #fingerprint(id: string): string {
-    const { journal, record } = instancePaths(this.#home, id)
-    const [first, second] = [journal, record].map((path) => {
-      const found = statSync(path, { throwIfNoEntry: false })
-      return found === undefined ? '-' : `${found.mtimeMs}:${found.size}:${found.ino}`
-    })
-    return `${first} ${second}`
+  #count(id: string, roll: Roll): void {
+    const known = this.#broken.get(id)
+    const print = known === undefined ? UNSETTLED : printOf(instancePaths(this.#home, id))
+    if (known !== undefined && print !== UNSETTLED && known.print === print) {
+      roll.broken.push({ id, error: known.error })
+      return
+    }
+    try {
+      const { status, order } = this.#roster.look(id)
+      this.#broken.delete(id)
+      roll.counts[status] = (roll.counts[status] ?? 0) + 1
+      if (isTerminal(status) || status === 'paused') return
+      roll.live.push({ id, status, createdAt: Date.parse(order.slice(0, order.lastIndexOf('|'))) })
+    } catch (error) {
+      this.#broken.set(id, { error, print: printOf(instancePaths(this.#home, id)) })
+      roll.broken.push({ id, error })
+    }
   }
-}
 
-/** A record may be a moment behind its journal: what changed just now is looked at once more. */
-const FRESH_MS = 2_000
-
-function isOld(fingerprint: string): boolean {
-  return Date.now() - Number.parseFloat(fingerprint) > FRESH_MS
+  #forgetAllBut(ids: readonly string[]): void {
+    if (this.#broken.size === 0) return
+    const present = new Set(ids)
+    for (const id of this.#broken.keys()) if (!present.has(id)) this.#broken.delete(id)
+  }
 }

@@ -1,17 +1,19 @@
 /** Runs a worker as a local process that does not depend on its host: the driver of {@link file://./worker.ts} for this machine. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
+import { promisify } from 'node:util'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
-import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS } from '../limits.ts'
+import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS, WATCHDOG_TABLE_MS } from '../limits.ts'
 import { DiskSample } from './disk-sample.ts'
 import { workerEnvironment } from './environment.ts'
 import { LocalChannel } from './local-channel.ts'
 import { openLocalGround } from './local-ground.ts'
 import { rewriteFiles } from './output-files.ts'
+import { freshProcesses, recentProcesses } from './process-table.ts'
 import { killTree, processesOf, signalAll, type TreeMark, usageOf } from './process-tree.ts'
 import { tailOf } from './stderr-file.ts'
 import type { Condition, Driver, Ground, LaunchPlan, Usage, Worker } from './worker.ts'
@@ -49,7 +51,7 @@ export class LocalDriver implements Driver {
     if (plan.signal?.aborted === true)
       throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
     const { stdin, stdout, stderr } = this.#places
-    makeFifo(stdin)
+    await makeFifo(stdin)
     failpoint('launch.piped')
     const fds = [
       fs.openSync(stdin, fs.constants.O_RDWR),
@@ -153,10 +155,11 @@ class LocalWorker implements Worker {
     })
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
     this.#stops.push(watchDirectories([places.root], (swept) => this.#look(swept)))
+    if (!adopted) return
     // Only the parent is told of an exit; everyone else has to look.
-    const look = setInterval(() => this.#look(true), SWEEP_MS).unref()
+    const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
     this.#stops.push(() => clearInterval(look))
-    if (adopted) setImmediate(() => this.#look(true))
+    setImmediate(() => this.#look(true))
   }
 
   noteExit(code: number | null, signal: string | null): void {
@@ -166,30 +169,31 @@ class LocalWorker implements Worker {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
-    const pids = processesOf(this.#mark())
+    const pids = processesOf(markOf(this.#places, this.#identity, this.#sawAlive))
     signalAll(pids, name)
     return pids.length
   }
 
   async usage(): Promise<Usage | undefined> {
-    const tree = usageOf(processesOf(this.#mark()))
+    const recent = recentProcesses(WATCHDOG_TABLE_MS)
+    const tree = usageOf(processesOf(markOf(this.#places, this.#identity, this.#sawAlive), recent))
     return tree === undefined ? undefined : { ...tree, ...(await this.#disk.sample()), oomKills: 0 }
   }
 
-  isGone(): boolean {
-    return processesOf(this.#mark()).length === 0
-  }
-
-  /** What an earlier worker left was ended before this one was started. */
-  #mark(): TreeMark {
-    const { startTime } = this.#identity
-    return { ...markOf(this.#places, this.#identity, this.#sawAlive), since: startTime === '' ? undefined : startTime }
+  async isGone(): Promise<boolean> {
+    const table = await freshProcesses()
+    return processesOf(markOf(this.#places, this.#identity, this.#sawAlive), table).length === 0
   }
 
   release(): void {
     for (const stop of this.#stops.splice(0)) stop()
     this.channel.close()
     this.condition.link = 'down'
+  }
+
+  /** Often, and for each worker: only whether there still is a process of that number. Whose it is, the sweep looks. */
+  #lookForExit(): void {
+    if (!hasProcess(this.#identity.pid)) this.#look(true)
   }
 
   #look(swept: boolean): void {
@@ -225,9 +229,18 @@ function markOf(places: LocalPlaces, identity: ProcessIdentity | undefined, sawA
   return { leader: isOurs ? identity.pid : 0, variable }
 }
 
-function makeFifo(path: string): void {
+function hasProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return systemCode(error) === 'EPERM'
+  }
+}
+
+async function makeFifo(path: string): Promise<void> {
   fs.rmSync(path, { force: true })
-  execFileSync('mkfifo', ['-m', '600', path], { stdio: 'ignore' })
+  await promisify(execFile)('mkfifo', ['-m', '600', path])
 }
 
 function launchReason(error: Error): string {

@@ -122,7 +122,7 @@ export interface Worker {
   /** What it takes now; undefined where that cannot be told. */
   usage?(): Promise<Usage | undefined>
   /** Whether not a single process of the worker is left. */
-  isGone(): boolean
+  isGone(): boolean | Promise<boolean>
   /** Lets go of the worker without touching it, for the next host to adopt. */
   release(): void
 }

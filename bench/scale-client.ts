@@ -1,0 +1,122 @@
+/** What the parts about many instances share: a server in a process of its own, and many requests to it, some at a time. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ScaleUsage } from './scale-server.ts'
+
+const AT_ONCE = 8
+
+export class ScaleServer {
+  readonly process: ChildProcess
+  readonly url: string
+  readonly #token: string
+
+  private constructor(child: ChildProcess, url: string, token: string) {
+    this.process = child
+    this.url = url
+    this.#token = token
+  }
+
+  static async start(home: string, nodeOptions: readonly string[] = []): Promise<ScaleServer> {
+    const child = fork(join(import.meta.dirname, 'scale-server.ts'), [home], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      execArgv: [...nodeOptions],
+    })
+    const [said] = (await once(child, 'message')) as [{ url: string; token: string }]
+    return new ScaleServer(child, said.url, said.token)
+  }
+
+  async ask(path: string, init: { method?: string; body?: unknown } = {}): Promise<unknown> {
+    const response = await fetch(`${this.url}/api${path}`, {
+      method: init.method ?? 'GET',
+      headers: { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' },
+      ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text}`)
+    return text === '' ? null : JSON.parse(text)
+  }
+
+  async usage(): Promise<ScaleUsage> {
+    const said = once(this.process, 'message') as Promise<[ScaleUsage]>
+    this.process.send('usage')
+    return (await said)[0]
+  }
+
+  reset(): void {
+    this.process.send('reset')
+  }
+
+  async count(status: string): Promise<number> {
+    const text = await this.#metrics()
+    return Number(new RegExp(`^resolve_instances\\{status="${status}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
+  }
+
+  async #metrics(): Promise<string> {
+    const response = await fetch(`${this.url}/metrics`, { headers: { authorization: `Bearer ${this.#token}` } })
+    return await response.text()
+  }
+
+  /** Creates instances of a resolver in the catalog. Answers their ids when all are running. */
+  async createRunning(resolver: string, count: number): Promise<string[]> {
+    const ids = await forEach(Array.from({ length: count }), async () => {
+      const made = (await this.ask('/instances', { method: 'POST', body: { resolver, input: {} } })) as {
+        instance_id: string
+      }
+      return made.instance_id
+    })
+    await forEach(ids, async (id) => {
+      for (;;) {
+        const { status } = (await this.ask(`/instances/${id}`)) as { status: string }
+        if (status === 'running') return
+        if (status !== 'created' && status !== 'starting') throw new Error(`${id} is ${status}`)
+        await new Promise((go) => setTimeout(go, 50))
+      }
+    })
+    return ids
+  }
+
+  /** Ends them all, and comes back when they have ended. */
+  async endAll(ids: readonly string[]): Promise<void> {
+    await forEach(ids, (id) => this.ask(`/instances/${id}`, { method: 'DELETE' }), 32)
+  }
+
+  async stop(): Promise<void> {
+    const over = once(this.process, 'exit')
+    this.process.send('end')
+    await over
+  }
+
+  async kill(): Promise<void> {
+    const over = once(this.process, 'exit')
+    this.process.kill('SIGKILL')
+    await over
+  }
+}
+
+export async function forEach<T, R>(items: readonly T[], act: (item: T) => Promise<R>, atOnce = AT_ONCE): Promise<R[]> {
+  const results: R[] = []
+  const next = items.entries()
+  const worker = async () => {
+    for (const [index, item] of next) results[index] = await act(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return results
+}
+
+export function percentile(values: readonly number[], fraction: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN
+}
+
+/** Registers a fixture resolver in a home. */
+export async function addFixture(home: string, name: string): Promise<void> {
+  const { platformOn } = await import('../test/support/platforms.ts')
+  const platform = await platformOn(home)
+  const copy = join(home, 'sources', name)
+  rmSync(copy, { recursive: true, force: true })
+  cpSync(join(import.meta.dirname, '../test/fixtures/resolvers', name), copy, { recursive: true })
+  await (await platform.catalog()).add(copy, { cwd: home })
+  await platform.close()
+}

@@ -1,0 +1,202 @@
+/** The index of a home changes what a list costs, never what it says. */
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listInstances } from '../../src/core/platform/list-instances.ts'
+import type { InstanceFilter } from '../../src/core/platform/platform.ts'
+import { RollCall } from '../../src/core/platform/roll-call.ts'
+import { STATUSES } from '../../src/core/protocol/status.ts'
+import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
+import { readIndex } from '../../src/core/store/instance-index.ts'
+import { Roster } from '../../src/core/store/roster.ts'
+import { temporaryHome } from '../support/instances.ts'
+import { seedHome } from '../support/seeded-home.ts'
+
+const COUNT = 120
+let home: string
+let index: string
+
+beforeAll(async () => {
+  home = temporaryHome()
+  index = join(home, 'index')
+  await seedHome(home, COUNT)
+  rest(home)
+  await listInstances(home, {})
+})
+
+afterAll(() => fs.rmSync(home, { recursive: true }))
+
+/** Its files are believed to rest two seconds after the last change. */
+function rest(of: string): void {
+  const until = Math.max(...instanceIds(of).map((id) => fs.statSync(instancePaths(of, id).record).ctimeMs)) + 2_100
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.max(0, until - Date.now()))
+}
+
+async function pagesOf(filter: InstanceFilter): Promise<string[]> {
+  // Each page by a process of its own, as it were.
+  const pages: string[] = []
+  let cursor: string | null = null
+  do {
+    const page = await listInstances(home, { ...filter, ...(cursor === null ? {} : { cursor }) })
+    pages.push(JSON.stringify(page.records))
+    cursor = page.cursor
+  } while (cursor !== null)
+  return pages
+}
+
+const FILTERS: InstanceFilter[] = [
+  { limit: 50 },
+  { limit: 40, resolver: 'tour' },
+  { limit: 500, status: ['completed', 'paused'] },
+  { limit: 7, status: ['running', 'failed'] },
+]
+
+/** The same with the index that lies there, and with none. */
+async function expectSameLists(): Promise<void> {
+  for (const filter of FILTERS) {
+    const withIndex = await pagesOf(filter)
+    if (fs.existsSync(index)) fs.renameSync(index, `${home}-index`)
+    const without = await pagesOf(filter)
+    fs.rmSync(index, { force: true, recursive: true })
+    if (fs.existsSync(`${home}-index`)) fs.renameSync(`${home}-index`, index)
+    expect(withIndex, JSON.stringify(filter)).toEqual(without)
+  }
+}
+
+test('a list of many leaves an index, and a list by it is the same', async () => {
+  const places = readIndex(home)
+  expect(new Set(places.map(({ id }) => id))).toEqual(new Set(instanceIds(home)))
+  expect(new Set(places.map(({ status }) => status))).toEqual(new Set(['completed', 'failed', 'cancelled', 'paused']))
+  expect(places.every(({ print }) => print !== '-')).toBe(true)
+  expect(fs.statSync(index).mode & 0o777).toBe(0o600)
+  await expectSameLists()
+})
+
+test('with an index no instance is looked at for its place, and each is without', async () => {
+  const looksFor = async (filter: InstanceFilter) => {
+    const roster = new Roster(home)
+    let looks = 0
+    const look = roster.look.bind(roster)
+    roster.look = (id) => {
+      looks += 1
+      return look(id)
+    }
+    await listInstances(home, filter, roster)
+    return looks
+  }
+  expect(await looksFor({ limit: 10 })).toBe(0)
+  expect(await looksFor({ limit: 10, resolver: 'tour' })).toBe(0)
+  const kept = fs.readFileSync(index)
+  fs.rmSync(index)
+  expect(await looksFor({ limit: 10 })).toBe(COUNT)
+  fs.writeFileSync(index, kept)
+})
+
+test('whatever happens to instances or to the index, lists are as they are without it', async () => {
+  const ids = instanceIds(home)
+  const one = fc.nat(COUNT - 1).map((n) => ids[n] as string)
+  const damage = fc.oneof(
+    fc.record({
+      what: fc.constant('index byte' as const),
+      at: fc.double({ min: 0, max: 1, noNaN: true }),
+      bit: fc.nat(7),
+    }),
+    fc.record({ what: fc.constant('index cut' as const), at: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ what: fc.constant('index is a directory' as const) }),
+    fc.record({ what: fc.constantFrom('removed' as const, 'journal cut' as const, 'record gone' as const), id: one }),
+    fc.record({ what: fc.constantFrom('record garbage' as const, 'record older' as const), id: one }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 4 }), async (damages) => {
+      const before = fs.readFileSync(index)
+      // Only what is damaged is put back from a copy: what rests must be seen to rest.
+      const touched = new Set(damages.flatMap((one) => ('id' in one ? [one.id] : [])))
+      const saved = `${home}-saved`
+      for (const id of touched) fs.cpSync(instancePaths(home, id).root, join(saved, id), { recursive: true })
+      try {
+        for (const one of damages) inflict(one)
+        await expectSameLists()
+      } finally {
+        for (const id of touched) {
+          fs.rmSync(instancePaths(home, id).root, { recursive: true, force: true })
+          fs.renameSync(join(saved, id), instancePaths(home, id).root)
+        }
+        fs.rmSync(index, { recursive: true, force: true })
+        fs.writeFileSync(index, before)
+      }
+    }),
+    { numRuns: Number(process.env['RESOLVE_TEST_RUNS'] ?? 12) },
+  )
+})
+
+interface Damage {
+  what: string
+  at?: number
+  bit?: number
+  id?: string
+}
+
+function inflict({ what, at = 0, bit = 0, id = '' }: Damage): void {
+  const { root, journal, record } = instancePaths(home, id)
+  if (what.startsWith('index is')) {
+    fs.rmSync(index, { recursive: true, force: true })
+    if (what.endsWith('directory')) fs.mkdirSync(join(index, 'planted'), { recursive: true })
+    return
+  }
+  if (what.startsWith('index')) {
+    if (!fs.statSync(index, { throwIfNoEntry: false })?.isFile()) return
+    const bytes = fs.readFileSync(index)
+    const place = Math.floor(at * (bytes.length - 1))
+    bytes[place] = (bytes[place] ?? 0) ^ (1 << bit)
+    fs.writeFileSync(index, what === 'index cut' ? bytes.subarray(0, place) : bytes)
+    return
+  }
+  if (!fs.existsSync(record)) return
+  if (what === 'removed') fs.rmSync(root, { recursive: true })
+  if (what === 'journal cut') fs.truncateSync(journal, Math.floor(fs.statSync(journal).size / 2))
+  if (what === 'record gone') fs.rmSync(record)
+  if (what === 'record garbage') fs.writeFileSync(record, '{"garbage')
+  if (what !== 'record older') return
+  // As after a restore: it had not ended yet when it was kept.
+  const lines = fs.readFileSync(journal, 'utf8').split('\n').slice(0, 5)
+  fs.writeFileSync(journal, `${lines.join('\n')}\n`)
+  fs.rmSync(record)
+}
+
+test('an index that somebody wrote with false places is found out', async () => {
+  const roster = new Roster(home)
+  const places = [...(await roster.newestFirst(() => undefined))]
+  const [oldest, newest] = [places.at(-1), places[0]]
+  expect(oldest?.order).not.toBe(newest?.order)
+  // The newest said to be the oldest.
+  const { writeIndex } = await import('../../src/core/store/instance-index.ts')
+  const false_ = places.map((place) =>
+    place === newest ? { ...place, order: `2020-01-01T00:00:00.000Z|${place.id}` } : place,
+  )
+  const kept = fs.readFileSync(index)
+  writeIndex(home, false_)
+  expect(readIndex(home)).toHaveLength(COUNT)
+  const page = await listInstances(home, {})
+  expect(page.records.map((record) => record.instance_id)).toEqual(places.map(({ id }) => id))
+  fs.writeFileSync(index, kept)
+})
+
+test('who looks after instances finds by the index what it finds without: ended ones are not read again', async () => {
+  const withIndex = await new RollCall(home).look()
+  const kept = fs.readFileSync(index)
+  fs.rmSync(index)
+  const without = await new RollCall(home).look()
+  expect(withIndex).toEqual(without)
+  expect(Object.keys(withIndex.counts).every((status) => (STATUSES as readonly string[]).includes(status))).toBe(true)
+  fs.writeFileSync(index, kept)
+})
+
+test('a home without much in it has no index', async () => {
+  const small = temporaryHome()
+  await seedHome(small, 20)
+  await listInstances(small, {})
+  await new RollCall(small).look()
+  expect(fs.readdirSync(small).sort()).toEqual(['instances', 'resolvers'])
+  fs.rmSync(small, { recursive: true })
+})
