@@ -2,7 +2,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../errors.ts'
-import { identify } from '../files/process-identity.ts'
 import { parseForm } from '../forms/parse-form.ts'
 import { INQUIRIES_AT_ONCE, INQUIRIES_WAITING, RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
