@@ -7,6 +7,9 @@ import type { ScaleUsage } from './scale-server.ts'
 
 const AT_ONCE = 8
 
+/** A short run, to see that it still works. */
+export const isQuick = process.env['RESOLVE_BENCH_QUICK'] === '1'
+
 export class ScaleServer {
   readonly process: ChildProcess
   readonly url: string
@@ -48,14 +51,10 @@ export class ScaleServer {
     this.process.send('reset')
   }
 
-  async count(status: string): Promise<number> {
-    const text = await this.#metrics()
-    return Number(new RegExp(`^resolve_instances\\{status="${status}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
-  }
-
-  async #metrics(): Promise<string> {
+  /** How many instances it took over so far. */
+  async adoptions(): Promise<number> {
     const response = await fetch(`${this.url}/metrics`, { headers: { authorization: `Bearer ${this.#token}` } })
-    return await response.text()
+    return Number(/^resolve_adoptions_total (\d+)/m.exec(await response.text())?.[1] ?? 0)
   }
 
   /** Creates instances of a resolver in the catalog. Answers their ids when all are running. */
