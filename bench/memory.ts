@@ -9,7 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { workerProcesses } from '../src/core/host/instance-files.ts'
 import { prepareHome } from '../src/core/store/home.ts'
 import type { Part, Sample } from './figure.ts'
-import { addFixture, isQuick, ScaleServer } from './scale-client.ts'
+import { sized } from './quick.ts'
+import { addFixture, ScaleServer } from './scale-client.ts'
 
 const HEAP = 'a live idle instance: heap and buffers'
 const RESIDENT = 'a live idle instance: resident memory'
@@ -19,11 +20,11 @@ const LEFT = '1,000 stopped: processes left'
 
 const RESOLVER = 'waits-in-sh'
 /** The first ones bring code and room that all share. */
-const WARM = isQuick ? 5 : 100
-const MEASURED = isQuick ? 15 : 200
-const ALL = isQuick ? 40 : 1_000
+const WARM = sized(100, 5)
+const MEASURED = sized(200, 15)
+const ALL = sized(1_000, 40)
 const SETTLE_MS = 4_000
-const IDLE_MS = isQuick ? 3_000 : 10_000
+const IDLE_MS = sized(10_000, 3_000)
 const KIB = 1024
 
 export const memory: Part = {

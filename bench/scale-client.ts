@@ -3,12 +3,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ScaleUsage } from './scale-server.ts'
 
 const AT_ONCE = 8
-
-/** A short run, to see that it still works. */
-export const isQuick = process.env['RESOLVE_BENCH_QUICK'] === '1'
 
 export class ScaleServer {
   readonly process: ChildProcess
@@ -53,7 +51,7 @@ export class ScaleServer {
 
   /** How many instances it took over so far. */
   async adoptions(): Promise<number> {
-    const response = await fetch(`${this.url}/metrics`, { headers: { authorization: `Bearer ${this.#token}` } })
+    const response = await fetch(`${this.url}/api/metrics`, { headers: { authorization: `Bearer ${this.#token}` } })
     return Number(/^resolve_adoptions_total (\d+)/m.exec(await response.text())?.[1] ?? 0)
   }
 
@@ -70,7 +68,7 @@ export class ScaleServer {
         const { status } = (await this.ask(`/instances/${id}`)) as { status: string }
         if (status === 'running') return
         if (status !== 'created' && status !== 'starting') throw new Error(`${id} is ${status}`)
-        await new Promise((go) => setTimeout(go, 50))
+        await sleep(50)
       }
     })
     return ids
@@ -78,7 +76,14 @@ export class ScaleServer {
 
   /** Ends them all, and comes back when they have ended. */
   async endAll(ids: readonly string[]): Promise<void> {
-    await forEach(ids, (id) => this.ask(`/instances/${id}`, { method: 'DELETE' }), 32)
+    await forEach(
+      ids,
+      async (id) => {
+        await this.ask(`/instances/${id}`, { method: 'DELETE' })
+        while (((await this.ask(`/instances/${id}`)) as { ended_at: unknown }).ended_at === null) await sleep(100)
+      },
+      AT_ONCE * 4,
+    )
   }
 
   async stop(): Promise<void> {
