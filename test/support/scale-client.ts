@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { platformOn } from './platforms.ts'
 import type { ScaleUsage } from './scale-server.ts'
 
 const AT_ONCE = 8
@@ -116,11 +117,10 @@ export function percentile(values: readonly number[], fraction: number): number 
 
 /** Registers a fixture resolver in a home. */
 export async function addFixture(home: string, name: string): Promise<void> {
-  const { platformOn } = await import('../test/support/platforms.ts')
   const platform = await platformOn(home)
   const copy = join(home, 'sources', name)
   rmSync(copy, { recursive: true, force: true })
-  cpSync(join(import.meta.dirname, '../test/fixtures/resolvers', name), copy, { recursive: true })
+  cpSync(join(import.meta.dirname, '../fixtures/resolvers', name), copy, { recursive: true })
   await (await platform.catalog()).add(copy, { cwd: home })
   await platform.close()
 }
