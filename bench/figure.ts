@@ -9,7 +9,7 @@ export interface FigureSpec {
   /** What stands in the table where a run has two times: ours less the bare one's. Else their ratio. */
   isDifference?: true
   /** What a plain value or a difference is in; a ratio has none. */
-  unit?: 'ms' | 'MiB' | 'events'
+  unit?: 'ms' | 'MiB' | 'KiB' | '%' | 'events' | 'processes' | 'instances'
 }
 
 /** One measurement: two times of one run, or a value that stands for itself. */

@@ -180,7 +180,7 @@ export const EGRESS_TAKEOVER_LIMIT_MS = 5_000 // until an earlier host has let g
 
 /** The watchdog (spec, Limits; threats FS-12). */
 export const WATCHDOG_MS = 10_000
-export const WATCHDOG_TABLE_MS = 2_000 // a look at all processes serves the watchdogs of this time
+export const WATCHDOG_TABLE_MS = 5_000 // a look at all processes serves the watchdogs of this time
 export const WATCHDOG_REARM_FRACTION = 0.9 // it warns again after a value was this far back
 export const PIDS_WARNING = 200
 export const MEMORY_WARNING_FRACTION = 0.8

@@ -8,7 +8,7 @@ import type { InstanceFilter } from '../../src/core/platform/platform.ts'
 import { RollCall } from '../../src/core/platform/roll-call.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { readIndex } from '../../src/core/store/instance-index.ts'
+import { readIndex, writeIndex } from '../../src/core/store/instance-index.ts'
 import { Roster } from '../../src/core/store/roster.ts'
 import { temporaryHome } from '../support/instances.ts'
 import { seedHome } from '../support/seeded-home.ts'
@@ -96,26 +96,29 @@ test('with an index no instance is looked at for its place, and each is without'
 test('whatever happens to instances or to the index, lists are as they are without it', async () => {
   const ids = instanceIds(home)
   const one = fc.nat(COUNT - 1).map((n) => ids[n] as string)
-  const damage = fc.oneof(
+  const toIndex = fc.oneof(
     fc.record({
-      what: fc.constant('index byte' as const),
+      what: fc.constantFrom('index byte' as const, 'index cut' as const),
       at: fc.double({ min: 0, max: 1, noNaN: true }),
       bit: fc.nat(7),
     }),
-    fc.record({ what: fc.constant('index cut' as const), at: fc.double({ min: 0, max: 1, noNaN: true }) }),
     fc.record({ what: fc.constant('index is a directory' as const) }),
-    fc.record({ what: fc.constantFrom('removed' as const, 'journal cut' as const, 'record gone' as const), id: one }),
-    fc.record({ what: fc.constantFrom('record garbage' as const, 'record older' as const), id: one }),
   )
+  const toInstance = fc.record({
+    what: fc.constantFrom('removed', 'journal cut', 'record gone', 'record garbage', 'record older', 'record older'),
+    id: one,
+  })
+  const damages = fc.tuple(fc.option(toIndex, { freq: 3 }), fc.array(toInstance, { minLength: 2, maxLength: 6 }))
   await fc.assert(
-    fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 4 }), async (damages) => {
+    fc.asyncProperty(damages, async ([indexDamage, instanceDamages]) => {
       const before = fs.readFileSync(index)
       // Only what is damaged is put back from a copy: what rests must be seen to rest.
-      const touched = new Set(damages.flatMap((one) => ('id' in one ? [one.id] : [])))
+      const touched = new Set(instanceDamages.map(({ id }) => id))
       const saved = `${home}-saved`
       for (const id of touched) fs.cpSync(instancePaths(home, id).root, join(saved, id), { recursive: true })
       try {
-        for (const one of damages) inflict(one)
+        for (const one of instanceDamages) inflict(one)
+        if (indexDamage !== null) inflict(indexDamage)
         await expectSameLists()
       } finally {
         for (const id of touched) {
@@ -164,18 +167,30 @@ function inflict({ what, at = 0, bit = 0, id = '' }: Damage): void {
   fs.rmSync(record)
 }
 
+test('one bit of the index that is not as it was written, wherever, and it is none', async () => {
+  const kept = fs.readFileSync(index)
+  const text = kept.toString('latin1')
+  const places = ['tour', 'completed', '|', '2026', ':'].map((part) => text.indexOf(part, text.length / 2))
+  for (const at of [0, 20, ...places, text.length - 1]) {
+    const bytes = Buffer.from(kept)
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    fs.writeFileSync(index, bytes)
+    expect(readIndex(home), `byte ${at}`).toEqual([])
+  }
+  fs.writeFileSync(index, kept)
+})
+
 test('an index that somebody wrote with false places is found out', async () => {
   const roster = new Roster(home)
   const places = [...(await roster.newestFirst(() => undefined))]
   const [oldest, newest] = [places.at(-1), places[0]]
   expect(oldest?.order).not.toBe(newest?.order)
   // The newest said to be the oldest.
-  const { writeIndex } = await import('../../src/core/store/instance-index.ts')
-  const false_ = places.map((place) =>
+  const falseOnes = places.map((place) =>
     place === newest ? { ...place, order: `2020-01-01T00:00:00.000Z|${place.id}` } : place,
   )
   const kept = fs.readFileSync(index)
-  writeIndex(home, false_)
+  writeIndex(home, falseOnes)
   expect(readIndex(home)).toHaveLength(COUNT)
   const page = await listInstances(home, {})
   expect(page.records.map((record) => record.instance_id)).toEqual(places.map(({ id }) => id))

@@ -3,6 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { platformOn } from './platforms.ts'
 import type { ScaleUsage } from './scale-server.ts'
 
 const AT_ONCE = 8
@@ -48,14 +50,10 @@ export class ScaleServer {
     this.process.send('reset')
   }
 
-  async count(status: string): Promise<number> {
-    const text = await this.#metrics()
-    return Number(new RegExp(`^resolve_instances\\{status="${status}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
-  }
-
-  async #metrics(): Promise<string> {
-    const response = await fetch(`${this.url}/metrics`, { headers: { authorization: `Bearer ${this.#token}` } })
-    return await response.text()
+  /** How many instances it took over so far. */
+  async adoptions(): Promise<number> {
+    const response = await fetch(`${this.url}/api/metrics`, { headers: { authorization: `Bearer ${this.#token}` } })
+    return Number(/^resolve_adoptions_total (\d+)/m.exec(await response.text())?.[1] ?? 0)
   }
 
   /** Creates instances of a resolver in the catalog. Answers their ids when all are running. */
@@ -71,7 +69,7 @@ export class ScaleServer {
         const { status } = (await this.ask(`/instances/${id}`)) as { status: string }
         if (status === 'running') return
         if (status !== 'created' && status !== 'starting') throw new Error(`${id} is ${status}`)
-        await new Promise((go) => setTimeout(go, 50))
+        await sleep(50)
       }
     })
     return ids
@@ -79,7 +77,14 @@ export class ScaleServer {
 
   /** Ends them all, and comes back when they have ended. */
   async endAll(ids: readonly string[]): Promise<void> {
-    await forEach(ids, (id) => this.ask(`/instances/${id}`, { method: 'DELETE' }), 32)
+    await forEach(
+      ids,
+      async (id) => {
+        await this.ask(`/instances/${id}`, { method: 'DELETE' })
+        while (((await this.ask(`/instances/${id}`)) as { ended_at: unknown }).ended_at === null) await sleep(100)
+      },
+      AT_ONCE * 4,
+    )
   }
 
   async stop(): Promise<void> {
@@ -112,11 +117,10 @@ export function percentile(values: readonly number[], fraction: number): number 
 
 /** Registers a fixture resolver in a home. */
 export async function addFixture(home: string, name: string): Promise<void> {
-  const { platformOn } = await import('../test/support/platforms.ts')
   const platform = await platformOn(home)
   const copy = join(home, 'sources', name)
   rmSync(copy, { recursive: true, force: true })
-  cpSync(join(import.meta.dirname, '../test/fixtures/resolvers', name), copy, { recursive: true })
+  cpSync(join(import.meta.dirname, '../fixtures/resolvers', name), copy, { recursive: true })
   await (await platform.catalog()).add(copy, { cwd: home })
   await platform.close()
 }

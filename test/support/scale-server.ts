@@ -1,12 +1,12 @@
 /**
- * `serve` in a process of its own for {@link file://./memory.ts} and {@link file://./scale.ts}: told "usage" it says what it takes,
+ * `serve` in a process of its own for {@link file://./scale-client.ts}: told "usage" it says what it takes,
  * after a collection where it was started with `--expose-gc`; told "reset" it measures its event loop anew. Argument: the home.
  */
 
 import { dirname } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { installedFile, openTokens } from '../src/core/index.ts'
-import { startServing } from '../src/server/serve.ts'
+import { installedFile, openTokens } from '../../src/core/index.ts'
+import { startServing } from '../../src/server/serve.ts'
 
 export interface ScaleUsage {
   rssBytes: number
