@@ -4,11 +4,12 @@ import { parseForm } from '../src/core/forms/parse-form.ts'
 import { validate } from '../src/core/forms/validate.ts'
 import { boundedMatcher } from '../src/core/host/matcher.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
+import { sized } from './quick.ts'
 
 const SIZES = [6, 200]
-const PAIRS = 9
+const PAIRS = sized(9, 1)
 /** Fields that are checked in one measurement, however they are spread over forms. */
-const FIELDS = 600_000
+const FIELDS = sized(600_000, 60_000)
 
 const nameOf = (fields: number) => `a valid form of ${fields} fields`
 

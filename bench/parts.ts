@@ -3,10 +3,21 @@ import { docker } from './docker.ts'
 import type { Part } from './figure.ts'
 import { forms } from './forms.ts'
 import { ingest } from './ingest.ts'
+import { latency } from './latency.ts'
 import { memory } from './memory.ts'
 import { readers } from './readers.ts'
 import { replay } from './replay.ts'
 import { scale } from './scale.ts'
 import { start } from './start.ts'
 
-export const PARTS: Readonly<Record<string, Part>> = { docker, start, ingest, replay, readers, forms, memory, scale }
+export const PARTS: Readonly<Record<string, Part>> = {
+  docker,
+  start,
+  latency,
+  ingest,
+  replay,
+  readers,
+  forms,
+  memory,
+  scale,
+}

@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Part, Sample } from './figure.ts'
+import { sized } from './quick.ts'
 
 /** What a bench server tells and is told. {@link file://./stream-server.ts} */
 export interface ServerUsage {
@@ -31,9 +32,9 @@ interface Round extends Reading {
   rssGrowthMb: number
 }
 
-const SECONDS = 6
+const SECONDS = sized(6, 2)
 const RATE = 100
-const HISTORY = 40_000
+const HISTORY = sized(40_000, 4_000)
 const MIB = 1024 * 1024
 
 const FIFTY = '50 readers: p99'
@@ -45,7 +46,7 @@ const GROWTH = '1,000 readers: more memory'
 const CROWDS = [
   { readers: 1, stalled: 0 },
   { readers: 50, stalled: 0 },
-  { readers: 1_000, stalled: 50 },
+  { readers: sized(1_000, 100), stalled: sized(50, 5) },
 ]
 
 export const readers: Part = {

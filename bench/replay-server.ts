@@ -1,4 +1,4 @@
-/** The serving process of {@link file://./replay.ts}: the real app with one long journal on a port, and the same file bare on another. */
+/** The serving process of {@link file://./replay.ts}: the real app with one long journal on a port, and the same file bare on another. Argument: how many events. */
 import { createReadStream, rmSync, statSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { instancePaths } from '../src/core/store/home.ts'
@@ -11,7 +11,7 @@ import { plainResolver } from '../test/support/plain-resolver.ts'
 import { platformOn } from '../test/support/platforms.ts'
 import type { ReplayPlaces } from './replay.ts'
 
-const EVENTS = 200_000
+const EVENTS = Number(process.argv[2])
 const AT_ONCE = 1_000
 /** What the event stream reads and hands over at once. */
 const CHUNK_BYTES = 64 * 1024
@@ -26,7 +26,7 @@ let sourceEnd = 0
 for (let n = 0; n < EVENTS; n += AT_ONCE) {
   const entries = Array.from({ length: AT_ONCE }, (_, at) => {
     const text = JSON.stringify({
-      ...{ schema_version: 1, event_type: 'plain.tick', instance_id: id, data: { n: n + at, pad: 'x'.repeat(40) } },
+      ...{ schema_version: 1, event_type: 'plain.tick', instance_id: id, data: { n: n + at, pad: 'x'.repeat(64) } },
       timestamp: new Date().toISOString(),
     })
     sourceEnd += text.length + 1

@@ -4,9 +4,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { inTurn, type Part, type Sample } from './figure.ts'
+import { sized } from './quick.ts'
 
-const NAME = 'replay of 200,000 events'
-const PAIRS = 7
+const EVENTS = sized(1_000_000, 50_000)
+const NAME = `replay of ${EVENTS.toLocaleString('en')} events of 200 bytes`
+const PAIRS = sized(5, 1)
 
 export const replay: Part = {
   figures: [{ name: NAME, against: 'createReadStream().pipe(socket), same chunks', goal: { least: 0.6 } }],
@@ -24,7 +26,9 @@ export interface ReplayPlaces {
 }
 
 async function round(): Promise<Sample[]> {
-  const server = fork(join(import.meta.dirname, 'replay-server.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const server = fork(join(import.meta.dirname, 'replay-server.ts'), [String(EVENTS)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
   try {
     const [places] = (await once(server, 'message')) as [ReplayPlaces]
     const request = `GET ${places.path} HTTP/1.1\r\nHost: 127.0.0.1:${places.port}\r\n\r\n`

@@ -1,5 +1,5 @@
 /**
- * The serving process of {@link file://./readers.ts}: the real app on a port, hosting one instance whose resolver first writes
+ * The serving process of {@link file://./readers.ts} and {@link file://./latency.ts}: the real app on a port, hosting one instance whose resolver first writes
  * a long history and then, at "go", a steady stream. Arguments: events a second, seconds, events before.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,23 +11,16 @@ import { ownerAccess } from '../src/server/access.ts'
 import { buildApp } from '../src/server/app.ts'
 import { noGuard } from '../src/server/guard.ts'
 import { plainResolver } from '../test/support/plain-resolver.ts'
+import { EVENT_LINE, steadyStream } from './steady-stream.ts'
 
 const [rate = 100, seconds = 5, history = 0] = process.argv.slice(2).map(Number)
 
-/** Each event carries when it was emitted, by a clock that all processes of the machine share. */
 const BEHAVIOUR = `
-  const now = () => performance.timeOrigin + performance.now()
-  const line = (n) => JSON.stringify({ schema_version: 1, event_type: 'plain.tick', instance_id: me.config.instance_id,
-    data: { n, at: now(), pad: 'x'.repeat(200) }, timestamp: new Date().toISOString() }) + '\\n'
+  ${EVENT_LINE}
   for (let n = 0; n < ${history}; n += 1000) fs.appendFileSync(root + '/events.jsonl', Array.from({ length: 1000 }, () => line(0)).join(''))
   me.emit('plain.ready')
   await me.ask('go', 'Now?')
-  const begin = now()
-  for (let n = 1; n <= ${rate * seconds}; n += 1) {
-    const wait = begin + n * ${1_000 / rate} - now()
-    if (wait > 0.5) await sleep(wait)
-    fs.appendFileSync(root + '/events.jsonl', line(n))
-  }
+  ${steadyStream(rate, seconds)}
   me.finish({ status: 'completed' })`
 
 const home = mkdtempSync(join(tmpdir(), 'resolve-bench-'))

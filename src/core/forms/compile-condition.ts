@@ -46,11 +46,17 @@ function compileCall(condition: FunctionCall, slots: Slots): Condition {
       return within(condition.args, toNumber, slots)
     case 'and': {
       const all = condition.args.conditions.map((part) => compileCondition(part, slots))
-      return (values, match) => all.every((holds) => holds(values, match))
+      return (values, match) => {
+        for (const holds of all) if (!holds(values, match)) return false
+        return true
+      }
     }
     case 'or': {
       const any = condition.args.conditions.map((part) => compileCondition(part, slots))
-      return (values, match) => any.some((holds) => holds(values, match))
+      return (values, match) => {
+        for (const holds of any) if (holds(values, match)) return true
+        return false
+      }
     }
     case 'not': {
       const holds = compileCondition(condition.args.condition, slots)

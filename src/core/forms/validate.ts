@@ -11,14 +11,16 @@ export interface FailingComponent {
   messages: string[]
 }
 
-interface CompiledComponent {
-  id: string
-  checks: readonly { holds: Condition; message: string }[]
+interface CompiledCheck {
+  component: string
+  holds: Condition
+  message: string
 }
 
 interface CompiledForm {
   slots: Slots
-  components: readonly CompiledComponent[]
+  /** In component order, then check order (R35). */
+  checks: readonly CompiledCheck[]
 }
 
 /** A form is read-only once it is parsed, so its checks are compiled once. */
@@ -29,36 +31,35 @@ const compiled = new WeakMap<Form, CompiledForm>()
  * keys no component declares, and select values outside the options, are no errors (R35, R36).
  */
 export function validate(form: Form, payload: Payload, match: Matcher): string[] {
-  const { slots, components } = compile(form)
+  const { slots, checks } = compile(form)
   const values = slots.read(payload)
   const messages: string[] = []
-  for (const { checks } of components) {
-    for (const { holds, message } of checks) {
-      if (!holds(values, match)) messages.push(message)
-    }
-  }
+  for (const { holds, message } of checks) if (!holds(values, match)) messages.push(message)
   return messages
 }
 
 /** The same, by component: for a form that shows each message beside its field. Components that hold are left out. */
 export function failingChecks(form: Form, payload: Payload, match: Matcher): FailingComponent[] {
-  const { slots, components } = compile(form)
+  const { slots, checks } = compile(form)
   const values = slots.read(payload)
-  return components.flatMap(({ id, checks }) => {
-    const failing = checks.filter(({ holds }) => !holds(values, match))
-    return failing.length === 0 ? [] : [{ component: id, messages: failing.map(({ message }) => message) }]
-  })
+  const failing: FailingComponent[] = []
+  for (const { component, holds, message } of checks) {
+    if (holds(values, match)) continue
+    const last = failing.at(-1)
+    if (last?.component === component) last.messages.push(message)
+    else failing.push({ component, messages: [message] })
+  }
+  return failing
 }
 
 function compile(form: Form): CompiledForm {
   const known = compiled.get(form)
   if (known !== undefined) return known
   const slots = new Slots()
-  const components = form.components.map(({ id, checks = [] }) => ({
-    id,
-    checks: checks.map(({ condition, message }) => ({ holds: compileCondition(condition, slots), message })),
-  }))
-  const fresh = { slots, components }
+  const checks = form.components.flatMap(({ id, checks = [] }) =>
+    checks.map(({ condition, message }) => ({ component: id, holds: compileCondition(condition, slots), message })),
+  )
+  const fresh = { slots, checks }
   compiled.set(form, fresh)
   return fresh
 }

@@ -27,11 +27,20 @@ export function resolveKeys(payload: unknown, keys: readonly string[]): unknown 
 
 /** null where `key` is neither an own property of a plain object nor an index of an array (R32). */
 export function ownValue(holder: unknown, key: string): unknown {
-  if (typeof holder !== 'object' || holder === null) return null
-  if (Array.isArray(holder)) return ARRAY_INDEX.test(key) ? (holder[Number(key)] ?? null) : null
+  if (isPlain(holder)) return plainValue(holder, key)
+  return Array.isArray(holder) && ARRAY_INDEX.test(key) ? (holder[Number(key)] ?? null) : null
+}
+
+/** Whether it is an object as JSON gives them; an array is none. */
+export function isPlain(holder: unknown): holder is Record<string, unknown> {
+  if (typeof holder !== 'object' || holder === null) return false
   const prototype = Object.getPrototypeOf(holder)
-  if (prototype !== Object.prototype && prototype !== null) return null
-  return Object.hasOwn(holder, key) ? ((holder as Record<string, unknown>)[key] ?? null) : null
+  return (prototype === Object.prototype || prototype === null) && !Array.isArray(holder)
+}
+
+/** The same as {@link ownValue}, for who knows that the holder is plain. */
+export function plainValue(holder: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(holder, key) ? (holder[key] ?? null) : null
 }
 
 /** The cast to bool (R33): "", 0, [], {}, null and false are false, everything else is true. */

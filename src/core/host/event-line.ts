@@ -29,30 +29,31 @@ const FIELDS = ['schema_version', 'event_type', 'instance_id', 'data', 'timestam
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)$/
 
 /** The lines that end in this chunk. What costs the same for many as for one is done once for all of them. */
-export function* judgeChunk(splitter: LineSplitter, chunk: Buffer, instanceId: string): Generator<JudgedLine> {
+export function judgeChunk(splitter: LineSplitter, chunk: Buffer, instanceId: string): JudgedLine[] {
   const { first, whole } = splitter.take(chunk)
-  if (first !== undefined) yield judged(first, instanceId)
+  const lines = first === undefined ? [] : [judged(first, instanceId)]
   // No LF is part of another character: the lines are UTF-8 where all of them are.
-  if (isUtf8(whole)) yield* judgeTexts(whole, instanceId)
-  else yield* judgeEach(whole, instanceId)
+  if (isUtf8(whole)) judgeTexts(whole, instanceId, lines)
+  else judgeEach(whole, instanceId, lines)
+  return lines
 }
 
-function* judgeTexts(whole: Buffer, instanceId: string): Generator<JudgedLine> {
+function judgeTexts(whole: Buffer, instanceId: string, lines: JudgedLine[]): void {
   const texts = whole.toString('utf8')
   const isAscii = texts.length === whole.length
   for (let start = 0; start < texts.length; ) {
     const end = texts.indexOf('\n', start)
     const text = texts.slice(start, end)
     const bytes = isAscii ? text.length : Buffer.byteLength(text)
-    yield { verdict: verdictOn(text, bytes, instanceId), size: bytes + 1 }
+    lines.push({ verdict: verdictOn(text, bytes, instanceId), size: bytes + 1 })
     start = end + 1
   }
 }
 
-function* judgeEach(whole: Buffer, instanceId: string): Generator<JudgedLine> {
+function judgeEach(whole: Buffer, instanceId: string, lines: JudgedLine[]): void {
   for (let start = 0; start < whole.length; ) {
     const end = whole.indexOf(LF, start)
-    yield judged({ bytes: whole.subarray(start, end), size: end - start + 1 }, instanceId)
+    lines.push(judged({ bytes: whole.subarray(start, end), size: end - start + 1 }, instanceId))
     start = end + 1
   }
 }
@@ -111,8 +112,18 @@ function findFaultOfField(value: Record<string, unknown>): string | undefined {
   if (typeof value['instance_id'] !== 'string') return 'instance_id is not a text'
   if (!isObject(value['data'])) return 'data is not an object'
   const at = value['timestamp']
-  if (typeof at !== 'string' || !TIMESTAMP.test(at)) return 'timestamp is not ISO-8601'
+  if (typeof at !== 'string' || !isTimestamp(at)) return 'timestamp is not ISO-8601'
   return undefined
+}
+
+let lastTimestamp = ''
+
+/** Many events of a flood have the same one. */
+function isTimestamp(text: string): boolean {
+  if (text === lastTimestamp) return true
+  if (!TIMESTAMP.test(text)) return false
+  lastTimestamp = text
+  return true
 }
 
 /** A raw CR is legal only as white space in JSON, but would cut a frame of the event stream in two (threats WEB-10). */

@@ -89,16 +89,16 @@ export class Ledger {
 
   /** Carries lines of the resolver over, in one write. Throws `disk_full`, and then none was. */
   forward(lines: readonly ForwardedLine[]): void {
-    const safe = this.#redactor.isIdle ? lines : this.#allWithoutSecrets(lines)
-    const first = this.#writer.append(safe)
+    let safe = lines
+    let bytes = this.#writer.format(lines)
+    // Most lines hold no secret, and one search says so of all of them.
+    if (this.#redactor.suspects(bytes)) {
+      safe = lines.map((line) => this.#withoutSecrets(line))
+      bytes = this.#writer.format(safe)
+    }
+    const first = this.#writer.append(safe, bytes)
     for (let at = 0; at < safe.length; at += 1) tell(this.story, first + at, (safe[at] as ForwardedLine).event)
     this.#changed()
-  }
-
-  /** Most lines hold none, and one search says so of all of them. */
-  #allWithoutSecrets(lines: readonly ForwardedLine[]): readonly ForwardedLine[] {
-    if (!this.#redactor.suspects(Buffer.from(lines.map(({ text }) => text).join('\n')))) return lines
-    return lines.map((line) => this.#withoutSecrets(line))
   }
 
   /** The very same bytes where they hold no secret; else the envelope written anew (docs/decisions/0010-secrets.md). */

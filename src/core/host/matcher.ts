@@ -8,6 +8,8 @@ import { type PatternShape, patternCost, patternShape } from './pattern-cost.ts'
 
 /** A few milliseconds of matching, far below the limit of a pattern: run without a watchdog. */
 const HARMLESS_STEPS = 1_000_000
+/** So many steps of harmless patterns a form has without a look at the clock, which costs more than most of them: well below a millisecond. */
+const UNTIMED_STEPS = 50_000
 const KNOWN_PATTERNS_MAX = 500
 /** How often a pattern that was kept from running is tried. */
 const TRIES_MAX = 3
@@ -17,8 +19,9 @@ interface KnownPattern {
   expression: RegExp | undefined
   /** undefined where the steps it takes can't be told beforehand. */
   shape: PatternShape | undefined
-  /** The longest value it is known to be harmless on: the steps only grow with the length. */
+  /** The longest value it is known to be harmless on, and the steps it takes there at most: they only grow with the length. */
   harmlessUpTo: number
+  harmlessSteps: number
 }
 
 /** Bounded by its number; the oldest goes first. */
@@ -33,13 +36,19 @@ export function boundedMatcher(): Matcher {
   const half = PATTERN_FORM_LIMIT_MS / 2
   let beganAt: number | undefined
   let later: NodeJS.CpuUsage | undefined
+  let free = UNTIMED_STEPS
   return (pattern, value) => {
     if (value.length > PATTERN_VALUE_MAX_CHARS) return false
+    const known = know(pattern)
+    if (value.length <= known.harmlessUpTo && known.harmlessSteps <= free) {
+      free -= known.harmlessSteps
+      return search(known, value, PATTERN_FORM_LIMIT_MS)
+    }
     const now = performance.now()
     beganAt ??= now
     if (now - beganAt >= half) later ??= process.threadCpuUsage()
     const left = later === undefined ? PATTERN_FORM_LIMIT_MS : half - ranMs(later)
-    return left > 0 && search(know(pattern), value, left)
+    return left > 0 && search(known, value, left)
   }
 }
 
@@ -57,8 +66,11 @@ function search(pattern: KnownPattern, value: string, left: number): boolean {
 
 function isHarmless(pattern: KnownPattern, length: number): boolean {
   if (length <= pattern.harmlessUpTo) return true
-  if (pattern.shape === undefined || patternCost(pattern.shape, length, HARMLESS_STEPS) > HARMLESS_STEPS) return false
+  if (pattern.shape === undefined) return false
+  const steps = patternCost(pattern.shape, length, HARMLESS_STEPS)
+  if (steps > HARMLESS_STEPS) return false
   pattern.harmlessUpTo = length
+  pattern.harmlessSteps = steps
   return true
 }
 
@@ -66,7 +78,12 @@ function know(pattern: string): KnownPattern {
   const before = known.get(pattern)
   if (before !== undefined) return before
   const expression = patternRegExp(pattern)
-  const learnt = { expression, shape: expression && patternShape(patternSource(pattern)), harmlessUpTo: -1 }
+  const learnt = {
+    expression,
+    shape: expression && patternShape(patternSource(pattern)),
+    harmlessUpTo: -1,
+    harmlessSteps: 0,
+  }
   const [oldest] = known.keys()
   if (known.size >= KNOWN_PATTERNS_MAX && oldest !== undefined) known.delete(oldest)
   known.set(pattern, learnt)

@@ -40,7 +40,7 @@ export class JournalFeed {
   #keptBytes = 0
   readonly #followers = new Set<() => void>()
   #stopBell: (() => void) | undefined
-  #round: NodeJS.Timeout | undefined
+  #cancelRound: (() => void) | undefined
   #restUntil = 0
   #isTelling = false
   #hasEnded = false
@@ -144,18 +144,26 @@ export class JournalFeed {
   #rest(): void {
     this.#stopBell?.()
     this.#stopBell = undefined
-    clearTimeout(this.#round)
-    this.#round = undefined
+    this.#cancelRound?.()
+    this.#cancelRound = undefined
   }
 
   /** However often it rings, there is one round at a time, and after it a rest as long as it took: many readers get larger pages. */
   #ring(): void {
-    if (this.#isTelling || this.#followers.size === 0) return
-    this.#round ??= setTimeout(() => this.#go(), Math.max(0, this.#restUntil - performance.now()))
+    if (this.#isTelling || this.#followers.size === 0 || this.#cancelRound !== undefined) return
+    const wait = this.#restUntil - performance.now()
+    // A timer takes a millisecond at least.
+    if (wait <= 0) {
+      const round = setImmediate(() => this.#go())
+      this.#cancelRound = () => clearImmediate(round)
+    } else {
+      const round = setTimeout(() => this.#go(), wait)
+      this.#cancelRound = () => clearTimeout(round)
+    }
   }
 
   #go(): void {
-    this.#round = undefined
+    this.#cancelRound = undefined
     this.#look()
     // Growth that another noticed first is news all the same.
     if (this.#size === this.#toldSize) return

@@ -21,6 +21,8 @@ export class JournalWriter {
   #seq: number
   #sourceEnd: number
   #syncTimer: NodeJS.Timeout | undefined
+  #isSyncing = false
+  #isClosed = false
 
   private constructor(path: string, fd: number, size: number, end: { seq: number; sourceEnd: number }) {
     this.path = path
@@ -53,24 +55,29 @@ export class JournalWriter {
     return this.#sourceEnd
   }
 
-  /**
-   * Appends all entries in one write, or none: on a failed or short write the file is cut back. Throws `disk_full`.
-   * Answers the number of the first one.
-   */
-  append(entries: readonly Entry[]): number {
-    const first = this.#seq + 1
+  /** These entries as they would stand in the journal if they came next. */
+  format(entries: readonly Entry[]): Buffer {
     let seq = this.#seq
     let lines = ''
     for (const { text, sourceEnd } of entries) {
       seq += 1
       lines += `${prefixOf(seq, sourceEnd)}${text}\n`
     }
+    return Buffer.from(lines)
+  }
+
+  /**
+   * Appends all entries in one write, or none: on a failed or short write the file is cut back. Throws `disk_full`.
+   * Answers the number of the first one. `bytes`: what {@link format} says of them, where it was asked before.
+   */
+  append(entries: readonly Entry[], bytes = this.format(entries)): number {
+    const first = this.#seq + 1
     failpoint('journal.writing')
-    this.#write(Buffer.from(lines))
+    this.#write(bytes)
     failpoint('journal.written')
     this.#seq += entries.length
     for (const entry of entries) if (entry.sourceEnd !== null) this.#sourceEnd = entry.sourceEnd
-    this.#syncTimer ??= setTimeout(() => this.sync(), JOURNAL_SYNC_MS).unref()
+    this.#syncSoon()
     return first
   }
 
@@ -82,8 +89,30 @@ export class JournalWriter {
   }
 
   close(): void {
-    if (this.#syncTimer !== undefined) this.sync()
-    fs.closeSync(this.#fd)
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (this.#syncTimer !== undefined || this.#isSyncing) this.sync()
+    if (!this.#isSyncing) fs.closeSync(this.#fd)
+  }
+
+  #syncSoon(): void {
+    if (!this.#isSyncing) this.#syncTimer ??= setTimeout(() => this.#syncBehind(), JOURNAL_SYNC_MS).unref()
+  }
+
+  /** Nobody waits for this one, so it keeps nobody waiting: a disk takes longer for it than events are apart. */
+  #syncBehind(): void {
+    this.#syncTimer = undefined
+    this.#isSyncing = true
+    const size = this.#size
+    fs.fdatasync(this.#fd, (error) => {
+      this.#isSyncing = false
+      if (this.#isClosed) {
+        fs.closeSync(this.#fd)
+        return
+      }
+      if (error !== null) throw error
+      if (this.#size !== size) this.#syncSoon()
+    })
   }
 
   #write(bytes: Buffer): void {
