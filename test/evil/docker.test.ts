@@ -22,6 +22,12 @@ const ofContainers: readonly EvilMode[] = [
 
 /** Where a container makes a difference. */
 const inside: Readonly<Record<string, Partial<EvilMode>>> = {
+  'hard-link': {
+    also: ({ id }, { home }) => {
+      const linked = eventsOf(home, id).find(({ event }) => event.event_type === 'evil.linked')
+      expect(['EXDEV', 'EPERM']).toContain(linked?.event.data['refused'])
+    },
+  },
   mknod: {
     also: ({ id }, { home }) => {
       const made = eventsOf(home, id).find(({ event }) => event.event_type === 'evil.made')
@@ -82,6 +88,10 @@ describeAlone('the evil resolver', () => {
   const modes = [...evilModes, ...ofContainers].map((evil) => ({ ...evil, ...inside[evil.mode] }))
 
   describe.concurrent('in a container', { timeout: 90_000 }, () => {
-    for (const evil of modes) test(evil.mode, () => endure(arena, evil))
+    for (const evil of modes.filter(({ isAlone }) => !isAlone)) test(evil.mode, () => endure(arena, evil))
+  })
+
+  describe('alone in a container', { timeout: 90_000 }, () => {
+    for (const evil of modes.filter(({ isAlone }) => isAlone)) test(evil.mode, () => endure(arena, evil))
   })
 })

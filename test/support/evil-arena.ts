@@ -206,6 +206,7 @@ export class Arena {
     return [
       ['the export', gunzipSync(archive.bytes)],
       ['the journal', readFileSync(instancePaths(this.home, id).journal)],
+      ['what is left of its config', readFileSync(join(instancePaths(this.home, id).project, '.resolve', 'config.json'))],
       ['the stream', stream.frames.map(({ data }) => data).join('\n')],
       ...answers.map(({ method, path, body }) => [`${method} ${path}`, JSON.stringify(body) ?? ''] as const),
     ]

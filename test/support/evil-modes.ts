@@ -1,6 +1,8 @@
 /** The modes of the evil resolver (threats 6), how each is driven, and how its run must end; both executors run this one table. */
+import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { instancePaths } from '../../src/core/store/home.ts'
 import type { Arena, Loose } from './evil-arena.ts'
 import { eventsOf } from './instances.ts'
 import type { Held } from './invariants-host.ts'
@@ -21,6 +23,8 @@ export interface EvilMode {
   also?: (loose: { id: string; output: string | null }, arena: Arena) => void
   /** How much more than before the host may hold meanwhile, where that is less than anywhere. */
   limits?: Partial<Held>
+  /** What it costs is measured, so nothing else goes on meanwhile. */
+  isAlone?: boolean
   /** What it does is bounded by its container alone. */
   only?: 'docker'
 }
@@ -95,6 +99,14 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'slow@shutdown' },
   { mode: 'slow@getInstantiationSchema' },
   { mode: 'slow@getWorkspaceSpec' },
+  { mode: 'leave@getInstantiationSchema', refusal: 'resolver_gone' },
+  { mode: 'leave@getWorkspaceSpec' },
+  { mode: 'leave@initialize', ends: 'failed worker_exited' },
+  { mode: 'leave@run', ends: 'failed worker_exited' },
+  { mode: 'leave@stop', act: after('evil.up', stop), ends: 'cancelled' },
+  { mode: 'leave@inputResponse', act: answer, ends: 'failed worker_exited' },
+  { mode: 'leave@message', act: tell, ends: 'failed worker_exited' },
+  { mode: 'leave@getMessageTypes', act: tell, ends: 'failed worker_exited' },
   { mode: 'garbage-stdout' },
   { mode: 'garbage-flood', ends: 'failed protocol_error' },
   { mode: 'huge-line', rejected: ['too_long'], says: ['evil.good'] },
@@ -172,6 +184,53 @@ export const evilModes: readonly EvilMode[] = [
       const ticks = eventsOf(home, id).filter(({ event }) => event.event_type === 'evil.tick')
       expect(ticks).toHaveLength(20_000)
     },
+  },
+  { mode: 'forged-replies' },
+  { mode: 'notification-flood', says: ['evil.good'] },
+  { mode: 'form-bomb', refusal: 'form_malformed' },
+  {
+    mode: 'schema-bombs',
+    act: async ({ call, is, said }) => {
+      await said('evil.asked')
+      await is('awaiting_input')
+      // Every message that fails, in order; what costs too much fails.
+      for (const a of ['', `${'a'.repeat(40)}!`, 'b', 'a']) {
+        const { status } = await call('POST', '/input-requests/q', { a, b: 'x'.repeat(50) })
+        expect(status).toBe(422)
+      }
+      await call('POST', '/stop', { reason: 'enough' })
+    },
+    ends: ['cancelled', 'completed'],
+    rejected: ['input_request'],
+  },
+  {
+    mode: 'odd-names',
+    act: after('evil.named', look, stop),
+    rejected: ['input_request'],
+  },
+  { mode: 'many-files', act: after('evil.filled', look, stop) },
+  { mode: 'poison-keys', says: ['evil.keys', 'evil.twice', 'evil.good'] },
+  {
+    mode: 'endless-line',
+    rejected: ['too_long'],
+    says: ['evil.good'],
+    isAlone: true,
+    limits: { rssBytes: 64 * 1024 * 1024 },
+  },
+  {
+    mode: 'setuid',
+    // Whoever is not its owner does not even get to it.
+    also: ({ id }, { home }) => expect(statSync(instancePaths(home, id).root).mode & 0o077).toBe(0),
+  },
+  { mode: 'hard-link' },
+  { mode: 'planted-response', act: answer, also: ({ output }) => expect(output).toBe('{"a":1}') },
+  { mode: 'env-echo', says: ['evil.environment'] },
+  { mode: 'escapes', act: answer },
+  {
+    mode: 'rewrite-history',
+    act: tell,
+    only: 'docker',
+    also: ({ output }) => expect(JSON.parse(output as string)).toMatchObject({ rewrite: 'EROFS', remove: 'EROFS' }),
   },
 ]
 
