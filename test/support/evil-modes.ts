@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { containersOf, docker } from './docker.ts'
 import type { Arena, Loose } from './evil-arena.ts'
 import { eventsOf } from './instances.ts'
 import type { Held } from './invariants-host.ts'
@@ -52,6 +53,10 @@ const inOrder =
   async (loose) => {
     for (const act of acts) await act(loose)
   }
+const refused =
+  (reason: string): Act =>
+  (loose) =>
+    loose.refused(reason)
 const launched = 'platform.worker.launched'
 const pause =
   (ms: number): Act =>
@@ -112,11 +117,16 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'huge-line', rejected: ['too_long'], says: ['evil.good'] },
   {
     mode: 'deep-json',
-    act: after('evil.good', look),
+    act: after('evil.good', look, refused('input_request'), stop),
     rejected: ['too_deep', 'not_an_object', 'input_request'],
     says: ['evil.deep', 'evil.good'],
   },
-  { mode: 'bad-utf8', rejected: ['not_utf8', 'input_request'], says: ['evil.good'] },
+  {
+    mode: 'bad-utf8',
+    act: inOrder(refused('input_request'), stop),
+    rejected: ['not_utf8', 'input_request'],
+    says: ['evil.good'],
+  },
   { mode: 'cr-json', says: ['evil.cr', 'evil.good'] },
   {
     mode: 'forged-platform',
@@ -124,8 +134,18 @@ export const evilModes: readonly EvilMode[] = [
     says: ['evil.good'],
   },
   { mode: 'partial-line', rejected: ['unfinished'], says: ['evil.halves', 'evil.good'] },
-  { mode: 'truncate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
-  { mode: 'rotate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
+  {
+    mode: 'truncate-events',
+    act: inOrder(refused('source_reset'), stop),
+    rejected: ['source_reset'],
+    says: ['evil.before', 'evil.good'],
+  },
+  {
+    mode: 'rotate-events',
+    act: inOrder(refused('source_reset'), stop),
+    rejected: ['source_reset'],
+    says: ['evil.before', 'evil.good'],
+  },
   { mode: 'fifo-everything', ends: 'failed worker_exited', rejected: ['coordination_tampered', 'input_request'] },
   {
     mode: 'symlink-farm',
@@ -212,10 +232,12 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'poison-keys', says: ['evil.keys', 'evil.twice', 'evil.good'] },
   {
     mode: 'endless-line',
+    act: after('evil.good', tell),
     rejected: ['too_long'],
     says: ['evil.good'],
     isAlone: true,
-    limits: { rssBytes: 64 * 1024 * 1024 },
+    // Buffers that wait for the collector, and nothing that grows with the line.
+    limits: { rssBytes: 128 * 1024 * 1024 },
   },
   {
     mode: 'setuid',
@@ -232,6 +254,19 @@ export const evilModes: readonly EvilMode[] = [
     only: 'docker',
     also: ({ output }) => expect(JSON.parse(output as string)).toMatchObject({ rewrite: 'EROFS', remove: 'EROFS' }),
   },
+]
+
+/** The limit of memory is lowered under the running worker: this machine need not have 8 GiB to lose. */
+const starve: EvilMode['act'] = async ({ id, said, call }) => {
+  await said('evil.up')
+  const [container] = await containersOf(id)
+  await docker('update', '--memory', '200m', '--memory-swap', '200m', container as string)
+  await call('POST', '/messages', { message_type: 'note', payload: { text: 'go' } })
+}
+
+export const modesOfContainers: readonly EvilMode[] = [
+  { mode: 'oom-child', act: starve, only: 'docker', also: ({ output }) => expect(output).toBe('SIGKILL') },
+  { mode: 'oom-main', act: starve, only: 'docker', ends: 'failed out_of_memory' },
 ]
 
 /** Runs one mode and holds it to its line of the table. */
