@@ -2,26 +2,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { containersOf, describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
 import { Arena } from '../support/evil-arena.ts'
-import { type EvilMode, endure, evilModes } from '../support/evil-modes.ts'
+import { type EvilMode, endure, evilModes, modesOfContainers } from '../support/evil-modes.ts'
 import { eventsOf, temporaryHome } from '../support/instances.ts'
 
 if (process.env['EVIL_IN_DOCKER'] === '1') process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 
-/** The limit of memory is lowered under the running worker: this machine need not have 8 GiB to lose. */
-const starve: EvilMode['act'] = async ({ id, said, call }) => {
-  await said('evil.up')
-  const [container] = await containersOf(id)
-  await docker('update', '--memory', '200m', '--memory-swap', '200m', container as string)
-  await call('POST', '/messages', { message_type: 'note', payload: { text: 'go' } })
-}
-
-const ofContainers: readonly EvilMode[] = [
-  { mode: 'oom-child', act: starve, also: ({ output }) => expect(output).toBe('SIGKILL') },
-  { mode: 'oom-main', act: starve, ends: 'failed out_of_memory' },
-]
-
 /** Where a container makes a difference. */
 const inside: Readonly<Record<string, Partial<EvilMode>>> = {
+  'hard-link': {
+    also: ({ id }, { home }) => {
+      const linked = eventsOf(home, id).find(({ event }) => event.event_type === 'evil.linked')
+      expect(['EXDEV', 'EPERM']).toContain(linked?.event.data['refused'])
+    },
+  },
   mknod: {
     also: ({ id }, { home }) => {
       const made = eventsOf(home, id).find(({ event }) => event.event_type === 'evil.made')
@@ -79,9 +72,13 @@ describeAlone('the evil resolver', () => {
     }
   })
 
-  const modes = [...evilModes, ...ofContainers].map((evil) => ({ ...evil, ...inside[evil.mode] }))
+  const modes = [...evilModes, ...modesOfContainers].map((evil) => ({ ...evil, ...inside[evil.mode] }))
 
   describe.concurrent('in a container', { timeout: 90_000 }, () => {
-    for (const evil of modes) test(evil.mode, () => endure(arena, evil))
+    for (const evil of modes.filter(({ isAlone }) => !isAlone)) test(evil.mode, () => endure(arena, evil))
+  })
+
+  describe('alone in a container', { timeout: 90_000 }, () => {
+    for (const evil of modes.filter(({ isAlone }) => isAlone)) test(evil.mode, () => endure(arena, evil))
   })
 })

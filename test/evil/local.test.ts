@@ -8,6 +8,12 @@ const arena = new Arena(temporaryHome())
 beforeAll(() => arena.open())
 afterAll(() => arena.close())
 
+const bearable = evilModes.filter(({ only }) => only === undefined)
+
 describe.concurrent('the evil resolver as a process', { timeout: 60_000 }, () => {
-  for (const evil of evilModes.filter(({ only }) => only === undefined)) test(evil.mode, () => endure(arena, evil))
+  for (const evil of bearable.filter(({ isAlone }) => !isAlone)) test(evil.mode, () => endure(arena, evil))
+})
+
+describe('the evil resolver as the only process', { timeout: 60_000 }, () => {
+  for (const evil of bearable.filter(({ isAlone }) => isAlone)) test(evil.mode, () => endure(arena, evil))
 })

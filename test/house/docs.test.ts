@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { describeError, ERROR_CODES } from '../../src/core/errors.ts'
 import { PLATFORM_EVENTS, RESOLVER_EVENTS } from '../../src/core/protocol/event.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
+import { evilModes, modesOfContainers } from '../support/evil-modes.ts'
 import { rooms } from './rooms.ts'
 import { root } from './source-files.ts'
 
@@ -33,6 +34,25 @@ test('docs/events.md lists every event of tiers 1 and 2, and no other (R17, R18,
     .map(([name]) => bare(name))
     .filter((name) => /^(?:platform\.|resolver:)/.test(name))
   expect(listed.toSorted()).toEqual([...PLATFORM_EVENTS, ...RESOLVER_EVENTS].toSorted())
+})
+
+test('docs/reliability.md lists every mode of the evil resolver as it ends, and no other', () => {
+  const listed = rowsOf('docs/reliability.md').map(([mode, ending]) => [bare(mode), bare(ending)])
+  const known = [...evilModes, ...modesOfContainers].map(
+    ({ mode, ends = 'completed', refusal, rejected = [], only }) => {
+      const ending = refusal === undefined ? [ends].flat().join(' or ') : `not created: ${refusal}`
+      const refused = rejected.length === 0 ? '' : `; refused: ${rejected.join(', ')}`
+      return [mode, `${ending}${refused}${only === 'docker' ? ' (in a container only)' : ''}`]
+    },
+  )
+  expect(listed.toSorted()).toEqual(known.toSorted())
+})
+
+test('docs/reliability.md tells of each fault from F1 to F25, and every test that it names is there', () => {
+  const faults = [...page('docs/reliability.md').matchAll(/^\| \*\*(F\d+)\*\* /gm)].map(([, fault]) => fault)
+  expect(faults).toEqual(Array.from({ length: 25 }, (_, at) => `F${at + 1}`))
+  const named = [...page('docs/reliability.md').matchAll(/test\/[\w/.-]+\.ts\b/g)].map(([path]) => path)
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })
 
 test('ARCHITECTURE.md shows every room of the table', () => {

@@ -43,6 +43,8 @@ export interface Loose {
   call(method: string, path?: string, sent?: unknown): Promise<Exchange>
   /** Until an event of this type is in the journal. */
   said(type: string): Promise<void>
+  /** Until something was refused for this reason. */
+  refused(reason: string): Promise<void>
   /** Until the record has one of these statuses. */
   is(...statuses: string[]): Promise<void>
 }
@@ -175,6 +177,8 @@ export class Arena {
       call: (method, path = '', sent) => noted(method, `${own}${path}`, sent),
       said: (type) =>
         this.#until(id, type, () => eventsOf(this.home, id).some(({ event }) => event.event_type === type)),
+      refused: (reason) =>
+        this.#until(id, reason, () => eventsOf(this.home, id).some(({ event }) => event.data['reason'] === reason)),
       is: (...statuses) => this.#is(own, id, ...statuses),
     })
     await this.#ended(id)
@@ -206,6 +210,10 @@ export class Arena {
     return [
       ['the export', gunzipSync(archive.bytes)],
       ['the journal', readFileSync(instancePaths(this.home, id).journal)],
+      [
+        'what is left of its config',
+        readFileSync(join(instancePaths(this.home, id).project, '.resolve', 'config.json')),
+      ],
       ['the stream', stream.frames.map(({ data }) => data).join('\n')],
       ...answers.map(({ method, path, body }) => [`${method} ${path}`, JSON.stringify(body) ?? ''] as const),
     ]

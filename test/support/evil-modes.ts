@@ -1,6 +1,9 @@
 /** The modes of the evil resolver (threats 6), how each is driven, and how its run must end; both executors run this one table. */
+import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { containersOf, docker } from './docker.ts'
 import type { Arena, Loose } from './evil-arena.ts'
 import { eventsOf } from './instances.ts'
 import type { Held } from './invariants-host.ts'
@@ -21,6 +24,8 @@ export interface EvilMode {
   also?: (loose: { id: string; output: string | null }, arena: Arena) => void
   /** How much more than before the host may hold meanwhile, where that is less than anywhere. */
   limits?: Partial<Held>
+  /** What it costs is measured, so nothing else goes on meanwhile. */
+  isAlone?: boolean
   /** What it does is bounded by its container alone. */
   only?: 'docker'
 }
@@ -48,6 +53,10 @@ const inOrder =
   async (loose) => {
     for (const act of acts) await act(loose)
   }
+const refused =
+  (reason: string): Act =>
+  (loose) =>
+    loose.refused(reason)
 const launched = 'platform.worker.launched'
 const pause =
   (ms: number): Act =>
@@ -95,16 +104,29 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'slow@shutdown' },
   { mode: 'slow@getInstantiationSchema' },
   { mode: 'slow@getWorkspaceSpec' },
+  { mode: 'leave@getInstantiationSchema', refusal: 'resolver_gone' },
+  { mode: 'leave@getWorkspaceSpec' },
+  { mode: 'leave@initialize', ends: 'failed worker_exited' },
+  { mode: 'leave@run', ends: 'failed worker_exited' },
+  { mode: 'leave@stop', act: after('evil.up', stop), ends: 'cancelled' },
+  { mode: 'leave@inputResponse', act: answer, ends: 'failed worker_exited' },
+  { mode: 'leave@message', act: tell, ends: 'failed worker_exited' },
+  { mode: 'leave@getMessageTypes', act: tell, ends: 'failed worker_exited' },
   { mode: 'garbage-stdout' },
   { mode: 'garbage-flood', ends: 'failed protocol_error' },
   { mode: 'huge-line', rejected: ['too_long'], says: ['evil.good'] },
   {
     mode: 'deep-json',
-    act: after('evil.good', look),
+    act: after('evil.good', look, refused('input_request'), stop),
     rejected: ['too_deep', 'not_an_object', 'input_request'],
     says: ['evil.deep', 'evil.good'],
   },
-  { mode: 'bad-utf8', rejected: ['not_utf8', 'input_request'], says: ['evil.good'] },
+  {
+    mode: 'bad-utf8',
+    act: inOrder(refused('input_request'), stop),
+    rejected: ['not_utf8', 'input_request'],
+    says: ['evil.good'],
+  },
   { mode: 'cr-json', says: ['evil.cr', 'evil.good'] },
   {
     mode: 'forged-platform',
@@ -112,8 +134,18 @@ export const evilModes: readonly EvilMode[] = [
     says: ['evil.good'],
   },
   { mode: 'partial-line', rejected: ['unfinished'], says: ['evil.halves', 'evil.good'] },
-  { mode: 'truncate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
-  { mode: 'rotate-events', rejected: ['source_reset'], says: ['evil.before', 'evil.good'] },
+  {
+    mode: 'truncate-events',
+    act: inOrder(refused('source_reset'), stop),
+    rejected: ['source_reset'],
+    says: ['evil.before', 'evil.good'],
+  },
+  {
+    mode: 'rotate-events',
+    act: inOrder(refused('source_reset'), stop),
+    rejected: ['source_reset'],
+    says: ['evil.before', 'evil.good'],
+  },
   { mode: 'fifo-everything', ends: 'failed worker_exited', rejected: ['coordination_tampered', 'input_request'] },
   {
     mode: 'symlink-farm',
@@ -173,6 +205,68 @@ export const evilModes: readonly EvilMode[] = [
       expect(ticks).toHaveLength(20_000)
     },
   },
+  { mode: 'forged-replies' },
+  { mode: 'notification-flood', says: ['evil.good'] },
+  { mode: 'form-bomb', refusal: 'form_malformed' },
+  {
+    mode: 'schema-bombs',
+    act: async ({ call, is, said }) => {
+      await said('evil.asked')
+      await is('awaiting_input')
+      // Every message that fails, in order; what costs too much fails.
+      for (const a of ['', `${'a'.repeat(40)}!`, 'b', 'a']) {
+        const { status } = await call('POST', '/input-requests/q', { a, b: 'x'.repeat(50) })
+        expect(status).toBe(422)
+      }
+      await call('POST', '/stop', { reason: 'enough' })
+    },
+    ends: ['cancelled', 'completed'],
+    rejected: ['input_request'],
+  },
+  {
+    mode: 'odd-names',
+    act: after('evil.named', look, stop),
+    rejected: ['input_request'],
+  },
+  { mode: 'many-files', act: after('evil.filled', look, stop) },
+  { mode: 'poison-keys', says: ['evil.keys', 'evil.twice', 'evil.good'] },
+  {
+    mode: 'endless-line',
+    act: after('evil.good', tell),
+    rejected: ['too_long'],
+    says: ['evil.good'],
+    isAlone: true,
+    // Buffers that wait for the collector, and nothing that grows with the line.
+    limits: { rssBytes: 128 * 1024 * 1024 },
+  },
+  {
+    mode: 'setuid',
+    // Whoever is not its owner does not even get to it.
+    also: ({ id }, { home }) => expect(statSync(instancePaths(home, id).root).mode & 0o077).toBe(0),
+  },
+  { mode: 'hard-link' },
+  { mode: 'planted-response', act: answer, also: ({ output }) => expect(output).toBe('{"a":1}') },
+  { mode: 'env-echo', says: ['evil.environment'] },
+  { mode: 'escapes', act: answer },
+  {
+    mode: 'rewrite-history',
+    act: tell,
+    only: 'docker',
+    also: ({ output }) => expect(JSON.parse(output as string)).toMatchObject({ rewrite: 'EROFS', remove: 'EROFS' }),
+  },
+]
+
+/** The limit of memory is lowered under the running worker: this machine need not have 8 GiB to lose. */
+const starve: EvilMode['act'] = async ({ id, said, call }) => {
+  await said('evil.up')
+  const [container] = await containersOf(id)
+  await docker('update', '--memory', '200m', '--memory-swap', '200m', container as string)
+  await call('POST', '/messages', { message_type: 'note', payload: { text: 'go' } })
+}
+
+export const modesOfContainers: readonly EvilMode[] = [
+  { mode: 'oom-child', act: starve, only: 'docker', also: ({ output }) => expect(output).toBe('SIGKILL') },
+  { mode: 'oom-main', act: starve, only: 'docker', ends: 'failed out_of_memory' },
 ]
 
 /** Runs one mode and holds it to its line of the table. */

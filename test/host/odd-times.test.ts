@@ -1,0 +1,106 @@
+/** Hosts that are frozen, clocks that jump, machines that start anew, lines that come byte by byte (threats F3, F8, F10, F23). */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { installedFile } from '../../src/core/files/installation.ts'
+import { upMs } from '../../src/core/host/lifetime.ts'
+import { LineSplitter } from '../../src/core/rpc/lines.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
+import { soundInstance } from '../support/invariants.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+let home: string
+beforeAll(() => {
+  home = temporaryHome()
+})
+
+/** How long a host is frozen; the long form of the soak takes a minute. */
+const FROZEN_MS = Number(process.env['FROZEN_MS'] ?? 3_000)
+
+function startHost(id: string): ChildProcess {
+  return spawn(process.execPath, [installedFile('host.js') as string, home, id], { stdio: 'inherit' })
+}
+
+test('a host that is frozen keeps its instance: no other takes it, the worker works on, and nothing is missing (threats F3)', {
+  timeout: FROZEN_MS + 40_000,
+}, async () => {
+  const count = Math.ceil(FROZEN_MS / 10)
+  const id = await created(
+    home,
+    plainResolver(
+      `for (let n = 0; n < ${count}; n += 1) { me.emit('plain.tick', { n }); await sleep(5) }
+       print('x'.repeat(2_000_000) + '\\n'); me.finish({ status: 'completed', output: 'thawed' })`,
+    ),
+  )
+  const host = startHost(id)
+  const gone = once(host, 'exit')
+  await until(home, id, (story) => story.status === 'running')
+  host.kill('SIGSTOP')
+  const before = storyOf(home, id).lastSeq
+  const other = startHost(id)
+  await sleep(FROZEN_MS)
+  expect(storyOf(home, id).lastSeq).toBe(before)
+  host.kill('SIGCONT')
+  await gone
+  other.kill()
+  expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'thawed', adoptions: 0 })
+  expect(eventsOf(home, id).filter(({ event }) => event.event_type === 'plain.tick')).toHaveLength(count)
+  soundInstance(home, id)
+})
+
+test('events are in the order in which they came, whatever their clock says; a clock set back counts as standing still (threats F8)', async () => {
+  const day = 24 * 60 * 60_000
+  const behaviour = `
+    for (const jump of [0, ${day}, ${-day}, 0, ${day}]) {
+      const timestamp = new Date(Date.now() + jump).toISOString()
+      const event = { schema_version: 1, event_type: 'plain.jump', instance_id: me.config.instance_id, data: { jump }, timestamp }
+      fs.appendFileSync(root + '/events.jsonl', JSON.stringify(event) + '\\n')
+    }
+    me.finish({ status: 'completed' })`
+  const { id, story } = await ranToEnd(home, plainResolver(behaviour))
+  const jumps = eventsOf(home, id).filter(({ event }) => event.event_type === 'plain.jump')
+  expect(jumps.map(({ event }) => event.data['jump'])).toEqual([0, day, -day, 0, day])
+  soundInstance(home, id)
+  const running = story.history.slice(0, 3)
+  const since = Date.parse(running[1]?.at as string)
+  expect(upMs({ ...story, history: running }, since - day)).toBeLessThan(60_000)
+  expect(upMs({ ...story, history: running }, since + 10_000)).toBeLessThanOrEqual(10_000)
+})
+
+test('after the machine started anew its workers are gone, and a stranger with the number of one is left alone (threats F23)', async () => {
+  const id = await created(home, plainResolver(`await sleep(600_000)`))
+  const host = startHost(id)
+  const gone = once(host, 'exit')
+  await until(home, id, (story) => story.status === 'running')
+  host.kill('SIGKILL')
+  await gone
+  const { worker } = instancePaths(home, id)
+  const saved = JSON.parse(readFileSync(worker, 'utf8')) as { process: { pid: number; bootId: string } }
+  process.kill(-saved.process.pid, 'SIGKILL')
+  const stranger = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
+  const process_ = { ...saved.process, pid: stranger.pid, bootId: '00000000-0000-0000-0000-000000000000' }
+  writeFileSync(worker, JSON.stringify({ ...saved, process: process_ }))
+  const next = startHost(id)
+  await once(next, 'exit')
+  expect(storyOf(home, id)).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })
+  expect(stranger.exitCode ?? stranger.signalCode).toBeNull()
+  stranger.kill()
+  soundInstance(home, id)
+})
+
+test('lines are the same wherever the stream of bytes is cut (threats F10)', () => {
+  const text = Buffer.from('{"a":"é"}\n\n{"b":"𝄞"}\r\nlast\n', 'utf8')
+  const linesOf = (...chunks: Buffer[]) => {
+    const splitter = new LineSplitter(1_000)
+    return chunks.flatMap((chunk) => [...splitter.push(chunk)].map((line) => line.bytes?.toString('utf8')))
+  }
+  const whole = linesOf(text)
+  expect(whole).toEqual(['{"a":"é"}', '', '{"b":"𝄞"}\r', 'last'])
+  for (let cut = 0; cut <= text.length; cut += 1) {
+    expect([cut, linesOf(text.subarray(0, cut), text.subarray(cut))]).toEqual([cut, whole])
+  }
+  expect(linesOf(...Array.from(text, (byte) => Buffer.from([byte])))).toEqual(whole)
+})
