@@ -75,23 +75,28 @@ export class Inquiries {
     // Before it is started: a change that it misses is a change of the stamp.
     const stamp = sourceStamp(entry.dir)
     const idle = this.#takeIdle(key, stamp)
-    let asked = idle ?? start(entry, stamp)
+    let asked = idle
     try {
+      asked ??= start(entry, stamp)
       return await work(asked.inquiry).catch(async (error: unknown) => {
         if (idle === undefined || !isGone(error)) throw error
         // It ended after it was asked the last time; another can still answer.
-        this.#end(asked.inquiry)
+        this.#end(idle.inquiry)
         asked = start(entry, stamp)
         return await work(asked.inquiry)
       })
     } finally {
-      const leftMs = asked.until - Date.now()
-      const stays = !this.#isClosed && !isLast && !asked.inquiry.isOver && leftMs > 0 && !this.#idle.has(key)
-      if (stays) {
-        this.#rest(key, asked, leftMs)
-        leave()
-      } else this.#end(asked.inquiry, isLast ? LEISURE_MS : 0, leave)
+      if (asked === undefined) leave()
+      else this.#putBack(key, asked, isLast, leave)
     }
+  }
+
+  #putBack(key: string, asked: Idle, isLast: boolean, leave: () => void): void {
+    const leftMs = asked.until - Date.now()
+    const stays = !this.#isClosed && !isLast && !asked.inquiry.isOver && leftMs > 0 && !this.#idle.has(key)
+    if (!stays) return this.#end(asked.inquiry, isLast ? LEISURE_MS : 0, leave)
+    this.#rest(key, asked, leftMs)
+    leave()
   }
 
   #rest(key: string, idle: Idle, leftMs: number): void {
