@@ -1,4 +1,5 @@
 /** The parts of the bench by name, in the order they run. */
+import { create } from './create.ts'
 import { docker } from './docker.ts'
 import type { Part } from './figure.ts'
 import { forms } from './forms.ts'
@@ -13,6 +14,7 @@ import { start } from './start.ts'
 export const PARTS: Readonly<Record<string, Part>> = {
   docker,
   start,
+  create,
   latency,
   ingest,
   replay,

@@ -3,7 +3,6 @@
  * The program `resolve`, as built. Its own syntax is what Node 18 reads, so that an old Node gets as far as the sentence that helps.
  * Runs {@link file://./../src/commands/main.ts}
  */
-import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { constants, homedir } from 'node:os'
@@ -13,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const argv = process.argv.slice(2)
 
-if (!isNewEnough(process.versions.node)) runAgain()
+if (!isNewEnough(process.versions.node)) await runAgain()
 else if (argv.length === 1 && ['--version', '-v', 'version'].includes(argv[0])) {
   // Answered before the command line is loaded: it is asked often, and by scripts.
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -39,7 +38,7 @@ function isNewEnough(version) {
 }
 
 /** Once more, with the Node that `npm run` fetched into this checkout. */
-function runAgain() {
+async function runAgain() {
   const node = join(root, 'tools', 'node24', 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
   if (!existsSync(node)) {
     const remedy = existsSync(join(root, 'scripts', 'task.mjs'))
@@ -48,6 +47,7 @@ function runAgain() {
     stop(`resolve needs Node 24.15 or newer (this is ${process.version}): ${remedy}.`)
     return
   }
+  const { spawn } = await import('node:child_process')
   const child = spawn(node, [fileURLToPath(import.meta.url), ...argv], { stdio: 'inherit' })
   const pass = (signal) => {
     // Ctrl-C on a terminal reaches the child by itself; passed on, it would count twice.

@@ -160,6 +160,7 @@ export const SETUP_OUTPUT_KEEP_BYTES = 4 * KIB
 export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
 export const INQUIRY_WARM_MS = 60_000 // a container that answered questions waits this long for the next one
 export const INQUIRY_WARM_LOCAL_MS = 5_000 // where a folder may change, and a process of this machine after its start
+export const FIFO_AHEAD_MS = 10_000 // a FIFO that was made ahead waits this long for its worker
 export const SOURCE_STAMP_MAX_FILES = 500 // a resolver of more files is started for each question
 export const REAP_INTERVAL_MS = 60_000
 export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16

@@ -8,6 +8,8 @@ import { ResolveError } from '../errors.ts'
 import { INQUIRY_WARM_LOCAL_MS, INQUIRY_WARM_MS } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Executor } from '../protocol/journal.ts'
+import { instancesDirectory } from '../store/home.ts'
+import { dropFifoAhead, makeFifoAhead } from '../worker/fifo.ts'
 import { openQuestionContainer } from '../worker/question-container.ts'
 import { Inquiry, inquiryTurns, openLocalInquiry } from './ask.ts'
 import { containerLaunch, containerWish } from './container-launch.ts'
@@ -57,6 +59,7 @@ export class Inquiries {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    dropFifoAhead(instancesDirectory(this.#home))
     for (const [key, { inquiry, timer }] of this.#idle) {
       clearTimeout(timer)
       this.#idle.delete(key)
@@ -75,23 +78,33 @@ export class Inquiries {
     // Before it is started: a change that it misses is a change of the stamp.
     const stamp = sourceStamp(entry.dir)
     const idle = this.#takeIdle(key, stamp)
-    let asked = idle ?? start(entry, stamp)
+    let asked = idle
     try {
+      asked ??= start(entry, stamp)
+      // It takes a while to answer, and an instance may follow.
+      if (idle === undefined) makeFifoAhead(instancesDirectory(this.#home))
       return await work(asked.inquiry).catch(async (error: unknown) => {
         if (idle === undefined || !isGone(error)) throw error
         // It ended after it was asked the last time; another can still answer.
-        this.#end(asked.inquiry)
+        this.#end(idle.inquiry)
         asked = start(entry, stamp)
         return await work(asked.inquiry)
       })
     } finally {
-      const leftMs = asked.until - Date.now()
-      const stays = !this.#isClosed && !isLast && !asked.inquiry.isOver && leftMs > 0 && !this.#idle.has(key)
-      if (stays) {
-        this.#rest(key, asked, leftMs)
-        leave()
-      } else this.#end(asked.inquiry, isLast ? LEISURE_MS : 0, leave)
+      if (asked === undefined) leave()
+      else this.#putBack(key, asked, isLast, leave)
     }
+  }
+
+  #putBack(key: string, asked: Idle, isLast: boolean, leave: () => void): void {
+    const leftMs = asked.until - Date.now()
+    const stays = !this.#isClosed && !isLast && !asked.inquiry.isOver && leftMs > 0 && !this.#idle.has(key)
+    if (!stays) {
+      this.#end(asked.inquiry, isLast ? LEISURE_MS : 0, leave)
+      return
+    }
+    this.#rest(key, asked, leftMs)
+    leave()
   }
 
   #rest(key: string, idle: Idle, leftMs: number): void {

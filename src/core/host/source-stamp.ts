@@ -1,5 +1,5 @@
 /** How the files of a resolver stand, so that a process of it is not asked again after a change: for {@link file://./inquiries.ts}. */
-import { type Dirent, readdirSync, statSync } from 'node:fs'
+import { type BigIntStats, type Dirent, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SOURCE_STAMP_MAX_FILES } from '../limits.ts'
 
@@ -22,10 +22,19 @@ export function sourceStamp(directory: string): string | undefined {
       const path = join(at, entry.name)
       if (entry.isDirectory()) waiting.push(path)
       // A link's target counts: that is what is read.
-      const stat = statSync(join(directory, path), { throwIfNoEntry: false, bigint: true })
+      const stat = statOf(join(directory, path))
       if (stamps.length >= SOURCE_STAMP_MAX_FILES) return undefined
       stamps.push(`${path} ${stat?.ino} ${stat?.size} ${stat?.mtimeNs} ${stat?.ctimeNs}`)
     }
   }
   return stamps.sort().join('\n')
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true })
+  } catch {
+    // A link to nowhere, or to what may not be looked at.
+    return undefined
+  }
 }

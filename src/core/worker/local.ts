@@ -1,7 +1,7 @@
 /** Runs a worker as a local process that does not depend on its host: the driver of {@link file://./worker.ts} for this machine. */
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
-import { promisify } from 'node:util'
+import { dirname } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
@@ -10,6 +10,7 @@ import { writeWholeSync } from '../files/write-whole.ts'
 import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS, WATCHDOG_TABLE_MS } from '../limits.ts'
 import { DiskSample } from './disk-sample.ts'
 import { workerEnvironment } from './environment.ts'
+import { placeFifo } from './fifo.ts'
 import { LocalChannel } from './local-channel.ts'
 import { openLocalGround } from './local-ground.ts'
 import { rewriteFiles } from './output-files.ts'
@@ -51,7 +52,7 @@ export class LocalDriver implements Driver {
     if (plan.signal?.aborted === true)
       throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
     const { stdin, stdout, stderr } = this.#places
-    await makeFifo(stdin)
+    await placeFifo(stdin, dirname(this.#places.root))
     failpoint('launch.piped')
     const fds = [
       fs.openSync(stdin, fs.constants.O_RDWR),
@@ -236,11 +237,6 @@ function hasProcess(pid: number): boolean {
   } catch (error) {
     return systemCode(error) === 'EPERM'
   }
-}
-
-async function makeFifo(path: string): Promise<void> {
-  fs.rmSync(path, { force: true })
-  await promisify(execFile)('mkfifo', ['-m', '600', path])
 }
 
 function launchReason(error: Error): string {

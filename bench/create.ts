@@ -1,0 +1,89 @@
+/**
+ * From POST /instances to the resolver's first event at a reader of the event stream, against the least that it can be: starting the same
+ * program, initialize, run, and its event in the file. The form was asked before, as a page does that shows it.
+ */
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type PlainResolver, plainResolver } from '../test/support/plain-resolver.ts'
+import { inTurn, type Part, type Sample } from './figure.ts'
+
+const NAME = 'POST /instances → first event'
+const PAIRS = 15
+const EVENT = 'plain.ready'
+
+export const create: Part = {
+  figures: [{ name: NAME, against: 'start, initialize, run, event', goal: { most: 1.6 } }],
+  rounds: 3,
+  round,
+}
+
+async function round(): Promise<Sample[]> {
+  const home = mkdtempSync(join(tmpdir(), 'resolve-bench-'))
+  const resolver = plainResolver(`me.emit('${EVENT}'); me.finish({ status: 'completed' })`)
+  const server = fork(join(import.meta.dirname, 'create-server.ts'), [home, resolver.dir], { silent: false })
+  try {
+    const [{ port }] = (await once(server, 'message')) as [{ port: number }]
+    const api = `http://127.0.0.1:${port}/api`
+    const ours = () => untilFirstEvent(api, resolver.name)
+    const bare = () => bareHandshake(resolver)
+    await inTurn('warm', 2, ours, bare)
+    return await inTurn(NAME, PAIRS, ours, bare)
+  } finally {
+    server.send('end')
+    await once(server, 'exit')
+    rmSync(resolver.dir, { recursive: true, force: true })
+  }
+}
+
+async function untilFirstEvent(api: string, name: string): Promise<number> {
+  const schema = await fetch(`${api}/resolvers/${name}/schema`)
+  await schema.arrayBuffer()
+  if (!schema.ok) throw new Error(`The form was answered with ${schema.status}.`)
+  const begin = performance.now()
+  const created = await fetch(`${api}/instances`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ resolver: name, input: {} }),
+  })
+  const { instance_id: id } = (await created.json()) as { instance_id: string }
+  const events = await fetch(`${api}/instances/${id}/events`, { headers: { accept: 'text/event-stream' } })
+  let took: number | undefined
+  let text = ''
+  for await (const chunk of events.body as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString('utf8')
+    if (text.includes(`"${EVENT}"`)) took ??= performance.now() - begin
+    // Its end is waited for and not measured: the next one shall have the machine for itself.
+    if (/"to":"(?:completed|failed|cancelled)"/.test(text)) break
+  }
+  if (took === undefined) throw new Error(`The instance said no more than: ${text}`)
+  return took
+}
+
+async function bareHandshake({ dir }: PlainResolver): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), 'resolve-bare-'))
+  const begin = performance.now()
+  const child = spawn(process.execPath, [join(dir, 'program.mjs')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { PATH: process.env['PATH'], RESOLVE_DIR: directory },
+  })
+  const say = (id: number, method: string, params: object) =>
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+  say(1, 'resolver.initialize', { config: { instance_id: 'bare', params: {} }, epoch: 1 })
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += String(chunk)
+    if (text.includes('"ready"') && !text.includes('"started"')) say(2, 'resolver.run', { resume: false })
+    if (!text.includes('"started"')) continue
+    // It says that it has started after its first event.
+    if (!readFileSync(join(directory, 'events.jsonl'), 'utf8').includes(EVENT)) throw new Error('There is no event.')
+    break
+  }
+  const took = performance.now() - begin
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  rmSync(directory, { recursive: true, force: true })
+  return took
+}

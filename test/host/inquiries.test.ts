@@ -1,0 +1,129 @@
+/** A process that told a resolver's form may be asked again for a moment: never after a change, never by two, and it never stays behind. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { identify } from '../../src/core/files/process-identity.ts'
+import type { Inquiry } from '../../src/core/host/ask.ts'
+import { Inquiries } from '../../src/core/host/inquiries.ts'
+import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
+import { carriersOf } from '../../src/core/worker/process-tree.ts'
+import { root } from '../house/source-files.ts'
+import { temporaryHome } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+/** Its form names its process. */
+const TELLS_ITS_PID = `me.on['resolver.getInstantiationSchema'] = () =>
+  ({ type: 'form', components: [{ type: 'text', id: 'p' + process.pid }] })`
+
+let inquiries: Inquiries
+let home: string
+const directories: string[] = []
+
+beforeEach(() => {
+  home = temporaryHome()
+  inquiries = new Inquiries(home)
+})
+
+afterEach(async () => {
+  await inquiries.close()
+  for (const dir of directories.splice(0)) rmSync(dir, { recursive: true })
+})
+
+function entryOf(setup = TELLS_ITS_PID): CatalogEntry {
+  const { dir, name } = plainResolver('', {}, setup)
+  directories.push(dir)
+  const manifest = JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8'))
+  return { name, dir, commit: null, manifest } as unknown as CatalogEntry
+}
+
+const pidOf = async (inquiry: Inquiry) => Number((await inquiry.form({}))?.components[0]?.id.slice(1))
+const ask = (entry: CatalogEntry, options = {}) => inquiries.ask(entry, 'local', pidOf, options)
+
+/** One that nobody has reaped yet runs no more. */
+const isRunning = (pid: number) => identify(pid) !== undefined
+
+test('the next question goes to the same process, which ends with the platform', async () => {
+  const entry = entryOf()
+  const pid = await ask(entry)
+  expect(await ask(entry)).toBe(pid)
+  await inquiries.close()
+  await expect.poll(() => isRunning(pid)).toBe(false)
+})
+
+test("an author's change of any file is asked of a new process, and the old one ends", async () => {
+  const entry = entryOf()
+  const first = await ask(entry)
+  writeFileSync(join(entry.dir, 'words.json'), '{}')
+  const second = await ask(entry)
+  expect(second).not.toBe(first)
+  // The same length, in the same moment.
+  writeFileSync(join(entry.dir, 'words.json'), '[]')
+  expect(await ask(entry)).not.toBe(second)
+  await expect.poll(() => isRunning(first) || isRunning(second)).toBe(false)
+})
+
+test('one that ended after its answer is replaced, and nobody hears of it', async () => {
+  const entry = entryOf(`${TELLS_ITS_PID}
+    const answer = me.on['resolver.getInstantiationSchema']
+    me.on['resolver.getInstantiationSchema'] = () => { setTimeout(() => process.exit(0), 30); return answer() }`)
+  const first = await ask(entry)
+  await expect.poll(() => isRunning(first)).toBe(false)
+  expect(await ask(entry)).not.toBe(first)
+})
+
+test('who asks at the same time asks another process, and only one of them stays', async () => {
+  const entry = entryOf()
+  const [first, second] = await Promise.all([ask(entry), ask(entry)])
+  expect(second).not.toBe(first)
+  await expect.poll(() => [first, second].filter(isRunning)).toHaveLength(1)
+})
+
+test('nothing stays after the last question', async () => {
+  const pid = await ask(entryOf(), { last: true })
+  await expect.poll(() => isRunning(pid)).toBe(false)
+})
+
+test('nothing stays of what a resolver started when it was asked the last time', async () => {
+  const entry = entryOf(`const { spawn } = await import('node:child_process')
+    me.on['resolver.getInstantiationSchema'] = () => {
+      const child = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
+      return { type: 'form', components: 'p' + child.pid }
+    }`)
+  const heard = inquiries.ask(entry, 'local', async (inquiry) => await inquiry.form({}), { last: true })
+  await expect(heard).rejects.toMatchObject({ code: 'form_malformed' })
+  const pids = [...carriersOf('RESOLVE_INQUIRY').values()].flat().filter(isOfHere)
+  expect(pids.length).toBeGreaterThan(1)
+  await inquiries.close()
+  await expect.poll(() => pids.filter(isRunning)).toEqual([])
+})
+
+/** Other tests ask too. */
+function isOfHere(pid: number): boolean {
+  try {
+    return directories.includes(readlinkSync(`/proc/${pid}/cwd`))
+  } catch {
+    return false
+  }
+}
+
+test('a host that is killed takes the process that waits for the next question along', async () => {
+  const entry = entryOf()
+  const program = `
+    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiries.ts'))})
+    const entry = JSON.parse(process.argv[1])
+    const form = await new Inquiries(process.argv[2]).ask(entry, 'local', (inquiry) => inquiry.form({}))
+    console.log(form.components[0].id.slice(1))
+    setInterval(() => {}, 1000)`
+  const host = spawn(process.execPath, ['--input-type=module', '-e', program, JSON.stringify(entry), home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [text] = (await once(host.stdout, 'data')) as [Buffer]
+  const pid = Number(text.toString())
+  expect(isRunning(pid)).toBe(true)
+  await sleep(50)
+  host.kill('SIGKILL')
+  await expect.poll(() => isRunning(pid)).toBe(false)
+})
