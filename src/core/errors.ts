@@ -698,3 +698,19 @@ export function systemCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
+
+/** What the disk under the home refused, for the doors: a caller that wrote below it may be told more. Undefined for any other trouble. */
+export function diskTrouble(thrown: unknown, path: string): ResolveError | undefined {
+  switch (systemCode(thrown)) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return fail('disk_full', { path }, { cause: thrown })
+    case 'EROFS':
+      return fail('home_unusable', { path, reason: 'its file system is read-only' }, { cause: thrown })
+    case 'EIO':
+      return fail('home_unusable', { path, reason: 'its disk has a fault' }, { cause: thrown })
+    default:
+      return undefined
+  }
+}

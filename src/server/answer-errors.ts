@@ -1,6 +1,6 @@
 /** Turns whatever was thrown into the answer that R7 rules: `{detail, code}`, never a stack or a path of this machine. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { fail, ResolveError, systemCode } from '../core/errors.ts'
+import { diskTrouble, fail, ResolveError } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES } from '../core/limits.ts'
 import type { ErrorBody } from '../core/protocol/http.ts'
 import { harden } from './entry.ts'
@@ -41,8 +41,8 @@ export function bodyOf(error: ResolveError, isOwner: boolean): ErrorBody {
 /** The error of the catalogue that says it: what is known is passed on, anything else is a fault of ours. */
 export function toCatalogue(thrown: unknown, request?: FastifyRequest): ResolveError {
   if (thrown instanceof ResolveError) return thrown
-  const system = systemCode(thrown)
-  if (system === 'ENOSPC' || system === 'EDQUOT') return fail('disk_full', { path: 'it' }, { cause: thrown })
+  const trouble = diskTrouble(thrown, 'it')
+  if (trouble !== undefined) return trouble
   const error = thrown as FastifyError
   if (Array.isArray(error?.validation)) return fail('request_invalid', { problem: problemOf(error) }, { cause: thrown })
   switch (error?.code) {

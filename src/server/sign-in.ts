@@ -7,7 +7,7 @@
  * to revoke for a link that nobody followed. Codes live in memory alone and end with the process.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { fail } from '../core/errors.ts'
+import { fail, ResolveError } from '../core/errors.ts'
 import { isExpired, type NewToken, type Tokens } from '../core/index.ts'
 import { SIGN_IN_CODE_LIMIT_MS, SIGN_IN_TOKEN_MS } from '../core/limits.ts'
 
@@ -34,11 +34,15 @@ const CODE_BYTES = 24
 const WRONG_PER_MINUTE = 10
 const MINUTE_MS = 60_000
 
-/** Makes the first token where no token opens anything. Throws what `Tokens.create` throws. */
+/** Makes the first token where no token opens anything; on a full disk whoever follows the link makes it. Throws what `Tokens.create` throws. */
 export async function openSignIn(tokens: Tokens, options: SignInOptions = {}): Promise<SignIn> {
   const now = options.now ?? Date.now
   const isFirst = tokens.list().every((entry) => isExpired(entry, now()))
-  return new Codes(tokens, now, isFirst ? await makeToken(tokens) : undefined)
+  return new Codes(tokens, now, isFirst ? await makeToken(tokens).catch(unlessFull) : undefined)
+}
+
+function unlessFull(error: unknown): undefined {
+  if (!(error instanceof ResolveError) || error.code !== 'disk_full') throw error
 }
 
 function makeToken(tokens: Tokens): Promise<NewToken> {

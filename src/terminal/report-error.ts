@@ -2,7 +2,7 @@
  * Where every story that went wrong ends: one error, told to a person in prose on stderr (what, hint, what to run next)
  * or to a program as one document on stdout, and the exit code that goes with it. Called by the base command's catch.
  */
-import { fail, ResolveError, systemCode } from '../core/errors.ts'
+import { diskTrouble, fail, ResolveError } from '../core/errors.ts'
 import { cleanText } from '../core/view/clean.ts'
 import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
 import { CommandError } from './command-error.ts'
@@ -65,13 +65,8 @@ async function toTold(thrown: unknown, context: BugContext): Promise<Told> {
     const help = ['resolve', ...context.command.split(' ').filter((word) => !word.startsWith('-')), '--help'].join(' ')
     return { error: fail('usage', { problem: parsed }), extras: { next: [help] }, exitCode: EXIT.usage }
   }
-  if (systemCode(thrown) === 'ENOSPC') {
-    return {
-      error: fail('disk_full', { path: pathOf(thrown) }, { cause: thrown }),
-      extras: {},
-      exitCode: EXIT.unavailable,
-    }
-  }
+  const trouble = diskTrouble(thrown, pathOf(thrown))
+  if (trouble !== undefined) return { error: trouble, extras: {}, exitCode: trouble.exitCode }
   const report = await writeBugReport(thrown, context)
   const what = thrown instanceof Error ? thrown.message : String(thrown)
   const error = thrown instanceof ResolveError ? thrown : fail('bug', { what }, { cause: thrown })

@@ -1,6 +1,5 @@
 /** A full disk refuses before it acknowledges, keeps nothing half, and lets go on when there is room again (threats F7). */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,47 +8,20 @@ import { HostProcess } from '../../src/core/host/host-process.ts'
 import { instancePaths, instancesDirectory, prepareHome } from '../../src/core/store/home.ts'
 import { created, eventsOf, storyOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { smallTmpfs } from '../support/small-disk.ts'
 
 const ACTOR = { actor: 'tester', via: 'cli' } as const
-const home = mkdtempSync(join(tmpdir(), 'resolve-small-'))
-const ballast = join(home, 'ballast')
-const canMount = mountSmall()
-
-function mountSmall(): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', home], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-function fillUp(): void {
-  try {
-    for (let n = 0; ; n += 1) writeFileSync(`${ballast}.${n}`, Buffer.alloc(64 * 1024))
-  } catch {
-    // Full to the last page.
-    for (let n = 0; n < 64; n += 1) {
-      try {
-        writeFileSync(`${ballast}.s${n}`, Buffer.alloc(4096))
-      } catch {
-        return
-      }
-    }
-  }
-}
-
-function makeRoom(): void {
-  for (const name of readdirSync(home)) if (name.startsWith('ballast')) rmSync(join(home, name))
-}
+const disk = smallTmpfs('4m')
+const canMount = disk !== undefined
+const home = disk?.path ?? tmpdir()
+const fillUp = () => disk?.fill()
+const makeRoom = () => disk?.makeRoom()
 
 beforeAll(() => {
   if (canMount) prepareHome(home)
 })
 
-afterAll(() => {
-  if (canMount) execFileSync('umount', ['-l', home])
-})
+afterAll(() => disk?.close())
 
 test.skipIf(!canMount)('a full disk creates no instance, and leaves nothing of it', async () => {
   fillUp()

@@ -42,6 +42,8 @@ interface ModelWorker {
   isUp: boolean
   isReady: boolean
   hasRun: boolean
+  /** Stopped by the host that waits for it to be ready. */
+  isInterrupted: boolean
   asked: string[]
   told: string[]
   result: ResultStatus | null
@@ -84,7 +86,7 @@ export function goOn(m: Model): void {
       end(m, endedBeforeRun(m.stop))
       return
     }
-    m.worker = { isUp: true, isReady: !m.isHeld, hasRun: false, asked: [], told: [], result: null }
+    m.worker = newWorker(!m.isHeld)
   }
   if (m.isOld && (m.stop === null || m.stop.kind === 'pause')) {
     m.stop = { kind: 'lifetime', reason: 'lifetime_exceeded', isForced: false }
@@ -99,10 +101,14 @@ export function goOn(m: Model): void {
   if (m.worker.result !== null || !m.worker.isUp) end(m, endOfRun(m, m.worker.result))
 }
 
+function newWorker(isReady: boolean): ModelWorker {
+  return { isUp: true, isReady, hasRun: false, isInterrupted: false, asked: [], told: [], result: null }
+}
+
 /** False where the run has not begun. */
 function beginRun(m: Model, worker: ModelWorker): boolean {
   const isStopped = m.stop !== null && m.stop.kind !== 'pause'
-  if (m.status === 'starting' && isStopped) end(m, endedBeforeRun(m.stop as Stop))
+  if (isStopped && (m.status === 'starting' || worker.isInterrupted)) end(m, endedBeforeRun(m.stop as Stop))
   else if (!worker.isUp) end(m, isStopped ? endedBeforeRun(m.stop as Stop) : failed('worker_exited'))
   else if (worker.isReady) {
     if (m.status === 'starting') move(m, 'running')
@@ -224,7 +230,7 @@ export function stop(m: Model, kind: 'stop' | 'cancel', isForced: boolean): Outc
   if (m.stop !== null && m.stop.kind !== 'pause' && !isForced) return 'ok'
   m.stop = { kind, reason, isForced }
   m.keptStop = m.stop
-  if (m.worker !== null && !m.worker.hasRun) end(m, endedBeforeRun(m.stop))
+  if (m.worker !== null) m.worker.isInterrupted = !m.worker.hasRun
   return 'ok'
 }
 
@@ -259,6 +265,7 @@ export function host(m: Model): Outcome {
 /** Whether it said goodbye or not: the next one finds what was kept. */
 export function loseHost(m: Model): Outcome {
   m.isHosted = false
+  if (m.worker !== null) m.worker.isInterrupted = false
   m.stop = m.keptStop
   return 'ok'
 }

@@ -1,5 +1,4 @@
 /** A full disk delays what a resolver writes, and neither loses nor glues anything (threats 3.2.9). */
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,25 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { EventLog } from '../../src/sdk/event-log.ts'
 import { PatientDisk } from '../../src/sdk/patient-disk.ts'
+import { smallTmpfs } from '../support/small-disk.ts'
 import { launchSample } from './harness.ts'
-
-const MOUNT = 'mount'
-const UNMOUNT = 'umount'
 
 /** A file system of 128 KiB; undefined where this machine does not let us mount one. */
 function smallDisk(): string | undefined {
-  const path = mkdtempSync(join(tmpdir(), 'resolve-small-disk-'))
-  try {
-    execFileSync(MOUNT, ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', path], { stdio: 'ignore' })
-  } catch {
-    rmSync(path, { recursive: true })
-    return undefined
-  }
-  onTestFinished(() => {
-    execFileSync(UNMOUNT, ['-l', path])
-    rmSync(path, { recursive: true, force: true })
-  })
-  return path
+  const disk = smallTmpfs('128k')
+  if (disk !== undefined) onTestFinished(disk.close)
+  return disk?.path
 }
 
 /** Takes all the room but `free` bytes. */

@@ -151,8 +151,11 @@ class TokenStore implements Tokens {
     return `Others on this machine could read ${this.#file}; it is for you alone now. It holds no token, only digests.`
   }
 
-  quarantine(): Promise<string | undefined> {
-    return this.#locked(async () => {
+  async quarantine(): Promise<string | undefined> {
+    // Without the lock where all is well: a full disk has no room for one, and a server must come up on it.
+    this.#fingerprint = undefined
+    if (this.#read().problem === null) return undefined
+    return await this.#locked(async () => {
       this.#fingerprint = undefined
       if (this.#read().problem === null) return undefined
       const aside = `${this.#file}.broken-${new Date(this.#now()).toISOString().replaceAll(/[:.]/g, '-')}`
