@@ -61,7 +61,7 @@ export async function killTree(look: () => TreeMark, limitMs: number): Promise<b
 }
 
 /** Every living process that carries the variable, by the variable's value; nothing where there is no /proc. */
-export function carriersOf(name: 'RESOLVE_DIR'): Map<string, number[]> {
+export function carriersOf(name: 'RESOLVE_DIR' | 'RESOLVE_INQUIRY'): Map<string, number[]> {
   const found = new Map<string, number[]>()
   for (const [entry, pids] of lookAtProcesses().marked) {
     if (entry.startsWith(`${name}=`)) found.set(entry.slice(name.length + 1), [...pids])
