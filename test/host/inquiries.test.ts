@@ -9,7 +9,7 @@ import { identify } from '../../src/core/files/process-identity.ts'
 import type { Inquiry } from '../../src/core/host/ask.ts'
 import { Inquiries } from '../../src/core/host/inquiries.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
-import { carriersOf } from '../../src/core/worker/process-tree.ts'
+import { lookAtProcesses } from '../../src/core/worker/process-table.ts'
 import { root } from '../house/source-files.ts'
 import { temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -94,7 +94,9 @@ test('nothing stays of what a resolver started when it was asked the last time',
     }`)
   const heard = inquiries.ask(entry, 'local', async (inquiry) => await inquiry.form({}), { last: true })
   await expect(heard).rejects.toMatchObject({ code: 'form_malformed' })
-  const pids = [...carriersOf('RESOLVE_INQUIRY').values()].flat().filter(isOfHere)
+  const pids = [...lookAtProcesses().marked]
+    .flatMap(([mark, pids]) => (mark.startsWith('RESOLVE_INQUIRY=') ? pids : []))
+    .filter(isOfHere)
   expect(pids.length).toBeGreaterThan(1)
   await inquiries.close()
   await expect.poll(() => pids.filter(isRunning)).toEqual([])
