@@ -9,9 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PlainResolver, plainResolver } from '../test/support/plain-resolver.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
+import { sized } from './quick.ts'
 
 const NAME = 'POST /instances → first event'
-const PAIRS = 15
+const PAIRS = sized(15, 3)
 const EVENT = 'plain.ready'
 
 export const create: Part = {
