@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../test/house/source-files.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
+import { sized } from './quick.ts'
 
 const VERSION = 'resolve --version'
 const LIST = 'resolve instance list'
 const RUN = 'instance run hello --json'
-const TIMES = 9
+const TIMES = sized(9, 2)
 const INSTANCES = 10
 
 export const start: Part = {
