@@ -5,7 +5,14 @@ import { LineSplitter } from '../../src/core/rpc/lines.ts'
 
 const ID = 'abcdef012345'
 const envelope = (data: unknown, more: Record<string, unknown> = {}) =>
-  JSON.stringify({ schema_version: 1, event_type: 'a.b', instance_id: ID, data, timestamp: '2026-01-01T00:00:00Z', ...more })
+  JSON.stringify({
+    schema_version: 1,
+    event_type: 'a.b',
+    instance_id: ID,
+    data,
+    timestamp: '2026-01-01T00:00:00Z',
+    ...more,
+  })
 
 const deep = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 const LINES: readonly Buffer[] = [
@@ -43,7 +50,8 @@ test('lines that come together are judged as each would be alone, however they a
     for (const size of [bytes.length, 256 * 1024, 4_001, 613]) {
       const splitter = new LineSplitter(EVENT_LINE_MAX_BYTES)
       const judged = []
-      for (let at = 0; at < bytes.length; at += size) judged.push(...judgeChunk(splitter, bytes.subarray(at, at + size), ID))
+      for (let at = 0; at < bytes.length; at += size)
+        judged.push(...judgeChunk(splitter, bytes.subarray(at, at + size), ID))
       expect(judged.map(({ verdict }) => verdict)).toEqual(lines.map(alone))
       expect(judged.map(({ size: taken }) => taken)).toEqual(lines.map((line) => line.length + 1))
     }
