@@ -16,9 +16,10 @@ import { root } from '../test/house/source-files.ts'
 import { plainResolver } from '../test/support/plain-resolver.ts'
 import { platformOn } from '../test/support/platforms.ts'
 import { inTurn, type Part, type Sample, Unavailable } from './figure.ts'
+import { sized } from './quick.ts'
 
 const NAME = 'create → running, setup cached'
-const PAIRS = 5
+const PAIRS = sized(5, 1)
 
 export const docker: Part = {
   figures: [{ name: NAME, against: 'dockerode: create, attach, start, handshake', goal: { most: 1.25 } }],

@@ -1,8 +1,18 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { JOURNAL_SYNC_MS } from '../../src/core/limits.ts'
 import type { Birth } from '../../src/core/protocol/journal.ts'
 import { birthLine, parseLine } from '../../src/core/store/journal-line.ts'
 import { JournalReader, readBirth } from '../../src/core/store/journal-reader.ts'
@@ -110,3 +120,28 @@ test('any line that is written is read back the same', () => {
     }),
   )
 })
+
+test('closed at any moment of a sync behind it, a journal keeps all lines and lets go of its file', async () => {
+  for (let n = 0; n < 12; n += 1) {
+    const writer = JournalWriter.open(path)
+    writer.append([{ text: '{"n":1}', sourceEnd: null }])
+    // The sync begins after JOURNAL_SYNC_MS.
+    await sleep(JOURNAL_SYNC_MS - 4 + n)
+    const { seq } = writer
+    writer.append([{ text: '{"n":2}', sourceEnd: null }])
+    writer.close()
+    writer.close()
+    expect(parseLine(readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) as string)?.seq).toBe(seq + 1)
+  }
+  await vi.waitFor(() => expect(openFiles()).not.toContain(path), { timeout: 5_000 })
+})
+
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      return []
+    }
+  })
+}
