@@ -18,6 +18,7 @@ export class LocalChannel implements Channel {
   #onLine: (line: string) => void = () => {}
   #onClose: () => void = () => {}
   #retry: NodeJS.Timeout | undefined
+  #again: NodeJS.Immediate | undefined
   #closed = false
   #queuedBytes = 0
 
@@ -43,11 +44,15 @@ export class LocalChannel implements Channel {
 
   /** Reads what the worker has written since the last call. */
   poll(): void {
-    if (this.#closed) return
+    // What is to be read in the next turn is not read in this one as well, however often it is asked for.
+    if (this.#closed || this.#again !== undefined) return
     for (let turn = 0; !this.#closed; turn += 1) {
       if (turn === CHUNKS_A_TURN) {
         // A flood must not keep everything else waiting.
-        setImmediate(() => this.poll())
+        this.#again = setImmediate(() => {
+          this.#again = undefined
+          this.poll()
+        })
         return
       }
       const chunk = this.#stdout.read()
@@ -64,6 +69,7 @@ export class LocalChannel implements Channel {
     if (this.#closed) return
     this.#closed = true
     clearTimeout(this.#retry)
+    clearImmediate(this.#again)
     fs.closeSync(this.#stdin)
     this.#stdout.close()
     this.#onClose()
@@ -74,7 +80,8 @@ export class LocalChannel implements Channel {
     if (this.#closed || this.#queuedBytes > RPC_FRAME_MAX_BYTES) return
     this.#queuedBytes += bytes.length
     this.#queue.push(bytes)
-    this.#flush()
+    // Who does not read is asked again in a while, and not for each line that is due to it.
+    if (this.#retry === undefined) this.#flush()
   }
 
   #flush(): void {
