@@ -65,8 +65,8 @@ async function round(): Promise<Sample[]> {
     }
     samples.push(...(await lists(home, small)))
     await server.kill()
-    const begin = performance.now()
     server = await ScaleServer.start(home)
+    const begin = server.beganAt
     const meanwhile: number[] = []
     while ((await server.adoptions()) < LIVE) {
       meanwhile.push(await timed(() => server.ask('/instances')))

@@ -12,10 +12,13 @@ const AT_ONCE = 8
 export class ScaleServer {
   readonly process: ChildProcess
   readonly url: string
+  /** When it began to open its home, with its program loaded; milliseconds of this process's clock. */
+  readonly beganAt: number
   readonly #token: string
 
-  private constructor(child: ChildProcess, url: string, token: string) {
+  private constructor(child: ChildProcess, { url, token, tookMs }: { url: string; token: string; tookMs: number }) {
     this.process = child
+    this.beganAt = performance.now() - tookMs
     this.url = url
     this.#token = token
   }
@@ -25,8 +28,8 @@ export class ScaleServer {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       execArgv: [...nodeOptions],
     })
-    const [said] = (await once(child, 'message')) as [{ url: string; token: string }]
-    return new ScaleServer(child, said.url, said.token)
+    const [said] = (await once(child, 'message')) as [{ url: string; token: string; tookMs: number }]
+    return new ScaleServer(child, said)
   }
 
   async ask(path: string, init: { method?: string; body?: unknown } = {}): Promise<unknown> {

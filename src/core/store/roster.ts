@@ -61,18 +61,15 @@ export class Roster {
     this.#load()
     const listing = this.#list()
     if (this.#sorted?.of === listing) return this.#sorted.places
-    const places: Standing[] = []
     let isWhole = true
     for (const id of listing.ids) {
-      let place: Standing | undefined = this.#known.get(id)
-      if (place === undefined) {
-        place = this.#lookSoundly(id)
-        const pause = breathe()
-        if (pause !== undefined) await pause
-      }
-      if (place === undefined) isWhole = false
-      else places.push(place)
+      if (this.#known.has(id)) continue
+      if (this.#lookSoundly(id) === undefined) isWhole = false
+      const pause = breathe()
+      if (pause !== undefined) await pause
     }
+    // As the index has them, which is nearly in order: sorting ten thousand from scratch is half of a list.
+    const places = [...this.#known.values()]
     places.sort((a, b) => (a.order < b.order ? 1 : -1))
     this.save()
     // One that can't be read may be mended any time.
