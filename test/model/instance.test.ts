@@ -92,3 +92,8 @@ test('a stop while the run settles into its pause is not lost', async () => {
 test('two stops of a paused instance: one ends it, the other is told so', async () => {
   await live(true, [...one(host, finish('paused')), new Both(stop, cancel)])
 })
+
+test('what is asked while an instance ends is told that it has', async () => {
+  const force = happenings.force
+  for (let turns = 0; turns < 8; turns += 1) await live(false, [new Both(stop, force, turns)])
+})
