@@ -162,15 +162,15 @@ test.skipIf(!isThere)(
     }
     const other = plainResolver('', { name: 'other' }).dir
     const commands = [
-    ['resolver', 'add', other],
-    ['token', 'create'],
-    ['run', 'plain', '-i', 'mode=waits'],
-  ]
-  const answers = await Promise.all(commands.map(async (words) => ({ words, ...(await command(...words)) })))
-  for (const { words, code, said } of answers) {
-    expect({ words, code, said }).toEqual({ words, code: 10, said: expect.stringContaining('No space is left') })
-  }
-  expect(readdirSync(join(home, 'instances'))).toHaveLength(before)
+      ['resolver', 'add', other],
+      ['token', 'create'],
+      ['run', 'plain', '-i', 'mode=waits'],
+    ]
+    const answers = await Promise.all(commands.map(async (words) => ({ words, ...(await command(...words)) })))
+    for (const { words, code, said } of answers) {
+      expect({ words, code, said }).toEqual({ words, code: 10, said: expect.stringContaining('No space is left') })
+    }
+    expect(readdirSync(join(home, 'instances'))).toHaveLength(before)
     expect(halves()).toEqual([])
     // What is there can be read, and its readers stay.
     expect((await call('GET', '/instances')).status).toBe(200)

@@ -312,7 +312,7 @@ const finish = (status: ResultStatus): Happening => ({
   name: `finish ${status}`,
   canHappen: canAct,
   step: (m) => {
-    if (m.worker !== null && m.worker.isUp) m.worker.result = status
+    if (m.worker?.isUp === true) m.worker.result = status
     return 'ok'
   },
   happen: (world) => {
