@@ -416,6 +416,7 @@ export const happenings = {
   letReady,
   message,
   pause,
+  release,
   resume,
   stop: stop('stop', false),
 }

@@ -97,3 +97,7 @@ test('what is asked while an instance ends is told that it has', async () => {
   const force = happenings.force
   for (let turns = 0; turns < 8; turns += 1) await live(false, [new Both(stop, force, turns)])
 })
+
+test('a stop of a resumed run that is not ready yet ends it, also when its host comes with the stop', async () => {
+  await live(true, one(host, finish('paused'), hold, resume, happenings.release, stop))
+})
