@@ -62,7 +62,12 @@ afterEach(() => {
 afterAll(async () => {
   try {
     if (!isThere) return
-    for (const id of exchanges.keys()) await call('DELETE', `/instances/${id}?force=true`).catch(() => {})
+    // A worker that runs on would keep the disk, and its loop device.
+    const records = (await call('GET', '/instances')).body
+    for (const { instance_id: id } of records) await call('POST', `/instances/${id}/stop`, { force: true })
+    const hasEnded = ({ instance_id: id }: { instance_id: string }) => storyOf(home, id).endedAt !== null
+    const live = () => records.filter((record: { instance_id: string }) => !hasEnded(record))
+    await expect.poll(live, { timeout: 15_000 }).toEqual([])
     server?.kill('SIGKILL')
     await server?.ended
   } finally {
