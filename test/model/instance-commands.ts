@@ -279,13 +279,14 @@ const grow: Happening = {
 
 // What the worker does, seen by a host or not
 
-const canAct = (m: Model) => m.worker?.isUp === true && m.worker.hasRun && m.worker.result === null
+/** A dead process does nothing; one that has said how it ends may still say something. */
+const canAct = (m: Model) => m.worker?.isUp === true && m.worker.hasRun
 
 const emit = (times: number): Happening => ({
   name: `emit ${times}`,
   canHappen: canAct,
   step: (m, sent) => {
-    for (let n = 0; n < times; n += 1) m.worker?.told.push(`event ${sent}.${n}`)
+    for (let n = 0; n < times && canAct(m); n += 1) m.worker?.told.push(`event ${sent}.${n}`)
     return 'ok'
   },
   happen: (world, sent) => {
@@ -298,7 +299,7 @@ const ask = (...ids: string[]): Happening => ({
   name: `ask ${ids.join(', ')}`,
   canHappen: canAct,
   step: (m) => {
-    m.worker?.asked.push(...ids)
+    if (canAct(m)) m.worker?.asked.push(...ids)
     return 'ok'
   },
   happen: (world) => {
@@ -311,7 +312,7 @@ const finish = (status: ResultStatus): Happening => ({
   name: `finish ${status}`,
   canHappen: canAct,
   step: (m) => {
-    if (m.worker !== null) m.worker.result = status
+    if (m.worker?.isUp === true) m.worker.result = status
     return 'ok'
   },
   happen: (world) => {
@@ -409,11 +410,13 @@ export const happenings = {
   ask,
   cancel: stop('cancel', false),
   finish,
+  force: stop('stop', true),
   hold,
   host,
   letReady,
   message,
   pause,
+  release,
   resume,
   stop: stop('stop', false),
 }

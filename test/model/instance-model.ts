@@ -42,8 +42,6 @@ interface ModelWorker {
   isUp: boolean
   isReady: boolean
   hasRun: boolean
-  /** Stopped by the host that waits for it to be ready. */
-  isInterrupted: boolean
   asked: string[]
   told: string[]
   result: ResultStatus | null
@@ -102,14 +100,14 @@ export function goOn(m: Model): void {
 }
 
 function newWorker(isReady: boolean): ModelWorker {
-  return { isUp: true, isReady, hasRun: false, isInterrupted: false, asked: [], told: [], result: null }
+  return { isUp: true, isReady, hasRun: false, asked: [], told: [], result: null }
 }
 
 /** False where the run has not begun. */
 function beginRun(m: Model, worker: ModelWorker): boolean {
   const isStopped = m.stop !== null && m.stop.kind !== 'pause'
-  if (isStopped && (m.status === 'starting' || worker.isInterrupted)) end(m, endedBeforeRun(m.stop as Stop))
-  else if (!worker.isUp) end(m, isStopped ? endedBeforeRun(m.stop as Stop) : failed('worker_exited'))
+  if (isStopped) end(m, endedBeforeRun(m.stop as Stop))
+  else if (!worker.isUp) end(m, failed('worker_exited'))
   else if (worker.isReady) {
     if (m.status === 'starting') move(m, 'running')
     worker.hasRun = true
@@ -230,7 +228,6 @@ export function stop(m: Model, kind: 'stop' | 'cancel', isForced: boolean): Outc
   if (m.stop !== null && m.stop.kind !== 'pause' && !isForced) return 'ok'
   m.stop = { kind, reason, isForced }
   m.keptStop = m.stop
-  if (m.worker !== null) m.worker.isInterrupted = !m.worker.hasRun
   return 'ok'
 }
 
@@ -265,7 +262,6 @@ export function host(m: Model): Outcome {
 /** Whether it said goodbye or not: the next one finds what was kept. */
 export function loseHost(m: Model): Outcome {
   m.isHosted = false
-  if (m.worker !== null) m.worker.isInterrupted = false
   m.stop = m.keptStop
   return 'ok'
 }

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { prepareHome } from '../../src/core/store/home.ts'
 import { checkInvariants } from '../support/invariants.ts'
 import { Both, commands, count, end, happenings, One } from './instance-commands.ts'
-import { newborn } from './instance-model.ts'
+import { isOver, newborn } from './instance-model.ts'
 import { World } from './instance-world.ts'
 
 const isSoak = process.env['RESOLVE_SOAK'] !== undefined && process.env['RESOLVE_SOAK'] !== ''
@@ -37,8 +37,8 @@ async function live(isResumable: boolean, happenings: Iterable<fc.AsyncCommand<R
   const model = newborn(isResumable)
   try {
     await fc.asyncModelRun(() => ({ model, real: world }), happenings)
-    // Whatever it came to, it can be ended, once.
-    if (end.check(model)) await end.run(model, world)
+    // Whatever it came to, it can be ended, once; one that had finished into a pause unseen is stopped there.
+    for (let tries = 0; tries < 2 && !isOver(model); tries += 1) await end.run(model, world)
     expect(model.status).toMatch(/^(?:completed|failed|cancelled)$/)
     expect(checkInvariants({ home, id: world.id })).toEqual([])
     for (const { held, told } of world.replay()) expect(held).toEqual(told)
@@ -91,4 +91,13 @@ test('a stop while the run settles into its pause is not lost', async () => {
 
 test('two stops of a paused instance: one ends it, the other is told so', async () => {
   await live(true, [...one(host, finish('paused')), new Both(stop, cancel)])
+})
+
+test('what is asked while an instance ends is told that it has', async () => {
+  const force = happenings.force
+  for (let turns = 0; turns < 8; turns += 1) await live(false, [new Both(stop, force, turns)])
+})
+
+test('a stop of a resumed run that is not ready yet ends it, also when its host comes with the stop', async () => {
+  await live(true, one(host, finish('paused'), hold, resume, happenings.release, stop))
 })

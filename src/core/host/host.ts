@@ -165,7 +165,7 @@ export class InstanceHost {
     const interrupted = new Promise<Interruption>((resolve) => {
       this.#interrupt = resolve
     })
-    if (this.#isToEnd() && ledger.status === 'starting') this.#interrupt('stopped')
+    if (this.#isToEnd()) this.#interrupt('stopped')
     const asked = ready.then(
       () => 'ready' as const,
       (error: unknown) => error,

@@ -152,7 +152,10 @@ export class Acts {
       if (accepted !== undefined) return accepted as T
       await attend(id)
       const taken = hosts.get(id)
-      return taken === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : await call.here(taken)
+      if (taken !== undefined) return await call.here(taken)
+      // It ended while a host was found for it.
+      const late = this.#answerWithoutWorker(paths, call)
+      return late === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : (late as T)
     }
   }
 
