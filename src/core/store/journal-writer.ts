@@ -91,8 +91,11 @@ export class JournalWriter {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (this.#syncTimer !== undefined || this.#isSyncing) this.sync()
-    if (!this.#isSyncing) fs.closeSync(this.#fd)
+    try {
+      if (this.#syncTimer !== undefined || this.#isSyncing) this.sync()
+    } finally {
+      if (!this.#isSyncing) fs.closeSync(this.#fd)
+    }
   }
 
   #syncSoon(): void {
