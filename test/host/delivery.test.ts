@@ -25,7 +25,9 @@ test('a message that comes in the very turn in which nothing was left to deliver
     heard.push((params as { payload: unknown }).payload)
     return null
   })
-  const delivery = new Delivery({ ledger, mailbox, ground }, new ResolverCalls(ours, { epoch: 1 }))
+  const delivery = new Delivery({ ledger, mailbox, ground }, new ResolverCalls(ours, { epoch: 1 }), async (line) =>
+    line(),
+  )
   delivery.deliverAll()
   mailbox.keepMessage({
     ...{ kind: 'message', message_type: 'note', payload: { text: 'hi' } },

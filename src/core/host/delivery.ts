@@ -9,14 +9,17 @@ import type { ResolverCalls } from './resolver-calls.ts'
 export class Delivery {
   readonly #desk: Desk
   readonly #calls: ResolverCalls
+  /** Waits for room where the disk is full. */
+  readonly #write: (line: () => void) => Promise<void>
   /** Tried by this host without an answer: the next host, or the next run, tries again. */
   readonly #tried = new Set<string>()
   #isBusy = false
   #isAsked = false
 
-  constructor(desk: Desk, calls: ResolverCalls) {
+  constructor(desk: Desk, calls: ResolverCalls, write: (line: () => void) => Promise<void>) {
     this.#desk = desk
     this.#calls = calls
+    this.#write = write
   }
 
   /** An answer that was kept is an answer, whatever became of its journal line. */
@@ -46,9 +49,7 @@ export class Delivery {
           if (this.#tried.has(key)) continue
           this.#tried.add(key)
           if (!(await this.#deliver(intent))) continue
-          failpoint(`${intent.kind}.called`)
-          this.#desk.mailbox.markDelivered(intent)
-          failpoint(`${intent.kind}.marked`)
+          this.#mark(intent)
         }
       }
     } finally {
@@ -57,13 +58,25 @@ export class Delivery {
     }
   }
 
+  /** What could not be marked is delivered once more by the next host. */
+  #mark(intent: Intent): void {
+    try {
+      failpoint(`${intent.kind}.called`)
+      this.#desk.mailbox.markDelivered(intent)
+      failpoint(`${intent.kind}.marked`)
+    } catch {
+      // As said above.
+    }
+  }
+
   async #deliver(intent: Intent): Promise<boolean> {
     try {
-      publish(intent, this.#desk.ledger, this.#desk.ground)
+      // It was acknowledged: a full disk may keep it waiting, and must not lose it to this run.
+      await this.#write(() => publish(intent, this.#desk.ledger, this.#desk.ground))
       await this.#call(intent)
       return true
     } catch (error) {
-      // An error the resolver itself answered with is an answer; silence, a closed channel and a full disk are not.
+      // An error the resolver itself answered with is an answer; silence, a closed channel and a broken disk are not.
       return error instanceof ResolveError && error.code === 'resolver_refused'
     }
   }

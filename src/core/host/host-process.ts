@@ -4,7 +4,7 @@ import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import type { Executor } from '../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../store/home.ts'
-import { claimEpoch, highestEpoch, isOwnerAlive, readOwner, releaseEpoch } from '../store/owners.ts'
+import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../store/owners.ts'
 import type { Driver } from '../worker/worker.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
@@ -30,6 +30,8 @@ export interface HostOptions {
   /** Where workers are that are neither processes nor containers of this machine; else {@link driverFor} knows. */
   driver?: (executor: Executor, paths: InstancePaths) => Driver
 }
+
+const RELEASE_RETRY_MS = 1_000
 
 export class HostProcess {
   readonly #home: string
@@ -70,7 +72,7 @@ export class HostProcess {
     const before = readOwner(paths.owners)
     // Counted before any wait: of several that find nobody, only one gets this number.
     const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
-    if (before !== undefined && (await isOwnerAlive(before))) return undefined
+    if (before !== undefined && !this.#isForgotten(id, before) && (await isOwnerAlive(before))) return undefined
     const { path: socket } = await this.#listen()
     if (!claimEpoch(paths.owners, epoch, socket)) return undefined
     let ledger: Ledger | undefined
@@ -125,8 +127,7 @@ export class HostProcess {
       letGo: () => {
         if (this.#held.get(id) !== held) return
         this.#held.delete(id)
-        const owner = readOwner(paths.owners)
-        if (owner?.epoch === held.epoch) releaseEpoch(paths.owners, owner)
+        this.#giveAway(id, held)
       },
     })
     // Later than this turn: a story that ends at once must find itself in the table to leave it.
@@ -137,6 +138,22 @@ export class HostProcess {
     this.#held.set(id, held)
     if (executor === 'docker') this.#stopReaper ??= startReaper(this.#home)
     return host
+  }
+
+  /** Owned by this process by name alone: a claim, or its release, failed half way. */
+  #isForgotten(id: string, owner: Owner): boolean {
+    return owner.socket === this.#socketPath && !this.#held.has(id)
+  }
+
+  /** A full disk keeps nobody as the owner for longer than it is full. */
+  #giveAway(id: string, { paths, epoch }: Held): void {
+    if (this.#held.has(id)) return
+    try {
+      const owner = readOwner(paths.owners)
+      if (owner?.epoch === epoch) releaseEpoch(paths.owners, owner)
+    } catch {
+      setTimeout(() => this.#giveAway(id, { paths, epoch } as Held), RELEASE_RETRY_MS).unref()
+    }
   }
 
   /** Temp directories are swept: a host whose socket vanished listens anew, and owns by the next epoch with the new name. */

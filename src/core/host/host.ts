@@ -6,14 +6,13 @@ import { failpoint } from '../failpoints.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
-import { pendingRequests } from '../view/story.ts'
 import type { Ground, Worker } from '../worker/worker.ts'
 import { Annexes } from './annexes.ts'
 import { buildConfig } from './config.ts'
 import { Delivery } from './delivery.ts'
 import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
-import { failed, reachWorker } from './launching.ts'
+import { failedToBegin, reachWorker } from './launching.ts'
 import type { Ledger } from './ledger.ts'
 import { openGround } from './lost-ground.ts'
 import { Monitor } from './monitor.ts'
@@ -23,11 +22,10 @@ import { patiently } from './patience.ts'
 import { Reception } from './reception.ts'
 import { redactorOf } from './redact.ts'
 import { ResolverCalls } from './resolver-calls.ts'
-import { describeExit } from './run-result.ts'
 import { letRun, RunWatch } from './run-watch.ts'
 import { secretsOf, secretsOnGround } from './secrets.ts'
 import { Stopping } from './stopping.ts'
-import { tidy } from './tidy.ts'
+import { tidy, tryAll } from './tidy.ts'
 
 /** Why a wait ended before what it waited for came. */
 type Interruption = 'ended' | 'stopped' | 'released'
@@ -64,6 +62,7 @@ export class InstanceHost {
       reach: () => (this.#worker && this.#calls ? { worker: this.#worker, calls: this.#calls } : undefined),
       interrupt: () => this.#interruptLaunch(),
       isReleased: () => this.#isClosed,
+      giveUp: (error) => this.#giveUp(error),
       warn: (kind, value, limit) => this.#warn(kind, value, limit),
     })
   }
@@ -89,14 +88,24 @@ export class InstanceHost {
     this.#launch.abort()
     this.#reception.close()
     this.#interrupt('released')
-    this.#runWatch?.release()
-    this.#stopOversight()
-    this.#annexes.close()
-    this.#monitor?.close()
-    this.#worker?.release()
-    this.#ground.close()
-    this.#parts.ledger.close()
-    this.#parts.letGo()
+    const { ledger, letGo } = this.#parts
+    tryAll(
+      () => this.#runWatch?.release(),
+      () => this.#stopOversight(),
+      () => this.#annexes.close(),
+      () => this.#monitor?.close(),
+      () => this.#worker?.release(),
+      () => this.#ground.close(),
+      () => ledger.close(),
+      letGo,
+    )
+  }
+
+  /** A machine in trouble: what this host can't do the next one may, which may be of this process. */
+  #giveUp(error: unknown): void {
+    if (this.#isClosed) return
+    process.emitWarning(this.#parts.ledger.redactor.text(String(error)))
+    this.release()
   }
 
   async #live(): Promise<void> {
@@ -106,10 +115,7 @@ export class InstanceHost {
     const isReleased = () => this.#isClosed
     const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal, isReleased })
     if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
-    if ('status' in worker) {
-      await this.#finish(orEndedBeforeRun(worker))
-      return
-    }
+    if ('status' in worker) return await this.#finish(orEndedBeforeRun(worker))
     this.#attach(worker)
     if (!(await this.#becomeReady(worker))) return
     const end = await this.#run(worker)
@@ -119,7 +125,7 @@ export class InstanceHost {
   // Start
 
   #attach(worker: Worker): void {
-    const { ledger, mailbox, epoch } = this.#parts
+    const { ledger, epoch } = this.#parts
     this.#worker = worker
     this.#calls = new ResolverCalls(worker.channel, {
       epoch,
@@ -132,7 +138,7 @@ export class InstanceHost {
       },
     })
     this.#annexes.subContainers.serve(this.#calls)
-    this.#delivery = new Delivery({ ledger, ground: this.#ground, mailbox }, this.#calls)
+    this.#delivery = new Delivery({ ...this.#parts, ground: this.#ground }, this.#calls, this.#write)
     this.#reception.open(this.#calls)
     this.#monitor = new Monitor(this.#ground, ledger, {
       onLook: (swept) => this.#look(swept),
@@ -166,10 +172,7 @@ export class InstanceHost {
       this.#interrupt = resolve
     })
     if (this.#isToEnd()) this.#interrupt('stopped')
-    const asked = ready.then(
-      () => 'ready' as const,
-      (error: unknown) => error,
-    )
+    const asked = ready.then(() => 'ready' as const).catch((error: unknown) => error)
     const came = await Promise.race([asked, interrupted])
     this.#interrupt = () => {}
     if (came === 'released') return false
@@ -189,24 +192,15 @@ export class InstanceHost {
   }
 
   async #endBeforeRun(worker: Worker, came: unknown): Promise<void> {
-    const { ledger, driver } = this.#parts
-    await driver.sweep()
-    const hasEnded = came === 'ended'
-    const detail = hasEnded
-      ? describeExit(worker, driver, ledger.redactor, 'before it was ready')
-      : String((came as Error).message)
-    if (!this.#isToEnd()) {
-      await this.#write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
-    }
-    await this.#finish(orEndedBeforeRun(failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail)))
+    await this.#parts.driver.sweep()
+    await this.#finish(orEndedBeforeRun(await failedToBegin({ ...this.#held, isToEnd: this.#isToEnd() }, worker, came)))
   }
 
   // Run
 
   async #run(worker: Worker): Promise<RunEnd | 'released'> {
     const { ledger, mailbox, driver } = this.#parts
-    const drain = () => this.#monitor?.finish()
-    const watch = new RunWatch({ ledger, driver, ground: this.#ground, worker, drain })
+    const watch = new RunWatch({ ledger, driver, ground: this.#ground, worker, drain: () => this.#monitor?.finish() })
     this.#runWatch = watch
     if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
     await this.#write(() => this.#delivery?.publishKept())
@@ -214,7 +208,7 @@ export class InstanceHost {
     await this.#write(() => ledger.reconcile())
     this.#monitor?.start()
     this.#delivery?.deliverAll()
-    if (this.#stopping.request !== undefined) void this.#stopping.carryOut()
+    if (this.#stopping.request !== undefined) this.#stopping.begin()
     const tooMuch = this.#calls?.protocolError
     if (tooMuch !== undefined) watch.breakOff({ code: 'protocol_error', detail: tooMuch })
     if (worker.condition.engine !== 'running') watch.check()
@@ -245,9 +239,8 @@ export class InstanceHost {
   /** `decideEnding` is told what is asked of the run at the very end: what was accepted until then counts. */
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger, mailbox } = this.#parts
-    const withdrawn = pendingRequests(ledger.story).map((request) => request.id)
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
-    await tidy(this.#held, withdrawn)
+    await tidy(this.#held)
     failpoint('end.tidied')
     if (this.#isClosed) return
     await this.#write(() => {
@@ -308,7 +301,8 @@ export class InstanceHost {
   }
 
   #warn(kind: string, value: number, limit: number): void {
-    void this.#write(() => this.#parts.ledger.record('platform.watchdog.warning', { kind, value, limit }))
+    const data = { kind, value, limit }
+    this.#write(() => this.#parts.ledger.record('platform.watchdog.warning', data)).catch(() => {})
   }
 
   #write = (line: () => void): Promise<void> => patiently(line, () => this.#isClosed)

@@ -10,6 +10,7 @@ import { containerLaunch } from './container-launch.ts'
 import type { Ledger } from './ledger.ts'
 import { requireGround } from './lost-ground.ts'
 import type { Ending } from './outcome.ts'
+import { describeExit } from './run-result.ts'
 
 export interface Launch {
   ledger: Ledger
@@ -98,6 +99,20 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
   }
 }
 
+/** A worker that ended before it was ready, or said why it will not be. */
+export async function failedToBegin(
+  { ledger, driver, write, isToEnd }: Pick<Launch, 'ledger' | 'driver' | 'write'> & { isToEnd: boolean },
+  worker: Worker,
+  came: unknown,
+): Promise<Ending> {
+  const hasEnded = came === 'ended'
+  const detail = hasEnded
+    ? describeExit(worker, driver, ledger.redactor, 'before it was ready')
+    : String((came as Error).message)
+  if (!isToEnd) await write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
+  return failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail)
+}
+
 async function noteLaunch({ ledger, write }: Launch): Promise<void> {
   const { birth, wantedIncarnation } = ledger.story
   const data = { incarnation: wantedIncarnation, executor: birth.executor, events_offset: ledger.sourceEnd }
@@ -108,6 +123,6 @@ function interrupted(): Ending {
   return failed('interrupted', 'The launch was ended.')
 }
 
-export function failed(code: string, detail: string): Ending {
+function failed(code: string, detail: string): Ending {
   return { status: 'failed', output: null, error: { code, detail } }
 }

@@ -95,9 +95,13 @@ export class Mailbox {
 
   /** Replaces what was asked for before. */
   keepStop(intent: StopIntent): void {
-    const path = join(this.#directory, STOP_FILE)
     const temporary = this.#draft(intent)
-    renameSync(temporary, path)
+    try {
+      renameSync(temporary, join(this.#directory, STOP_FILE))
+    } catch (error) {
+      removeDraft(temporary)
+      throw toOurs(error)
+    }
   }
 
   readStop(): StopIntent | undefined {
@@ -189,9 +193,9 @@ export class Mailbox {
       return true
     } catch (error) {
       if (systemCode(error) === 'EEXIST') return false
-      throw error
+      throw toOurs(error)
     } finally {
-      unlinkSync(temporary)
+      removeDraft(temporary)
     }
   }
 
@@ -200,14 +204,8 @@ export class Mailbox {
     try {
       writeFileSync(temporary, JSON.stringify(intent), { mode: 0o600, flag: 'wx', flush: true })
     } catch (error) {
-      try {
-        unlinkSync(temporary)
-      } catch {
-        // It was never made.
-      }
-      const code = systemCode(error)
-      if (code === 'ENOSPC' || code === 'EDQUOT') throw fail('disk_full', { path: 'the mailbox' }, { cause: error })
-      throw error
+      removeDraft(temporary)
+      throw toOurs(error)
     }
     return temporary
   }
@@ -227,6 +225,21 @@ export class Mailbox {
       return []
     }
   }
+}
+
+/** What was never made can't be removed; what can't be removed is passed over by its name. */
+function removeDraft(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // As said above.
+  }
+}
+
+function toOurs(error: unknown): unknown {
+  const code = systemCode(error)
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+  return isFull ? fail('disk_full', { path: 'the mailbox' }, { cause: error }) : error
 }
 
 /** The journal line and the worker's file of a kept intent; doing it again changes nothing. */

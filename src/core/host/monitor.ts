@@ -1,6 +1,6 @@
 /** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
 
-import { ResolveError } from '../errors.ts'
+import { ResolveError, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import type { Chunk } from '../files/tail.ts'
 import {
@@ -123,12 +123,14 @@ export class Monitor {
     try {
       step()
     } catch (error) {
-      if (!(error instanceof ResolveError)) throw error
-      if (error.code === 'ownership_lost') this.#hooks.onLost()
+      // A machine in trouble is asked again at the next look.
+      if (!(error instanceof ResolveError) && systemCode(error) === undefined) throw error
+      const code = error instanceof ResolveError ? error.code : undefined
+      if (code === 'ownership_lost') this.#hooks.onLost()
       this.#splitter.reset()
       this.#rejected = undefined
       this.#following.seek(this.#ledger.sourceEnd)
-      if (error.code === 'coordination_tampered') this.#noteTampering(error)
+      if (code === 'coordination_tampered') this.#noteTampering(error as ResolveError)
     }
   }
 

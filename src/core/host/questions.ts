@@ -29,7 +29,8 @@ export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, ac
   const request = ledger.story.requests.find((candidate) => candidate.id === requestId)
   if (request === undefined) throw fail('request_unknown', { request: requestId, instance })
   if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
-  if (actor.key !== undefined && mailbox.readAnswer(requestId)?.key === actor.key) return
+  const before = mailbox.readAnswer(requestId)
+  if (actor.key !== undefined && before?.key === actor.key) return settle(desk, before)
   if (request.status === 'answered') {
     const { actor: who, via, answered_at: at } = request
     throw fail('already_answered', { request: requestId, actor: who ?? '', via: via ?? '', at: at ?? '' })
@@ -43,8 +44,7 @@ export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, ac
   }
   failpoint('answer.kept')
   keepOrDrop(desk, intent, () => mailbox.dropAnswer(requestId))
-  ledger.reconcile()
-  ledger.sync()
+  settle(desk, intent)
   failpoint('answer.accepted')
 }
 
@@ -68,7 +68,7 @@ export function acceptMessage(
   if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
   const refusal = formRefusal(known.schema, payload)
   if (refusal !== undefined) throw refusal
-  const before = actor.key === undefined ? undefined : desk.mailbox.findMessage(actor.key)
+  const before = keptMessage(desk, actor.key)
   if (before !== undefined) return before
   const bytes = desk.mailbox.messageBytes() + JSON.stringify(payload).length
   if (bytes > MESSAGES_MAX_BYTES) {
@@ -78,7 +78,7 @@ export function acceptMessage(
   const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
   failpoint('message.kept')
   keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))
-  desk.ledger.sync()
+  settle(desk, intent)
   failpoint('message.accepted')
   return intent.number
 }
@@ -95,6 +95,29 @@ export function readState(ground: Ground): Record<string, unknown> | null {
   } catch {
     return null
   }
+}
+
+/** The number of the message that came with this key before, accepted by now if it was not. Throws `disk_full`. */
+export function keptMessage(desk: Desk, key: string | undefined): number | undefined {
+  const number = key === undefined ? undefined : desk.mailbox.findMessage(key)
+  const kept = number === undefined ? undefined : desk.mailbox.readMessage(number)
+  if (kept !== undefined) settle(desk, kept)
+  return number
+}
+
+/** What is kept is in the journal, and on disk, before anybody is told that it was accepted. */
+function settle(desk: Desk, intent: Delivery): void {
+  const { ledger } = desk
+  if (!isJournaled(desk, intent)) publish(intent, ledger, desk.ground)
+  ledger.reconcile()
+  ledger.sync()
+}
+
+function isJournaled({ ledger }: Desk, intent: Delivery): boolean {
+  const { requests, messages } = ledger.story
+  return intent.kind === 'answer'
+    ? !requests.some(({ id, status }) => id === intent.request_id && status === 'pending')
+    : messages.some(({ number }) => number === intent.number)
 }
 
 /** What the journal could not take was not accepted; a file that could not be published yet is published at delivery. */

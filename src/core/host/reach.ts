@@ -11,10 +11,10 @@ import { isOwnerAlive, readOwner } from '../store/owners.ts'
 
 const LOOK_MS = 20
 
-/** Whether a live host owns the instance. */
-export async function isAttended(home: string, id: string): Promise<boolean> {
+/** Whether a live host owns the instance; whoever listens on `ownSocket` asks of all others, and knows what it hosts itself. */
+export async function isAttended(home: string, id: string, ownSocket?: string): Promise<boolean> {
   const owner = readOwner(instancePaths(home, id).owners)
-  return owner !== undefined && (await isOwnerAlive(owner))
+  return owner !== undefined && owner.socket !== ownSocket && (await isOwnerAlive(owner))
 }
 
 /** Starts a background host for the instance and waits until it owns it. Throws `host_unreachable`. */

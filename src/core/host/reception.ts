@@ -4,7 +4,7 @@ import { fail } from '../errors.ts'
 import { MESSAGE_TYPES_LIMIT_MS } from '../limits.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Actor, MessageType } from '../protocol/instance.ts'
-import { acceptAnswer, acceptMessage, askMessageTypes, type Desk } from './questions.ts'
+import { acceptAnswer, acceptMessage, askMessageTypes, type Desk, keptMessage } from './questions.ts'
 import type { ResolverCalls } from './resolver-calls.ts'
 
 export class Reception {
@@ -32,8 +32,7 @@ export class Reception {
 
   /** On disk when this returns. Throws as {@link acceptAnswer}. */
   answer(requestId: string, payload: Payload, actor: Actor): void {
-    acceptAnswer(this.#desk, requestId, payload, actor)
-    this.#deliver()
+    this.#accept(() => acceptAnswer(this.#desk, requestId, payload, actor))
   }
 
   /** Throws `invalid_state`, and as {@link askMessageTypes}. */
@@ -54,13 +53,20 @@ export class Reception {
 
   /** The number the message got; on disk when this returns. Throws `invalid_state`, and as {@link acceptMessage}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
-    const before = actor.key === undefined ? undefined : this.#desk.mailbox.findMessage(actor.key)
+    const before = keptMessage(this.#desk, actor.key)
     if (before !== undefined) return before
     const types = await this.messageTypes()
     this.#refuseUnlessUp()
-    const number = acceptMessage(this.#desk, types, type, payload, actor)
-    this.#deliver()
-    return number
+    return this.#accept(() => acceptMessage(this.#desk, types, type, payload, actor))
+  }
+
+  /** What was kept is delivered, whatever became of its acknowledgement. */
+  #accept<T>(accept: () => T): T {
+    try {
+      return accept()
+    } finally {
+      this.#deliver()
+    }
   }
 
   #refuseUnlessUp(canBeAsked = !this.#isClosed): void {

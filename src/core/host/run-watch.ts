@@ -83,17 +83,20 @@ export class RunWatch {
 
 /** Calls run(); that the resolver acknowledged it is noted, that it refused ends the run. */
 export function letRun(calls: ResolverCalls, mailbox: Mailbox, incarnation: number, watch: RunWatch): void {
-  const acknowledged = calls.call('resolver.run', { resume: incarnation > 1 })
+  calls
+    .call('resolver.run', { resume: incarnation > 1 })
+    .then(
+      () => {
+        failpoint('run.acknowledged')
+        mailbox.markRun(incarnation)
+        failpoint('run.marked')
+      },
+      (error: unknown) => {
+        if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') return
+        watch.breakOff({ code: 'run_refused', detail: error.message })
+      },
+    )
+    // What could not be noted is asked again by the next host (R42).
+    .catch(() => {})
   failpoint('run.sent')
-  acknowledged.then(
-    () => {
-      failpoint('run.acknowledged')
-      mailbox.markRun(incarnation)
-      failpoint('run.marked')
-    },
-    (error: unknown) => {
-      if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') return
-      watch.breakOff({ code: 'run_refused', detail: error.message })
-    },
-  )
 }

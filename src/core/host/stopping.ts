@@ -20,6 +20,8 @@ export interface StoppingParts {
   /** Ends a wait that a stop must not sit through. */
   interrupt: () => void
   isReleased: () => boolean
+  /** Leaves it to the next host, which takes it up from the mailbox. */
+  giveUp: (error: unknown) => void
   warn: (kind: string, value: number, limit: number) => void
 }
 
@@ -73,8 +75,12 @@ export class Stopping {
     this.#begin({ kind: 'lifetime', reason: LIFETIME_REASON, forced: false })
   }
 
+  begin(): void {
+    this.#carryOut().catch(this.#parts.giveUp)
+  }
+
   /** The protocol: ask, wait, then SIGTERM, then SIGKILL. A pause only asks: it must not cost a run its work. */
-  async carryOut(): Promise<void> {
+  async #carryOut(): Promise<void> {
     const stop = this.#request
     const reached = this.#parts.reach()
     if (stop === undefined || reached === undefined) return
@@ -102,7 +108,7 @@ export class Stopping {
   #begin(request: StopRequest): void {
     this.#request = request
     this.#parts.interrupt()
-    if (hasWorker(this.#parts.ledger.status)) void this.carryOut()
+    if (hasWorker(this.#parts.ledger.status)) this.begin()
   }
 
   #giveUpPause(): void {

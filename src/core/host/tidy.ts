@@ -2,6 +2,7 @@
 import { failpoint } from '../failpoints.ts'
 import { requestFile } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
+import { pendingRequests } from '../view/story.ts'
 import type { Driver, Ground } from '../worker/worker.ts'
 import type { Annexes } from './annexes.ts'
 import { scrubConfig } from './config.ts'
@@ -21,21 +22,29 @@ export interface Remains {
 /** How many files a warning names. */
 const PATHS_TOLD = 10
 
-/** `withdrawn`: questions that nobody answers any more; after a resume one may be asked again under its name. */
-export async function tidy(remains: Remains, withdrawn: readonly string[]): Promise<void> {
+export async function tidy(remains: Remains): Promise<void> {
   const { ledger, driver, ground, config, annexes } = remains
   await annexes.end()
   await warnOfData(remains)
   // What the resolver planted there, or a full disk, must not keep the run from ending; each step is tried.
-  const steps = [
+  tryAll(
     () => driver.rewriteOutput((text) => ledger.redactor.text(text)),
     () => scrubFiles(ground, ledger.redactor),
     () => failpoint('end.scrubbing'),
     // After the others: whoever does them again has to know what to look for.
     () => scrubConfig(ground, config),
     () => ground.clearDrafts(),
-    ...withdrawn.map((id) => () => ground.remove(requestFile(id))),
-  ]
+    // Nobody answers them any more; after a resume one may be asked again under its name.
+    ...pendingRequests(ledger.story).map(
+      ({ id }) =>
+        () =>
+          ground.remove(requestFile(id)),
+    ),
+  )
+}
+
+/** Each step is tried, whatever becomes of those before it. */
+export function tryAll(...steps: (() => void)[]): void {
   for (const step of steps) {
     try {
       step()

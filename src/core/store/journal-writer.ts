@@ -110,8 +110,8 @@ export class JournalWriter {
         fs.closeSync(this.#fd)
         return
       }
-      if (error !== null) throw error
-      if (this.#size !== size) this.#syncSoon()
+      // Trouble is told to nobody, and ends no host: whoever acknowledges something syncs by itself.
+      if (error !== null || this.#size !== size) this.#syncSoon()
     })
   }
 

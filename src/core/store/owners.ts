@@ -56,7 +56,16 @@ export function claimEpoch(directory: string, epoch: number, socket: string): bo
     if (systemCode(error) === 'EEXIST') return false
     throw error
   } finally {
-    fs.rmSync(temporary, { force: true })
+    removeDraft(temporary)
+  }
+}
+
+/** Whether the claim was made is not told by what becomes of its draft. */
+function removeDraft(path: string): void {
+  try {
+    fs.rmSync(path, { force: true })
+  } catch {
+    // It is passed over by its name.
   }
 }
 

@@ -92,7 +92,8 @@ export class LocalChannel implements Channel {
       try {
         written = fs.writeSync(this.#stdin, next)
       } catch (error) {
-        if (systemCode(error) !== 'EAGAIN') throw error
+        if (systemCode(error) === undefined) throw error
+        // Full, or a machine in trouble: it is tried again.
         written = 0
       }
       this.#queuedBytes -= written

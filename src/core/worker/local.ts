@@ -155,12 +155,12 @@ class LocalWorker implements Worker {
       this.#noteEnd = resolve
     })
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
-    this.#stops.push(watchDirectories([places.root], (swept) => this.#look(swept)))
+    this.#stops.push(watchDirectories([places.root], (swept) => this.#tryLook(swept)))
     if (!adopted) return
     // Only the parent is told of an exit; everyone else has to look.
     const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
     this.#stops.push(() => clearInterval(look))
-    setImmediate(() => this.#look(true))
+    setImmediate(() => this.#tryLook(true))
   }
 
   noteExit(code: number | null, signal: string | null): void {
@@ -194,7 +194,16 @@ class LocalWorker implements Worker {
 
   /** Often, and for each worker: only whether there still is a process of that number. Whose it is, the sweep looks. */
   #lookForExit(): void {
-    if (!hasProcess(this.#identity.pid)) this.#look(true)
+    if (!hasProcess(this.#identity.pid)) this.#tryLook(true)
+  }
+
+  /** A machine in trouble is asked again at the next look. */
+  #tryLook(swept: boolean): void {
+    try {
+      this.#look(swept)
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error
+    }
   }
 
   #look(swept: boolean): void {
