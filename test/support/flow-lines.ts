@@ -3,7 +3,7 @@ import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import type { Exchange } from './invariants-http.ts'
 
 /** How long one process tries; whoever comes next goes on. */
-const FLOW_LIMIT_MS = 20_000
+const FLOW_LIMIT_MS = 40_000
 /** A stop takes half a minute to become a SIGTERM. */
 const WAIT_LIMIT_MS = 75_000
 

@@ -1,5 +1,6 @@
 /** Writes `.resolve/config.json`, the only way a secret reaches a worker, and scrubs it at the end (R43, R45). */
 import { randomBytes } from 'node:crypto'
+import { ResolveError } from '../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../limits.ts'
 import { CONFIG_FILE } from '../protocol/coordination.ts'
 import type { InstanceConfig } from '../protocol/instance.ts'
@@ -53,6 +54,7 @@ export function writeConfig(ground: Ground, config: InstanceConfig): void {
   ground.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable: true })
 }
 
+/** Throws `disk_full`. */
 export function scrubConfig(ground: Ground, config: InstanceConfig): void {
   const scrubbed: InstanceConfig = {
     ...config,
@@ -60,7 +62,13 @@ export function scrubConfig(ground: Ground, config: InstanceConfig): void {
     credentials: { llm_provider_api_key: '', git_host_token: '' },
     sub_container_token: '',
   }
-  writeConfig(ground, scrubbed)
+  try {
+    writeConfig(ground, scrubbed)
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'disk_full') throw error
+    // Where it can't be written anew it goes as a whole.
+    ground.remove(CONFIG_FILE)
+  }
 }
 
 /** `https://user:password@host` without who and with what. */

@@ -1,6 +1,6 @@
 /** Waits for room on a full disk: a run must not be lost because a line of its journal could not be written (threats F7). */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ResolveError } from '../errors.ts'
+import { ResolveError, systemCode } from '../errors.ts'
 
 const RETRY_MS = 250
 
@@ -11,7 +11,8 @@ export async function patiently(write: () => void, isOver: () => boolean): Promi
       write()
       return
     } catch (error) {
-      if (!(error instanceof ResolveError) || error.code !== 'disk_full') throw error
+      const code = error instanceof ResolveError ? error.code : systemCode(error)
+      if (code !== 'disk_full' && code !== 'ENOSPC' && code !== 'EDQUOT') throw error
       await sleep(RETRY_MS)
     }
   }

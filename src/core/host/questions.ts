@@ -30,7 +30,10 @@ export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, ac
   if (request === undefined) throw fail('request_unknown', { request: requestId, instance })
   if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
   const before = mailbox.readAnswer(requestId)
-  if (actor.key !== undefined && before?.key === actor.key) return settle(desk, before)
+  if (actor.key !== undefined && before?.key === actor.key) {
+    settle(desk, before)
+    return
+  }
   if (request.status === 'answered') {
     const { actor: who, via, answered_at: at } = request
     throw fail('already_answered', { request: requestId, actor: who ?? '', via: via ?? '', at: at ?? '' })

@@ -26,8 +26,7 @@ export async function tidy(remains: Remains): Promise<void> {
   const { ledger, driver, ground, config, annexes } = remains
   await annexes.end()
   await warnOfData(remains)
-  // What the resolver planted there, or a full disk, must not keep the run from ending; each step is tried.
-  tryAll(
+  const steps = [
     () => driver.rewriteOutput((text) => ledger.redactor.text(text)),
     () => scrubFiles(ground, ledger.redactor),
     () => failpoint('end.scrubbing'),
@@ -40,7 +39,9 @@ export async function tidy(remains: Remains): Promise<void> {
         () =>
           ground.remove(requestFile(id)),
     ),
-  )
+  ]
+  // Each waits for room on a full disk, as the end itself does; what the resolver planted there must not keep the run from ending.
+  for (const step of steps) await remains.write(step).catch(() => {})
 }
 
 /** Each step is tried, whatever becomes of those before it. */
