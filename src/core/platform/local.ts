@@ -181,7 +181,7 @@ class HomePlatform implements LocalPlatform {
   async attend(id: string): Promise<void> {
     const { status } = readRecord(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
-    if (await this.#isAttended(id)) return
+    if (await this.isAttended(id)) return
     await startBackgroundHost(this.#home, id)
   }
 
@@ -206,12 +206,7 @@ class HomePlatform implements LocalPlatform {
 
   async isAttended(id: string): Promise<boolean> {
     this.#reads.paths(id)
-    return await this.#isAttended(id)
-  }
-
-  async #isAttended(id: string): Promise<boolean> {
-    const { socketPath } = this.#hosts
-    return this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id, socketPath))
+    return this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id, this.#hosts.socketPath))
   }
 
   async state(id: string): Promise<Record<string, unknown> | null> {
