@@ -118,7 +118,7 @@ const TIMES = [1, 2, 3]
 /** Where a full disk once ended the host, with all it hosted, or left the flow waiting for the next one. */
 const ONCE_FATAL: readonly Failpoint[] = [
   ...(['owner.claimed', 'run.sent', 'run.acknowledged', 'events.carried', 'answer.noted', 'answer.accepted'] as const),
-  ...(['answer.called', 'message.marked', 'stop.called'] as const),
+  ...(['answer.called', 'message.marked'] as const),
 ]
 
 describe('local workers', () => {
