@@ -192,7 +192,10 @@ export class InstanceHost {
   }
 
   async #endBeforeRun(worker: Worker, came: unknown): Promise<void> {
-    await this.#parts.driver.sweep()
+    const { ledger, driver } = this.#parts
+    await driver.sweep()
+    // An adopted or resumed run may have spoken already, though nobody noted that it was ready.
+    if (ledger.status !== 'starting' && !this.#isClosed) this.#monitor?.finish()
     await this.#finish(orEndedBeforeRun(await failedToBegin({ ...this.#held, isToEnd: this.#isToEnd() }, worker, came)))
   }
 
