@@ -40,7 +40,8 @@ export function boundedMatcher(): Matcher {
   return (pattern, value) => {
     if (value.length > PATTERN_VALUE_MAX_CHARS) return false
     const known = know(pattern)
-    if (value.length <= known.harmlessUpTo && known.harmlessSteps <= free) {
+    // Once one was timed all are: a spent budget fails whatever follows (R34).
+    if (beganAt === undefined && value.length <= known.harmlessUpTo && known.harmlessSteps <= free) {
       free -= known.harmlessSteps
       return search(known, value, PATTERN_FORM_LIMIT_MS)
     }

@@ -141,6 +141,7 @@ class LocalWorker implements Worker {
   readonly #identity: ProcessIdentity
   readonly #stops: (() => void)[] = []
   readonly #sawAlive: boolean
+  readonly #knownSince = performance.now()
   readonly #disk: DiskSample
   #noteEnd: () => void = () => {}
 
@@ -176,7 +177,9 @@ class LocalWorker implements Worker {
   }
 
   async usage(): Promise<Usage | undefined> {
-    const recent = recentProcesses(WATCHDOG_TABLE_MS)
+    // No older than this: what was seen before has nothing of this worker.
+    const knownForMs = performance.now() - this.#knownSince
+    const recent = recentProcesses(Math.min(WATCHDOG_TABLE_MS, knownForMs))
     const tree = usageOf(processesOf(markOf(this.#places, this.#identity, this.#sawAlive), recent))
     return tree === undefined ? undefined : { ...tree, ...(await this.#disk.sample()), oomKills: 0 }
   }
