@@ -63,6 +63,8 @@ export class MemoryProcess {
   #onInput: ((text: string) => void) | undefined
   #onTerminate: (() => void) | undefined
   hasEnded = false
+  exitCode: number | null = null
+  exitSignal: string | null = null
 
   constructor(place: Place, environment: Readonly<Record<string, string>>, program: Program) {
     this.#place = place
@@ -121,6 +123,7 @@ export class MemoryProcess {
   exit(code: number | null, signal: string | null = null): void {
     if (this.hasEnded) return
     this.hasEnded = true
+    Object.assign(this, { exitCode: code, exitSignal: signal })
     for (const timer of this.#timers) clearTimeout(timer)
     this.#place.processes.delete(this)
     if (this === this.#place.main) for (const worker of this.#place.workers) worker.noteExit(code, signal)
@@ -216,11 +219,12 @@ class MemoryWorker implements Worker {
     })
     this.channel = new MemoryChannel(place, this.#main)
     place.workers.add(this)
+    // It may have been quicker than its host.
+    if (this.#main.hasEnded) later(() => this.noteExit(this.#main.exitCode, this.#main.exitSignal))
     if (!isAdopted) return
     // The first byte of an adopting host ends what a dead one left half written (threats D5).
     this.#main.take('\n')
     this.channel.ring()
-    if (this.#main.hasEnded) later(() => this.noteExit(null, null))
   }
 
   /** Only its own starter is told how it ended. */
