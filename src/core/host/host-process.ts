@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import type { Executor } from '../protocol/journal.ts'
-import { type InstancePaths, instancePaths } from '../store/home.ts'
+import { type InstancePaths, instancePaths, instancesDirectory } from '../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../store/owners.ts'
+import { dropFifoAhead, makeFifoAhead } from '../worker/fifo.ts'
 import type { Driver } from '../worker/worker.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
@@ -89,6 +90,14 @@ export class HostProcess {
     }
   }
 
+  /** An instance is about to be created, to be hosted here: what takes a while begins. Answers how to say that there will be none. */
+  expect(executor: Executor): () => void {
+    if (executor !== 'local') return () => {}
+    const directory = instancesDirectory(this.#home)
+    makeFifoAhead(directory)
+    return () => dropFifoAhead(directory)
+  }
+
   /** Lets an instance go on without this process. */
   release(id: string): void {
     this.get(id)?.release()
@@ -102,6 +111,7 @@ export class HostProcess {
   /** Releases everything and stops listening. */
   async close(): Promise<void> {
     for (const id of [...this.#held.keys()]) this.release(id)
+    dropFifoAhead(instancesDirectory(this.#home))
     this.#stopReaper?.()
     this.#stopReaper = undefined
     const socket = await this.#socket?.catch(() => undefined)

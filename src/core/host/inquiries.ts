@@ -8,8 +8,6 @@ import { ResolveError } from '../errors.ts'
 import { INQUIRY_WARM_LOCAL_MS, INQUIRY_WARM_MS } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Executor } from '../protocol/journal.ts'
-import { instancesDirectory } from '../store/home.ts'
-import { dropFifoAhead, makeFifoAhead } from '../worker/fifo.ts'
 import { openQuestionContainer } from '../worker/question-container.ts'
 import { Inquiry, inquiryTurns, openLocalInquiry } from './ask.ts'
 import { containerLaunch, containerWish } from './container-launch.ts'
@@ -59,7 +57,6 @@ export class Inquiries {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    dropFifoAhead(instancesDirectory(this.#home))
     for (const [key, { inquiry, timer }] of this.#idle) {
       clearTimeout(timer)
       this.#idle.delete(key)
@@ -81,8 +78,6 @@ export class Inquiries {
     let asked = idle
     try {
       asked ??= start(entry, stamp)
-      // It takes a while to answer, and an instance may follow.
-      if (idle === undefined) makeFifoAhead(instancesDirectory(this.#home))
       return await work(asked.inquiry).catch(async (error: unknown) => {
         if (idle === undefined || !isGone(error)) throw error
         // It ended after it was asked the last time; another can still answer.

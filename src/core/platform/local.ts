@@ -150,12 +150,18 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const birth = await prepareBirth(this.#inquiries, entry, request, executor)
-    const { instance_id: id } = birth
-    await createInstance(this.#home, birth)
-    const record = await this.record(id)
-    await this.#startHost(id, request.host)
-    return record
+    const giveUp = request.host === 'background' ? () => {} : this.#hosts.expect(executor)
+    try {
+      const birth = await prepareBirth(this.#inquiries, entry, request, executor)
+      const { instance_id: id } = birth
+      await createInstance(this.#home, birth)
+      const record = await this.record(id)
+      await this.#startHost(id, request.host)
+      return record
+    } catch (error) {
+      giveUp()
+      throw error
+    }
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {

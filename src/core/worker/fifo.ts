@@ -1,6 +1,6 @@
 /**
  * The FIFO that a local worker reads. Node can make none, so a program does, and that takes as long as all the rest of a launch: while a
- * resolver starts up to be asked for its form one is made ahead, and moved into place when the worker is launched.
+ * resolver is asked whether an instance may be created one is made ahead, and moved into place when the worker is launched.
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -47,7 +47,8 @@ export function dropFifoAhead(directory: string): void {
   made.delete(directory)
   clearTimeout(ahead.timer)
   ahead.isDropped = true
-  if (ahead.isMade) rmSync(ahead.path, { force: true })
+  // It may be there without our having heard of it.
+  rmSync(ahead.path, { force: true })
 }
 
 /** Puts a fresh FIFO at the path: the one that lies ready in the directory, or a new one. */
