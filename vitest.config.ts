@@ -8,7 +8,8 @@ export default defineConfig({
     include: ['test/**/*.test.{ts,tsx}'],
     globalSetup: ['test/house/temporary-home.ts', 'test/house/docker-engine.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores it is made for: many of these wait, for a minute's silence or a worker that will not end.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // In CI the figures are also written down, for the closing line of .ci/run.
