@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workerProcesses } from '../src/core/host/instance-files.ts'
 import { prepareHome } from '../src/core/store/home.ts'
-import { addFixture, ScaleServer } from '../test/support/scale-client.ts'
+import { addFixture, endWorkers, ScaleServer } from '../test/support/scale-client.ts'
 import type { Part, Sample } from './figure.ts'
 import { sized } from './quick.ts'
 
@@ -68,6 +68,7 @@ async function round(): Promise<Sample[]> {
     ]
   } finally {
     await server.stop()
+    endWorkers(home)
     rmSync(home, { recursive: true, force: true })
   }
 }

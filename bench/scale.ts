@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openTokens } from '../src/core/index.ts'
 import { root } from '../test/house/source-files.ts'
 import { checkInvariants } from '../test/support/invariants.ts'
-import { addFixture, forEach, percentile, ScaleServer } from '../test/support/scale-client.ts'
+import { addFixture, endWorkers, forEach, percentile, ScaleServer } from '../test/support/scale-client.ts'
 import { seedHome } from '../test/support/seeded-home.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
 import { sized } from './quick.ts'
@@ -82,6 +82,7 @@ async function round(): Promise<Sample[]> {
     return samples
   } finally {
     if (server.process.exitCode === null && server.process.signalCode === null) await server.stop()
+    endWorkers(home)
     for (const path of [home, small]) rmSync(path, { recursive: true, force: true })
   }
 }

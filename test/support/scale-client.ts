@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { workerProcesses } from '../../src/core/host/instance-files.ts'
 import { platformOn } from './platforms.ts'
 import type { ScaleUsage } from './scale-server.ts'
 
@@ -126,4 +127,15 @@ export async function addFixture(home: string, name: string): Promise<void> {
   cpSync(join(import.meta.dirname, '../fixtures/resolvers', name), copy, { recursive: true })
   await (await platform.catalog()).add(copy, { cwd: home })
   await platform.close()
+}
+
+/** By force, whatever lives of them: after a run that broke off. */
+export function endWorkers(home: string): void {
+  for (const pid of [...workerProcesses(home).values()].flat()) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It ended meanwhile.
+    }
+  }
 }
