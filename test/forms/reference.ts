@@ -35,10 +35,12 @@ export function truth(condition: DynamicBoolean, payload: unknown): boolean {
   }
 }
 
-/** What costs too much fails (R34). */
+/** What costs too much fails (R34): told by a clock that a crowded machine does not reach. */
+const PATTERN_LIMIT_MS = 5_000
+
 function matchInTime(pattern: string, text: string): boolean {
   try {
-    return runInNewContext('new RegExp(pattern, "u").test(text)', { pattern, text }, { timeout: 50 }) as boolean
+    return runInNewContext('new RegExp(pattern, "u").test(text)', { pattern, text }, { timeout: PATTERN_LIMIT_MS }) as boolean
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return false
     throw error

@@ -46,7 +46,7 @@ function expectFaithfulJournal(id: string): void {
 }
 
 test('30 kills of the host at random points of a run with 2,000 events: each line once, in order', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   // The last hundred wait until the kills are over, so that the run is under way during all of them.
   const behaviour = `for (let n = 1; n <= 2000; n += 1) { me.emit('plain.tick', { n, pad: 'é'.repeat(n % 50) }); if (n % 5 === 0) await sleep(10)
@@ -54,7 +54,8 @@ test('30 kills of the host at random points of a run with 2,000 events: each lin
     me.finish({ status: 'completed', output: 'all said' })`
   const id = await created(home, plainResolver(behaviour))
   const { owners, project } = instancePaths(home, id)
-  for (let kills = 0; kills < 30; kills += 1) {
+  // On a crowded machine many are killed before they noted that they adopted it: then it takes more of them.
+  for (let kills = 0; kills < 30 || (storyOf(home, id).adoptions <= 10 && kills < 120); kills += 1) {
     const host = startHost(id)
     // Every fourth is killed on its way to the instance, the others soon after they own it.
     while (kills % 4 !== 3 && readOwner(owners)?.process.pid !== host.pid) await sleep(5)
