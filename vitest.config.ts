@@ -12,6 +12,8 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // What is waited for often is a process, which takes its time beside others.
+    expect: { poll: { timeout: 15_000 } },
     // In CI the figures are also written down, for the closing line of .ci/run.
     ...(inCi ? { reporters: ['default', 'json'], outputFile: { json: 'coverage/test-results.json' } } : {}),
   },
