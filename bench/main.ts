@@ -25,11 +25,35 @@ interface Result {
 }
 
 const HERE = import.meta.dirname
-const OPTIONS = { save: { type: 'boolean' }, quick: { type: 'boolean' } } as const
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  save: { type: 'boolean' },
+  quick: { type: 'boolean' },
+} as const
 const COMMITTED = join(HERE, 'results.json')
 
+const USAGE = `npm run bench [-- <part> ...] [--quick | --save]
+  --quick   each part once and small, to see that it works: nothing is judged, compared or saved
+  --save    make the result the one to compare with (bench/results.json)
+Parts and figures: docs/performance.md.`
+
+/** undefined where everything is said: help was asked for, or an option is none. */
+function readArguments() {
+  try {
+    const given = parseArgs({ allowPositionals: true, options: OPTIONS })
+    if (given.values.help !== true) return given
+    console.log(USAGE)
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`)
+    process.exitCode = 2
+  }
+  return undefined
+}
+
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: OPTIONS })
+  const given = readArguments()
+  if (given === undefined) return
+  const { values, positionals } = given
   if (values.save && values.quick) {
     console.error('What is measured quickly is nothing to compare with: leave out --save or --quick.')
     process.exitCode = 2

@@ -2,12 +2,12 @@
 
 import { fail } from '../core/errors.ts'
 import type { FormCheck, Platform } from '../core/index.ts'
-import type { Form, Payload } from '../core/protocol/form.ts'
+import type { Payload } from '../core/protocol/form.ts'
 import type { Executor } from '../core/protocol/journal.ts'
 import { CommandError, usage } from './command-error.ts'
 import { EXIT } from './exit-codes.ts'
 import { askForm } from './form/ask-form.ts'
-import { fitToForm, type GivenInput } from './input-flags.ts'
+import { fitToDisclosed, type GivenInput } from './input-flags.ts'
 import { fieldFlags } from './next-steps.ts'
 import type { Output } from './output.ts'
 import { commandLine } from './shell.ts'
@@ -31,7 +31,7 @@ export async function gatherInput(
   if (edit && !mayAsk) throw usage('--edit opens a form, which takes a terminal and somebody at it.')
   const { payload, form, errors, fields } = await checkFitted(platform, resolver, given, executor)
   if (form === null || (errors.length === 0 && !edit)) return payload
-  if (!mayAsk) throw invalid(resolver, form, errors, fields)
+  if (!mayAsk) throw invalid(resolver, { form, errors, fields }, payload)
   const ended = await askForm(
     {
       title: resolver,
@@ -55,14 +55,12 @@ async function checkFitted(
   given: GivenInput,
   executor: Executor | 'auto',
 ): Promise<{ payload: Payload } & FormCheck> {
-  const first = await platform.check(resolver, given.payload, executor)
-  const payload = fitToForm(given, first.form)
-  const same = JSON.stringify(payload) === JSON.stringify(given.payload)
-  return { payload, ...(same ? first : await platform.check(resolver, payload, executor)) }
+  const { payload, asked } = await fitToDisclosed(given, (tried) => platform.check(resolver, tried, executor))
+  return { payload, ...asked }
 }
 
-function invalid(resolver: string, form: Form | null, errors: string[], fields: FormCheck['fields']): CommandError {
-  const example = commandLine('run', resolver, ...fieldFlags(form?.components ?? []))
+function invalid(resolver: string, { form, errors, fields }: FormCheck, given: Payload): CommandError {
+  const example = commandLine('run', resolver, ...fieldFlags(form?.components ?? [], given))
   return new CommandError(fail('form_invalid', { errors, fields }), {
     next: [commandLine('resolver', 'schema', resolver), example],
   })

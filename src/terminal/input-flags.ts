@@ -80,6 +80,32 @@ export function fitToForm(given: GivenInput, form: Form | null): Payload {
   return payload
 }
 
+/** How often a value may bring up a field whose value brings up the next. */
+const DISCLOSURES_MAX = 20
+
+/**
+ * The payload as the form wants it that it discloses itself: a checkbox is cast once its field is there, and may bring up others.
+ * `ask` tells the form for a payload. Throws `usage` where a `-i` names no field of the form it comes to.
+ */
+export async function fitToDisclosed<T extends { form: Form | null }>(
+  given: GivenInput,
+  ask: (payload: Payload) => Promise<T>,
+): Promise<{ payload: Payload; asked: T }> {
+  let { payload } = given
+  for (let turn = 1; ; turn += 1) {
+    const asked = await ask(payload)
+    const fields = new Set(asked.form?.components.map(({ id }) => id))
+    const isLast = turn === DISCLOSURES_MAX
+    const named = isLast ? given.named : given.named.filter((key) => fields.has(key))
+    const fitted = fitToForm({ payload, named }, asked.form)
+    if (!isLast && JSON.stringify(fitted) !== JSON.stringify(payload)) {
+      payload = fitted
+      continue
+    }
+    return { payload: fitToForm({ payload, named: given.named }, asked.form), asked }
+  }
+}
+
 function refuseUnknown(named: readonly string[], form: Form): void {
   const known = form.components.map((component) => component.id)
   const unknown = named.filter((key) => !known.includes(key))

@@ -1,5 +1,5 @@
 /** What a person or a script can run next, as whole command lines: shown on stderr, and `next[]` of every document. */
-import type { Component } from '../core/protocol/form.ts'
+import type { Component, Payload } from '../core/protocol/form.ts'
 import type { Status } from '../core/protocol/status.ts'
 import type { Story, StoryRequest } from '../core/view/story.ts'
 import { pendingRequests } from '../core/view/story.ts'
@@ -35,9 +35,22 @@ export function answerCommand(id: string, request: Pick<StoryRequest, 'id' | 'sc
   return commandLine('instance', 'answer', id, request.id, ...fieldFlags(request.schema?.components ?? []))
 }
 
-/** `-i field=value` for each field: its default, its first option, or `<field>`. */
-export function fieldFlags(components: readonly Component[]): string[] {
-  return components.flatMap((component) => ['-i', `${component.id}=${suggested(component)}`])
+/** `-i field=value` for each field: what was given for it, its default, its first option, or `<field>`. */
+export function fieldFlags(components: readonly Component[], given: Payload = {}): string[] {
+  return components.flatMap((component) => [
+    '-i',
+    `${component.id}=${givenFor(component, given) ?? suggested(component)}`,
+  ])
+}
+
+const GIVEN_MAX_CHARS = 80
+
+/** What `-i` would read as a file is not told again, nor what makes a long line. */
+function givenFor({ id }: Component, given: Payload): string | undefined {
+  const value = Object.hasOwn(given, id) ? given[id] : undefined
+  if (typeof value === 'boolean') return String(value)
+  const isShort = typeof value === 'string' && value !== '' && value.length <= GIVEN_MAX_CHARS && !value.startsWith('@')
+  return isShort ? value : undefined
 }
 
 function suggested(component: Component): string {

@@ -3,6 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { readOwner } from '../../src/core/store/owners.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
 import { doer, type Home, lastLine, newHome } from './cli.ts'
 
 let place: Home
@@ -321,4 +324,34 @@ test('show suggests anything but itself, and the document of --dry-run is indent
   expect(JSON.parse((await place.run('instance', 'show', id, '--json')).stdout)).toMatchObject({ next: [] })
   const dry = await place.run('run', 'doer', '-i', 'do=nothing', '--dry-run', '--json')
   expect(dry.stdout).toBe(`${JSON.stringify(JSON.parse(dry.stdout), null, 2)}\n`)
+})
+
+test('a field that another brings up is given by flag, and missing it is suggested beside what was given (S-FORM-23)', async () => {
+  const given = ['run', 'tour', '--json', '-i', 'subject=a light', '-i', 'pace=instant', '-i', 'plaque=true']
+  const missing = await place.run(...given)
+  expect(missing.code).toBe(5)
+  const { next } = JSON.parse(missing.stdout) as { next: string[] }
+  expect(next.at(-1)).toBe(
+    "resolve run tour -i 'subject=a light' -i pace=instant -i plaque=true -i 'inscription=<inscription>'",
+  )
+  const { code, stdout } = await place.run(...given, '-i', 'inscription=For Ada', '--on-input', 'cancel')
+  expect((JSON.parse(stdout) as { input: unknown }).input).toMatchObject({ plaque: true, inscription: 'For Ada' })
+  expect(code).toBe(3)
+})
+
+test('a question that was asked while nobody hosted the run is answered by the next command', async () => {
+  const late = `fs.writeFileSync(root + '/ran', '')
+    while (!fs.existsSync(root + '/now')) await sleep(20)
+    const { why } = await me.ask('late', 'Why?'); me.finish({ status: 'completed', output: why })`
+  expect((await place.run('resolver', 'add', plainResolver(late, { name: 'late' }).dir)).code).toBe(0)
+  const id = (await place.run('run', 'late', '--detach')).stdout.trim()
+  const paths = instancePaths(place.home, id)
+  await expect.poll(() => existsSync(join(paths.project, '.resolve/ran'))).toBe(true)
+  process.kill(readOwner(paths.owners)?.process.pid ?? 0, 'SIGKILL')
+  writeFileSync(join(paths.project, '.resolve/now'), '')
+  await expect.poll(() => existsSync(join(paths.project, '.resolve/input-requests/late.json'))).toBe(true)
+  const answers = file('late.json', { why: 'because' })
+  const { code, stderr } = await place.run('instance', 'answer', id, '--input-file', answers)
+  expect(code, stderr).toBe(0)
+  expect((await place.run('instance', 'wait', id)).code).toBe(0)
 })

@@ -40,7 +40,11 @@ const PATTERN_LIMIT_MS = 5_000
 
 function matchInTime(pattern: string, text: string): boolean {
   try {
-    return runInNewContext('new RegExp(pattern, "u").test(text)', { pattern, text }, { timeout: PATTERN_LIMIT_MS }) as boolean
+    return runInNewContext(
+      'new RegExp(pattern, "u").test(text)',
+      { pattern, text },
+      { timeout: PATTERN_LIMIT_MS },
+    ) as boolean
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return false
     throw error

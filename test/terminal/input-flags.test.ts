@@ -3,10 +3,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Form } from '../../src/core/protocol/form.ts'
+import type { Form, Payload } from '../../src/core/protocol/form.ts'
 import { toAnswers } from '../../src/terminal/answers.ts'
 import { CommandError } from '../../src/terminal/command-error.ts'
-import { fitToForm, readInput } from '../../src/terminal/input-flags.ts'
+import { fitToDisclosed, fitToForm, readInput } from '../../src/terminal/input-flags.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'resolve-input-'))
 const file = (name: string, text: string) => {
@@ -108,4 +108,22 @@ test('an exact request id wins over a glob, the first glob over later ones', () 
   expect(answers.forRequest('other')).toEqual({ a: 2 })
   expect(toAnswers({ 'gate*': {} }, 'f').forRequest('other')).toBeUndefined()
   expect(() => toAnswers({ gate: 'yes' }, 'answers.json')).toThrow(/"gate" in answers.json is no JSON object/)
+})
+
+test('a checkbox that is cast brings up the fields that it discloses, one after the other, and only then a name is refused', async () => {
+  const box = (id: string) => ({ type: 'checkbox' as const, id, checks: [] })
+  const ask = async (payload: Payload) => ({
+    form: {
+      type: 'form' as const,
+      components: [
+        box('a'),
+        ...(payload['a'] === true ? [box('b')] : []),
+        ...(payload['b'] === true ? [box('c')] : []),
+      ],
+    },
+  })
+  const given = await readInput({ input: ['c=yes', 'b=true', 'a=on'] })
+  expect((await fitToDisclosed(given, ask)).payload).toEqual({ a: true, b: true, c: true })
+  const hidden = await readInput({ input: ['a=off', 'b=true'] })
+  await expect(fitToDisclosed(hidden, ask)).rejects.toThrow(/There is no field "b"/)
 })

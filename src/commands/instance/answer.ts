@@ -9,6 +9,7 @@ import { fillForm } from '../../terminal/fill-form.ts'
 import { inputFlags } from '../../terminal/flags.ts'
 import { watchRequest } from '../../terminal/form/watch-request.ts'
 import { answerCommand } from '../../terminal/next-steps.ts'
+import { openRequests } from '../../terminal/open-requests.ts'
 import { pickRequest } from '../../terminal/pickers.ts'
 import { tellReceipt } from '../../terminal/receipt.ts'
 import { commandLine } from '../../terminal/shell.ts'
@@ -37,7 +38,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
   protected async act(): Promise<number> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id, ['awaiting_input'])
-    if (this.flags.list) return await this.tellOpen(id, await platform.inputRequests(id, 'pending'))
+    if (this.flags.list) return await this.tellOpen(id, await openRequests(platform, id))
     const request = await this.chooseRequest(platform, id)
     const watch = this.mayAsk ? await watchRequest(platform, id, request.id) : undefined
     await fillForm({
@@ -63,12 +64,13 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
 
   private async chooseRequest(platform: Platform, id: string): Promise<InputRequest> {
     if (this.args.request !== undefined) {
-      const known = (await platform.inputRequests(id)).find((one) => one.id === this.args.request)
+      const isMeant = (one: InputRequest) => one.id === this.args.request
+      const known = (await platform.inputRequests(id)).find(isMeant) ?? (await openRequests(platform, id)).find(isMeant)
       if (known === undefined) throw fail('request_unknown', { request: this.args.request, instance: id })
       // One that was answered is the platform's to refuse: it knows who was first.
       return known
     }
-    const open = await platform.inputRequests(id, 'pending')
+    const open = await openRequests(platform, id)
     const [only, other] = open
     if (only === undefined) {
       const { status } = await platform.record(id)

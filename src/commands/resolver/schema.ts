@@ -6,7 +6,7 @@ import type { Component } from '../../core/protocol/form.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
 import { inputFlags } from '../../terminal/flags.ts'
-import { fitToForm, readInput } from '../../terminal/input-flags.ts'
+import { fitToDisclosed, readInput } from '../../terminal/input-flags.ts'
 import { fieldFlags } from '../../terminal/next-steps.ts'
 import { commandLine } from '../../terminal/shell.ts'
 
@@ -32,7 +32,7 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
     const { name } = this.args
     const given = await readInput(this.flags)
     const { form, params } = await this.disclosed(name, given)
-    const example = commandLine('run', name, ...fieldFlags(form?.components ?? []))
+    const example = commandLine('run', name, ...fieldFlags(form?.components ?? [], params))
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.form/1', resolver: name, params, form, example })
     } else if (this.flags.example) await this.output.result(example)
@@ -42,16 +42,16 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
     return 0
   }
 
-  /** The form for the raw values first; a checkbox that is cast by it may disclose another one. */
+  /** The form that the values come to: a checkbox that is cast by one may disclose another. */
   private async disclosed(
     name: string,
     given: Awaited<ReturnType<typeof readInput>>,
   ): Promise<{ form: Form | null; params: Payload }> {
     const platform = await this.platform()
-    const form = await platform.schema(name, given.payload)
-    const params = fitToForm(given, form)
-    if (JSON.stringify(params) === JSON.stringify(given.payload)) return { form, params }
-    return { form: await platform.schema(name, params), params }
+    const { payload, asked } = await fitToDisclosed(given, async (params) => ({
+      form: await platform.schema(name, params),
+    }))
+    return { form: asked.form, params: payload }
   }
 }
 

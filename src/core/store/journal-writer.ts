@@ -22,6 +22,8 @@ export class JournalWriter {
   #sourceEnd: number
   #syncTimer: NodeJS.Timeout | undefined
   #isSyncing = false
+  /** Why a sync behind the appends failed, until somebody was told. */
+  #trouble: Error | undefined
   #isClosed = false
 
   private constructor(path: string, fd: number, size: number, end: { seq: number; sourceEnd: number }) {
@@ -85,6 +87,10 @@ export class JournalWriter {
   sync(): void {
     clearTimeout(this.#syncTimer)
     this.#syncTimer = undefined
+    const trouble = this.#trouble
+    this.#trouble = undefined
+    // The system tells of it once: what was lost behind must not be acknowledged before.
+    if (trouble !== undefined) throw trouble
     fs.fdatasyncSync(this.#fd)
   }
 
@@ -113,7 +119,8 @@ export class JournalWriter {
         fs.closeSync(this.#fd)
         return
       }
-      // Trouble is told to nobody, and ends no host: whoever acknowledges something syncs by itself.
+      // It ends no host: whoever acknowledges something next is told.
+      this.#trouble = error ?? this.#trouble
       if (error !== null || this.#size !== size) this.#syncSoon()
     })
   }
