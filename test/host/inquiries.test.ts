@@ -1,7 +1,7 @@
 /** A process that told a resolver's form may be asked again for a moment: never after a change, never by two, and it never stays behind. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -63,6 +63,20 @@ test("an author's change of any file is asked of a new process, and the old one 
   writeFileSync(join(entry.dir, 'words.json'), '[]')
   expect(await ask(entry)).not.toBe(second)
   await expect.poll(() => isRunning(first) || isRunning(second)).toBe(false)
+})
+
+test('a change in a directory that the resolver links to is asked of a new process', async () => {
+  const entry = entryOf()
+  const shared = join(home, 'shared')
+  mkdirSync(join(shared, 'inner'), { recursive: true })
+  writeFileSync(join(shared, 'inner', 'words.json'), '{}')
+  symlinkSync(shared, join(entry.dir, 'lib'))
+  // A circle is no reason to look for ever.
+  symlinkSync('..', join(shared, 'inner', 'up'))
+  const first = await ask(entry)
+  expect(await ask(entry)).toBe(first)
+  writeFileSync(join(shared, 'inner', 'words.json'), '[]')
+  expect(await ask(entry)).not.toBe(first)
 })
 
 test('one that ended after its answer is replaced, and nobody hears of it', async () => {
