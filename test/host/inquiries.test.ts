@@ -125,6 +125,28 @@ function isOfHere(pid: number): boolean {
   }
 }
 
+test('who may open no more files says so, and asks again when it may', async () => {
+  const program = `
+    const { openSync, closeSync } = await import('node:fs')
+    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiries.ts'))})
+    const entry = JSON.parse(process.argv[1])
+    const inquiries = new Inquiries(process.argv[2])
+    const ask = () => inquiries.ask(entry, 'local', (inquiry) => inquiry.form({}), { last: true })
+    await ask()
+    const opened = []
+    try { for (;;) opened.push(openSync('/dev/null')) } catch {}
+    const code = await ask().then(() => 'asked', (error) => error.code ?? String(error))
+    for (const fd of opened) closeSync(fd)
+    console.log(code, (await ask()).type)
+    await inquiries.close()`
+  const words = [process.execPath, '--input-type=module', '-e', program, JSON.stringify(entryOf()), home]
+  const host = spawn('/bin/sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [text] = (await once(host.stdout, 'data')) as [Buffer]
+  expect(text.toString()).toBe('launch_failed form\n')
+})
+
 test('a host that is killed takes the process that waits for the next question along', async () => {
   const entry = entryOf()
   const program = `
