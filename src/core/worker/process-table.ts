@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemCode } from '../errors.ts'
+import { isScarcity, systemCode } from '../errors.ts'
 import { type ProcessStat, readStat } from '../files/process-identity.ts'
 
 /** In the environment of every process of a worker, or of one that is asked for its form. */
@@ -13,6 +13,8 @@ const MARKS = ['RESOLVE_DIR=', 'RESOLVE_INQUIRY='] as const
 /** A process may still be about to become another program, which keeps its number and changes its environment. */
 const SETTLED_S = 5
 const TICKS_A_SECOND = 100
+/** How long a machine in trouble is left alone. */
+const SCARCE_MS = 100
 /** Whose children are threads of the kernel. */
 const KERNEL = 2
 
@@ -58,7 +60,7 @@ export class ProcessTable {
   }
 }
 
-/** Looks now. */
+/** Looks now. Throws where it can't for want of files or memory. */
 export function lookAtProcesses(): ProcessTable {
   const begin = performance.now()
   const known = carried
@@ -89,9 +91,21 @@ export function freshProcesses(): Promise<ProcessTable> {
     const restMs = last === undefined ? 0 : last.at + last.tookMs - performance.now()
     await sleep(Math.max(0, restMs))
     coming = undefined
-    return lookAtProcesses()
+    return await lookPatiently()
   })()
   return coming
+}
+
+/** Who could not look has not seen that nobody is there. */
+async function lookPatiently(): Promise<ProcessTable> {
+  for (;;) {
+    try {
+      return lookAtProcesses()
+    } catch (error) {
+      if (!isScarcity(error)) throw error
+      await sleep(SCARCE_MS)
+    }
+  }
 }
 
 /** By processes that are settled. */
@@ -116,7 +130,8 @@ function marksOf({ pid, parent }: ProcessStat): readonly string[] | undefined {
     const found = text.split('\0').filter((entry) => MARKS.some((mark) => entry.startsWith(mark)))
     return found.length === 0 ? NONE : found
   } catch (error) {
-    // It ended meanwhile, or is another user's; anything else is a machine in trouble.
+    if (isScarcity(error)) throw error
+    // It ended meanwhile, or is another user's.
     const code = systemCode(error)
     return code === 'EACCES' || code === 'EPERM' ? NONE : undefined
   }
@@ -126,7 +141,8 @@ function livingProcesses(): ProcessStat[] {
   let names: string[]
   try {
     names = readdirSync('/proc')
-  } catch {
+  } catch (error) {
+    if (isScarcity(error)) throw error
     return []
   }
   const found: ProcessStat[] = []
