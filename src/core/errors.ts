@@ -699,6 +699,12 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
+/** Whether this process could not look for want of files or memory: what it looked for may be there. */
+export function isScarcity(thrown: unknown): boolean {
+  const code = systemCode(thrown)
+  return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM' || code === 'EAGAIN'
+}
+
 /** What the disk under the home refused, for the doors: a caller that wrote below it may be told more. Undefined for any other trouble. */
 export function diskTrouble(thrown: unknown, path: string): ResolveError | undefined {
   switch (systemCode(thrown)) {

@@ -1,7 +1,7 @@
 /** A process that told a resolver's form may be asked again for a moment: never after a change, never by two, and it never stays behind. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -65,6 +65,20 @@ test("an author's change of any file is asked of a new process, and the old one 
   await expect.poll(() => isRunning(first) || isRunning(second)).toBe(false)
 })
 
+test('a change in a directory that the resolver links to is asked of a new process', async () => {
+  const entry = entryOf()
+  const shared = join(home, 'shared')
+  mkdirSync(join(shared, 'inner'), { recursive: true })
+  writeFileSync(join(shared, 'inner', 'words.json'), '{}')
+  symlinkSync(shared, join(entry.dir, 'lib'))
+  // A circle is no reason to look for ever.
+  symlinkSync('..', join(shared, 'inner', 'up'))
+  const first = await ask(entry)
+  expect(await ask(entry)).toBe(first)
+  writeFileSync(join(shared, 'inner', 'words.json'), '[]')
+  expect(await ask(entry)).not.toBe(first)
+})
+
 test('one that ended after its answer is replaced, and nobody hears of it', async () => {
   const entry = entryOf(`${TELLS_ITS_PID}
     const answer = me.on['resolver.getInstantiationSchema']
@@ -110,6 +124,28 @@ function isOfHere(pid: number): boolean {
     return false
   }
 }
+
+test('who may open no more files says so, and asks again when it may', async () => {
+  const program = `
+    const { openSync, closeSync } = await import('node:fs')
+    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiries.ts'))})
+    const entry = JSON.parse(process.argv[1])
+    const inquiries = new Inquiries(process.argv[2])
+    const ask = () => inquiries.ask(entry, 'local', (inquiry) => inquiry.form({}), { last: true })
+    await ask()
+    const opened = []
+    try { for (;;) opened.push(openSync('/dev/null')) } catch {}
+    const code = await ask().then(() => 'asked', (error) => error.code ?? String(error))
+    for (const fd of opened) closeSync(fd)
+    console.log(code, (await ask()).type)
+    await inquiries.close()`
+  const words = [process.execPath, '--input-type=module', '-e', program, JSON.stringify(entryOf()), home]
+  const host = spawn('/bin/sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [text] = (await once(host.stdout, 'data')) as [Buffer]
+  expect(text.toString()).toBe('launch_failed form\n')
+})
 
 test('a host that is killed takes the process that waits for the next question along', async () => {
   const entry = entryOf()

@@ -2,12 +2,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { upMs } from '../../src/core/host/lifetime.ts'
 import { LineSplitter } from '../../src/core/rpc/lines.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { root } from '../house/source-files.ts'
 import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { soundInstance } from '../support/invariants.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -104,3 +106,34 @@ test('lines are the same wherever the stream of bytes is cut (threats F10)', () 
   }
   expect(linesOf(...Array.from(text, (byte) => Buffer.from([byte])))).toEqual(whole)
 })
+
+test.runIf(process.platform === 'linux')(
+  'a host that may open no more files when a run ends takes its result for given once it may',
+  {
+    timeout: 40_000,
+  },
+  async () => {
+    const id = await created(
+      home,
+      plainResolver(`await sleep(1_500); me.finish({ status: 'completed', output: 'all the same' }); process.exit(0)`),
+    )
+    const program = `
+    const { openSync, closeSync } = await import('node:fs')
+    const { openLocalPlatform } = await import(${JSON.stringify(join(root, 'dist/core/index.js'))})
+    const [home, id] = process.argv.slice(1)
+    const platform = await openLocalPlatform({ home })
+    const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+    await platform.host(id)
+    while ((await platform.record(id)).status !== 'running') await rest(20)
+    const opened = []
+    try { for (;;) opened.push(openSync('/dev/null')) } catch {}
+    await rest(3_500)
+    for (const fd of opened) closeSync(fd)
+    while (platform.hosted().includes(id)) await rest(20)
+    process.exit()`
+    const words = [process.execPath, '--input-type=module', '-e', program, home, id]
+    const host = spawn('/bin/sh', ['-c', 'ulimit -n 128; exec "$@"', 'sh', ...words], { stdio: 'inherit' })
+    await once(host, 'exit')
+    expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'all the same' })
+  },
+)

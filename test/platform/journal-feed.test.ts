@@ -1,4 +1,4 @@
-import { copyFileSync, renameSync } from 'node:fs'
+import { copyFileSync, mkdirSync, renameSync, rmdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type HeldFeed, JournalFeeds } from '../../src/core/platform/journal-feed.ts'
@@ -190,4 +190,23 @@ test('who comes at the moment of news does not keep it from those who wait (R15)
     feed.cursor(0)
     await vi.waitFor(() => expect(told).toBeGreaterThan(before), { timeout: 5_000 })
   }
+})
+
+test('what lies in place of the journal for a while ends neither the reading nor the process', {
+  timeout: 20_000,
+}, async () => {
+  const feed = hold()
+  const offset = feed.cursor(0)
+  const stop = feed.follow(() => {})
+  renameSync(journal.path, `${journal.path}.aside`)
+  mkdirSync(journal.path)
+  // Longer than the time between two looks at it; what is thrown there and caught by nobody fails this file.
+  await sleep(2_500)
+  rmdirSync(journal.path)
+  renameSync(`${journal.path}.aside`, journal.path)
+  const before = journal.attended
+  await vi.waitFor(() => expect(journal.attended).toBeGreaterThan(before), { timeout: 10_000 })
+  journal.add(1)
+  await vi.waitFor(() => expect(feed.read(offset)?.lastSeq).toBe(1))
+  stop()
 })

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { isSameProcess } from '../../src/core/files/process-identity.ts'
 import { pathsIn } from '../../src/core/store/home.ts'
 import { LocalDriver } from '../../src/core/worker/local.ts'
 import type { Ground, Worker } from '../../src/core/worker/worker.ts'
+import { root as repository } from '../house/source-files.ts'
 import { driverContract } from './contract.ts'
 
 describe('as a process', () => {
@@ -131,3 +133,40 @@ test('stderr is kept for whoever asks why', async () => {
   await worker.ended
   expect(driver.stderrTail(100)).toBe('because')
 })
+
+test.runIf(process.platform === 'linux')(
+  'to whom no more files are open no worker has ended, and none stays behind',
+  { timeout: 30_000 },
+  async () => {
+    const program = `
+    const { openSync, closeSync, readFileSync } = await import('node:fs')
+    const { LocalDriver } = await import(${JSON.stringify(join(repository, 'src/core/worker/local.ts'))})
+    const { pathsIn } = await import(${JSON.stringify(join(repository, 'src/core/store/home.ts'))})
+    const { identify } = await import(${JSON.stringify(join(repository, 'src/core/files/process-identity.ts'))})
+    const [directory] = process.argv.slice(1)
+    const places = pathsIn(directory)
+    const driver = new LocalDriver(places)
+    const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)']
+    const worker = await driver.start(driver.openGround(), { command, directory, environment: {}, incarnation: 1 })
+    const { pid } = JSON.parse(readFileSync(places.worker, 'utf8')).process
+    const opened = []
+    const exhaust = () => { try { for (;;) opened.push(openSync('/dev/null')) } catch {} }
+    exhaust()
+    // Several looks after it.
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    const seen = [worker.condition.engine, await Promise.race([worker.isGone(), new Promise((resolve) => setTimeout(resolve, 500, 'asking'))])]
+    exhaust()
+    const sweep = driver.sweep()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    for (const fd of opened) closeSync(fd)
+    await sweep
+    console.log(...seen, identify(pid) === undefined ? 'swept' : 'left')
+    process.exit()`
+    const words = [process.execPath, '--input-type=module', '-e', program, root]
+    const host = spawn('/bin/sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...words], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [text] = (await once(host.stdout, 'data')) as [Buffer]
+    expect(text.toString()).toBe('running asking swept\n')
+  },
+)

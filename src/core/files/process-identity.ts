@@ -1,5 +1,6 @@
 /** Tells one process from a later one with the same pid: pid, start time and boot together (threats 3.2.8). */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { isScarcity } from '../errors.ts'
 
 export interface ProcessIdentity {
   pid: number
@@ -9,7 +10,7 @@ export interface ProcessIdentity {
   bootId: string
 }
 
-/** The identity of a running process; undefined where there is none (a zombie counts as gone). */
+/** The identity of a running process; undefined where there is none (a zombie counts as gone). Throws where nothing can be looked at now. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const stat = readStat(pid)
   if (stat === undefined) return hasProc() || !answersSignal(pid) ? undefined : { pid, startTime: '', bootId: '' }
@@ -17,7 +18,7 @@ export function identify(pid: number): ProcessIdentity | undefined {
   return { pid, startTime: stat.startTime, bootId: bootId() }
 }
 
-/** Whether the process that was identified is still running. */
+/** Whether the process that was identified is still running. Throws as {@link identify}. */
 export function isSameProcess(identity: ProcessIdentity): boolean {
   const now = identify(identity.pid)
   return now !== undefined && now.startTime === identity.startTime && now.bootId === identity.bootId
@@ -32,12 +33,13 @@ export interface ProcessStat {
   startTime: string
 }
 
-/** One row of /proc/<pid>/stat; undefined where the process or /proc is missing. */
+/** One row of /proc/<pid>/stat; undefined where the process or /proc is missing. Throws for want of files: nobody is dead for that. */
 export function readStat(pid: number): ProcessStat | undefined {
   let text: string
   try {
     text = readSmall(`/proc/${pid}/stat`)
-  } catch {
+  } catch (error) {
+    if (isScarcity(error)) throw error
     return undefined
   }
   // The command name stands in parentheses and may hold anything, so count from the last one.
@@ -70,7 +72,8 @@ export function bootId(): string {
   if (knownBootId === undefined) {
     try {
       knownBootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    } catch {
+    } catch (error) {
+      if (isScarcity(error)) throw error
       knownBootId = ''
     }
   }

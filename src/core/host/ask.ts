@@ -138,6 +138,10 @@ class ChildRespondent implements Respondent {
     this.#child.on('error', (error) => {
       this.#launchError = error
     })
+    // So it is where this process may open no more files: the child has no pipes then, and never had a process.
+    if (this.#child.stderr === undefined) {
+      throw fail('launch_failed', { command: entry.manifest.command.join(' '), reason: 'too many files are open' })
+    }
     this.#child.stderr.on('data', (bytes: Buffer) => {
       this.#stderr = (this.#stderr + bytes.toString('utf8')).slice(-STDERR_TAIL_BYTES)
     })

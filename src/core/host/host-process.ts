@@ -1,6 +1,6 @@
 /** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
 import { existsSync } from 'node:fs'
-import { fail, systemCode } from '../errors.ts'
+import { fail, isScarcity, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import type { Executor } from '../protocol/journal.ts'
 import { type InstancePaths, instancePaths, instancesDirectory } from '../store/home.ts'
@@ -33,6 +33,16 @@ export interface HostOptions {
 }
 
 const RELEASE_RETRY_MS = 1_000
+
+/** Who may open no more files has seen nobody take it; the journal refuses two writers. */
+function isStill(paths: InstancePaths, epoch: number): boolean {
+  try {
+    return highestEpoch(paths.owners) === epoch
+  } catch (error) {
+    if (!isScarcity(error)) throw error
+    return true
+  }
+}
 
 export class HostProcess {
   readonly #home: string
@@ -132,7 +142,7 @@ export class HostProcess {
       ...options,
       stillOwns: () => {
         void this.#keepReachable()
-        return highestEpoch(paths.owners) === held.epoch
+        return isStill(paths, held.epoch)
       },
       letGo: () => {
         if (this.#held.get(id) !== held) return

@@ -1,5 +1,5 @@
 /** Watches for the end of one run: its result, its `resolver:completed`, or the end of its process, in that order (R21). */
-import { ResolveError } from '../errors.ts'
+import { isScarcity, ResolveError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { OUTCOME_GRACE_MS } from '../limits.ts'
 import type { InstanceError } from '../protocol/instance.ts'
@@ -38,6 +38,14 @@ export class RunWatch {
   /** Looks whether the run has ended; called whenever something may have changed. */
   check(): void {
     if (this.#isOver) return
+    this.#unlessScarce(
+      () => this.#check(),
+      // The next look asks again.
+      () => {},
+    )
+  }
+
+  #check(): void {
     const exit = this.#fault ?? { code: 'worker_exited', detail: '' }
     const now = this.#whatWasSaid()
     if (now.result !== null || this.#fault !== undefined) {
@@ -55,7 +63,25 @@ export class RunWatch {
     }
     if (now.completion === null) return
     // The result may be a moment behind its event.
-    this.#graceTimer ??= setTimeout(() => this.#end({ ...this.#whatWasSaid(), exit }), OUTCOME_GRACE_MS)
+    this.#graceTimer ??= this.#endLater(exit)
+  }
+
+  #endLater(exit: InstanceError): NodeJS.Timeout {
+    const end = () => this.#end({ ...this.#whatWasSaid(), exit })
+    const again = () => {
+      this.#graceTimer = this.#endLater(exit)
+    }
+    return setTimeout(() => this.#unlessScarce(end, again), OUTCOME_GRACE_MS)
+  }
+
+  /** A result that this process may not read now, for want of files, is none that was not given. */
+  #unlessScarce(step: () => void, otherwise: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      if (!isScarcity(error)) throw error
+      otherwise()
+    }
   }
 
   /** Ends the run because it cannot go on as it is. */

@@ -20,9 +20,9 @@ export function sourceStamp(directory: string): string | undefined {
     for (const entry of entries) {
       if (PASSED_OVER.has(entry.name)) continue
       const path = join(at, entry.name)
-      if (entry.isDirectory()) waiting.push(path)
-      // A link's target counts: that is what is read.
+      // A link's target counts: that is what is read. Links in a circle have too many files.
       const stat = statOf(join(directory, path))
+      if (stat?.isDirectory()) waiting.push(path)
       if (stamps.length >= SOURCE_STAMP_MAX_FILES) return undefined
       stamps.push(`${path} ${stat?.ino} ${stat?.size} ${stat?.mtimeNs} ${stat?.ctimeNs}`)
     }

@@ -186,13 +186,13 @@ export class JournalFeed {
   }
 
   async #care(): Promise<void> {
-    this.#renew()
-    if (this.#hasEnded) return
     try {
+      this.#renew()
+      if (this.#hasEnded) return
       await this.#instance.attend()
       this.#hasEnded = this.#instance.hasEnded()
     } catch {
-      // No host can be had now; the next look tries again, and readers keep what they have.
+      // No host can be had now, or no journal opened; the next look tries again, and readers keep what they have.
     }
     if (this.#hasEnded) this.#tell()
   }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { systemCode } from '../errors.ts'
+import { isScarcity, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
 import { writeWholeSync } from '../files/write-whole.ts'
@@ -26,7 +26,8 @@ export function readOwner(directory: string): Owner | undefined {
     const owner = JSON.parse(fs.readFileSync(ownerFile(directory, epoch), 'utf8')) as Partial<Owner> | null
     const isWhole = typeof owner?.socket === 'string' && typeof owner.process?.pid === 'number'
     return isWhole ? { ...(owner as Owner), epoch } : undefined
-  } catch {
+  } catch (error) {
+    if (isScarcity(error)) throw error
     return undefined
   }
 }
@@ -110,7 +111,9 @@ function ownerFile(directory: string, epoch: number): string {
 function listNames(directory: string): string[] {
   try {
     return fs.readdirSync(directory)
-  } catch {
+  } catch (error) {
+    // Who can't look has not seen that nobody owns it.
+    if (isScarcity(error)) throw error
     return []
   }
 }

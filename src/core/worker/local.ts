@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import { fail, systemCode } from '../errors.ts'
+import { fail, isScarcity, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
 import { watchDirectories } from '../files/watch.ts'
@@ -15,7 +15,7 @@ import { LocalChannel } from './local-channel.ts'
 import { openLocalGround } from './local-ground.ts'
 import { rewriteFiles } from './output-files.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
-import { killTree, processesOf, signalAll, type TreeMark, usageOf } from './process-tree.ts'
+import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
 import { tailOf } from './stderr-file.ts'
 import type { Condition, Driver, Ground, LaunchPlan, Usage, Worker } from './worker.ts'
 
@@ -101,6 +101,8 @@ export class LocalDriver implements Driver {
     try {
       return new LocalWorker(this.#places, saved, true)
     } catch (error) {
+      // The next host can open it.
+      if (isScarcity(error)) throw error
       const reason = systemCode(error) ?? 'it cannot be opened'
       throw fail('coordination_tampered', { path: 'the stdio of the worker', reason }, { cause: error })
     }
@@ -171,7 +173,8 @@ class LocalWorker implements Worker {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
-    const pids = processesOf(markOf(this.#places, this.#identity, this.#sawAlive))
+    // Who can't be found now is found by the sweep, which waits until it can look.
+    const pids = unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive))) ?? []
     signalAll(pids, name)
     return pids.length
   }
@@ -186,7 +189,7 @@ class LocalWorker implements Worker {
 
   async isGone(): Promise<boolean> {
     const table = await freshProcesses()
-    return processesOf(markOf(this.#places, this.#identity, this.#sawAlive), table).length === 0
+    return unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive), table))?.length === 0
   }
 
   release(): void {

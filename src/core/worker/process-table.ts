@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isScarcity, systemCode } from '../errors.ts'
 import { type ProcessStat, readStat } from '../files/process-identity.ts'
 
 /** In the environment of every process of a worker, or of one that is asked for its form. */
@@ -12,6 +13,10 @@ const MARKS = ['RESOLVE_DIR=', 'RESOLVE_INQUIRY='] as const
 /** A process may still be about to become another program, which keeps its number and changes its environment. */
 const SETTLED_S = 5
 const TICKS_A_SECOND = 100
+/** How long a machine in trouble is left alone. */
+const SCARCE_MS = 100
+/** Whose children are threads of the kernel. */
+const KERNEL = 2
 
 export class ProcessTable {
   readonly #pids = new Set<number>()
@@ -55,7 +60,7 @@ export class ProcessTable {
   }
 }
 
-/** Looks now. */
+/** Looks now. Throws where it can't for want of files or memory. */
 export function lookAtProcesses(): ProcessTable {
   const begin = performance.now()
   const known = carried
@@ -65,9 +70,10 @@ export function lookAtProcesses(): ProcessTable {
   for (const stat of livingProcesses()) {
     const before = known.get(stat.pid)
     const isKnown = before !== undefined && before.startTime === stat.startTime
-    const marks = isKnown ? before.marks : marksOf(stat.pid)
-    if (isKnown || Number(stat.startTime) < settledBefore) carried.set(stat.pid, { startTime: stat.startTime, marks })
-    all.push({ stat, marks })
+    const marks = isKnown ? before.marks : marksOf(stat)
+    const isSettled = isKnown || Number(stat.startTime) < settledBefore
+    if (isSettled && marks !== undefined) carried.set(stat.pid, { startTime: stat.startTime, marks })
+    all.push({ stat, marks: marks ?? NONE })
   }
   const table = new ProcessTable(all)
   last = { table, at: performance.now(), tookMs: performance.now() - begin }
@@ -85,9 +91,21 @@ export function freshProcesses(): Promise<ProcessTable> {
     const restMs = last === undefined ? 0 : last.at + last.tookMs - performance.now()
     await sleep(Math.max(0, restMs))
     coming = undefined
-    return lookAtProcesses()
+    return await lookPatiently()
   })()
   return coming
+}
+
+/** Who could not look has not seen that nobody is there. */
+async function lookPatiently(): Promise<ProcessTable> {
+  for (;;) {
+    try {
+      return lookAtProcesses()
+    } catch (error) {
+      if (!isScarcity(error)) throw error
+      await sleep(SCARCE_MS)
+    }
+  }
 }
 
 /** By processes that are settled. */
@@ -103,14 +121,19 @@ function add<Key>(map: Map<Key, number[]>, key: Key, pid: number): void {
 
 const NONE: readonly string[] = []
 
-function marksOf(pid: number): readonly string[] {
+/** undefined where it can't be told now: the next look asks again. */
+function marksOf({ pid, parent }: ProcessStat): readonly string[] | undefined {
   try {
-    const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
-    const found = entries.filter((entry) => MARKS.some((mark) => entry.startsWith(mark)))
+    const text = readFileSync(`/proc/${pid}/environ`, 'utf8')
+    // So it looks for a moment while a process becomes another program; only the kernel's own stay without one.
+    if (text === '' && pid !== KERNEL && parent !== KERNEL) return undefined
+    const found = text.split('\0').filter((entry) => MARKS.some((mark) => entry.startsWith(mark)))
     return found.length === 0 ? NONE : found
-  } catch {
+  } catch (error) {
+    if (isScarcity(error)) throw error
     // It ended meanwhile, or is another user's.
-    return NONE
+    const code = systemCode(error)
+    return code === 'EACCES' || code === 'EPERM' ? NONE : undefined
   }
 }
 
@@ -118,7 +141,8 @@ function livingProcesses(): ProcessStat[] {
   let names: string[]
   try {
     names = readdirSync('/proc')
-  } catch {
+  } catch (error) {
+    if (isScarcity(error)) throw error
     return []
   }
   const found: ProcessStat[] = []

@@ -1,6 +1,7 @@
 /** Finds and signals every process of a local worker: its session, its descendants, and whoever carries its mark. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isScarcity } from '../errors.ts'
 import { freshProcesses, lookAtProcesses } from './process-table.ts'
 
 /** What tells a worker's processes from all others. */
@@ -51,13 +52,28 @@ export function signalAll(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'):
 export async function killTree(look: () => TreeMark, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs
   for (let empty = 0; empty < 2; ) {
-    const pids = processesOf(look(), await freshProcesses())
+    const table = await freshProcesses()
+    const pids = unlessScarce(() => processesOf(look(), table))
+    if (pids === undefined) {
+      await sleep(SCARCE_MS)
+      continue
+    }
     empty = pids.length === 0 ? empty + 1 : 0
     signalAll(pids, 'SIGKILL')
     if (pids.length > 0 && Date.now() > deadline) return false
     if (pids.length > 0) await sleep(10)
   }
   return true
+}
+
+/** undefined where it can't be told now for want of files or memory. */
+export function unlessScarce<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (!isScarcity(error)) throw error
+    return undefined
+  }
 }
 
 /** Every living process that carries the variable, by the variable's value; nothing where there is no /proc. */
@@ -68,6 +84,8 @@ export function carriersOf(name: 'RESOLVE_DIR' | 'RESOLVE_INQUIRY'): Map<string,
   }
   return found
 }
+
+const SCARCE_MS = 100
 
 /** Without /proc only the process group can be asked for. */
 function groupOf(leader: number): number[] {
