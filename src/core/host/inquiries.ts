@@ -19,7 +19,7 @@ interface Idle {
   inquiry: Inquiry
   /** How the resolver's files stood when it was started. */
   stamp: string
-  /** When it ends, whatever it is asked until then. */
+  /** When it ends, whatever it is asked until then; milliseconds of the process's clock, which nobody sets back. */
   until: number
   timer: NodeJS.Timeout | undefined
 }
@@ -92,7 +92,7 @@ export class Inquiries {
   }
 
   #putBack(key: string, asked: Idle, isLast: boolean, leave: () => void): void {
-    const leftMs = asked.until - Date.now()
+    const leftMs = asked.until - performance.now()
     const stays = !this.#isClosed && !isLast && !asked.inquiry.isOver && leftMs > 0 && !this.#idle.has(key)
     if (!stays) {
       this.#end(asked.inquiry, isLast ? LEISURE_MS : 0, leave)
@@ -171,7 +171,7 @@ export class Inquiries {
 }
 
 function start(entry: CatalogEntry, stamp: string | undefined): Idle {
-  const until = Date.now() + (stamp === undefined ? 0 : INQUIRY_WARM_LOCAL_MS)
+  const until = performance.now() + (stamp === undefined ? 0 : INQUIRY_WARM_LOCAL_MS)
   return { inquiry: openLocalInquiry(entry), stamp: stamp ?? '', until, timer: undefined }
 }
 
