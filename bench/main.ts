@@ -147,6 +147,7 @@ function printQuick(result: Result): void {
     return { part, figure: name, against, once: `${median}${unit === undefined ? '' : ` ${unit}`}` }
   })
   console.table(rows)
+  console.log('Run small: the names of figures tell the full sizes.')
   printCircumstances(result)
 }
 
