@@ -43,7 +43,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
 
 ${twoColumns(Object.entries(EXIT_MEANING).map(([code, when]) => [code.padStart(3), when] as const)).join('\n')}
 
-With --json and --jsonl the document on stdout carries the same number in exit_code.`,
+With --json and --jsonl the document of an instance, or of an error, carries the same number in exit_code.`,
   },
   environment: {
     summary: 'the variables that are read',
@@ -93,7 +93,7 @@ Commands that are printed to be run next carry --server where it was given.
 
 The server hosts what is run there: leaving, also by a lost connection, leaves it running. A connection that is lost while
 something is followed is tried again for a minute; then the command ends with exit code 10.
-serve, doctor, token, completion and resolver add, update and remove work on the machine they are given on.`,
+serve, doctor, token, worker, completion and resolver add, update and remove work on the machine they are given on.`,
   },
   forms: {
     summary: 'how questions are asked and checked',
