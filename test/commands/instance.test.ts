@@ -326,7 +326,7 @@ test('show suggests anything but itself, and the document of --dry-run is indent
   expect(dry.stdout).toBe(`${JSON.stringify(JSON.parse(dry.stdout), null, 2)}\n`)
 })
 
-test('a field that another brings up is given by flag, and missing it is suggested beside what was given (S-FORM-23)', async () => {
+test('a field that another brings up is given by flag, and missing it is suggested beside what was given (S-FORM-21)', async () => {
   const given = ['run', 'tour', '--json', '-i', 'subject=a light', '-i', 'pace=instant', '-i', 'plaque=true']
   const missing = await place.run(...given)
   expect(missing.code).toBe(5)

@@ -100,12 +100,17 @@ export class HostProcess {
     }
   }
 
-  /** An instance is about to be created, to be hosted here: what takes a while begins. Answers how to say that there will be none. */
-  expect(executor: Executor): () => void {
-    if (executor !== 'local') return () => {}
+  /** `work` creates an instance that is hosted here, by this executor: what takes a while begins, and is taken away where it fails. */
+  async expecting<T>(executor: Executor | undefined, work: () => Promise<T>): Promise<T> {
+    if (executor !== 'local') return await work()
     const directory = instancesDirectory(this.#home)
     makeFifoAhead(directory)
-    return () => dropFifoAhead(directory)
+    try {
+      return await work()
+    } catch (error) {
+      dropFifoAhead(directory)
+      throw error
+    }
   }
 
   /** Lets an instance go on without this process. */

@@ -150,18 +150,14 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const giveUp = request.host === 'background' ? () => {} : this.#hosts.expect(executor)
-    try {
+    return await this.#hosts.expecting(request.host === 'background' ? undefined : executor, async () => {
       const birth = await prepareBirth(this.#inquiries, entry, request, executor)
       const { instance_id: id } = birth
       await createInstance(this.#home, birth)
       const record = await this.record(id)
       await this.#startHost(id, request.host)
       return record
-    } catch (error) {
-      giveUp()
-      throw error
-    }
+    })
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
