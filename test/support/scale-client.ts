@@ -5,6 +5,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workerProcesses } from '../../src/core/host/instance-files.ts'
+import { signalAll } from '../../src/core/worker/process-tree.ts'
 import { platformOn } from './platforms.ts'
 import type { ScaleUsage } from './scale-server.ts'
 
@@ -131,11 +132,5 @@ export async function addFixture(home: string, name: string): Promise<void> {
 
 /** By force, whatever lives of them: after a run that broke off. */
 export function endWorkers(home: string): void {
-  for (const pid of [...workerProcesses(home).values()].flat()) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // It ended meanwhile.
-    }
-  }
+  signalAll([...workerProcesses(home).values()].flat(), 'SIGKILL')
 }
