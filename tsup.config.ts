@@ -90,12 +90,12 @@ const PIECES: Readonly<Record<string, { of: RegExp; modules: readonly string[] }
     of: /[\\/]src[\\/](?:commands|terminal)[\\/]/,
     modules: [
       'src/commands/main.ts',
-      'src/terminal/base-command.ts',
-      'src/terminal/flags.ts',
-      'src/terminal/instance-table.ts',
-      'src/terminal/until-signal.ts',
-      'src/terminal/session.ts',
-      'src/terminal/gather-input.ts',
+      'src/terminal/command/base-command.ts',
+      'src/terminal/command/flags.ts',
+      'src/terminal/output/instance-table.ts',
+      'src/terminal/command/until-signal.ts',
+      'src/terminal/follow/session.ts',
+      'src/terminal/input/gather-input.ts',
     ],
   },
 }

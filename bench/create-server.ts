@@ -1,9 +1,9 @@
 /** The serving process of {@link file://./create.ts}: the real app on a port, with one resolver that says one thing and ends. */
 import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { ownerAccess } from '../src/server/access.ts'
+import { ownerAccess } from '../src/server/access/access.ts'
 import { buildApp } from '../src/server/app.ts'
-import { noGuard } from '../src/server/guard.ts'
+import { noGuard } from '../src/server/access/guard.ts'
 import { platformOn } from '../test/support/platforms.ts'
 
 const [home = '', directory = ''] = process.argv.slice(2)

@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv'
 import { parseForm } from '../src/core/forms/parse-form.ts'
 import { validate } from '../src/core/forms/validate.ts'
-import { boundedMatcher } from '../src/core/host/matcher.ts'
+import { boundedMatcher } from '../src/core/form-check/matcher.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
 import { sized } from './quick.ts'
 

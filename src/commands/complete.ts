@@ -1,6 +1,6 @@
 /** `resolve __complete -- words…`, which the scripts of `resolve completion` call: a suggestion a line. It never fails and never lingers. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { suggest } from '../terminal/completion.ts'
+import { suggest } from '../terminal/help/completion.ts'
 import { COMMANDS, commandWords, NOUNS, SHORT_FORMS } from './index.ts'
 
 /** A shell waits for it with the cursor blinking. */

@@ -1,7 +1,7 @@
 /** `resolve completion`: the script that completes commands, flags, names and ids in a shell. */
 import * as Args from '@oclif/core/args'
-import { type ArgsOf, BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
-import { COMPLETION_SCRIPTS, SHELLS } from '../terminal/completion-scripts.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
+import { COMPLETION_SCRIPTS, SHELLS } from '../terminal/help/completion-scripts.ts'
 
 export default class Completion extends BaseCommand<typeof Completion> {
   static override summary = 'Print the script that completes words in a shell'

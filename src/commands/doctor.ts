@@ -1,10 +1,10 @@
 /** `resolve doctor`: whether this machine and this home are fit, a line a check, and what mends the rest. */
 import * as Flags from '@oclif/core/flags'
 import type { HealthRow, HealthState } from '../core/index.ts'
-import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
-import { doctorDocument, doctorLines } from '../terminal/doctor.ts'
-import { EXIT } from '../terminal/exit-codes.ts'
-import { builtinsDirectory } from '../terminal/surroundings.ts'
+import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
+import { doctorDocument, doctorLines } from '../terminal/pages/doctor.ts'
+import { EXIT } from '../terminal/output/exit-codes.ts'
+import { builtinsDirectory } from '../terminal/output/surroundings.ts'
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check this machine and the home directory'

@@ -1,5 +1,5 @@
 /** Which command the words mean. Global flags may stand before it; words end at the first flag. */
-import { TOPICS } from '../terminal/help-topics.ts'
+import { TOPICS } from '../terminal/help/help-topics.ts'
 import { COMMANDS, NOUNS } from './index.ts'
 
 export type Found =

@@ -1,6 +1,6 @@
 /** `resolve help`, `--help`: the root, a noun, a command or a topic. */
-import { helpTopic, TOPICS } from '../terminal/help-topics.ts'
-import { outputFrom } from '../terminal/output.ts'
+import { helpTopic, TOPICS } from '../terminal/help/help-topics.ts'
+import { outputFrom } from '../terminal/output/output.ts'
 import type { Found } from './find-command.ts'
 import { COMMANDS, commandWords, SHORT_FORMS } from './index.ts'
 
@@ -15,7 +15,7 @@ export async function printHelp(
     else await output.raw(text)
     return 0
   }
-  const help = await import('../terminal/help.ts')
+  const help = await import('../terminal/help/help.ts')
   const load = id === undefined ? undefined : COMMANDS[id]
   if (load !== undefined && id !== undefined) {
     await output.raw(help.commandHelp((await load()).default as never, commandWords(id)))

@@ -1,7 +1,7 @@
 /** `resolve` alone: on a first run what it is and what to try, later what needs you, what runs and what ended last. */
-import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
-import { openQuestions } from '../terminal/inbox.ts'
-import { type Overview, overviewLines } from '../terminal/overview.ts'
+import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
+import { openQuestions } from '../terminal/pages/inbox.ts'
+import { type Overview, overviewLines } from '../terminal/pages/overview.ts'
 
 const UP = ['created', 'starting', 'running', 'awaiting_input', 'paused'] as const
 const OVER = ['completed', 'failed', 'cancelled'] as const

@@ -1,10 +1,10 @@
 /** `resolve serve`: the HTTP API of this machine's home, and a host for every instance that has none. */
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand, type FlagsOf } from '../terminal/base-command.ts'
-import { usage } from '../terminal/command-error.ts'
-import { openInBrowser } from '../terminal/open-browser.ts'
-import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/surroundings.ts'
-import { untilShutdown } from '../terminal/until-shutdown.ts'
+import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
+import { usage } from '../terminal/output/command-error.ts'
+import { openInBrowser } from '../terminal/input/open-browser.ts'
+import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/output/surroundings.ts'
+import { untilShutdown } from '../terminal/command/until-shutdown.ts'
 
 const DEFAULT_PORT = 10_120
 
@@ -46,7 +46,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     const [{ homeDirectory }, { startServing }, { levelFrom }] = await Promise.all([
       import('../core/index.ts'),
       import('../server/serve.ts'),
-      import('../server/log.ts'),
+      import('../server/observe/log.ts'),
     ])
     const level = levelFrom(process.env)
     if (level === undefined) throw usage('RESOLVE_LOG is one of error, warn, info, debug, silent.')

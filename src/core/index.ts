@@ -10,13 +10,13 @@ export {
   ResolveError,
 } from './errors.ts'
 export { installedFile } from './files/installation.ts'
-export { boundedMatcher } from './host/matcher.ts'
-export { startReaper } from './host/reaper.ts'
-export type { HeldFeed, JournalFeed } from './platform/journal-feed.ts'
-export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local.ts'
-export { checkLocalHealth } from './platform/local-health.ts'
-export type { WorkerPruneOutcome } from './platform/local-workers.ts'
-export { buildWorker, pruneWorkers } from './platform/local-workers.ts'
+export { boundedMatcher } from './form-check/matcher.ts'
+export { startReaper } from './host/process/reaper.ts'
+export type { HeldFeed, JournalFeed } from './platform/journal/journal-feed.ts'
+export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local/local.ts'
+export { checkLocalHealth } from './platform/health/local-health.ts'
+export type { WorkerPruneOutcome } from './platform/local/local-workers.ts'
+export { buildWorker, pruneWorkers } from './platform/local/local-workers.ts'
 export type {
   ByteRange,
   Connection,
@@ -32,8 +32,8 @@ export type {
   PruneOptions,
   PruneOutcome,
 } from './platform/platform.ts'
-export { openRemotePlatform, type RemoteOptions } from './platform/remote.ts'
-export { type Roll, RollCall } from './platform/roll-call.ts'
+export { openRemotePlatform, type RemoteOptions } from './platform/remote/remote.ts'
+export { type Roll, RollCall } from './platform/local/live-instances.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'
 export type { Form, FormCheck, Payload } from './protocol/form.ts'

@@ -3,12 +3,12 @@ import { fail } from '../core/errors.ts'
 import type { ArtifactKind } from '../core/protocol/event.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig } from '../core/protocol/instance.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint } from './instance/checkpoint.ts'
 import type { SessionFactory } from './contract.ts'
-import type { DataFiles } from './data-files.ts'
-import type { Desk, LogLevel } from './desk.ts'
-import { type Fields, form, type ValuesOf, valuesOf } from './fields.ts'
-import type { Sandbox, SandboxOptions } from './sandbox.ts'
+import type { DataFiles } from './instance/data-files.ts'
+import type { Desk, LogLevel } from './instance/instance-context.ts'
+import { type Fields, form, type ValuesOf, valuesOf } from './forms/fields.ts'
+import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 
 export interface Context<V = Payload, P extends string = string> {
   /** The input, typed by `params`; missing values have their defaults, undeclared keys are kept. */

@@ -3,7 +3,7 @@ export { ResolveError } from '../core/errors.ts'
 export type { ArtifactKind, EventEnvelope } from '../core/protocol/event.ts'
 export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/protocol/form.ts'
 export type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
-export type { Checkpoint } from './checkpoint.ts'
+export type { Checkpoint } from './instance/checkpoint.ts'
 export {
   and,
   email,
@@ -16,11 +16,11 @@ export {
   type Rule,
   regex,
   required,
-} from './checks.ts'
+} from './forms/checks.ts'
 export type { Context, MessageListener } from './context.ts'
 export type { ContainerSetup, Emitter, ResolverContract, Session, SessionFactory, WorkspaceSpec } from './contract.ts'
-export type { DataFiles } from './data-files.ts'
+export type { DataFiles } from './instance/data-files.ts'
 export { type DefinedResolver, type Definition, type MessageDefinition, resolver } from './define.ts'
-export { checkbox, type Field, type Fields, form, select, text, textarea, type ValuesOf } from './fields.ts'
+export { checkbox, type Field, type Fields, form, select, text, textarea, type ValuesOf } from './forms/fields.ts'
 export { Resolver } from './resolver.ts'
-export type { CommandOptions, CommandResult, Sandbox, SandboxOptions } from './sandbox.ts'
+export type { CommandOptions, CommandResult, Sandbox, SandboxOptions } from './instance/sandbox.ts'

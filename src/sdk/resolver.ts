@@ -2,11 +2,11 @@
 import { fail } from '../core/errors.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint } from './instance/checkpoint.ts'
 import type { Awaitable, ContainerSetup, Emitter, ResolverContract, SessionFactory, WorkspaceSpec } from './contract.ts'
-import type { DataFiles } from './data-files.ts'
-import type { Desk, LogLevel } from './desk.ts'
-import type { Sandbox, SandboxOptions } from './sandbox.ts'
+import type { DataFiles } from './instance/data-files.ts'
+import type { Desk, LogLevel } from './instance/instance-context.ts'
+import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 import { serve } from './serve.ts'
 
 export abstract class Resolver implements ResolverContract {

@@ -9,9 +9,9 @@ import type { Payload } from '../core/protocol/form.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../core/protocol/instance.ts'
 import type { Peer } from '../core/rpc/peer.ts'
 import type { ResolverContract } from './contract.ts'
-import type { Desk } from './desk.ts'
+import type { Desk } from './instance/instance-context.ts'
 import { decideEnding, type Outcome } from './ending.ts'
-import { noSessions } from './sessions.ts'
+import { noSessions } from './instance/sessions.ts'
 
 export class Run {
   readonly #resolver: ResolverContract

@@ -9,7 +9,7 @@ import { type HostCall, INPUT_REFUSED, SHUTDOWN } from '../core/protocol/methods
 import { Peer } from '../core/rpc/peer.ts'
 import { captureStdoutLate } from './capture.ts'
 import type { ResolverContract } from './contract.ts'
-import { Desk } from './desk.ts'
+import { Desk } from './instance/instance-context.ts'
 import { checkAgainstManifest } from './own-manifest.ts'
 import { Run } from './run.ts'
 import { StdioChannel } from './stdio-channel.ts'

@@ -1,5 +1,5 @@
 /**
- * The HTTP app: a platform in, requests answered out. It opens no port; {@link file://./listen.ts} does, and a host's own
+ * The HTTP app: a platform in, requests answered out. It opens no port; {@link file://./http/listen.ts} does, and a host's own
  * socket. A request passes {@link file://./entry.ts}, its route, and, where anything is thrown, {@link file://./answer-errors.ts}.
  */
 import swagger from '@fastify/swagger'
@@ -10,8 +10,8 @@ import { API } from '../core/protocol/http.ts'
 import { answerError, answerFrameworkError } from './answer-errors.ts'
 import { addEntry } from './entry.ts'
 import { addIdempotency } from './idempotency.ts'
-import { addJsonBody } from './json-body.ts'
-import { DOCUMENT } from './openapi.ts'
+import { addJsonBody } from './http/json-body.ts'
+import { DOCUMENT } from './openapi/openapi.ts'
 import type { AppParts } from './parts.ts'
 import { authRoutes } from './routes/auth.ts'
 import { dataRoutes } from './routes/data.ts'
@@ -24,7 +24,7 @@ import { openapiRoutes } from './routes/openapi.ts'
 import { pageRoutes } from './routes/page.ts'
 import { requestRoutes } from './routes/requests.ts'
 import { resolverRoutes } from './routes/resolvers.ts'
-import { addSchemas } from './schemas.ts'
+import { addSchemas } from './openapi/schemas.ts'
 
 /** Ready to be injected into or listened with. Closing it does not close the platform. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {

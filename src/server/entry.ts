@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../core/errors.ts'
 import { API, covers } from '../core/protocol/http.ts'
-import type { Caller, Credentials } from './access.ts'
+import type { Caller, Credentials } from './access/access.ts'
 import type { AppParts } from './parts.ts'
 
 const SAFE_HEADERS = {

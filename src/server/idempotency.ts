@@ -5,7 +5,7 @@ import type { Claim, KeptAnswer } from '../core/index.ts'
 import { IDEMPOTENCY_KEY_MAX_CHARS } from '../core/limits.ts'
 import { IDEMPOTENCY_KEY } from '../core/protocol/http.ts'
 import type { AppParts } from './parts.ts'
-import { sendText } from './send-json.ts'
+import { sendText } from './http/send-json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

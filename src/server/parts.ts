@@ -4,11 +4,11 @@ import { fail } from '../core/errors.ts'
 import type { IdempotencyKeys, LocalPlatform } from '../core/index.ts'
 import { ACTOR, DOOR, IDEMPOTENCY_KEY, type Scope } from '../core/protocol/http.ts'
 import type { Actor, Door } from '../core/protocol/instance.ts'
-import type { Access, Caller } from './access.ts'
-import type { Guard } from './guard.ts'
+import type { Access, Caller } from './access/access.ts'
+import type { Guard } from './access/guard.ts'
 import type { HealthParts } from './routes/health.ts'
-import type { SignIn } from './sign-in.ts'
-import type { EventStreams } from './sse.ts'
+import type { SignIn } from './access/sign-in.ts'
+import type { EventStreams } from './http/sse.ts'
 
 export interface AppParts extends HealthParts {
   /** What is served. */

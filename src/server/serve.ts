@@ -13,18 +13,18 @@ import {
   type Tokens,
 } from '../core/index.ts'
 import { isLoopback } from '../core/protocol/http.ts'
-import { tokenAccess } from './access.ts'
+import { tokenAccess } from './access/access.ts'
 import { buildApp } from './app.ts'
 import { type Attendant, startAttendant } from './attendant.ts'
-import { hostGuard } from './guard.ts'
-import { listen } from './listen.ts'
-import { type LogOptions, openLog } from './log.ts'
-import { openMetrics } from './metrics.ts'
-import { observe } from './observe.ts'
-import { openSignIn } from './sign-in.ts'
-import { socketDoor } from './socket-door.ts'
-import { EventStreams } from './sse.ts'
-import { openTraces } from './traces.ts'
+import { hostGuard } from './access/guard.ts'
+import { listen } from './http/listen.ts'
+import { type LogOptions, openLog } from './observe/log.ts'
+import { openMetrics } from './observe/metrics.ts'
+import { observe } from './observe/observe.ts'
+import { openSignIn } from './access/sign-in.ts'
+import { socketDoor } from './http/socket-door.ts'
+import { EventStreams } from './http/sse.ts'
+import { openTraces } from './observe/traces.ts'
 
 export interface ServeOptions {
   home: string

@@ -1,6 +1,6 @@
 /** What a manifest may say of its worker's network, and that nothing in it is passed over in silence. */
 import { expect, test } from 'vitest'
-import { parseManifest } from '../../src/core/catalog/parse-manifest.ts'
+import { parseManifest } from '../../src/core/catalog/manifest/parse-manifest.ts'
 
 const faultsOf = async (container: Record<string, unknown>) =>
   (await parseManifest({ name: 'a', version: '1.0.0', description: 'One', command: ['a'], container })).errors

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import semverValid from 'semver/functions/valid.js'
 import { expect, test } from 'vitest'
-import { MANIFEST_SCHEMA } from '../../src/core/catalog/manifest-schema.ts'
-import { parseManifest } from '../../src/core/catalog/parse-manifest.ts'
+import { MANIFEST_SCHEMA } from '../../src/core/catalog/manifest/manifest-schema.ts'
+import { parseManifest } from '../../src/core/catalog/manifest/parse-manifest.ts'
 import { manifest } from './places.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isRef, parseSource } from '../../src/core/catalog/source.ts'
+import { isRef, parseSource } from '../../src/core/catalog/manifest/source.ts'
 import { ResolveError } from '../../src/core/errors.ts'
 
 const git = (url: string, ref: string | null, name: string | null = null) => ({ kind: 'git', url, ref, name })

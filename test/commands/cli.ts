@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { openLocalPlatform, ResolveError } from '../../src/core/index.ts'
-import { awaitStatus, untilTerminal } from '../../src/terminal/await-status.ts'
+import { awaitStatus, untilTerminal } from '../../src/terminal/command/await-status.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { EXIT_MEANING } from '../../src/terminal/exit-codes.ts'
+import { EXIT_MEANING } from '../../src/terminal/output/exit-codes.ts'
 import { doer, type Ended, type Home, lastLine, newHome } from './cli.ts'
 
 const MODES = ['', '--json', '--jsonl'] as const

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
-import type { Explanation } from '../../src/terminal/explain.ts'
+import type { Explanation } from '../../src/terminal/pages/explain.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { doer, type Home, newHome } from './cli.ts'
 

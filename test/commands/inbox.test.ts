@@ -1,6 +1,6 @@
 /** `resolve inbox`, `instance list --watch` and `resolve` alone: what waits, what changes, what there is. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openRepaint } from '../../src/terminal/repaint.ts'
+import { openRepaint } from '../../src/terminal/output/repaint.ts'
 import { doer, type Home, newHome } from './cli.ts'
 
 let place: Home

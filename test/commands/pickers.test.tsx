@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { render } from 'ink-testing-library'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Choice, narrowed, Picker } from '../../src/terminal/picker.tsx'
+import { type Choice, narrowed, Picker } from '../../src/terminal/input/picker.tsx'
 import { doer, type Home, newHome } from './cli.ts'
 
 const CHOICES: Choice<string>[] = [

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HostProcess } from '../../src/core/host/host-process.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import type { Story } from '../../src/core/view/story.ts'
@@ -113,7 +113,7 @@ describeWithDocker('an instance in a container', { timeout: 60_000 }, () => {
     await hosts.close()
     expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'Ada' })
     expect(typesOf(id)).toEqual(expect.arrayContaining(['plain.before', 'platform.input.answered', 'plain.after']))
-    const { openData } = await import('../../src/core/host/instance-files.ts')
+    const { openData } = await import('../../src/core/host/ingest/instance-files.ts')
     const file = openData(instancePaths(home, id), 'out.txt')
     let text = ''
     for await (const bytes of file.read(0, file.bytes)) text += bytes.toString()

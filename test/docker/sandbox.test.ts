@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closedDoor } from '../../src/core/host/control-socket.ts'
-import { HostProcess } from '../../src/core/host/host-process.ts'
+import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import {
   containersOf,
   createdInDocker,

@@ -1,7 +1,7 @@
 /** What the watchdog sees of a container, and memory that runs out in a child or in the resolver itself (spec, Limits; threats D7, F20). */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closedDoor } from '../../src/core/host/control-socket.ts'
-import { HostProcess } from '../../src/core/host/host-process.ts'
+import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import {
   containersOf,
   createdInDocker,

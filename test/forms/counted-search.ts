@@ -1,5 +1,5 @@
 /** A backtracking search over a pattern's shape that counts its steps: what the bound of pattern-cost.ts is held against. */
-import type { Item } from '../../src/core/host/pattern-shape.ts'
+import type { Item } from '../../src/core/form-check/pattern-shape.ts'
 
 export function countedSteps(pattern: Item[][], value: string): number {
   let steps = 0

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { judgeChunk, judgeLine } from '../../src/core/host/event-line.ts'
+import { judgeChunk, judgeLine } from '../../src/core/host/ingest/event-line.ts'
 import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import { LineSplitter } from '../../src/core/rpc/lines.ts'
 

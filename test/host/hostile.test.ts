@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { HostProcess } from '../../src/core/host/host-process.ts'
-import { listData, openData, readInstanceState } from '../../src/core/host/instance-files.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
+import { listData, openData, readInstanceState } from '../../src/core/host/ingest/instance-files.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { fixture } from '../support/fixtures.ts'
 import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
@@ -156,6 +156,6 @@ test('grandchildren that outlive their worker are gone when the instance is comp
   const { id, story } = await ranToEnd(home, fixture('grandchildren'), { finishes: true })
   expect(story.status).toBe('completed')
   const mark = `RESOLVE_DIR=${instancePaths(home, id).project}/.resolve`
-  const { processesOf } = await import('../../src/core/worker/process-tree.ts')
+  const { processesOf } = await import('../../src/core/worker/local/process-tree.ts')
   expect(processesOf({ leader: 0, variable: mark })).toEqual([])
 })

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { identify } from '../../src/core/files/process-identity.ts'
-import type { Inquiry } from '../../src/core/host/ask.ts'
-import { Inquiries } from '../../src/core/host/inquiries.ts'
+import type { Inquiry } from '../../src/core/host/inquiry/inquiry.ts'
+import { Inquiries } from '../../src/core/host/inquiry/inquiries.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
-import { lookAtProcesses } from '../../src/core/worker/process-table.ts'
+import { lookAtProcesses } from '../../src/core/worker/local/process-table.ts'
 import { root } from '../house/source-files.ts'
 import { temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -128,7 +128,7 @@ function isOfHere(pid: number): boolean {
 test('who may open no more files says so, and asks again when it may', async () => {
   const program = `
     const { openSync, closeSync } = await import('node:fs')
-    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiries.ts'))})
+    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
     const entry = JSON.parse(process.argv[1])
     const inquiries = new Inquiries(process.argv[2])
     const ask = () => inquiries.ask(entry, 'local', (inquiry) => inquiry.form({}), { last: true })
@@ -150,7 +150,7 @@ test('who may open no more files says so, and asks again when it may', async () 
 test('a host that is killed takes the process that waits for the next question along', async () => {
   const entry = entryOf()
   const program = `
-    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiries.ts'))})
+    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
     const entry = JSON.parse(process.argv[1])
     const form = await new Inquiries(process.argv[2]).ask(entry, 'local', (inquiry) => inquiry.form({}))
     console.log(form.components[0].id.slice(1))

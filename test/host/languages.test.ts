@@ -1,6 +1,6 @@
 /** The contract is the protocol, not our SDK: resolvers in Python, bash and one TypeScript file run whole (R40). */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { HostProcess } from '../../src/core/host/host-process.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { fixture } from '../support/fixtures.ts'
 import { created, eventsOf, ranToEnd, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 

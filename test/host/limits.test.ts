@@ -1,6 +1,6 @@
 /** The limits of the calls that a test has to sit through: initialize and stop (spec, Limits; R26). */
 import { beforeAll, describe, test } from 'vitest'
-import { HostProcess } from '../../src/core/host/host-process.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { fixture } from '../support/fixtures.ts'
 import { created, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
 

@@ -1,6 +1,6 @@
 /** The eight calls on a resolver and their limits, on a clock that is moved by hand (spec, JSON-RPC methods). */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { ResolverCalls } from '../../src/core/host/resolver-calls.ts'
+import { ResolverCalls } from '../../src/core/host/launch/resolver-calls.ts'
 import type { HostCall } from '../../src/core/protocol/methods.ts'
 import { type Channel, pairedChannels } from '../../src/core/rpc/channel.ts'
 

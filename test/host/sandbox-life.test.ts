@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HostProcess } from '../../src/core/host/host-process.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { containersOf, describeWithDocker, testImage } from '../support/docker.ts'
 import { created, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
 import type { PlainResolver } from '../support/plain-resolver.ts'
@@ -72,7 +72,7 @@ describeWithDocker('a resolver with sandboxes', () => {
     const next = new HostProcess(home)
     await next.own(id)
     await until(home, id, (story) => story.status === 'awaiting_input')
-    const { readInstanceState } = await import('../../src/core/host/instance-files.ts')
+    const { readInstanceState } = await import('../../src/core/host/ingest/instance-files.ts')
     const { instancePaths } = await import('../../src/core/store/home.ts')
     expect(readInstanceState(instancePaths(home, id))).toMatchObject({ lost: 'sandbox_lost', again: 'kept' })
     expect(await containersOf(id)).toHaveLength(1)

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { bytesBelow } from '../../src/core/files/disk-usage.ts'
-import { closedDoor } from '../../src/core/host/control-socket.ts'
-import { HostProcess } from '../../src/core/host/host-process.ts'
-import { Judge, startWatchdog, type Warning } from '../../src/core/host/watchdog.ts'
+import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
+import { Judge, startWatchdog, type Warning } from '../../src/core/host/lifecycle/watchdog.ts'
 import { GIB } from '../../src/core/limits.ts'
 import { DiskSample } from '../../src/core/worker/disk-sample.ts'
 import type { Usage } from '../../src/core/worker/worker.ts'
@@ -159,7 +159,7 @@ test('a worker’s usage counts its threads and the memory that is its own', asy
   await hosts.own(id)
   await until(home, id, (story) => story.lastSeq >= 5)
   const { instancePaths } = await import('../../src/core/store/home.ts')
-  const { LocalDriver } = await import('../../src/core/worker/local.ts')
+  const { LocalDriver } = await import('../../src/core/worker/local/local.ts')
   const driver = new LocalDriver(instancePaths(home, id))
   const ground = driver.openGround()
   const worker = await driver.adopt(ground, 1)

@@ -14,7 +14,7 @@ test('an import across a wall is noticed', () => {
   const path = 'src/core/protocol/odd.ts'
   const code = "import { openHost } from '../host/host.ts'\n"
   const odd: SourceFile = { path, text: code, code, imports: importsOf(code, path) }
-  expect(trespassesOf([odd])).toEqual(['src/core/protocol/odd.ts imports src/core/host/host.ts'])
+  expect(trespassesOf([odd])).toEqual(['src/core/protocol/odd.ts imports src/core/host/lifecycle/instance-host.ts'])
 })
 
 test('a file of another room is imported by its own name: no import passes through an index inside the core', () => {

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 export const root = resolve(import.meta.dirname, '..', '..')
 
 export interface SourceFile {
-  /** From the root, with "/": `src/core/host/host.ts`. */
+  /** From the root, with "/": `src/core/host/lifecycle/instance-host.ts`. */
   path: string
   text: string
   /** The text without comments; lines stay where they were. */

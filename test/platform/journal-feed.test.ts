@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, renameSync, rmdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type HeldFeed, JournalFeeds } from '../../src/core/platform/journal-feed.ts'
+import { type HeldFeed, JournalFeeds } from '../../src/core/platform/journal/journal-feed.ts'
 import { envelope, GrowingJournal } from '../support/event-stream.ts'
 
 let journal: GrowingJournal

@@ -1,10 +1,10 @@
 /** Pages of instances: what the contract's few instances do not show. */
 import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { listInstances } from '../../src/core/platform/list-instances.ts'
+import { listInstances } from '../../src/core/platform/local/list-instances.ts'
 import type { InstanceFilter } from '../../src/core/platform/platform.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
-import { Roster } from '../../src/core/store/roster.ts'
+import { Roster } from '../../src/core/store/instance-index.ts'
 import { created, temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
-import { openRemotePlatform } from '../../src/core/platform/remote.ts'
+import { openRemotePlatform } from '../../src/core/platform/remote/remote.ts'
 import type { JournalEvent } from '../../src/core/protocol/journal.ts'
 
 const ID = '0123456789ab'

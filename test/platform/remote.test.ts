@@ -1,6 +1,6 @@
 /** The contract of the platform over HTTP: a real server on a port of its own, and a token. */
 import { afterAll, beforeAll } from 'vitest'
-import { openRemotePlatform } from '../../src/core/platform/remote.ts'
+import { openRemotePlatform } from '../../src/core/platform/remote/remote.ts'
 import { homeWith, type Served, serve } from '../support/served.ts'
 import { NEEDED, platformContract } from './contract.ts'
 

@@ -1,6 +1,6 @@
 /** The fields of a form: the spec's shapes out, the author's types in (spec, A2UI v0.9 schema; R31, R36). */
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { valuesOf } from '../../src/sdk/fields.ts'
+import { valuesOf } from '../../src/sdk/forms/fields.ts'
 import {
   and,
   checkbox,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { EventSource } from 'eventsource'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { StreamLimits } from '../../src/server/sse.ts'
+import type { StreamLimits } from '../../src/server/http/sse.ts'
 import {
   cuttingProxy,
   DONE,

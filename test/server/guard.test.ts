@@ -1,6 +1,6 @@
 /** From where: our own names, our own origin, no page of another site (R37; threats WEB-1, WEB-2). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hostGuard } from '../../src/server/guard.ts'
+import { hostGuard } from '../../src/server/access/guard.ts'
 import { type Served, serveHome } from './served.ts'
 
 let served: Served

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fastify } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { type Listening, type ListenOptions, listen } from '../../src/server/listen.ts'
+import { type Listening, type ListenOptions, listen } from '../../src/server/http/listen.ts'
 import { exchange, open, parseAnswer } from './raw.ts'
 
 const closers: (() => Promise<unknown>)[] = []

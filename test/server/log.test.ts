@@ -1,9 +1,9 @@
 /** The log: a line a request, whatever becomes of it; nothing secret in any. */
 import { fastify, LogController } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { listen } from '../../src/server/listen.ts'
-import { type LogOptions, openLog } from '../../src/server/log.ts'
-import { observe, withoutSecrets } from '../../src/server/observe.ts'
+import { listen } from '../../src/server/http/listen.ts'
+import { type LogOptions, openLog } from '../../src/server/observe/log.ts'
+import { observe, withoutSecrets } from '../../src/server/observe/observe.ts'
 import { exchange, open } from './raw.ts'
 
 const TOKEN = `rslv_0123abcd_${'S'.repeat(43)}`

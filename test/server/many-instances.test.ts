@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { workerProcesses } from '../../src/core/host/instance-files.ts'
+import { workerProcesses } from '../../src/core/host/ingest/instance-files.ts'
 import type { InstanceRecord } from '../../src/core/index.ts'
 import { eventsOf, temporaryHome } from '../support/instances.ts'
 import { checkInvariants } from '../support/invariants.ts'

@@ -1,9 +1,9 @@
 /** The metrics as Prometheus reads them, and the health that needs no token. */
 import { fastify } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { listen } from '../../src/server/listen.ts'
-import { type MetricSources, openMetrics } from '../../src/server/metrics.ts'
-import { observe } from '../../src/server/observe.ts'
+import { listen } from '../../src/server/http/listen.ts'
+import { type MetricSources, openMetrics } from '../../src/server/observe/metrics.ts'
+import { observe } from '../../src/server/observe/observe.ts'
 import { type HealthView, healthRoutes } from '../../src/server/routes/health.ts'
 import { exchange } from './raw.ts'
 

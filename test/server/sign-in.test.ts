@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openTokens, type Tokens } from '../../src/core/index.ts'
-import { openSignIn } from '../../src/server/sign-in.ts'
+import { openSignIn } from '../../src/server/access/sign-in.ts'
 import { type Served, serveHome } from './served.ts'
 
 const MINUTE_MS = 60_000

@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
-import { listen } from '../../src/server/listen.ts'
-import { observe } from '../../src/server/observe.ts'
-import { openTraces } from '../../src/server/traces.ts'
+import { listen } from '../../src/server/http/listen.ts'
+import { observe } from '../../src/server/observe/observe.ts'
+import { openTraces } from '../../src/server/observe/traces.ts'
 
 interface OtlpSpan {
   traceId: string

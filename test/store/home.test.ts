@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { listen } from '../../src/core/host/control-socket.ts'
+import { listen } from '../../src/core/host/process/control-socket.ts'
 import {
   findInstance,
   homeDirectory,

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { STOP_LIMIT_MS, TERM_LIMIT_MS } from '../../src/core/limits.ts'
 import { isTerminal } from '../../src/core/protocol/status.ts'
 import { readRecord, readStory, toRecord } from '../../src/core/store/record.ts'
-import { toldStory } from '../../src/server/told.ts'
+import { toldStory } from '../../src/server/access/visibility.ts'
 import { type Left, moveOf, type Report } from './invariants.ts'
 import { type Exchange, routeOf } from './invariants-http.ts'
 

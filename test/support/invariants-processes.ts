@@ -1,7 +1,7 @@
 /** I8 of the machine: one worker while an instance is up, nothing of it after the end, and what is others' stays (threats 5). */
 import { readFileSync } from 'node:fs'
 import { readStat } from '../../src/core/files/process-identity.ts'
-import { carriersOf } from '../../src/core/worker/process-tree.ts'
+import { carriersOf } from '../../src/core/worker/local/process-tree.ts'
 import type { Left, Report } from './invariants.ts'
 
 export interface Holdings {

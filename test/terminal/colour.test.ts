@@ -1,6 +1,6 @@
 /** Which stream is coloured, and what Ink is told while it is loaded. */
 import { expect, test } from 'vitest'
-import { type ColorChoice, isColoured, withInkColour } from '../../src/terminal/colour.ts'
+import { type ColorChoice, isColoured, withInkColour } from '../../src/terminal/output/colour.ts'
 
 const terminal = { isTTY: true }
 const pipe = {}

@@ -7,8 +7,8 @@ import { describeError, ERROR_CODES } from '../../src/core/errors.ts'
 import type { Birth } from '../../src/core/protocol/journal.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
 import { beginStory } from '../../src/core/view/story.ts'
-import { instanceDocument } from '../../src/terminal/documents.ts'
-import { EXIT, EXIT_MEANING, exitCodeOf, worstExitCode } from '../../src/terminal/exit-codes.ts'
+import { instanceDocument } from '../../src/terminal/output/documents.ts'
+import { EXIT, EXIT_MEANING, exitCodeOf, worstExitCode } from '../../src/terminal/output/exit-codes.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const page = (name: string) => readFileSync(join(root, 'docs', name), 'utf8')
@@ -82,7 +82,7 @@ test('docs/json.md lists every field of the instance document, and no other', ()
 })
 
 test('docs/json.md lists every reason for leaving, and no other', () => {
-  const source = readFileSync(join(root, 'src/terminal/documents.ts'), 'utf8')
+  const source = readFileSync(join(root, 'src/terminal/output/documents.ts'), 'utf8')
   const union = /export type LeftReason =([^;]+?)(?:\n\n|$)/.exec(source)?.[1] ?? ''
   const known = [...union.matchAll(/'([a-z_]+)'/g)].map(([, reason]) => reason)
   const section = page('json.md').split('| reason | when |')[1] ?? ''

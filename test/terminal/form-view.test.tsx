@@ -7,7 +7,7 @@ import { type FormWords, formPicture } from '../../src/terminal/form/form-pictur
 import { openFormSession } from '../../src/terminal/form/form-session.ts'
 import type { FormState } from '../../src/terminal/form/form-state.ts'
 import { FormView } from '../../src/terminal/form/form-view.tsx'
-import { widthOf } from '../../src/terminal/width.ts'
+import { widthOf } from '../../src/terminal/output/width.ts'
 import {
   after,
   begin,

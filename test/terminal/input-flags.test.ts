@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Form, Payload } from '../../src/core/protocol/form.ts'
-import { toAnswers } from '../../src/terminal/answers.ts'
-import { CommandError } from '../../src/terminal/command-error.ts'
-import { fitToDisclosed, fitToForm, readInput } from '../../src/terminal/input-flags.ts'
+import { toAnswers } from '../../src/terminal/input/answers.ts'
+import { CommandError } from '../../src/terminal/output/command-error.ts'
+import { fitToDisclosed, fitToForm, readInput } from '../../src/terminal/input/input-flags.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'resolve-input-'))
 const file = (name: string, text: string) => {

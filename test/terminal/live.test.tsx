@@ -11,7 +11,7 @@ import { progressLine } from '../../src/core/view/event-words.ts'
 import { type FrameState, frameLines } from '../../src/terminal/live/frame.ts'
 import { LiveRun, type LiveRunProps } from '../../src/terminal/live/live-run.tsx'
 import { openLiveView } from '../../src/terminal/live/open-live-view.tsx'
-import { widthOf } from '../../src/terminal/width.ts'
+import { widthOf } from '../../src/terminal/output/width.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 import { BORN, envelope, moved, storyAt, storyOf } from './story-of.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { fail } from '../../src/core/errors.ts'
 import type { Connection } from '../../src/core/index.ts'
-import { lookUntilSignal } from '../../src/terminal/until-signal.ts'
+import { lookUntilSignal } from '../../src/terminal/command/until-signal.ts'
 
 const gone = () => fail('server_unreachable', { url: 'http://x', reason: 'nothing listens there' })
 

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { quoteWord } from '../../src/core/view/command-line.ts'
 import { ageText, durationText } from '../../src/core/view/time-words.ts'
-import { parseDuration } from '../../src/terminal/duration.ts'
-import { matchesGlob } from '../../src/terminal/glob.ts'
-import { nearest } from '../../src/terminal/nearest.ts'
-import { commandLine } from '../../src/terminal/shell.ts'
-import { tableLines } from '../../src/terminal/table.ts'
-import { cut, widthOf } from '../../src/terminal/width.ts'
+import { parseDuration } from '../../src/terminal/command/duration.ts'
+import { matchesGlob } from '../../src/terminal/input/glob.ts'
+import { nearest } from '../../src/terminal/output/nearest.ts'
+import { commandLine } from '../../src/terminal/output/shell.ts'
+import { tableLines } from '../../src/terminal/output/table.ts'
+import { cut, widthOf } from '../../src/terminal/output/width.ts'
 
 test.each([
   ['30s', 30_000],

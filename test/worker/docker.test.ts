@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newInstanceId, pathsIn } from '../../src/core/store/home.ts'
-import { DockerDriver } from '../../src/core/worker/docker.ts'
+import { DockerDriver } from '../../src/core/worker/docker/docker.ts'
 import { containersOf, describeWithDocker, docker, testImage } from '../support/docker.ts'
 import { driverContract } from './contract.ts'
 

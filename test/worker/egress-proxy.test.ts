@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { isPublicAddress } from '../../src/core/worker/egress-addresses.ts'
-import { type EgressOptions, type EgressProxy, openEgressProxy } from '../../src/core/worker/egress-proxy.ts'
-import { type Denial, EgressReports } from '../../src/core/worker/egress-reports.ts'
+import { isPublicAddress } from '../../src/core/worker/egress/egress-addresses.ts'
+import { type EgressOptions, type EgressProxy, openEgressProxy } from '../../src/core/worker/egress/egress-proxy.ts'
+import { type Denial, EgressReports } from '../../src/core/worker/egress/egress-reports.ts'
 
 interface Seen {
   line: string

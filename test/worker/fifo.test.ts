@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { dropFifoAhead, makeFifoAhead, placeFifo } from '../../src/core/worker/fifo.ts'
+import { dropFifoAhead, makeFifoAhead, placeFifo } from '../../src/core/worker/local/fifo.ts'
 
 let directory: string
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isSameProcess } from '../../src/core/files/process-identity.ts'
 import { pathsIn } from '../../src/core/store/home.ts'
-import { LocalDriver } from '../../src/core/worker/local.ts'
+import { LocalDriver } from '../../src/core/worker/local/local.ts'
 import type { Ground, Worker } from '../../src/core/worker/worker.ts'
 import { root as repository } from '../house/source-files.ts'
 import { driverContract } from './contract.ts'
@@ -140,7 +140,7 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const program = `
     const { openSync, closeSync, readFileSync } = await import('node:fs')
-    const { LocalDriver } = await import(${JSON.stringify(join(repository, 'src/core/worker/local.ts'))})
+    const { LocalDriver } = await import(${JSON.stringify(join(repository, 'src/core/worker/local/local.ts'))})
     const { pathsIn } = await import(${JSON.stringify(join(repository, 'src/core/store/home.ts'))})
     const { identify } = await import(${JSON.stringify(join(repository, 'src/core/files/process-identity.ts'))})
     const [directory] = process.argv.slice(1)

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { lookAtProcesses } from '../../src/core/worker/process-table.ts'
+import { lookAtProcesses } from '../../src/core/worker/local/process-table.ts'
 
 test.runIf(process.platform === 'linux')(
   'a process whose environment could not be seen at one look is asked again at the next',

@@ -1,9 +1,9 @@
 /** `resolve resolver list`: the catalog. */
 
 import { cleanLine } from '../../core/view/clean.ts'
-import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { resolverDocument } from '../../terminal/resolver-document.ts'
-import { tableLines } from '../../terminal/table.ts'
+import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
+import { tableLines } from '../../terminal/output/table.ts'
 
 export default class ResolverList extends BaseCommand<typeof ResolverList> {
   static override summary = 'List the resolvers that can be run'

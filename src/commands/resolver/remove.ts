@@ -1,7 +1,7 @@
 /** `resolve resolver remove`: takes a resolver out of the catalog; its instances stay. */
 import * as Args from '@oclif/core/args'
-import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { resolverDocument } from '../../terminal/resolver-document.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverRemove extends BaseCommand<typeof ResolverRemove> {
   static override summary = 'Remove a resolver from the catalog'

@@ -1,7 +1,7 @@
 /** `resolve resolver show`: one entry of the catalog. */
 import * as Args from '@oclif/core/args'
-import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { resolverDocument, resolverLines } from '../../terminal/resolver-document.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { resolverDocument, resolverLines } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverShow extends BaseCommand<typeof ResolverShow> {
   static override summary = 'Show a resolver: where it comes from and what it runs'

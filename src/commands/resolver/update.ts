@@ -1,8 +1,8 @@
 /** `resolve resolver update`: fetches sources again. */
 import * as Args from '@oclif/core/args'
-import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { CommandError } from '../../terminal/command-error.ts'
-import { resolverDocument } from '../../terminal/resolver-document.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { CommandError } from '../../terminal/output/command-error.ts'
+import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverUpdate extends BaseCommand<typeof ResolverUpdate> {
   static override summary = 'Fetch a resolver again, or all of them'

@@ -2,10 +2,10 @@
 import * as Flags from '@oclif/core/flags'
 import { homeDirectory, openTokens } from '../../core/index.ts'
 import { SCOPES } from '../../core/protocol/http.ts'
-import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { parseDuration } from '../../terminal/duration.ts'
-import { EXIT } from '../../terminal/exit-codes.ts'
-import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/token-words.ts'
+import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { parseDuration } from '../../terminal/command/duration.ts'
+import { EXIT } from '../../terminal/output/exit-codes.ts'
+import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/pages/token-words.ts'
 
 export default class TokenCreate extends BaseCommand<typeof TokenCreate> {
   static override summary = 'Make a token for the server, and print it once'

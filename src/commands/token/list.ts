@@ -2,10 +2,10 @@
 import { homeDirectory, isExpired, openTokens, type TokenEntry } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { agoText } from '../../core/view/time-words.ts'
-import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { EXIT } from '../../terminal/exit-codes.ts'
-import { tableLines } from '../../terminal/table.ts'
-import { minuteText, tokenDocument, warnOfTokens } from '../../terminal/token-words.ts'
+import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { EXIT } from '../../terminal/output/exit-codes.ts'
+import { tableLines } from '../../terminal/output/table.ts'
+import { minuteText, tokenDocument, warnOfTokens } from '../../terminal/pages/token-words.ts'
 
 export default class TokenList extends BaseCommand<typeof TokenList> {
   static override summary = 'List the tokens that open the server'

@@ -1,9 +1,9 @@
 /** `resolve token revoke`: takes a token back; a running server refuses it from the next request on (R38). */
 import * as Args from '@oclif/core/args'
 import { homeDirectory, openTokens } from '../../core/index.ts'
-import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
-import { EXIT } from '../../terminal/exit-codes.ts'
-import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/token-words.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { EXIT } from '../../terminal/output/exit-codes.ts'
+import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/pages/token-words.ts'
 
 export default class TokenRevoke extends BaseCommand<typeof TokenRevoke> {
   static override summary = 'Take a token back, or all of one name'

@@ -1,7 +1,7 @@
 /** `resolve worker build`: the image that workers in containers start from. */
 import * as Flags from '@oclif/core/flags'
 import { cleanLine } from '../../core/view/clean.ts'
-import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 
 export default class WorkerBuild extends BaseCommand<typeof WorkerBuild> {
   static override summary = 'Build the image that workers in containers start from'

@@ -2,7 +2,7 @@
 import * as Flags from '@oclif/core/flags'
 import { bytesText } from '../../core/view/bytes-text.ts'
 import { cleanLine } from '../../core/view/clean.ts'
-import { BaseCommand, type FlagsOf } from '../../terminal/base-command.ts'
+import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 
 export default class WorkerPrune extends BaseCommand<typeof WorkerPrune> {
   static override summary = 'Remove the images that setups of containers left'

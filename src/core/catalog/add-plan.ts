@@ -1,7 +1,7 @@
 /** What `resolver add` would do, in words for the person who decides (cli.md): what will run, with what, and what it replaces. Pure. */
 import type { CatalogEntry, SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
-import { normaliseManifest } from './parse-manifest.ts'
+import { normaliseManifest } from './manifest/parse-manifest.ts'
 import type { StagedSource } from './stage-source.ts'
 
 export interface AddPlan {

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { fail, type ResolveError, systemCode } from '../errors.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { digestOf, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { parseManifest } from './parse-manifest.ts'
-import { manifestLabel, readManifestFile } from './read-manifest.ts'
+import { parseManifest } from './manifest/parse-manifest.ts'
+import { manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
 
 export class Builtins {
   readonly dir: string

@@ -9,10 +9,10 @@ import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { CATALOG_MAX_BYTES } from '../limits.ts'
 import type { SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
-import { readJson } from './json-text.ts'
-import { NAME_PATTERN } from './manifest-schema.ts'
-import { parseManifest } from './parse-manifest.ts'
-import { parseSource } from './source.ts'
+import { readJson } from './manifest/json-text.ts'
+import { NAME_PATTERN } from './manifest/manifest-schema.ts'
+import { parseManifest } from './manifest/parse-manifest.ts'
+import { parseSource } from './manifest/source.ts'
 
 export interface StoredEntry {
   kind: SourceKind

@@ -6,7 +6,7 @@ import type { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
 import { inHome } from './home-errors.ts'
 import { LiveManifests } from './live-manifests.ts'
-import { normaliseManifest } from './parse-manifest.ts'
+import { normaliseManifest } from './manifest/parse-manifest.ts'
 import { treeDir } from './stage-source.ts'
 
 export interface CurrentOptions {

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { fail, type ResolveError } from '../errors.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import type { StoredCatalog } from './catalog-file.ts'
-import { parseManifest } from './parse-manifest.ts'
-import { MANIFEST_FILE, manifestLabel, readManifestFile } from './read-manifest.ts'
+import { parseManifest } from './manifest/parse-manifest.ts'
+import { MANIFEST_FILE, manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
 import { misnamed } from './stage-source.ts'
 
 interface Live {

@@ -5,7 +5,7 @@ import { fail } from '../errors.ts'
 import type { Builtins } from './builtins.ts'
 import { digestOf, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
 import { inHome } from './home-errors.ts'
-import { type GitSource, parseSource } from './source.ts'
+import { type GitSource, parseSource } from './manifest/source.ts'
 import {
   discard,
   type FetchOptions,

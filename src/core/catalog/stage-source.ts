@@ -7,9 +7,9 @@ import { fail } from '../errors.ts'
 import { fetchSource } from '../git/fetch-source.ts'
 import type { SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
-import { parseManifest } from './parse-manifest.ts'
-import { manifestLabel, readManifestFile } from './read-manifest.ts'
-import type { GitSource } from './source.ts'
+import { parseManifest } from './manifest/parse-manifest.ts'
+import { manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
+import type { GitSource } from './manifest/source.ts'
 
 export interface FetchOptions {
   /** Lines of git's progress. */

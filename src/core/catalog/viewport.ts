@@ -12,7 +12,7 @@ import { fetchSource } from '../git/fetch-source.ts'
 import { VIEWPORT_MAX_BYTES } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
-import { type GitSource, parseSource } from './source.ts'
+import { type GitSource, parseSource } from './manifest/source.ts'
 import { type FetchOptions, fetchedDir, STAGED } from './stage-source.ts'
 
 export interface StagedViewport {

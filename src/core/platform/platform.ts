@@ -1,6 +1,6 @@
 /**
  * Everything a consumer can do, as one interface. Commands and the HTTP API call nothing else.
- * {@link file://./local.ts} serves it from this machine's home directory.
+ * {@link file://./local/local.ts} serves it from this machine's home directory.
  * Every method throws a `ResolveError` of the catalogue where it cannot do what it says.
  */
 import type { CatalogEntry } from '../protocol/catalog.ts'

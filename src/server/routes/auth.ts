@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fail, ResolveError } from '../../core/errors.ts'
 import { SCOPES } from '../../core/protocol/http.ts'
-import type { Access, Caller } from '../access.ts'
-import { object, shape } from '../shapes.ts'
-import type { SignIn } from '../sign-in.ts'
+import type { Access, Caller } from '../access/access.ts'
+import { object, shape } from '../openapi/shapes.ts'
+import type { SignIn } from '../access/sign-in.ts'
 
 export interface AuthParts {
   access: Access

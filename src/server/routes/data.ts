@@ -3,11 +3,11 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { ByteRange } from '../../core/index.ts'
-import { rangeOf } from '../byte-range.ts'
-import { attachment, contentTypeOf } from '../content-types.ts'
-import { dataPathOf } from '../data-path.ts'
+import { rangeOf } from '../http/byte-range.ts'
+import { attachment, contentTypeOf } from '../http/content-types.ts'
+import { dataPathOf } from '../http/data-path.ts'
 import type { AppParts } from '../parts.ts'
-import { listOf, object } from '../shapes.ts'
+import { listOf, object } from '../openapi/shapes.ts'
 
 const id = { type: 'string', description: 'The instance' }
 const file = { type: 'string', description: 'The path of the file' }

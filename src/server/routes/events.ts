@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { HeldFeed } from '../../core/index.ts'
-import type { Access } from '../access.ts'
+import type { Access } from '../access/access.ts'
 import { credentialsOf } from '../entry.ts'
-import { EventStreams } from '../sse.ts'
+import { EventStreams } from '../http/sse.ts'
 
 export interface EventParts {
   platform: { feed(id: string): HeldFeed }

@@ -5,9 +5,9 @@ import type { PruneOptions } from '../../core/index.ts'
 import { covers } from '../../core/protocol/http.ts'
 import { STATUSES } from '../../core/protocol/status.ts'
 import { type AppParts, callerOf } from '../parts.ts'
-import { HOST_TROUBLE } from '../refusals.ts'
-import { listOf, object, shape } from '../shapes.ts'
-import { toldBirth } from '../told.ts'
+import { HOST_TROUBLE } from '../openapi/refusals.ts'
+import { listOf, object, shape } from '../openapi/shapes.ts'
+import { toldBirth } from '../access/visibility.ts'
 
 interface OfInstance {
   Params: { id: string }

@@ -5,7 +5,7 @@ import type { InstancePage, InstanceRecord, Platform, Status } from '../../core/
 import { INSTANCE_PREFIX_MIN_CHARS, PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../core/limits.ts'
 import { isStatus, STATUSES } from '../../core/protocol/status.ts'
 import { type AppParts, callerOf } from '../parts.ts'
-import { listOf } from '../shapes.ts'
+import { listOf } from '../openapi/shapes.ts'
 
 interface Query {
   status?: string[]

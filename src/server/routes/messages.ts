@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Payload } from '../../core/index.ts'
 import { type AppParts, actorOf } from '../parts.ts'
-import { HOST_TROUBLE } from '../refusals.ts'
-import { listOf, object, shape } from '../shapes.ts'
+import { HOST_TROUBLE } from '../openapi/refusals.ts'
+import { listOf, object, shape } from '../openapi/shapes.ts'
 
 const params = object({ id: { type: 'string', description: 'The instance' } })
 const querystring = {

@@ -4,8 +4,8 @@ import { fail } from '../../core/errors.ts'
 import type { Payload } from '../../core/index.ts'
 import type { RequestStatus } from '../../core/protocol/instance.ts'
 import { type AppParts, actorOf } from '../parts.ts'
-import { HOST_TROUBLE } from '../refusals.ts'
-import { listOf, object, shape } from '../shapes.ts'
+import { HOST_TROUBLE } from '../openapi/refusals.ts'
+import { listOf, object, shape } from '../openapi/shapes.ts'
 
 const id = { type: 'string', description: 'The instance' }
 const rid = { type: 'string', description: 'The question' }

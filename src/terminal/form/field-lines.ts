@@ -1,7 +1,7 @@
 /** The lines of one field: label, description, value, what fails in it. Pure; {@link file://./form-picture.ts} puts them together. */
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { type Field, isList, matchingOptions, textIn, valueIn } from '../../core/view/fields.ts'
-import { cut } from '../width.ts'
+import { cut } from '../output/width.ts'
 import type { FormState } from './form-state.ts'
 import { flow, rowsAround, shown, windowAround, wrapWords } from './text-shape.ts'
 

@@ -1,5 +1,5 @@
 /** Lays texts out in columns: words wrapped, a value with its cursor in a window or over several rows. Pure. */
-import { cut, widthOf } from '../width.ts'
+import { cut, widthOf } from '../output/width.ts'
 
 /** A value is shown letter by letter, so that the cursor stands where it is: what a terminal would act on becomes a dot. */
 const UNSHOWN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/g

@@ -4,7 +4,7 @@
  */
 import { Box, Text, useInput, useStdout } from 'ink'
 import { type ReactNode, useLayoutEffect } from 'react'
-import { pad } from '../width.ts'
+import { pad } from '../output/width.ts'
 import { type FrameLine, type FrameState, frameLines } from './frame.ts'
 import type { Room } from './slot.ts'
 

@@ -9,17 +9,17 @@ import { ErrorFence } from '../../parts/error-fence.tsx'
 import { Loading, Trouble } from '../../parts/notice.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { InstanceHeader, InstanceName } from './header.tsx'
-import { StatusHistory } from './history.tsx'
-import { Questions } from './questions.tsx'
+import { StatusHistory } from './timeline/history.tsx'
+import { Questions } from './input-requests.tsx'
 import type { TabProps } from './tab-props.ts'
-import { TimelineTab } from './timeline.tsx'
+import { TimelineTab } from './timeline/timeline.tsx'
 
 /** What is looked at less often comes when it is. */
 const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needsViewport?: true }>> = {
   timeline: { label: 'Timeline', body: TimelineTab },
-  graph: { label: 'Graph', body: lazy(() => import('./graph.tsx')) },
+  graph: { label: 'Graph', body: lazy(() => import('./graph/graph.tsx')) },
   state: { label: 'State', body: lazy(() => import('./state.tsx')) },
-  data: { label: 'Data', body: lazy(() => import('./data.tsx')) },
+  data: { label: 'Data', body: lazy(() => import('./data/data.tsx')) },
   messages: { label: 'Messages', body: lazy(() => import('./messages.tsx')) },
   view: { label: 'View', body: lazy(() => import('./view.tsx')), needsViewport: true },
   raw: { label: 'Raw', body: lazy(() => import('./raw.tsx')) },

@@ -1,0 +1,109 @@
+/** `resolve instance prune`: removes instances that have ended, for good. */
+import * as Flags from '@oclif/core/flags'
+import type { PruneOutcome } from '../../../core/index.ts'
+import { PRUNE_AGE_MS } from '../../../core/limits.ts'
+import { isTerminal, STATUSES, type Status } from '../../../core/protocol/status.ts'
+import { bytesText } from '../../../core/view/bytes-text.ts'
+import { cleanLine } from '../../../core/view/clean.ts'
+import { statusText } from '../../../core/view/status-words.ts'
+import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
+import { parseDuration } from '../../../terminal/command/duration.ts'
+import { EXIT } from '../../../terminal/output/exit-codes.ts'
+import { toStatuses } from '../../../terminal/command/flags.ts'
+import { promptYes } from '../../../terminal/input/prompt-form.ts'
+
+const FINAL = STATUSES.filter(isTerminal)
+
+export default class InstancePrune extends BaseCommand<typeof InstancePrune> {
+  static override summary = 'Remove instances that ended some time ago, for good'
+  static override description = `Their journals and data files go with them; "resolve instance export" keeps one.
+What runs, waits or is paused is never removed. Without a terminal it needs -y.`
+  static override examples = [
+    'resolve instance prune --dry-run',
+    'resolve instance prune --older-than 7d --status completed,cancelled -y',
+  ]
+  static override flags = {
+    'older-than': Flags.string({
+      helpValue: 'DUR',
+      default: `${PRUNE_AGE_MS / 86_400_000}d`,
+      description: 'only what ended at least this long ago: 12h, 7d',
+    }),
+    status: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'only these final statuses, with commas or again',
+    }),
+    'dry-run': Flags.boolean({ description: 'tell what would be removed, and remove nothing' }),
+    yes: Flags.boolean({ char: 'y', description: 'do not ask' }),
+  }
+
+  declare protected flags: FlagsOf<typeof InstancePrune>
+
+  protected async act(): Promise<number> {
+    const status = this.finalStatuses()
+    const wanted = {
+      older_than_ms: parseDuration(this.flags['older-than']),
+      ...(status === undefined ? {} : { status }),
+    }
+    const isDry = this.flags['dry-run']
+    if (!isDry && !this.flags.yes && !this.mayAsk) {
+      throw usage('Nobody can be asked here: add -y to remove, or --dry-run to look.')
+    }
+    const platform = await this.platform()
+    if (!isDry && !this.flags.yes) {
+      const planned = await platform.prune({ ...wanted, dry_run: true })
+      if (planned.removed.length === 0 && planned.leftovers.count === 0) return await this.tellOutcome(planned)
+      for (const line of listed(planned)) this.output.say(line)
+      if (!(await promptYes(`Remove ${total(planned)} for good?`))) {
+        this.output.say('Nothing was removed.')
+        return EXIT.ok
+      }
+    }
+    return await this.tellOutcome(await platform.prune({ ...wanted, dry_run: isDry }))
+  }
+
+  private finalStatuses(): Status[] | undefined {
+    const statuses = toStatuses(this.flags.status)
+    const [living] = (statuses ?? []).filter((status) => !FINAL.includes(status))
+    if (living === undefined) return statuses
+    throw usage(`What is ${living} is never removed; the final statuses are: ${FINAL.join(', ')}.`)
+  }
+
+  private async tellOutcome(outcome: PruneOutcome): Promise<number> {
+    if (this.output.json) {
+      const bytes = bytesOf(outcome)
+      const { dry_run, removed, leftovers } = outcome
+      await this.output.document({
+        ...{ schema: 'resolve.pruned/1', dry_run, count: removed.length, bytes, removed, leftovers },
+      })
+      return EXIT.ok
+    }
+    if (outcome.dry_run) for (const line of listed(outcome)) await this.output.result(line)
+    const isNothing = outcome.removed.length === 0 && outcome.leftovers.count === 0
+    const verb = outcome.dry_run ? 'Would remove' : 'Removed'
+    this.output.note(
+      isNothing ? `Nothing ended ${this.flags['older-than']} ago or earlier.` : `${verb} ${total(outcome)}.`,
+    )
+    return EXIT.ok
+  }
+}
+
+function listed({ removed }: PruneOutcome): string[] {
+  return removed.map(({ instance_id, status, resolver, name, ended_at, bytes }) => {
+    const who = cleanLine(name === null ? resolver : `${resolver} (${name})`)
+    return `${instance_id}  ${statusText(status)}  ${ended_at.slice(0, 10)}  ${bytesText(bytes)}  ${who}`
+  })
+}
+
+function bytesOf({ removed, leftovers }: PruneOutcome): number {
+  return removed.reduce((sum, { bytes }) => sum + bytes, leftovers.bytes)
+}
+
+/** `3 instances and 1 leftover, 2.1 MiB`. */
+function total(outcome: PruneOutcome): string {
+  const { removed, leftovers } = outcome
+  const parts = [removed.length === 1 ? '1 instance' : `${removed.length} instances`]
+  if (leftovers.count > 0) parts.push(leftovers.count === 1 ? '1 leftover' : `${leftovers.count} leftovers`)
+  return `${parts.join(' and ')}, ${bytesText(bytesOf(outcome))}`
+}

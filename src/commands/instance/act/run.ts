@@ -1,0 +1,131 @@
+/** `resolve run`: creates an instance, hosts it in this process, and follows it to its end. */
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import type { InstanceRecord } from '../../../core/protocol/instance.ts'
+import type { Executor } from '../../../core/protocol/journal.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
+import { documentOf } from '../../../terminal/follow/finish.ts'
+import { followFlags, inputFlags } from '../../../terminal/command/flags.ts'
+import { gatherInput } from '../../../terminal/input/gather-input.ts'
+import { readInput } from '../../../terminal/input/input-flags.ts'
+import { pickResolver } from '../../../terminal/input/pickers.ts'
+import { planSession, runSession } from '../../../terminal/follow/session.ts'
+import { commandLine } from '../../../terminal/output/shell.ts'
+import { beforeFollowing } from '../../../terminal/command/signals.ts'
+import { isCi } from '../../../terminal/output/surroundings.ts'
+
+export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
+  static override summary = 'Run a resolver and follow it to its end'
+  static override description = `The output is printed on stdout, once; what happens on the way on stderr.
+On a terminal the form is asked for where a field is missing or fails; -i fills it in beforehand.
+Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background.
+Ctrl-C twice stops it.
+Without a terminal a question leaves the instance waiting, with exit code 8 and what answers it.`
+  static override aliases = ['run']
+  static override examples = [
+    'resolve run hello -i name=Ada',
+    'resolve run tour --input-file input.json --answers answers.json --json',
+    'resolve run tour -i subject=@subject.txt --detach',
+    'resolve run tour -i pace=slow --edit',
+  ]
+  static override args = { resolver: Args.string({ description: 'the name of a resolver' }) }
+  static override flags = {
+    ...inputFlags,
+    ...followFlags,
+    detach: Flags.boolean({ char: 'd', description: 'host it in the background, print the id and return' }),
+    executor: Flags.string({
+      options: ['auto', 'local', 'docker'],
+      default: 'auto',
+      description: 'where the worker runs',
+    }),
+    name: Flags.string({ description: 'a name for people' }),
+    'dry-run': Flags.boolean({ description: 'check the input and create nothing' }),
+    edit: Flags.boolean({ description: 'open the form, even where no field is missing' }),
+  }
+
+  declare protected flags: FlagsOf<typeof InstanceRun>
+  declare protected args: ArgsOf<typeof InstanceRun>
+
+  protected async act(): Promise<number> {
+    this.refuseWithDetach()
+    const session = await planSession(this.flags, this.mayAsk)
+    const record = await beforeFollowing(() => this.begin())
+    if (record === undefined) return 0
+    this.about = record.instance_id
+    if (this.flags.detach) return await this.tellDetached(record.instance_id)
+    return await runSession({
+      ...session,
+      platform: await this.platform(),
+      id: record.instance_id,
+      output: this.output,
+      actor: this.actor,
+      live: this.mayDraw,
+      watching: false,
+      stopOnSignal: isCi(),
+    })
+  }
+
+  /** What needs somebody who follows cannot be promised by a command that returns at once. */
+  private refuseWithDetach(): void {
+    if (!this.flags.detach) return
+    for (const flag of ['answers', 'timeout', 'on-input'] as const) {
+      if (this.flags[flag] === undefined) continue
+      throw usage(`--${flag} needs somebody who follows the run; leave out --detach, or --${flag}.`)
+    }
+  }
+
+  /** The new instance; undefined where the input was only to be checked. */
+  private async begin(): Promise<InstanceRecord | undefined> {
+    const given = await readInput(this.flags)
+    const platform = await this.platform()
+    const resolver = await this.resolverName()
+    const input = await gatherInput(platform, resolver, given, {
+      mayAsk: this.mayAsk,
+      edit: this.flags.edit,
+      executor: this.flags.executor as Executor | 'auto',
+      output: this.output,
+    })
+    if (this.flags['dry-run']) {
+      await this.tellDryRun(resolver, input)
+      return undefined
+    }
+    return await platform.create({
+      resolver,
+      input,
+      name: this.flags.name ?? null,
+      executor: this.flags.executor as Executor | 'auto',
+      host: this.flags.detach ? 'background' : 'here',
+    })
+  }
+
+  private async resolverName(): Promise<string> {
+    if (this.args.resolver !== undefined) return this.args.resolver
+    const entries = await (await this.platform()).resolvers()
+    if (this.mayPick && entries.length > 0) return await pickResolver(this.output, entries)
+    const names = entries.map((entry) => entry.name)
+    throw usage(`Name a resolver to run: ${names.join(', ')}.`, { next: names.map((name) => commandLine('run', name)) })
+  }
+
+  private async tellDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
+    if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}; nothing was created.`)
+    else {
+      const document = { schema: 'resolve.check/1', resolver, valid: true, input }
+      if (this.output.json) await this.output.document(document)
+      else await this.output.raw(`${JSON.stringify(document)}\n`)
+    }
+  }
+
+  private async tellDetached(id: string): Promise<number> {
+    if (this.output.forPerson) {
+      await this.output.result(id)
+      const where = this.server === undefined ? 'in the background' : 'on the server'
+      this.output.note(`Running ${where}. ${this.output.paint('cyan', commandLine('instance', 'watch', id))}`)
+      return 0
+    }
+    const instance = documentOf(await (await this.platform()).story(id))
+    if (this.output.json) await this.output.document(instance)
+    else await this.output.raw(`${JSON.stringify({ type: 'left', reason: 'detached', instance })}\n`)
+    return 0
+  }
+}

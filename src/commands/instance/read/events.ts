@@ -1,0 +1,61 @@
+/** `resolve instance events`: the journal as readable lines, or as it is. */
+import * as Flags from '@oclif/core/flags'
+import type { JournalEvent, Platform } from '../../../core/index.ts'
+import { tierOf } from '../../../core/protocol/event.ts'
+import { isTerminal } from '../../../core/protocol/status.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
+import { eventLine } from '../../../terminal/pages/event-lines.ts'
+import { idArg, jsonlFlag } from '../../../terminal/command/flags.ts'
+import { matchesGlob } from '../../../terminal/input/glob.ts'
+
+export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
+  static override summary = 'Print the events of an instance'
+  static override examples = [
+    'resolve instance events @last --type "resolver:*"',
+    'resolve instance events 3fa2 --follow --jsonl --since 120',
+  ]
+  static override args = idArg
+  static override flags = {
+    ...jsonlFlag,
+    follow: Flags.boolean({ char: 'f', description: 'go on until the instance ends' }),
+    type: Flags.string({ multiple: true, multipleNonGreedy: true, helpValue: 'GLOB', description: 'only these types' }),
+    tier: Flags.integer({ min: 1, max: 3, description: "1 platform, 2 resolver vocabulary, 3 the resolver's own" }),
+    since: Flags.integer({ helpValue: 'N', min: 0, default: 0, description: 'only events after this number' }),
+  }
+
+  declare protected flags: FlagsOf<typeof InstanceEvents>
+  declare protected args: ArgsOf<typeof InstanceEvents>
+
+  protected async act(): Promise<number> {
+    if (this.flags.follow && this.output.json) throw usage('--follow has no single document; use --jsonl.')
+    const platform = await this.platform()
+    const id = await this.instanceId(this.args.id)
+    if (this.flags.follow) await platform.attend(id)
+    if (this.output.json) return await this.tellDocument(platform, id)
+    for await (const event of this.wanted(platform, id)) {
+      if (this.output.jsonl) await this.output.raw(`${event.text}\n`)
+      else await this.output.result(eventLine(event.seq, event.event))
+    }
+    return 0
+  }
+
+  private async tellDocument(platform: Platform, id: string): Promise<number> {
+    const events: unknown[] = []
+    for await (const { event } of this.wanted(platform, id)) events.push(event)
+    await this.output.document({ schema: 'resolve.events/1', instance_id: id, events })
+    return 0
+  }
+
+  private async *wanted(platform: Platform, id: string): AsyncIterable<JournalEvent> {
+    const { type: globs, tier, since } = this.flags
+    // What has ended is only read: its last event may lie before --since, and nothing would come.
+    const follow = this.flags.follow && !isTerminal((await platform.record(id)).status)
+    for await (const event of platform.events(id, { after: since, follow, onConnection: this.connection.hear })) {
+      const name = event.event.event_type
+      if (tier !== undefined && tierOf(name) !== tier) continue
+      if (globs !== undefined && !globs.some((glob) => matchesGlob(name, glob))) continue
+      yield event
+    }
+  }
+}

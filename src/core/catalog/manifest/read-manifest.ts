@@ -1,0 +1,69 @@
+/**
+ * Reads the manifest.json of a resolver's directory. The directory may come from a stranger: the file is opened without
+ * following a link and never read past its limit, so it cannot stand for another file of this machine (threats B6).
+ */
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fail, systemCode } from '../../errors.ts'
+import { MANIFEST_MAX_BYTES } from '../../limits.ts'
+import { readJson } from './json-text.ts'
+
+export const MANIFEST_FILE = 'manifest.json'
+
+/** The value in it, not yet checked. Throws `source_missing` or `manifest_invalid`; `source` names a fetched one in errors. */
+export async function readManifestFile(dir: string, source?: string): Promise<unknown> {
+  const path = manifestLabel(dir, source)
+  const file = await openManifest(dir, source)
+  let bytes: Buffer
+  try {
+    const stat = await file.stat()
+    if (!stat.isFile()) throw invalid(path, 'it must be a regular file')
+    if (stat.size > MANIFEST_MAX_BYTES)
+      throw invalid(path, `it has ${stat.size} bytes; the limit is ${MANIFEST_MAX_BYTES}`)
+    bytes = await readUpTo(file, stat.size)
+  } finally {
+    await file.close()
+  }
+  const read = readJson(bytes)
+  if (read.reason !== null) throw invalid(path, read.reason)
+  const [twice] = read.duplicates
+  if (twice) throw invalid(path, `${JSON.stringify([...twice.inside, twice.key].join('.'))} is given twice`)
+  return read.value
+}
+
+/** What errors call the manifest: its path, or where it was fetched from. */
+export function manifestLabel(dir: string, source?: string): string {
+  return source === undefined ? join(dir, MANIFEST_FILE) : `${MANIFEST_FILE} of ${source}`
+}
+
+async function openManifest(dir: string, source: string | undefined): Promise<FileHandle> {
+  const path = manifestLabel(dir, source)
+  try {
+    return await open(join(dir, MANIFEST_FILE), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw fail('source_missing', { path: source ?? dir }, { cause: error })
+    if (code === 'ELOOP' || code === 'EMLINK') throw invalid(path, 'it must be a regular file, not a symbolic link')
+    throw fail(
+      'manifest_invalid',
+      { path, errors: [`It can't be read (${code ?? 'unknown error'}).`] },
+      { cause: error },
+    )
+  }
+}
+
+async function readUpTo(file: FileHandle, limit: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(limit)
+  let length = 0
+  while (length < limit) {
+    const { bytesRead } = await file.read(buffer, length, limit - length, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return buffer.subarray(0, length)
+}
+
+function invalid(path: string, reason: string) {
+  return fail('manifest_invalid', { path, errors: [`${reason[0]?.toUpperCase()}${reason.slice(1)}.`] })
+}

@@ -1,0 +1,159 @@
+/** Reads what a person gives to `resolver add` (R5). Pure text work: nothing is looked at on disk or fetched. */
+import { homedir } from 'node:os'
+import { isAbsolute, resolve } from 'node:path'
+import { fail } from '../../errors.ts'
+import { NAME_PATTERN } from './manifest-schema.ts'
+
+export interface DirectorySource {
+  kind: 'directory'
+  /** Absolute. */
+  path: string
+}
+
+export interface GitSource {
+  kind: 'git'
+  /** What git is given: https://…, ssh://…, user@host:path or file:///…; never with a password. */
+  url: string
+  /** A branch, a tag or a commit; null for the default branch. */
+  ref: string | null
+  /** The name the manifest must have, from `name @ …`; null where none was given. */
+  name: string | null
+  /** As it was given, without the name: what the catalog remembers. */
+  text: string
+}
+
+export interface BuiltinSource {
+  kind: 'builtin'
+  name: string
+}
+
+export type Source = DirectorySource | GitSource | BuiltinSource
+
+/** Which of the schemes a source may have, lower-case; nothing outside this list reaches git (threats B6). */
+const SCHEMES = ['https', 'ssh', 'git+https', 'git+ssh', 'git+file']
+const NAMED = /^([A-Za-z0-9_.-]+)\s+@\s+(\S.*)$/
+const WITH_SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/
+const SCP_LIKE = /^([A-Za-z0-9_][\w.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)(.+)$/
+const USER = /^[A-Za-z0-9_][\w.-]*$/
+const HOST = /^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
+
+/** Throws `source_invalid` with the reason. `cwd` is where relative paths begin. */
+export function parseSource(given: string, cwd: string): Source {
+  const text = given.trim()
+  try {
+    return read(text, cwd)
+  } catch (reason) {
+    if (!(reason instanceof Refusal)) throw reason
+    throw fail('source_invalid', { source: withoutSecrets(text), reason: reason.reason })
+  }
+}
+
+/** Why a manifest may not name this git address (no local repositories here: a manifest is a stranger's), or null. */
+export function gitAddressFault(address: string): string | null {
+  try {
+    const source = read(address, '/')
+    if (source.kind !== 'git' || source.url.startsWith('file:')) return 'it is not the address of a git server'
+    return null
+  } catch (reason) {
+    if (reason instanceof Refusal) return reason.reason
+    throw reason
+  }
+}
+
+/** Whether git may be given this ref: a name as git allows it, and never something that reads as an option. */
+export function isRef(ref: string): boolean {
+  if (!/^(?!-)[\w./-]{1,200}$/.test(ref) || ref.includes('..') || ref.endsWith('.')) return false
+  return ref.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'))
+}
+
+/** The text without what stands before an @ in an address: it may be a password or a token. */
+export function withoutSecrets(text: string): string {
+  return text.replace(/(:\/\/)[^/\s]*@/g, '$1…@').replace(/([?&#][^=\s]*=)[^&\s]*/g, '$1…')
+}
+
+class Refusal {
+  readonly reason: string
+  constructor(reason: string) {
+    this.reason = reason
+  }
+}
+
+function read(text: string, cwd: string): Source {
+  if (text === '') throw new Refusal('it is empty')
+  if (text.length > 2048) throw new Refusal('it is longer than 2048 characters')
+  if (/\p{Cc}/u.test(text)) throw new Refusal('it holds a control character')
+  if (text.startsWith('-')) throw new Refusal('it begins with "-", like a flag; write ./ before a directory')
+  const builtin = /^builtin:(.*)$/.exec(text)
+  if (builtin) return { kind: 'builtin', name: resolverName(builtin[1] ?? '') }
+  const named = NAMED.exec(text)
+  if (!named) return readGit(text, null) ?? { kind: 'directory', path: absolute(text, cwd) }
+  const source = readGit(named[2] ?? '', resolverName(named[1] ?? ''))
+  if (!source) throw new Refusal('what follows "name @" is not a git address')
+  return source
+}
+
+function readGit(text: string, name: string | null): GitSource | null {
+  const scheme = WITH_SCHEME.exec(text)
+  if (scheme) return withScheme((scheme[1] ?? '').toLowerCase(), scheme[2] ?? '', { name, text })
+  const helper = /^([A-Za-z0-9]+)::/.exec(text)
+  if (helper) throw new Refusal(`"${helper[1]}::" would run a program`)
+  const scp = SCP_LIKE.exec(text)
+  if (!scp) return null
+  const { path, ref } = splitRef(scp[3] ?? '')
+  if (path.startsWith('-')) throw new Refusal('its path begins with "-"')
+  return { kind: 'git', url: `${scp[1]}@${scp[2]}:${path}`, ref, name, text }
+}
+
+function withScheme(scheme: string, rest: string, given: { name: string | null; text: string }): GitSource {
+  if (!SCHEMES.includes(scheme)) throw new Refusal(whyNot(scheme))
+  if (/[\s\\]/.test(rest)) throw new Refusal('an address has no spaces or backslashes')
+  if (/[?#]/.test(rest)) throw new Refusal('an address ends before "?" and "#"; a ref follows "@"')
+  const slash = rest.indexOf('/')
+  if (slash === -1) throw new Refusal('it names no repository')
+  const { path, ref } = splitRef(rest.slice(slash))
+  if (path.length < 2) throw new Refusal('it names no repository')
+  const transport = scheme.replace('git+', '')
+  const authority = checkAuthority(transport, rest.slice(0, slash))
+  return { kind: 'git', url: `${transport}://${authority}${path}`, ref, ...given }
+}
+
+function checkAuthority(transport: string, authority: string): string {
+  if (transport === 'file') {
+    if (authority !== '') throw new Refusal('a file address has three slashes: git+file:///path')
+    return ''
+  }
+  const at = authority.lastIndexOf('@')
+  const user = authority.slice(0, Math.max(at, 0))
+  const host = authority.slice(at + 1)
+  if (user.includes(':') || (transport === 'https' && at !== -1)) {
+    throw new Refusal('an address must not hold a user or a password: it would be written down and shown')
+  }
+  if (at !== -1 && !USER.test(user)) throw new Refusal('its user name is not one')
+  if (!HOST.test(host)) throw new Refusal(host === '' ? 'it names no host' : `"${host}" is not a host`)
+  return authority
+}
+
+function whyNot(scheme: string): string {
+  if (scheme === 'http' || scheme === 'git') return `${scheme}:// can be altered on its way; use https://`
+  if (scheme === 'file') return 'write a path for a directory, or git+file:///… for a repository on this machine'
+  return `${scheme}:// is not a way to fetch a resolver`
+}
+
+/** The ref stands after the last @ of the path, unless that @ begins a part of it (`/@scope/name`). */
+function splitRef(path: string): { path: string; ref: string | null } {
+  const at = path.lastIndexOf('@')
+  if (at <= 0 || path[at - 1] === '/') return { path, ref: null }
+  const ref = path.slice(at + 1)
+  if (!isRef(ref)) throw new Refusal(ref === '' ? 'no ref follows "@"' : `"${ref}" is not a branch, tag or commit`)
+  return { path: path.slice(0, at), ref }
+}
+
+function resolverName(name: string): string {
+  if (!new RegExp(NAME_PATTERN).test(name)) throw new Refusal(`"${name}" is not a resolver's name`)
+  return name
+}
+
+function absolute(text: string, cwd: string): string {
+  const path = text === '~' || text.startsWith('~/') ? `${homedir()}${text.slice(1)}` : text
+  return isAbsolute(path) ? resolve(path) : resolve(cwd, path)
+}

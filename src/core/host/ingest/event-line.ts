@@ -1,0 +1,148 @@
+/** Judges the lines of a worker's events file: an envelope that may go on untouched, or the reason why not (R14, R16). */
+import { isUtf8 } from 'node:buffer'
+import { EVENT_LINE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
+import { DONE_MARKER, EVENT_SCHEMA_VERSION, type EventEnvelope } from '../../protocol/event.ts'
+import type { Line, LineSplitter } from '../../rpc/lines.ts'
+
+export type RejectReason =
+  | 'too_long'
+  | 'not_utf8'
+  | 'not_json'
+  | 'not_an_object'
+  | 'too_deep'
+  | 'not_an_envelope'
+  | 'platform_prefix'
+  | 'done_marker'
+  | 'foreign_instance'
+
+export type Verdict = { event: EventEnvelope; text: string } | { reason: RejectReason; detail?: string }
+
+/** A line as it was judged; undefined where there is nothing in it. */
+export interface JudgedLine {
+  verdict: Verdict | undefined
+  /** How many bytes the line had, LF included. */
+  size: number
+}
+
+const LF = 0x0a
+const FIELDS = ['schema_version', 'event_type', 'instance_id', 'data', 'timestamp']
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)$/
+
+/** The lines that end in this chunk. What costs the same for many as for one is done once for all of them. */
+export function judgeChunk(splitter: LineSplitter, chunk: Buffer, instanceId: string): JudgedLine[] {
+  const { first, whole } = splitter.take(chunk)
+  const lines = first === undefined ? [] : [judged(first, instanceId)]
+  // No LF is part of another character: the lines are UTF-8 where all of them are.
+  if (isUtf8(whole)) judgeTexts(whole, instanceId, lines)
+  else judgeEach(whole, instanceId, lines)
+  return lines
+}
+
+function judgeTexts(whole: Buffer, instanceId: string, lines: JudgedLine[]): void {
+  const texts = whole.toString('utf8')
+  const isAscii = texts.length === whole.length
+  for (let start = 0; start < texts.length; ) {
+    const end = texts.indexOf('\n', start)
+    const text = texts.slice(start, end)
+    const bytes = isAscii ? text.length : Buffer.byteLength(text)
+    lines.push({ verdict: verdictOn(text, bytes, instanceId), size: bytes + 1 })
+    start = end + 1
+  }
+}
+
+function judgeEach(whole: Buffer, instanceId: string, lines: JudgedLine[]): void {
+  for (let start = 0; start < whole.length; ) {
+    const end = whole.indexOf(LF, start)
+    lines.push(judged({ bytes: whole.subarray(start, end), size: end - start + 1 }, instanceId))
+    start = end + 1
+  }
+}
+
+function judged({ bytes, size }: Line, instanceId: string): JudgedLine {
+  if (bytes === null) return { verdict: { reason: 'too_long' }, size }
+  if (!isUtf8(bytes)) return { verdict: { reason: size - 1 > EVENT_LINE_MAX_BYTES ? 'too_long' : 'not_utf8' }, size }
+  return { verdict: verdictOn(bytes.toString('utf8'), bytes.length, instanceId), size }
+}
+
+function verdictOn(text: string, bytes: number, instanceId: string): Verdict | undefined {
+  if (bytes === 0) return undefined
+  return bytes > EVENT_LINE_MAX_BYTES ? { reason: 'too_long' } : judgeText(text, instanceId)
+}
+
+/** One line without its LF. */
+export function judgeLine(bytes: Buffer, instanceId: string): Verdict {
+  return isUtf8(bytes) ? judgeText(bytes.toString('utf8'), instanceId) : { reason: 'not_utf8' }
+}
+
+function judgeText(text: string, instanceId: string): Verdict {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { reason: 'not_json' }
+  }
+  if (!isObject(value)) return { reason: 'not_an_object' }
+  if (!isWithinDepth(value, JSON_MAX_DEPTH)) return { reason: 'too_deep' }
+  if (!isEnvelope(value)) {
+    if (value['type'] === DONE_MARKER) return { reason: 'done_marker' }
+    return { reason: 'not_an_envelope', detail: findFault(value) }
+  }
+  if (value.event_type.startsWith('platform.')) return { reason: 'platform_prefix' }
+  if (value.instance_id !== instanceId) return { reason: 'foreign_instance' }
+  return { event: value, text: withoutReturns(text) }
+}
+
+/** The same as to find no fault, faster. */
+function isEnvelope(value: Record<string, unknown>): value is Record<string, unknown> & EventEnvelope {
+  let fields = 0
+  for (const _ in value) fields += 1
+  // Five that are all there leave none for another.
+  return fields === FIELDS.length && findFaultOfField(value) === undefined
+}
+
+/** What keeps it from being an envelope; R14 names the five fields and no other. */
+function findFault(value: Record<string, unknown>): string {
+  const odd = Object.keys(value).find((key) => !FIELDS.includes(key))
+  return odd === undefined ? (findFaultOfField(value) ?? '') : `it has a field "${odd.slice(0, 64)}"`
+}
+
+function findFaultOfField(value: Record<string, unknown>): string | undefined {
+  if (value['schema_version'] !== EVENT_SCHEMA_VERSION) return `schema_version is not ${EVENT_SCHEMA_VERSION}`
+  if (typeof value['event_type'] !== 'string' || value['event_type'] === '') return 'event_type is not a text'
+  if (typeof value['instance_id'] !== 'string') return 'instance_id is not a text'
+  if (!isObject(value['data'])) return 'data is not an object'
+  const at = value['timestamp']
+  if (typeof at !== 'string' || !isTimestamp(at)) return 'timestamp is not ISO-8601'
+  return undefined
+}
+
+let lastTimestamp = ''
+
+/** Many events of a flood have the same one. */
+function isTimestamp(text: string): boolean {
+  if (text === lastTimestamp) return true
+  if (!TIMESTAMP.test(text)) return false
+  lastTimestamp = text
+  return true
+}
+
+/** A raw CR is legal only as white space in JSON, but would cut a frame of the event stream in two (threats WEB-10). */
+function withoutReturns(text: string): string {
+  return text.includes('\r') ? text.replaceAll('\r', ' ') : text
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether arrays and objects nest no deeper than `depth`; for values of JSON. */
+export function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (depth === 0) return false
+  if (Array.isArray(value)) return value.every((inner) => isWithinDepth(inner, depth - 1))
+  for (const key in value) {
+    const inner: unknown = (value as Record<string, unknown>)[key]
+    if (typeof inner === 'object' && !isWithinDepth(inner, depth - 1)) return false
+  }
+  return true
+}

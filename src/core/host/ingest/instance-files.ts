@@ -1,0 +1,87 @@
+/** What an instance left in its coordination directory, read without its host: state, data files, stderr (R13). */
+import { existsSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fail, ResolveError } from '../../errors.ts'
+import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../../limits.ts'
+import { DATA_DIR } from '../../protocol/coordination.ts'
+import { type InstancePaths, instancePaths } from '../../store/home.ts'
+import { LocalDriver } from '../../worker/local/local.ts'
+import { carriersOf } from '../../worker/local/process-tree.ts'
+import type { Ground, OpenFile } from '../../worker/worker.ts'
+import { readState } from '../requests/accept.ts'
+import { type Redactor, redactorOf } from '../ledger/redact.ts'
+import { secretsOfHost, secretsOnGround } from './secrets.ts'
+
+/** Without the secrets that are known here (threats B9). */
+export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
+  return withGround(paths, null, (ground) => redactorFor(ground).value(readState(ground)))
+}
+
+export interface ListedFile {
+  path: string
+  bytes: number
+  /** ISO-8601 UTC. */
+  modified_at: string
+}
+
+export function listData(paths: InstancePaths): ListedFile[] {
+  return withGround(paths, [], (ground) =>
+    ground.list(DATA_DIR, DATA_LISTING_MAX_FILES).map(({ path, bytes, modifiedMs }) => {
+      return { path, bytes, modified_at: new Date(modifiedMs).toISOString() }
+    }),
+  )
+}
+
+/** Throws `path_refused`, and `file_unknown` for anything but a regular file below `data/`. */
+export function openData(paths: InstancePaths, path: string): OpenFile {
+  try {
+    const opened = withGround(paths, undefined, (ground) => ground.open(`${DATA_DIR}/${path}`))
+    if (opened !== undefined) return opened
+  } catch (error) {
+    if (!(error instanceof ResolveError) || error.code !== 'coordination_tampered') throw error
+  }
+  throw fail('file_unknown', { path })
+}
+
+/** Without the secrets that are known here (threats B9). */
+export function readStderrTail(paths: InstancePaths): string {
+  const driver = new LocalDriver(paths)
+  let redactor = redactorOf(secretsOfHost())
+  try {
+    redactor = withGround(paths, redactor, redactorFor)
+  } catch (error) {
+    // A ground that was tampered with holds no config either.
+    if (!(error instanceof ResolveError)) throw error
+  }
+  return redactor.tail((bytes) => driver.stderrTail(bytes), STDERR_TAIL_BYTES)
+}
+
+/** While it lives the config lies with the worker; afterwards what is left was cleaned by its host, and this process may know more. */
+function redactorFor(ground: Ground): Redactor {
+  return redactorOf([...new Set([...secretsOnGround(ground), ...secretsOfHost()])])
+}
+
+/** Processes of workers of instances below this home, by the instance's id: by the mark they carry, whatever became of it. */
+export function workerProcesses(home: string): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (const [directory, pids] of carriersOf('RESOLVE_DIR')) {
+    const id = basename(dirname(dirname(directory)))
+    if (directory === join(instancePaths(home, id).project, '.resolve')) found.set(id, pids)
+  }
+  return found
+}
+
+/** Ends whatever is left of the workers of an instance that has ended. */
+export async function endWorkerProcesses(paths: InstancePaths): Promise<void> {
+  await new LocalDriver(paths).sweep()
+}
+
+function withGround<T>(paths: InstancePaths, missing: T, read: (ground: Ground) => T): T {
+  if (!existsSync(paths.project)) return missing
+  const ground = new LocalDriver(paths).openGround()
+  try {
+    return read(ground)
+  } finally {
+    ground.close()
+  }
+}

@@ -1,0 +1,248 @@
+/** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
+
+import { ResolveError, systemCode } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import type { Chunk } from '../../files/tail.ts'
+import {
+  COORDINATION_FILE_MAX_BYTES,
+  EVENT_LINE_MAX_BYTES,
+  INPUT_REQUESTS_MAX_BYTES,
+  INPUT_REQUESTS_MAX_FILES,
+  MIB,
+} from '../../limits.ts'
+import {
+  EVENTS_FILE,
+  isRequestId,
+  REQUESTS_DIR,
+  refusalFile,
+  requestFile,
+  responseFile,
+} from '../../protocol/coordination.ts'
+import { LineSplitter } from '../../rpc/lines.ts'
+import { pendingRequests } from '../../view/story.ts'
+import type { Following, Ground } from '../../worker/worker.ts'
+import { judgeChunk } from './event-line.ts'
+import { readRequest } from './input-request.ts'
+import type { ForwardedLine, Ledger } from '../ledger/ledger.ts'
+
+/** How long a request file may be half written before it counts as malformed. */
+const HALF_WRITTEN_MS = 2_000
+/** The rest waits for the next turn: a worker that writes faster than is read keeps nobody else waiting. */
+const LOOK_MAX_BYTES = 1 * MIB
+/** After a worker's end the end of a line is looked for no further: a file may pretend to any size (threats FS-7). */
+const LATE_LINE_MAX_BYTES = 64 * MIB
+/** More open questions than anyone can have are asked one after the other. */
+const PENDING_REQUESTS_MAX = 100
+
+export interface MonitorHooks {
+  /** After each look, whatever was found. */
+  onLook: (swept: boolean) => void
+  /** Another host owns the instance. */
+  onLost: () => void
+  /** A request that cannot be asked, with every reason (R30). */
+  onRefused: (requestId: string, errors: readonly string[]) => void
+}
+
+export class Monitor {
+  readonly #ground: Ground
+  readonly #ledger: Ledger
+  readonly #hooks: MonitorHooks
+  readonly #following: Following
+  readonly #splitter = new LineSplitter(EVENT_LINE_MAX_BYTES)
+  #requestBytes: number | undefined
+  readonly #settled = new Set<string>()
+  readonly #firstSeen = new Map<string, number>()
+  readonly #tampered = new Set<string>()
+  #rejected: { reason: string; bytes: number; lines: number; detail?: string } | undefined
+  #stopWatch: () => void = () => {}
+  #isRung: NodeJS.Immediate | undefined
+  #isEndless = false
+  #closed = false
+
+  constructor(ground: Ground, ledger: Ledger, hooks: MonitorHooks) {
+    this.#ground = ground
+    this.#ledger = ledger
+    this.#hooks = hooks
+    this.#following = ground.follow(EVENTS_FILE, ledger.sourceEnd)
+    for (const request of ledger.story.requests) if (request.status !== 'cancelled') this.#settled.add(request.id)
+  }
+
+  /** Looks at the end of this turn, however often it is rung until then. */
+  ring(): void {
+    this.#isRung ||= setImmediate(() => {
+      this.#isRung = undefined
+      this.look()
+    })
+  }
+
+  start(): void {
+    this.#stopWatch = this.#ground.watch((swept) => (swept ? this.look(true) : this.ring()))
+    this.look(true)
+  }
+
+  /** Reads what there is now; of a lot a part, and rings for the rest. A full disk leaves the rest for the next look. */
+  look(swept = false): void {
+    if (this.#closed) return
+    this.#carry(swept)
+    this.#hooks.onLook(swept)
+  }
+
+  #carry(swept: boolean, isLast = false): void {
+    if (swept) this.#guard(() => this.#noticeReset())
+    this.#guard(() => this.#carryEvents(isLast))
+    this.#guard(() => this.#findRequests())
+    this.#guard(() => this.#ledger.reconcile())
+  }
+
+  /** After the worker's end: the last events, and an unfinished line as what it is (threats F10). */
+  finish(): void {
+    if (this.#closed) return
+    this.#carry(true, true)
+    const dropped = this.#splitter.reset()
+    if (dropped === 0) return
+    const end = this.#following.offset
+    this.#guard(() => this.#ledger.record('platform.event.rejected', { reason: 'unfinished', bytes: dropped }, end))
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    clearImmediate(this.#isRung)
+    this.#stopWatch()
+    this.#following.close()
+  }
+
+  #noticeReset(): void {
+    if (!this.#following.wasReset()) return
+    const dropped = this.#splitter.reset()
+    this.#ledger.record('platform.event.rejected', { reason: 'source_reset', bytes: dropped }, 0)
+  }
+
+  /** Nothing is carried over that the journal could not keep: reading goes back to where the journal stands. */
+  #guard(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      // A machine in trouble is asked again at the next look.
+      if (!(error instanceof ResolveError) && systemCode(error) === undefined) throw error
+      const code = error instanceof ResolveError ? error.code : undefined
+      if (code === 'ownership_lost') this.#hooks.onLost()
+      this.#splitter.reset()
+      this.#rejected = undefined
+      this.#following.seek(this.#ledger.sourceEnd)
+      if (code === 'coordination_tampered') this.#noteTampering(error as ResolveError)
+    }
+  }
+
+  #noteTampering(error: ResolveError): void {
+    const path = String(error.details['path'])
+    if (this.#tampered.has(path)) return
+    this.#tampered.add(path)
+    const data = { reason: 'coordination_tampered', bytes: 0, detail: error.message }
+    this.#guard(() => this.#ledger.record('platform.event.rejected', data))
+  }
+
+  #carryEvents(isLast: boolean): void {
+    let left = isLast ? Number.POSITIVE_INFINITY : LOOK_MAX_BYTES
+    for (let chunk = this.#nextChunk(); chunk !== undefined; chunk = this.#nextChunk()) {
+      failpoint('events.read')
+      this.#carryChunk(chunk)
+      failpoint('events.carried')
+      this.#isEndless ||= isLast && this.#splitter.pendingBytes > LATE_LINE_MAX_BYTES
+      left -= chunk.bytes.length
+      if (left > 0) continue
+      this.ring()
+      return
+    }
+  }
+
+  #carryChunk({ bytes, end }: Chunk): void {
+    const { instance_id: id } = this.#ledger.story.birth
+    let at = end - bytes.length - this.#splitter.pendingBytes
+    let batch: ForwardedLine[] = []
+    for (const { verdict, size } of judgeChunk(this.#splitter, bytes, id)) {
+      at += size
+      if (verdict === undefined) continue
+      if ('event' in verdict) {
+        this.#flushRejected(at - size)
+        batch.push({ text: verdict.text, event: verdict.event, sourceEnd: at })
+        continue
+      }
+      if (batch.length > 0) this.#ledger.forward(batch)
+      batch = []
+      this.#reject(verdict, size, at)
+    }
+    if (batch.length > 0) this.#ledger.forward(batch)
+    this.#flushRejected(at)
+  }
+
+  #nextChunk(): Chunk | undefined {
+    return this.#isEndless ? undefined : this.#following.read()
+  }
+
+  /** Lines refused in a row for one reason make one event, so that a flood of them stays small. */
+  #reject(verdict: { reason: string; detail?: string }, bytes: number, end: number): void {
+    if (this.#rejected !== undefined && this.#rejected.reason !== verdict.reason) this.#flushRejected(end - bytes)
+    this.#rejected ??= { ...verdict, bytes: 0, lines: 0 }
+    this.#rejected.bytes += bytes
+    this.#rejected.lines += 1
+  }
+
+  #flushRejected(sourceEnd: number): void {
+    if (this.#rejected === undefined) return
+    this.#ledger.record('platform.event.rejected', this.#rejected, sourceEnd)
+    this.#rejected = undefined
+  }
+
+  #findRequests(): void {
+    if (this.#ledger.status !== 'running' && this.#ledger.status !== 'awaiting_input') return
+    const names = new Set(this.#ground.names(REQUESTS_DIR, INPUT_REQUESTS_MAX_FILES * 3))
+    for (const name of [...names].sort()) {
+      const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
+      if (!isRequestId(id) || this.#settled.has(id)) continue
+      if (names.has(`${id}.error.json`)) this.#settled.add(id)
+      else if (pendingRequests(this.#ledger.story).length < PENDING_REQUESTS_MAX) this.#guard(() => this.#take(id))
+    }
+  }
+
+  #take(id: string): void {
+    const read = readRequest(() => this.#ground.read(requestFile(id), COORDINATION_FILE_MAX_BYTES), id)
+    if (read === undefined) return
+    if ('errors' in read) {
+      if (!read.mayBeHalf || !this.#isYoung(id)) this.#refuse(id, read.errors)
+      return
+    }
+    const { prompt, schema } = read
+    this.#requestBytes ??= bytesOf(this.#ledger.story.requests)
+    const bytes = this.#requestBytes + bytesOf([read])
+    if (bytes > INPUT_REQUESTS_MAX_BYTES) {
+      this.#refuse(id, [`The questions of an instance have ${INPUT_REQUESTS_MAX_BYTES} bytes at most, all together.`])
+      return
+    }
+    this.#requestBytes = bytes
+    failpoint('request.noticed')
+    // A response that was there before the question is nobody's answer.
+    this.#ground.remove(responseFile(id))
+    this.#ledger.record('platform.input.requested', { request_id: id, prompt, schema, status: 'pending' })
+    failpoint('request.noted')
+    this.#settled.add(id)
+  }
+
+  #isYoung(id: string): boolean {
+    const seen = this.#firstSeen.get(id) ?? Date.now()
+    this.#firstSeen.set(id, seen)
+    return Date.now() - seen < HALF_WRITTEN_MS
+  }
+
+  #refuse(id: string, errors: readonly string[]): void {
+    this.#ground.put(refusalFile(id), JSON.stringify({ errors }))
+    const detail = errors.join(' ').slice(0, 4_000)
+    this.#ledger.record('platform.event.rejected', { reason: 'input_request', bytes: 0, request_id: id, detail })
+    this.#settled.add(id)
+    this.#hooks.onRefused(id, errors)
+  }
+}
+
+function bytesOf(requests: readonly { prompt: string; schema: unknown }[]): number {
+  return requests.reduce((sum, { prompt, schema }) => sum + prompt.length + JSON.stringify(schema).length, 0)
+}

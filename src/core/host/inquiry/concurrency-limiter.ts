@@ -1,0 +1,38 @@
+/** So many at once of a kind, the others in the order they came; whoever comes when too many wait is refused. */
+import { fail } from '../../errors.ts'
+
+export interface TurnLimits {
+  atOnce: number
+  waiting: number
+}
+
+export class Turns {
+  readonly #limits: TurnLimits
+  readonly #what: string
+  readonly #busy = new Map<string, { running: number; waiting: (() => void)[] }>()
+
+  /** `what` names them in the refusal. */
+  constructor(what: string, limits: TurnLimits) {
+    this.#what = what
+    this.#limits = limits
+  }
+
+  /** Resolves with what gives the turn back. Throws `too_many`. */
+  async take(kind: string): Promise<() => void> {
+    const line = this.#busy.get(kind) ?? { running: 0, waiting: [] }
+    this.#busy.set(kind, line)
+    if (line.running < this.#limits.atOnce) line.running += 1
+    else if (line.waiting.length < this.#limits.waiting) await new Promise<void>((go) => line.waiting.push(go))
+    else throw fail('too_many', { what: this.#what, limit: this.#limits.atOnce + this.#limits.waiting })
+    let isGivenBack = false
+    return () => {
+      if (isGivenBack) return
+      isGivenBack = true
+      const next = line.waiting.shift()
+      // Handed on, the turn stays taken.
+      if (next !== undefined) next()
+      else line.running -= 1
+      if (line.running === 0) this.#busy.delete(kind)
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/** Writes `.resolve/config.json`, the only way a secret reaches a worker, and scrubs it at the end (R43, R45). */
+import { randomBytes } from 'node:crypto'
+import { ResolveError } from '../../errors.ts'
+import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
+import { CONFIG_FILE } from '../../protocol/coordination.ts'
+import type { InstanceConfig } from '../../protocol/instance.ts'
+import type { Birth } from '../../protocol/journal.ts'
+import type { Ground } from '../../worker/worker.ts'
+
+export function buildConfig(birth: Birth, ground: Ground, env: NodeJS.ProcessEnv = process.env): InstanceConfig {
+  const { manifest } = birth.resolver
+  const token = env['RESOLVE_GIT_HOST_TOKEN'] ?? ''
+  return {
+    instance_id: birth.instance_id,
+    resolver_name: birth.resolver.name,
+    params: birth.input,
+    workspace_path: ground.seen.workspace,
+    project_path: ground.seen.project,
+    resolve_path: ground.seen.resolve,
+    git_provider: {
+      type: env['RESOLVE_GIT_PROVIDER'] ?? '',
+      base_url: env['RESOLVE_GIT_BASE_URL'] ?? '',
+      token,
+    },
+    credentials: { llm_provider_api_key: env['RESOLVE_LLM_PROVIDER_API_KEY'] ?? '', git_host_token: token },
+    sub_container_token: tokenOn(ground) ?? randomBytes(32).toString('hex'),
+    capabilities: manifest.capabilities_required ?? [],
+  }
+}
+
+/**
+ * The token that the worker of an earlier host was given: an adopted one keeps it. A resolver that writes another there gains
+ * nothing, for it only ever speaks for itself.
+ */
+function tokenOn(ground: Ground): string | undefined {
+  try {
+    const bytes = ground.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
+    const token = bytes === undefined ? '' : (JSON.parse(bytes.toString('utf8')) as InstanceConfig).sub_container_token
+    return typeof token === 'string' && /^[0-9a-f]{64}$/.test(token) ? token : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The names of the credentials this host has, for workspace_spec (R44). */
+export function availableCredentials(env: NodeJS.ProcessEnv = process.env): string[] {
+  const names = []
+  if (env['RESOLVE_LLM_PROVIDER_API_KEY']) names.push('llm_provider_api_key')
+  if (env['RESOLVE_GIT_HOST_TOKEN']) names.push('git_host_token')
+  return names
+}
+
+export function writeConfig(ground: Ground, config: InstanceConfig): void {
+  ground.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable: true })
+}
+
+/** Throws `disk_full`. */
+export function scrubConfig(ground: Ground, config: InstanceConfig): void {
+  const scrubbed: InstanceConfig = {
+    ...config,
+    git_provider: { ...config.git_provider, base_url: withoutUser(config.git_provider.base_url), token: '' },
+    credentials: { llm_provider_api_key: '', git_host_token: '' },
+    sub_container_token: '',
+  }
+  try {
+    writeConfig(ground, scrubbed)
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'disk_full') throw error
+    // Where it can't be written anew it goes as a whole.
+    ground.remove(CONFIG_FILE)
+  }
+}
+
+/** `https://user:password@host` without who and with what. */
+function withoutUser(url: string): string {
+  if (!URL.canParse(url)) return url
+  const parsed = new URL(url)
+  if (parsed.password === '') return url
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.href
+}

@@ -1,0 +1,84 @@
+/** What a resolver wants of its container: the manifest and its container_setup made one, and turned into steps (spec, container.*; R44). */
+import { parseSource } from '../../catalog/manifest/source.ts'
+import { fail } from '../../errors.ts'
+import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { Birth, ContainerWish } from '../../protocol/journal.ts'
+import type { Manifest } from '../../protocol/manifest.ts'
+import { refuseEnvironment } from '../../worker/docker/container-environment.ts'
+import type { ContainerLaunch, SetupStep } from '../../worker/worker.ts'
+
+/** Kept in the journal, so that a resumed instance gets the same container. */
+export function containerWish(manifest: Manifest, spec: Record<string, unknown> | null): ContainerWish {
+  const asked = manifest.container ?? {}
+  const setup = spec?.['container_setup']
+  const added = (typeof setup === 'object' && setup !== null ? setup : {}) as Record<string, unknown>
+  const { name } = manifest
+  return {
+    image: asked.image ?? null,
+    command: asked.command ?? manifest.command,
+    setup_commands: asked.setup_commands ?? [],
+    added_setup_commands: texts(name, added, 'setup_commands'),
+    bundles: [...new Set([...(asked.bundles ?? []), ...texts(name, added, 'bundles')])],
+    volume_mounts: [...(asked.volume_mounts ?? []), ...list(name, added, 'volume_mounts')],
+    dev_source_overrides: asked.dev_source_overrides ?? [],
+  }
+}
+
+/** Throws `environment_refused`: an instance that could not start is not created. */
+export function refuseForContainer(entry: CatalogEntry, environment: Readonly<Record<string, string>>): void {
+  refuseEnvironment(entry.name, environment)
+}
+
+/** What the driver is given. Throws `source_invalid` for a bundle that is no git address. */
+export function containerLaunch(wish: ContainerWish, resolver: Pick<Birth['resolver'], 'commit'>): ContainerLaunch {
+  const bundles = wish.bundles.map((bundle) => bundleAt(bundle, wish.dev_source_overrides))
+  return {
+    image: wish.image,
+    stages: [
+      [...bundles.flatMap(({ step }) => step ?? []), ...wish.setup_commands.map(toStep)],
+      wish.added_setup_commands.map(toStep),
+    ],
+    bundles: bundles.map(({ path }) => path),
+    volume_mounts: wish.volume_mounts,
+    dev_source_overrides: wish.dev_source_overrides,
+    commit: resolver.commit,
+  }
+}
+
+function toStep(command: string): SetupStep {
+  return { description: command, command }
+}
+
+/** Where a bundle will be, and the step that brings it; none where its developer's own stands there (dev_source_overrides). */
+function bundleAt(bundle: string, overrides: readonly string[]): { path: string; step?: SetupStep } {
+  const source = parseSource(bundle, '/')
+  if (source.kind !== 'git') throw fail('source_invalid', { source: bundle, reason: 'it is not a git address' })
+  const { url, ref } = source
+  const name = /([\w.-]+?)(\.git)?\/?$/.exec(url)?.[1] ?? 'bundle'
+  if (overrides.includes(name)) return { path: `/opt/${name}` }
+  const path = `/opt/bundles/${name}`
+  const branch = ref === null ? '' : `--branch ${quoted(ref)} `
+  const command = `git -c core.hooksPath=/dev/null clone --quiet --depth 1 --no-recurse-submodules ${branch}-- ${quoted(url)} ${quoted(path)}`
+  return { path, step: { description: `Fetch the bundle ${name}`, command } }
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+const SHELL_LINE_MAX_CHARS = 4_096
+const ENTRIES_MAX = 256
+
+function list(resolver: string, from: Record<string, unknown>, field: string): unknown[] {
+  const value = from[field] ?? []
+  if (Array.isArray(value) && value.length <= ENTRIES_MAX) return value
+  throw fail('setup_malformed', { resolver, field })
+}
+
+function texts(resolver: string, from: Record<string, unknown>, field: string): string[] {
+  const values = list(resolver, from, field)
+  const isText = (value: unknown) =>
+    typeof value === 'string' && value !== '' && value.length <= SHELL_LINE_MAX_CHARS && !value.includes('\0')
+  if (values.every(isText)) return values as string[]
+  throw fail('setup_malformed', { resolver, field })
+}

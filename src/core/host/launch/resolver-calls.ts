@@ -1,0 +1,146 @@
+/** The host's calls on a resolver, each with its limit (spec, RPC timeouts), over one worker's channel. */
+import { fail, ResolveError } from '../../errors.ts'
+import * as limits from '../../limits.ts'
+import type { HostCall, HostCalls } from '../../protocol/methods.ts'
+import { INPUT_REFUSED, SHUTDOWN } from '../../protocol/methods.ts'
+import type { Channel } from '../../rpc/channel.ts'
+import { Peer } from '../../rpc/peer.ts'
+import { isWithinDepth } from '../ingest/event-line.ts'
+import { Redactor } from '../ledger/redact.ts'
+
+/** Milliseconds; 0 waits for ever. */
+const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
+  'resolver.initialize': limits.INITIALIZE_LIMIT_MS,
+  'resolver.run': 0,
+  'resolver.stop': limits.STOP_LIMIT_MS,
+  'resolver.inputResponse': limits.INPUT_RESPONSE_LIMIT_MS,
+  'resolver.message': limits.MESSAGE_LIMIT_MS,
+  'resolver.getInstantiationSchema': limits.SCHEMA_LIMIT_MS,
+  'resolver.getWorkspaceSpec': limits.WORKSPACE_SPEC_LIMIT_MS,
+  'resolver.getMessageTypes': limits.MESSAGE_TYPES_LIMIT_MS,
+}
+
+export interface CallsOptions {
+  epoch: number
+  /** Takes known secrets out of what the resolver answers: it goes on to consumers. */
+  redactor?: Redactor
+  /** The doorbell: read the events file now. */
+  onEvent?: () => void
+  /** The result is in `status.json`. */
+  onFinished?: () => void
+  onLog?: (level: string, message: string) => void
+  /** More noise on stdout than can be borne (R41, threats RPC-1). */
+  onProtocolError?: (detail: string) => void
+}
+
+export class ResolverCalls {
+  readonly #peer: Peer
+  readonly #options: CallsOptions
+  #noiseLines = 0
+  #noiseBytes = 0
+  #protocolError: string | undefined
+
+  constructor(channel: Channel, options: CallsOptions) {
+    this.#options = options
+    this.#peer = new Peer(channel, {
+      epoch: options.epoch,
+      onNoise: (line, why) => {
+        if (why === 'not_json_rpc') this.#countNoise(line)
+      },
+    })
+    this.#peer.handle('resolver.event', () => options.onEvent?.())
+    this.#peer.handle(
+      'resolver.finished',
+      oncePerTurn(() => options.onFinished?.()),
+    )
+    this.#peer.handle('resolver.log', (params) => {
+      const { level, message } = (params ?? {}) as Record<string, unknown>
+      options.onLog?.(String(level), String(message))
+    })
+  }
+
+  /** What was too much noise: nobody listens to this resolver any more. */
+  get protocolError(): string | undefined {
+    return this.#protocolError
+  }
+
+  /** Answers a request of the resolver (R40). */
+  serve(method: `platform.${string}`, answer: (params: unknown) => Promise<unknown>): void {
+    this.#peer.handle(method, answer)
+  }
+
+  /** Throws `resolver_silent` after the method's limit, `resolver_refused`, or `resolver_gone`. */
+  async call<M extends HostCall>(
+    method: M,
+    params: HostCalls[M]['params'],
+    limitMs = CALL_LIMITS[method],
+  ): Promise<unknown> {
+    const redactor = this.#options.redactor ?? Redactor.idle
+    try {
+      const answer = await this.#peer.call(method, params, limitMs)
+      if (isWithinDepth(answer, ANSWER_MAX_DEPTH)) return redactor.value(answer)
+      throw fail('resolver_refused', { method, detail: 'its answer nests too deep', rpc: 0 })
+    } catch (error) {
+      throw error instanceof ResolveError ? withoutSecrets(error, redactor) : error
+    }
+  }
+
+  /** A call for something a resolver may not have: null where it does not know the method. */
+  async ask<M extends HostCall>(method: M, params: HostCalls[M]['params']): Promise<unknown> {
+    try {
+      return await this.call(method, params)
+    } catch (error) {
+      if (error instanceof ResolveError && error.details['rpc'] === METHOD_NOT_FOUND) return null
+      throw error
+    }
+  }
+
+  /** R30: tells that a request cannot be asked. */
+  refuse(requestId: string, errors: readonly string[]): void {
+    this.#peer.notify(INPUT_REFUSED, { request_id: requestId, errors })
+  }
+
+  shutdown(): void {
+    this.#peer.notify(SHUTDOWN, {})
+  }
+
+  #countNoise(line: string): void {
+    this.#noiseLines += 1
+    this.#noiseBytes += line.length
+    this.#options.onLog?.('noise', line.slice(0, 200))
+    const isTooMuch =
+      this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
+    if (!isTooMuch) return
+    // To look at each line of a flood would keep everything else waiting, until whoever floods is gone (threats RPC-5).
+    this.#peer.deafen()
+    this.#protocolError = `${this.#noiseLines} lines on stdout were not JSON-RPC`
+    this.#options.onProtocolError?.(this.#protocolError)
+  }
+}
+
+/** A bell that is rung a thousand times in one turn says no more than the first and the last time. */
+function oncePerTurn(ring: () => void): () => void {
+  let again: boolean | undefined
+  return () => {
+    if (again !== undefined) {
+      again = true
+      return
+    }
+    again = false
+    ring()
+    setImmediate(() => {
+      if (again) ring()
+      again = undefined
+    })
+  }
+}
+
+/** The error itself where it names no secret. Its cause would name it again. */
+function withoutSecrets(error: ResolveError, redactor: Redactor): ResolveError {
+  const details = redactor.value(error.details)
+  return details === error.details ? error : fail(error.code as 'resolver_refused', details as never)
+}
+
+const METHOD_NOT_FOUND = -32601
+/** Forms within forms take several levels of JSON each; what nests deeper is no form. */
+const ANSWER_MAX_DEPTH = 4 * limits.JSON_MAX_DEPTH

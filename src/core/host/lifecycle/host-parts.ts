@@ -1,0 +1,21 @@
+/** What a host of one instance is made with; {@link file://./../process/host-process.ts} gathers it. */
+import type { Driver } from '../../worker/worker.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Mailbox } from '../requests/mailbox.ts'
+import type { WayOutParts } from '../resources/instance-egress.ts'
+
+export interface HostParts {
+  ledger: Ledger
+  mailbox: Mailbox
+  driver: Driver
+  epoch: number
+  /** The home the instance is in. */
+  home: string
+  /** Whether this host is still the owner; asked now and then. */
+  stillOwns: () => boolean
+  /** Lets go of the ownership. May be called twice. */
+  letGo: () => void
+  /** How often the watchdog looks. */
+  watchdogMs?: number | undefined
+  egress?: WayOutParts['egress']
+}

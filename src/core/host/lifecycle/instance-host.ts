@@ -1,0 +1,312 @@
+/**
+ * The story of one instance, as its host lives it: start → run → settle, from whatever point the journal stands at.
+ * Any process can take it up again from there (plan, decision 2); {@link file://./../process/host-process.ts} holds the running ones.
+ */
+import { failpoint } from '../../failpoints.ts'
+import type { Payload } from '../../protocol/form.ts'
+import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
+import { isTerminal } from '../../protocol/status.ts'
+import type { Ground, Worker } from '../../worker/worker.ts'
+import { Annexes } from '../resources/instance-resources.ts'
+import { buildConfig } from '../launch/config.ts'
+import { Delivery } from '../requests/delivery.ts'
+import { endWorker } from './end-worker.ts'
+import type { HostParts } from './host-parts.ts'
+import { failedToBegin, reachWorker } from './launch.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { openGround } from './unusable-coordination.ts'
+import { Monitor } from '../ingest/monitor.ts'
+import { decide, type EndingOf, isToEnd, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import { oversee } from './supervision.ts'
+import { patiently } from '../ledger/retry-while-disk-full.ts'
+import { Reception } from '../requests/request-api.ts'
+import { redactorOf } from '../ledger/redact.ts'
+import { ResolverCalls } from '../launch/resolver-calls.ts'
+import { letRun, RunWatch } from './run-watch.ts'
+import { secretsOf, secretsOnGround } from '../ingest/secrets.ts'
+import { Stopping } from './stopping.ts'
+import { tidy, tryAll } from './clean-up.ts'
+
+/** Why a wait ended before what it waited for came. */
+type Interruption = 'ended' | 'stopped' | 'released'
+
+export class InstanceHost {
+  readonly #parts: HostParts
+  readonly #ground: Ground
+  readonly #config: InstanceConfig
+  readonly #stopping: Stopping
+  readonly #annexes: Annexes
+  #worker: Worker | undefined
+  #calls: ResolverCalls | undefined
+  #monitor: Monitor | undefined
+  #delivery: Delivery | undefined
+  #runWatch: RunWatch | undefined
+  #isClosed = false
+  readonly #launch = new AbortController()
+  #stopOversight: () => void = () => {}
+  #interrupt: (why: Interruption) => void = () => {}
+  readonly #reception: Reception
+
+  constructor(parts: HostParts) {
+    const { ledger, mailbox, driver } = parts
+    this.#parts = parts
+    this.#ground = openGround(driver)
+    this.#config = buildConfig(ledger.story.birth, this.#ground)
+    ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsOnGround(this.#ground)])]))
+    this.#annexes = new Annexes({ ...parts, token: this.#config.sub_container_token, write: this.#write })
+    this.#reception = new Reception({ ledger, mailbox, ground: this.#ground }, () => this.#deliver())
+    this.#stopping = new Stopping({
+      ledger,
+      mailbox,
+      driver,
+      reach: () => (this.#worker && this.#calls ? { worker: this.#worker, calls: this.#calls } : undefined),
+      interrupt: () => this.#interruptLaunch(),
+      isReleased: () => this.#isClosed,
+      giveUp: (error) => this.#giveUp(error),
+      warn: (kind, value, limit) => this.#warn(kind, value, limit),
+    })
+  }
+
+  get ledger(): Ledger {
+    return this.#parts.ledger
+  }
+
+  /** Lives the instance until it ends or pauses, or until {@link release}. Never throws for what a resolver does. */
+  async live(): Promise<void> {
+    const { status } = this.#parts.ledger
+    try {
+      if (!isTerminal(status) && status !== 'paused') await this.#live()
+    } finally {
+      this.release()
+    }
+  }
+
+  /** Lets go of the instance without touching its worker, for another host to adopt. */
+  release(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#launch.abort()
+    this.#reception.close()
+    this.#interrupt('released')
+    const { ledger, letGo } = this.#parts
+    tryAll(
+      () => this.#runWatch?.release(),
+      () => this.#stopOversight(),
+      () => this.#annexes.close(),
+      () => this.#monitor?.close(),
+      () => this.#worker?.release(),
+      () => this.#ground.close(),
+      () => ledger.close(),
+      letGo,
+    )
+  }
+
+  /** A machine in trouble: what this host can't do the next one may, which may be of this process. */
+  #giveUp(error: unknown): void {
+    if (this.#isClosed) return
+    process.emitWarning(this.#parts.ledger.redactor.text(String(error)))
+    this.release()
+  }
+
+  async #live(): Promise<void> {
+    const { ledger } = this.#parts
+    if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
+    if (this.#isToEnd() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
+    const isReleased = () => this.#isClosed
+    const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal, isReleased })
+    if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
+    if ('status' in worker) return await this.#finish(orEndedBeforeRun(worker))
+    this.#attach(worker)
+    if (!(await this.#becomeReady(worker))) return
+    const end = await this.#run(worker)
+    if (end !== 'released') await this.#settle(worker, end)
+  }
+
+  // Start
+
+  #attach(worker: Worker): void {
+    const { ledger, epoch } = this.#parts
+    this.#worker = worker
+    this.#calls = new ResolverCalls(worker.channel, {
+      epoch,
+      redactor: ledger.redactor,
+      onEvent: () => this.#monitor?.ring(),
+      onFinished: () => this.#runWatch?.check(),
+      onProtocolError: (detail) => {
+        this.#interrupt('ended')
+        this.#runWatch?.breakOff({ code: 'protocol_error', detail })
+      },
+    })
+    this.#annexes.subContainers.serve(this.#calls)
+    this.#delivery = new Delivery({ ...this.#parts, ground: this.#ground }, this.#calls, this.#write)
+    this.#reception.open(this.#calls)
+    this.#monitor = new Monitor(this.#ground, ledger, {
+      onLook: (swept) => this.#look(swept),
+      onLost: () => this.release(),
+      onRefused: (id, errors) => this.#calls?.refuse(id, errors),
+    })
+    void worker.ended.then(() => {
+      this.#interrupt('ended')
+      this.#runWatch?.check()
+    })
+    this.#stopOversight = oversee({
+      worker,
+      story: ledger.story,
+      warn: (kind, value, limit) => this.#warn(kind, value, limit),
+      onLifetimeOver: () => this.#stopping.endLifetime(),
+      watchdogMs: this.#parts.watchdogMs,
+    })
+  }
+
+  /** False where the story ended here. An adopting host says it again, which a resolver takes calmly (R42). */
+  async #becomeReady(worker: Worker): Promise<boolean> {
+    const { ledger, mailbox } = this.#parts
+    const calls = this.#calls as ResolverCalls
+    const ready = calls.call('resolver.initialize', { config: this.#config, epoch: this.#parts.epoch })
+    if (ledger.status !== 'starting' && mailbox.hasRun(worker.incarnation)) {
+      // It was ready before: an adopted worker may be too busy to say so again.
+      ready.catch(() => {})
+      return true
+    }
+    const interrupted = new Promise<Interruption>((resolve) => {
+      this.#interrupt = resolve
+    })
+    if (this.#isToEnd()) this.#interrupt('stopped')
+    const asked = ready.then(() => 'ready' as const).catch((error: unknown) => error)
+    const came = await Promise.race([asked, interrupted])
+    this.#interrupt = () => {}
+    if (came === 'released') return false
+    // It was let run before: whatever it left behind decides, as at any end of a run.
+    if (came === 'ended' && ledger.status !== 'starting' && !this.#isToEnd()) return true
+    if (came !== 'ready') {
+      await this.#endBeforeRun(worker, came)
+      return false
+    }
+    failpoint('ready.answered')
+    await this.#write(() => {
+      ledger.record('platform.worker.ready', { incarnation: worker.incarnation })
+      if (ledger.status === 'starting') ledger.move('running')
+    })
+    failpoint('ready.noted')
+    return !this.#isClosed
+  }
+
+  async #endBeforeRun(worker: Worker, came: unknown): Promise<void> {
+    const { ledger, driver } = this.#parts
+    await driver.sweep()
+    // An adopted or resumed run may have spoken already, though nobody noted that it was ready.
+    if (ledger.status !== 'starting' && !this.#isClosed) this.#monitor?.finish()
+    await this.#finish(orEndedBeforeRun(await failedToBegin({ ...this.#held, isToEnd: this.#isToEnd() }, worker, came)))
+  }
+
+  // Run
+
+  async #run(worker: Worker): Promise<RunEnd | 'released'> {
+    const { ledger, mailbox, driver } = this.#parts
+    const watch = new RunWatch({ ledger, driver, ground: this.#ground, worker, drain: () => this.#monitor?.finish() })
+    this.#runWatch = watch
+    if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
+    await this.#write(() => this.#delivery?.publishKept())
+    failpoint('run.published')
+    await this.#write(() => ledger.reconcile())
+    this.#monitor?.start()
+    this.#delivery?.deliverAll()
+    if (this.#stopping.request !== undefined) this.#stopping.begin()
+    const tooMuch = this.#calls?.protocolError
+    if (tooMuch !== undefined) watch.breakOff({ code: 'protocol_error', detail: tooMuch })
+    if (worker.condition.engine !== 'running') watch.check()
+    return await watch.ended
+  }
+
+  #look(swept: boolean): void {
+    if (swept && !this.#parts.stillOwns()) this.release()
+    else this.#runWatch?.check()
+  }
+
+  // Settle
+
+  async #settle(worker: Worker, end: RunEnd): Promise<void> {
+    const { ledger, driver } = this.#parts
+    failpoint('end.known')
+    this.#stopOversight()
+    await endWorker(worker, driver, () => this.#calls?.shutdown())
+    failpoint('end.gone')
+    if (this.#isClosed) return
+    this.#monitor?.finish()
+    failpoint('end.drained')
+    const completion = ledger.story.completion ?? end.completion
+    const supportsResume = ledger.story.birth.resolver.manifest.supports_resume === true
+    await this.#finish((stop) => decide({ ...end, completion }, stop, supportsResume))
+  }
+
+  /** `decideEnding` is told what is asked of the run at the very end: what was accepted until then counts. */
+  async #finish(decideEnding: EndingOf): Promise<void> {
+    const { ledger, mailbox } = this.#parts
+    // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
+    await tidy(this.#held)
+    failpoint('end.tidied')
+    if (this.#isClosed) return
+    await this.#write(() => {
+      const { status, reason, output, error } = decideEnding(this.#stopping.request)
+      const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
+      if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
+      ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
+      failpoint('end.told')
+      mailbox.clearStop()
+      failpoint('end.cleared')
+      // In the same turn: nothing more is accepted that nobody would carry out.
+      this.release()
+    })
+  }
+
+  get #held() {
+    return { ...this.#parts, ground: this.#ground, config: this.#config, annexes: this.#annexes, write: this.#write }
+  }
+
+  /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */
+  #interruptLaunch(): void {
+    if (!this.#isToEnd()) return
+    this.#launch.abort()
+    this.#interrupt('stopped')
+  }
+
+  #isToEnd(): boolean {
+    return isToEnd(this.#stopping.request)
+  }
+
+  // What consumers ask
+
+  /** On disk when this returns. Throws as {@link Reception.answer}. */
+  answer(requestId: string, payload: Payload, actor: Actor): void {
+    this.#reception.answer(requestId, payload, actor)
+  }
+
+  async messageTypes(): Promise<MessageType[]> {
+    return await this.#reception.messageTypes()
+  }
+
+  /** The number the message got; on disk when this returns. Throws as {@link Reception.message}. */
+  async message(type: string, payload: Payload, actor: Actor): Promise<number> {
+    return await this.#reception.message(type, payload, actor)
+  }
+
+  stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
+    this.#stopping.stop(how, reason, force)
+  }
+
+  pause(): void {
+    this.#stopping.pause()
+  }
+
+  /** Before its run a resolver is told nothing; then all that waits. */
+  #deliver(): void {
+    if (this.#runWatch !== undefined) this.#delivery?.deliverAll()
+  }
+
+  #warn(kind: string, value: number, limit: number): void {
+    const data = { kind, value, limit }
+    this.#write(() => this.#parts.ledger.record('platform.watchdog.warning', data)).catch(() => {})
+  }
+
+  #write = (line: () => void): Promise<void> => patiently(line, () => this.#isClosed)
+}

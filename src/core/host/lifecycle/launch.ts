@@ -1,0 +1,128 @@
+/** Brings an instance to a worker: the one that is there from an earlier host, or a new one (plan, decision 2). */
+import { ResolveError } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import { STATUS_FILE } from '../../protocol/coordination.ts'
+import type { InstanceConfig } from '../../protocol/instance.ts'
+import type { Driver, Ground, Worker } from '../../worker/worker.ts'
+import type { Annexes } from '../resources/instance-resources.ts'
+import { writeConfig } from '../launch/config.ts'
+import { containerLaunch } from '../launch/container-launch.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { requireGround } from './unusable-coordination.ts'
+import type { Ending } from './outcome.ts'
+import { describeExit } from './run-result.ts'
+
+export interface Launch {
+  ledger: Ledger
+  driver: Driver
+  ground: Ground
+  config: InstanceConfig
+  epoch: number
+  /** Writes to the journal, waiting for room where the disk is full. */
+  write: (line: () => void) => Promise<void>
+  /** Ends a launch that is no longer wanted: the instance is stopped, or another host's. */
+  signal: AbortSignal
+  /** Whether this host has let go of the instance: then nothing of it is touched any more. */
+  isReleased: () => boolean
+  annexes: Annexes
+}
+
+/** A worker of the wanted incarnation, or the ending where there can be none. */
+export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
+  const { ledger, driver, ground, epoch, write } = launch
+  const { incarnation, wantedIncarnation } = ledger.story
+  let worker: Worker | undefined
+  try {
+    requireGround(ground)
+    worker = await driver.adopt(ground, wantedIncarnation)
+  } catch (error) {
+    // What the worker did to its ground or its stdio cannot be mended; its processes can be ended.
+    if (!(error instanceof ResolveError)) throw error
+    await driver.sweep()
+    return failed(error.code, error.message)
+  }
+  if (launch.isReleased()) return worker ?? interrupted()
+  if (worker !== undefined) {
+    failpoint('adoption.reached')
+    launch.annexes.wayOut.reopen()
+    ground.clearDrafts()
+    // Its host died between the start and the journal line about it.
+    if (incarnation < wantedIncarnation) await noteLaunch(launch)
+    await write(() => ledger.record('platform.worker.adopted', { epoch }))
+    failpoint('adoption.noted')
+    return worker
+  }
+  if (incarnation < wantedIncarnation) return await startWorker(launch)
+  await driver.sweep()
+  return failed('worker_exited', 'The worker is gone and left no trace.')
+}
+
+async function startWorker(launch: Launch): Promise<Worker | Ending> {
+  const { ledger, driver, ground, config, epoch, write, signal, annexes } = launch
+  const { birth, wantedIncarnation } = ledger.story
+  try {
+    ground.remove(STATUS_FILE)
+    writeConfig(ground, config)
+    failpoint('launch.configured')
+    const network = await annexes.wayOut.open()
+    if (signal.aborted) return interrupted()
+    const worker = await driver.start(ground, {
+      command: birth.container?.command ?? birth.resolver.manifest.command,
+      directory: birth.resolver.dir,
+      environment: birth.environment,
+      incarnation: wantedIncarnation,
+      isFirst: epoch === 1,
+      ...(birth.container ? { container: { ...containerLaunch(birth.container, birth.resolver), network } } : {}),
+      report: (event, data) => write(() => ledger.record(event, data)),
+      signal,
+    })
+    failpoint('launch.started')
+    await noteLaunch(launch)
+    failpoint('launch.noted')
+    return worker
+  } catch (error) {
+    // Whoever ended the launch knows why.
+    if (signal.aborted) return interrupted()
+    if (!(error instanceof ResolveError)) throw error
+    if (error.code === 'setup_failed') {
+      const { step, total } = error.details
+      await write(() =>
+        ledger.record('platform.setup.failed', {
+          cause: 'setup_commands',
+          error: error.message,
+          stage: `${step}/${total}`,
+        }),
+      )
+    }
+    await write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
+    return failed(error.code, error.message)
+  }
+}
+
+/** A worker that ended before it was ready, or said why it will not be. */
+export async function failedToBegin(
+  { ledger, driver, write, isToEnd }: Pick<Launch, 'ledger' | 'driver' | 'write'> & { isToEnd: boolean },
+  worker: Worker,
+  came: unknown,
+): Promise<Ending> {
+  const hasEnded = came === 'ended'
+  const detail = hasEnded
+    ? describeExit(worker, driver, ledger.redactor, 'before it was ready')
+    : String((came as Error).message)
+  if (!isToEnd) await write(() => ledger.record('platform.worker.failed', { cause: 'initialize', error: detail }))
+  return failed(hasEnded ? 'worker_exited' : 'initialize_failed', detail)
+}
+
+async function noteLaunch({ ledger, write }: Launch): Promise<void> {
+  const { birth, wantedIncarnation } = ledger.story
+  const data = { incarnation: wantedIncarnation, executor: birth.executor, events_offset: ledger.sourceEnd }
+  await write(() => ledger.record('platform.worker.launched', data))
+}
+
+function interrupted(): Ending {
+  return failed('interrupted', 'The launch was ended.')
+}
+
+function failed(code: string, detail: string): Ending {
+  return { status: 'failed', output: null, error: { code, detail } }
+}

@@ -1,0 +1,128 @@
+/** Watches for the end of one run: its result, its `resolver:completed`, or the end of its process, in that order (R21). */
+import { isScarcity, ResolveError } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import { OUTCOME_GRACE_MS } from '../../limits.ts'
+import type { InstanceError } from '../../protocol/instance.ts'
+import type { Driver, Ground, Worker } from '../../worker/worker.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Mailbox } from '../requests/mailbox.ts'
+import type { RunEnd } from './outcome.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
+import { describeExit, readResult } from './run-result.ts'
+
+export interface RunWatchParts {
+  ledger: Ledger
+  driver: Driver
+  ground: Ground
+  worker: Worker
+  /** Carries over the last events of a worker that has ended. */
+  drain: () => void
+}
+
+export class RunWatch {
+  /** The end of the run, or that the instance was released before it. */
+  readonly ended: Promise<RunEnd | 'released'>
+  readonly #parts: RunWatchParts
+  #settle: (end: RunEnd | 'released') => void = () => {}
+  #fault: InstanceError | undefined
+  #graceTimer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(parts: RunWatchParts) {
+    this.#parts = parts
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  /** Looks whether the run has ended; called whenever something may have changed. */
+  check(): void {
+    if (this.#isOver) return
+    this.#unlessScarce(
+      () => this.#check(),
+      // The next look asks again.
+      () => {},
+    )
+  }
+
+  #check(): void {
+    const exit = this.#fault ?? { code: 'worker_exited', detail: '' }
+    const now = this.#whatWasSaid()
+    if (now.result !== null || this.#fault !== undefined) {
+      this.#end({ ...now, exit })
+      return
+    }
+    const { worker, driver, ledger, drain } = this.#parts
+    if (worker.condition.engine !== 'running') {
+      drain()
+      const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
+      const { engine, outOfMemory } = worker.condition
+      const code = engine === 'lost' ? 'worker_lost' : outOfMemory === true ? 'out_of_memory' : exit.code
+      this.#end({ ...this.#whatWasSaid(), exit: { code, detail } })
+      return
+    }
+    if (now.completion === null) return
+    // The result may be a moment behind its event.
+    this.#graceTimer ??= this.#endLater(exit)
+  }
+
+  #endLater(exit: InstanceError): NodeJS.Timeout {
+    const end = () => this.#end({ ...this.#whatWasSaid(), exit })
+    const again = () => {
+      this.#graceTimer = this.#endLater(exit)
+    }
+    return setTimeout(() => this.#unlessScarce(end, again), OUTCOME_GRACE_MS)
+  }
+
+  /** A result that this process may not read now, for want of files, is none that was not given. */
+  #unlessScarce(step: () => void, otherwise: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      if (!isScarcity(error)) throw error
+      otherwise()
+    }
+  }
+
+  /** Ends the run because it cannot go on as it is. */
+  breakOff(fault: InstanceError): void {
+    this.#fault ??= fault
+    this.check()
+  }
+
+  release(): void {
+    this.#isOver = true
+    clearTimeout(this.#graceTimer)
+    this.#settle('released')
+  }
+
+  #whatWasSaid(): Pick<RunEnd, 'result' | 'completion'> {
+    return { result: readResult(this.#parts.ground), completion: this.#parts.ledger.story.completion }
+  }
+
+  #end(end: RunEnd): void {
+    this.#isOver = true
+    clearTimeout(this.#graceTimer)
+    this.#settle(end)
+  }
+}
+
+/** Calls run(); that the resolver acknowledged it is noted, that it refused ends the run. */
+export function letRun(calls: ResolverCalls, mailbox: Mailbox, incarnation: number, watch: RunWatch): void {
+  calls
+    .call('resolver.run', { resume: incarnation > 1 })
+    .then(
+      () => {
+        failpoint('run.acknowledged')
+        mailbox.markRun(incarnation)
+        failpoint('run.marked')
+      },
+      (error: unknown) => {
+        if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') return
+        watch.breakOff({ code: 'run_refused', detail: error.message })
+      },
+    )
+    // What could not be noted is asked again by the next host (R42).
+    .catch(() => {})
+  failpoint('run.sent')
+}

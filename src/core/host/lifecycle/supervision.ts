@@ -1,0 +1,34 @@
+/** What looks after a worker while it is up: its lifetime and its watchdog, started and stopped together. */
+import type { Story } from '../../view/story.ts'
+import type { Worker } from '../../worker/worker.ts'
+import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
+import { startWatchdog } from './watchdog.ts'
+
+export interface OversightOptions {
+  worker: Worker
+  story: Story
+  warn: (kind: string, value: number, limit: number) => void
+  /** It was up for as long as it may (R27). */
+  onLifetimeOver: () => void
+  watchdogMs: number | undefined
+}
+
+/** Answers its stop. */
+export function oversee({ worker, story, warn, onLifetimeOver, watchdogMs }: OversightOptions): () => void {
+  const limitMs = lifetimeMs()
+  const stopLifetime = startLifetime(
+    limitMs,
+    upMs(story, Date.now()),
+    (used) => warn('lifetime', used, limitMs),
+    onLifetimeOver,
+  )
+  const stopWatchdog = startWatchdog({
+    usage: async () => worker.usage?.(),
+    warn: ({ kind, value, limit }) => warn(kind, value, limit),
+    periodMs: watchdogMs,
+  })
+  return () => {
+    stopLifetime()
+    stopWatchdog()
+  }
+}

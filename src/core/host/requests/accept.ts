@@ -1,0 +1,155 @@
+/** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
+import { fail, type ResolveError } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import { parseForm } from '../../forms/parse-form.ts'
+import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH, MESSAGES_MAX_BYTES } from '../../limits.ts'
+import { STATE_FILE } from '../../protocol/coordination.ts'
+import type { Payload } from '../../protocol/form.ts'
+import type { Actor, MessageType } from '../../protocol/instance.ts'
+import type { Ground } from '../../worker/worker.ts'
+import { isWithinDepth } from '../ingest/event-line.ts'
+import { formRefusal } from '../../form-check/form-check.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { type Delivery, type Mailbox, publish } from './mailbox.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
+
+export interface Desk {
+  ledger: Ledger
+  ground: Ground
+  mailbox: Mailbox
+}
+
+/**
+ * Keeps a valid answer and moves the status on; it is on disk when this returns.
+ * Throws `request_unknown`, `already_answered`, `request_cancelled`, `form_invalid`, `disk_full`.
+ */
+export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, actor: Actor): void {
+  const { ledger, mailbox } = desk
+  const { instance_id: instance } = ledger.story.birth
+  const request = ledger.story.requests.find((candidate) => candidate.id === requestId)
+  if (request === undefined) throw fail('request_unknown', { request: requestId, instance })
+  if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
+  const before = mailbox.readAnswer(requestId)
+  if (actor.key !== undefined && before?.key === actor.key) {
+    settle(desk, before)
+    return
+  }
+  if (request.status === 'answered') {
+    const { actor: who, via, answered_at: at } = request
+    throw fail('already_answered', { request: requestId, actor: who ?? '', via: via ?? '', at: at ?? '' })
+  }
+  const refusal = formRefusal(request.schema, payload)
+  if (refusal !== undefined) throw refusal
+  const intent = { kind: 'answer', request_id: requestId, payload, ...actor, at: new Date().toISOString() } as const
+  if (!mailbox.keepAnswer(intent)) {
+    const first = mailbox.readAnswer(requestId) ?? intent
+    throw fail('already_answered', { request: requestId, actor: first.actor, via: first.via, at: first.at })
+  }
+  failpoint('answer.kept')
+  keepOrDrop(desk, intent, () => mailbox.dropAnswer(requestId))
+  settle(desk, intent)
+  failpoint('answer.accepted')
+}
+
+/** The catalog of message types for the present state (spec, Message type). Throws what the call throws, `form_malformed`. */
+export async function askMessageTypes(desk: Desk, calls: ResolverCalls): Promise<MessageType[]> {
+  const answer = await calls.ask('resolver.getMessageTypes', { instance_state: readState(desk.ground) ?? {} })
+  if (answer === null) return []
+  if (!Array.isArray(answer)) throw malformed(['It is not a list.'])
+  return answer.map(parseMessageType)
+}
+
+/** Throws `message_type_unknown`, `form_invalid`, `disk_full`. */
+export function acceptMessage(
+  desk: Desk,
+  types: readonly MessageType[],
+  type: string,
+  payload: Payload,
+  actor: Actor,
+): number {
+  const known = types.find((candidate) => candidate.name === type)
+  if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
+  const refusal = formRefusal(known.schema, payload)
+  if (refusal !== undefined) throw refusal
+  const before = keptMessage(desk, actor.key)
+  if (before !== undefined) return before
+  const bytes = desk.mailbox.messageBytes() + JSON.stringify(payload).length
+  if (bytes > MESSAGES_MAX_BYTES) {
+    throw fail('input_too_large', { what: 'mailbox of the instance', bytes, limit: MESSAGES_MAX_BYTES })
+  }
+  const at = new Date().toISOString()
+  const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
+  failpoint('message.kept')
+  keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))
+  settle(desk, intent)
+  failpoint('message.accepted')
+  return intent.number
+}
+
+/** The state snapshot; null where there is none, or it is not an object, or nests deeper than anything that is handed on (R16). Throws `coordination_tampered`. */
+export function readState(ground: Ground): Record<string, unknown> | null {
+  const bytes = ground.read(STATE_FILE, COORDINATION_FILE_MAX_BYTES)
+  if (bytes === undefined) return null
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && isWithinDepth(value, JSON_MAX_DEPTH)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+/** The number of the message that came with this key before, accepted by now if it was not. Throws `disk_full`. */
+export function keptMessage(desk: Desk, key: string | undefined): number | undefined {
+  const number = key === undefined ? undefined : desk.mailbox.findMessage(key)
+  const kept = number === undefined ? undefined : desk.mailbox.readMessage(number)
+  if (kept !== undefined) settle(desk, kept)
+  return number
+}
+
+/** What is kept is in the journal, and on disk, before anybody is told that it was accepted. */
+function settle(desk: Desk, intent: Delivery): void {
+  const { ledger } = desk
+  if (!isJournaled(desk, intent)) publish(intent, ledger, desk.ground)
+  ledger.reconcile()
+  ledger.sync()
+}
+
+function isJournaled({ ledger }: Desk, intent: Delivery): boolean {
+  const { requests, messages } = ledger.story
+  return intent.kind === 'answer'
+    ? !requests.some(({ id, status }) => id === intent.request_id && status === 'pending')
+    : messages.some(({ number }) => number === intent.number)
+}
+
+/** What the journal could not take was not accepted; a file that could not be published yet is published at delivery. */
+function keepOrDrop(desk: Desk, intent: Delivery, drop: () => void): void {
+  const before = desk.ledger.story.lastSeq
+  try {
+    publish(intent, desk.ledger, desk.ground)
+  } catch (error) {
+    if (desk.ledger.story.lastSeq > before) return
+    drop()
+    throw error
+  }
+}
+
+function parseMessageType(value: unknown, index: number): MessageType {
+  const entry = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+  const { name, label, description } = entry
+  if (typeof name !== 'string' || name === '') throw malformed([`Entry ${index + 1} has no name.`])
+  const schema = entry['schema'] ?? { type: 'form', components: [] }
+  const parsed = parseForm(schema)
+  if (parsed.form === null) throw malformed(parsed.errors.map((error) => `"${name}": ${error}`))
+  return {
+    name,
+    label: typeof label === 'string' ? label : name,
+    description: typeof description === 'string' ? description : '',
+    schema: parsed.form,
+  }
+}
+
+function malformed(errors: readonly string[]): ResolveError {
+  return fail('form_malformed', { where: 'list of message types', errors })
+}

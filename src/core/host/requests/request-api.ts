@@ -1,0 +1,77 @@
+/** Takes what consumers ask of a hosted instance: answers at any time, messages while its worker is up. {@link file://./../lifecycle/instance-host.ts} opens it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fail } from '../../errors.ts'
+import { MESSAGE_TYPES_LIMIT_MS } from '../../limits.ts'
+import type { Payload } from '../../protocol/form.ts'
+import type { Actor, MessageType } from '../../protocol/instance.ts'
+import { acceptAnswer, acceptMessage, askMessageTypes, type Desk, keptMessage } from './accept.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
+
+export class Reception {
+  readonly #desk: Desk
+  readonly #deliver: () => void
+  /** Ends when the worker can be asked, or never will be. */
+  readonly #reached = Promise.withResolvers<ResolverCalls | undefined>()
+  #isClosed = false
+
+  /** `deliver` is called after something was accepted. */
+  constructor(desk: Desk, deliver: () => void) {
+    this.#desk = desk
+    this.#deliver = deliver
+  }
+
+  /** The worker can be asked from now on. */
+  open(calls: ResolverCalls): void {
+    this.#reached.resolve(calls)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#reached.resolve(undefined)
+  }
+
+  /** On disk when this returns. Throws as {@link acceptAnswer}. */
+  answer(requestId: string, payload: Payload, actor: Actor): void {
+    this.#accept(() => acceptAnswer(this.#desk, requestId, payload, actor))
+  }
+
+  /** Throws `invalid_state`, and as {@link askMessageTypes}. */
+  async messageTypes(): Promise<MessageType[]> {
+    this.#refuseUnlessUp()
+    // An instance that was resumed, or adopted, a moment ago has its worker in a moment.
+    const limit = sleep(MESSAGE_TYPES_LIMIT_MS, undefined, { ref: false })
+    const calls = await Promise.race([this.#reached.promise, limit])
+    this.#refuseUnlessUp(calls !== undefined)
+    try {
+      return await askMessageTypes(this.#desk, calls as ResolverCalls)
+    } catch (error) {
+      // Its worker ended while it was asked.
+      this.#refuseUnlessUp()
+      throw error
+    }
+  }
+
+  /** The number the message got; on disk when this returns. Throws `invalid_state`, and as {@link acceptMessage}. */
+  async message(type: string, payload: Payload, actor: Actor): Promise<number> {
+    const before = keptMessage(this.#desk, actor.key)
+    if (before !== undefined) return before
+    const types = await this.messageTypes()
+    this.#refuseUnlessUp()
+    return this.#accept(() => acceptMessage(this.#desk, types, type, payload, actor))
+  }
+
+  /** What was kept is delivered, whatever became of its acknowledgement. */
+  #accept<T>(accept: () => T): T {
+    try {
+      return accept()
+    } finally {
+      this.#deliver()
+    }
+  }
+
+  #refuseUnlessUp(canBeAsked = !this.#isClosed): void {
+    const { status } = this.#desk.ledger
+    const isUp = status === 'running' || status === 'awaiting_input'
+    if (!isUp || !canBeAsked) throw fail('invalid_state', { action: 'send a message to', status })
+  }
+}

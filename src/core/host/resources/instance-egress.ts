@@ -1,0 +1,110 @@
+/** What the worker of an instance may reach, kept open by its host (docs/manifest.md, The network): the network, the proxy, what they refuse. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS } from '../../limits.ts'
+import type { Birth } from '../../protocol/journal.ts'
+import { homeLabel } from '../../worker/docker/container-places.ts'
+import { type Egress, type EgressPlan, openEgress } from '../../worker/egress/egress.ts'
+import { theEngine } from '../../worker/engine/engine.ts'
+import { type NetworkOwner, removeNetwork } from '../../worker/egress/network.ts'
+import { BRIDGE, NO_NETWORK, type SubContainerNetwork } from '../../worker/sandbox/sandbox.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+export interface WayOutParts {
+  ledger: Ledger
+  home: string
+  write: (line: () => void) => Promise<void>
+  /** As in EgressPlan: other addresses than public ones, other name servers. */
+  egress?: Pick<EgressPlan, 'resolve' | 'mayReach'> | undefined
+}
+
+export class WayOut {
+  readonly #parts: WayOutParts
+  readonly #birth: Birth
+  readonly #closed = new AbortController()
+  #opened: Egress | undefined
+
+  constructor(parts: WayOutParts) {
+    this.#parts = parts
+    this.#birth = parts.ledger.story.birth
+  }
+
+  /** What its container, and a sub-container that shares it, is made with; undefined before the way is open. */
+  get network(): SubContainerNetwork | undefined {
+    const { container } = this.#birth.resolver.manifest
+    if (this.#birth.executor !== 'docker' || (container?.network ?? 'open') === 'open') return BRIDGE
+    if (container?.network === 'none') return NO_NETWORK
+    if (this.#opened === undefined) return undefined
+    const { networkMode: mode, dns, dnsOptions, environment } = this.#opened
+    return { mode, dns, dnsOptions, environment }
+  }
+
+  /** Before a worker is started. Throws `container_refused`, `docker_unreachable`. */
+  async open(): Promise<SubContainerNetwork | undefined> {
+    if (this.#isOurs && this.#opened === undefined) await this.#open()
+    return this.network
+  }
+
+  /** For a worker that is adopted: it goes on meanwhile, its way out closed until this host has it. */
+  reopen(): void {
+    if (this.#isOurs) void this.#openAtLast()
+  }
+
+  /** Lets go: the network stays for the next host. */
+  async close(): Promise<void> {
+    this.#closed.abort()
+    await this.#opened?.close()
+    this.#opened = undefined
+  }
+
+  /** No worker is left. What an engine that is away keeps is the reaper's. */
+  async remove(): Promise<void> {
+    if (!this.#isOurs) return
+    await this.close()
+    await removeNetwork(theEngine(), this.#owner).catch(() => undefined)
+  }
+
+  async #openAtLast(): Promise<void> {
+    const { signal } = this.#closed
+    for (let waitMs = ENGINE_RETRY_MIN_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)) {
+      const isOpen = await this.#open().then(
+        () => true,
+        () => false,
+      )
+      if (isOpen) return
+      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { ledger, write, egress } = this.#parts
+    const opened = await openEgress(theEngine(), {
+      ...this.#owner,
+      ...egress,
+      network: 'allowlist',
+      egress: this.#birth.resolver.manifest.container?.egress ?? [],
+      onDenied: (denial) => {
+        // An instance that is another host's meanwhile is that one's to write.
+        write(() => ledger.record('platform.egress.denied', { ...denial })).catch(() => undefined)
+      },
+    })
+    if (this.#closed.signal.aborted) await opened.close()
+    else this.#opened = opened
+    if (opened.guarded === false) await this.#tellUnguarded()
+  }
+
+  /** A driver reports the limits it could not set (plan). */
+  async #tellUnguarded(): Promise<void> {
+    const { ledger, write } = this.#parts
+    const data = { kind: 'network_unguarded', value: 0, limit: 0 }
+    await write(() => ledger.record('platform.watchdog.warning', data))
+  }
+
+  get #isOurs(): boolean {
+    const { executor, resolver } = this.#birth
+    return executor === 'docker' && resolver.manifest.container?.network === 'allowlist'
+  }
+
+  get #owner(): NetworkOwner {
+    return { instance: this.#birth.instance_id, home: homeLabel(this.#parts.home) }
+  }
+}

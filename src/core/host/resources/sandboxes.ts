@@ -1,0 +1,129 @@
+/**
+ * What a resolver may ask for sandboxed steps: `platform.createSubContainer`, `platform.exec`, `platform.removeSubContainer` (spec, Optional
+ * containers; R40; threats B11). Every wish is parsed here; what is made of it is written out in {@link file://./../../worker/sandbox/sandbox.ts}.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { fail } from '../../errors.ts'
+import * as limits from '../../limits.ts'
+import type { Engine } from '../../worker/engine/engine.ts'
+import {
+  createSubContainer,
+  isOwnSubContainer,
+  NO_NETWORK,
+  removeSubContainer,
+  removeSubContainers,
+  type SubContainerNetwork,
+  type SubContainerOwner,
+} from '../../worker/sandbox/sandbox.ts'
+import { runInSubContainer } from '../../worker/sandbox/sandbox-exec.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
+import { parseCommand, parseCreation, parseId, type Wish } from './sandbox-options.ts'
+
+export interface SubContainersOptions {
+  owner: SubContainerOwner
+  /** What config.json says; who knows it speaks for the resolver. */
+  token: string
+  /** Which host this is: a call that an earlier one was told is not carried out again. */
+  epoch: number
+  /** The first is taken where a resolver names none. */
+  images: readonly string[]
+  /** What the instance's worker itself may use. */
+  network: () => SubContainerNetwork | undefined
+  engine: () => Engine
+  /** Durable: whether the instance ever had one. */
+  use: { note: () => void; isNoted: () => boolean }
+}
+
+export class SubContainers {
+  readonly #options: SubContainersOptions
+  readonly #closed = new AbortController()
+  #running = 0
+
+  constructor(options: SubContainersOptions) {
+    this.#options = options
+  }
+
+  serve(calls: ResolverCalls): void {
+    calls.serve('platform.createSubContainer', (params) => this.#admit(params, (wish) => this.#create(wish)))
+    calls.serve('platform.exec', (params) => this.#admit(params, (wish) => this.#exec(wish)))
+    calls.serve('platform.removeSubContainer', (params) => this.#admit(params, (wish) => this.#remove(wish)))
+  }
+
+  /** Lets go: what runs in them is ended, they stay for the next host. */
+  close(): void {
+    this.#closed.abort()
+  }
+
+  /** The instance has ended, or pauses: none is left. What an engine that is away keeps is the reaper's. */
+  async end(): Promise<void> {
+    this.close()
+    const { engine, owner, use } = this.#options
+    if (use.isNoted()) await removeSubContainers(engine(), owner).catch(() => undefined)
+  }
+
+  async #admit(params: unknown, work: (wish: Wish) => Promise<unknown>): Promise<unknown> {
+    const wish = (typeof params === 'object' && params !== null ? params : {}) as Wish
+    const { token, epoch } = wish
+    if (typeof token !== 'string' || !isSame(token, this.#options.token))
+      throw refused('the token is not this instance’s')
+    if (typeof epoch !== 'number') throw refused('"epoch" is missing: it is that of resolver.initialize')
+    // It was told to an earlier host, which is gone: whoever still waits for it asks this one.
+    if (epoch !== this.#options.epoch) return await never()
+    if (this.#closed.signal.aborted) throw refused('the instance is ending')
+    return await work(wish)
+  }
+
+  async #create(wish: Wish): Promise<{ container_id: string }> {
+    const { owner, images, network, engine, use } = this.#options
+    const { key, image, environment, network: wanted } = parseCreation(wish)
+    const chosen = image ?? (images[0] as string)
+    if (!images.includes(chosen)) {
+      throw refused(`image "${chosen}" is not one an operator allows (RESOLVE_SANDBOX_IMAGES)`)
+    }
+    const net = wanted === 'none' ? NO_NETWORK : network()
+    if (net === undefined) throw refused('this instance has no network to share')
+    use.note()
+    const id = await createSubContainer(engine(), { ...owner, key, image: chosen, environment, network: net })
+    if (id === undefined) throw fail('too_many', { what: 'sandboxes', limit: limits.SANDBOXES_MAX })
+    // The instance ended while it was made.
+    if (this.#closed.signal.aborted) await removeSubContainer(engine(), owner, id)
+    return { container_id: id }
+  }
+
+  async #exec(wish: Wish): Promise<Record<string, unknown>> {
+    const { owner, engine } = this.#options
+    const { id, ...command } = parseCommand(wish)
+    if (this.#running >= limits.SANDBOX_COMMANDS_MAX) {
+      throw fail('too_many', { what: 'commands in sandboxes', limit: limits.SANDBOX_COMMANDS_MAX })
+    }
+    this.#running += 1
+    try {
+      if (!(await isOwnSubContainer(engine(), owner, id))) throw refused(`there is no sandbox "${id}"`)
+      const done = await runInSubContainer(engine(), id, { ...command, signal: this.#closed.signal })
+      // Ended by this host's own end: whoever waits is told by the next one, or is ended too.
+      if (this.#closed.signal.aborted) return await never()
+      const { exitCode: exit_code, stdout, stderr, truncated, timedOut: timed_out } = done
+      return { exit_code, stdout, stderr, truncated, timed_out }
+    } finally {
+      this.#running -= 1
+    }
+  }
+
+  async #remove(wish: Wish): Promise<{ removed: boolean }> {
+    const { owner, engine } = this.#options
+    return { removed: await removeSubContainer(engine(), owner, parseId(wish)) }
+  }
+}
+
+/** No answer. Each time anew: one for all would keep whoever waits for it. */
+const never = () => new Promise<never>(() => undefined)
+
+function refused(reason: string) {
+  return fail('sandbox_refused', { reason })
+}
+
+/** In the same time whatever differs. */
+function isSame(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return b !== '' && timingSafeEqual(digest(a), digest(b))
+}

@@ -1,0 +1,52 @@
+/** What {@link file://./health.ts} looks at in the catalog: whether it can be read, and whether each resolver is where it says. */
+import { join } from 'node:path'
+import { CATALOG_FILE, openCatalog } from '../../catalog/catalog.ts'
+import { readManifestFile } from '../../catalog/manifest/read-manifest.ts'
+import { ResolveError } from '../../errors.ts'
+import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { HealthRow } from '../platform.ts'
+import { quote } from './shell-word.ts'
+
+export async function checkCatalog({ home, builtins }: { home: string; builtins: string }): Promise<HealthRow[]> {
+  const file = join(home, CATALOG_FILE)
+  const broken = (message: string): HealthRow => {
+    return { check: 'catalog', state: 'failed', message, mend: `mv ${quote(file)} ${quote(`${file}.broken`)}` }
+  }
+  try {
+    const catalog = await openCatalog({ home, builtins })
+    try {
+      await catalog.refresh()
+      const problem = catalog.problem()
+      const entries = catalog.list()
+      const readable: HealthRow =
+        problem === null
+          ? { check: 'catalog', state: 'ok', message: `The catalog has ${entries.length} resolvers`, mend: null }
+          : broken(problem.message)
+      const faults = (await Promise.all(entries.map(checkResolver))).filter((row) => row !== undefined)
+      return [readable, ...(faults.length > 0 ? faults : [SOUND])]
+    } finally {
+      await catalog.close()
+    }
+  } catch (error) {
+    if (!(error instanceof ResolveError)) throw error
+    return [broken(error.message)]
+  }
+}
+
+const SOUND: HealthRow = { check: 'resolver', state: 'ok', message: 'Each has its files and its manifest', mend: null }
+
+async function checkResolver({ name, dir, kind, source }: CatalogEntry): Promise<HealthRow | undefined> {
+  try {
+    await readManifestFile(dir)
+    return undefined
+  } catch (error) {
+    const reason = error instanceof ResolveError ? (error.errors[0] ?? error.message) : String(error)
+    const mend = {
+      builtin: 'npm install -g resolve-platform',
+      // What is gone from a person's own folder only they can bring back; until then it is no resolver.
+      directory: `resolve resolver remove ${name}`,
+      git: `resolve resolver add ${quote(source)} --force`,
+    }[kind]
+    return { check: 'resolver', state: 'failed', message: `${name}: ${reason}`, mend }
+  }
+}

@@ -1,0 +1,147 @@
+/** What {@link file://./health.ts} looks at in the instances: journals, hosts, processes without an instance, leftovers. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fail, ResolveError } from '../../errors.ts'
+import { endWorkerProcesses, workerProcesses } from '../../host/ingest/instance-files.ts'
+import { isAttended, startBackgroundHost } from '../../host/process/reach.ts'
+import { hasWorker, isTerminal, type Status } from '../../protocol/status.ts'
+import { instanceIds, instancePaths } from '../../store/home.ts'
+import { JournalReader } from '../../store/journal-reader.ts'
+import { readStory } from '../../store/record.ts'
+import type { HealthRow } from '../platform.ts'
+import { leftoversIn, removeLeftovers } from '../local/prune.ts'
+import { quote } from './shell-word.ts'
+
+interface Plan {
+  home: string
+  fix: boolean
+}
+
+export async function checkInstances(plan: Plan): Promise<HealthRow[]> {
+  const statuses = new Map<string, Status>()
+  const journals: HealthRow[] = []
+  for (const id of instanceIds(plan.home)) {
+    const { status, fault } = readJournal(plan.home, id)
+    if (status !== undefined) statuses.set(id, status)
+    if (fault !== undefined) journals.push(fault)
+  }
+  return [
+    ...orSound(journals, 'journals', `${statuses.size} journals can be read to their end`),
+    ...orSound(await unattended(plan, statuses), 'hosts', 'Every instance that is up has a host'),
+    ...orSound(await orphans(plan, statuses), 'orphans', 'No worker outlived its instance'),
+    ...orSound(await orphanedContainers(plan), 'containers', 'No container outlived its instance'),
+    ...orSound(await leftovers(plan), 'leftovers', 'Nothing was left half made or half removed'),
+  ]
+}
+
+function orSound(rows: HealthRow[], check: string, message: string): HealthRow[] {
+  return rows.length > 0 ? rows : [{ check, state: 'ok', message, mend: null }]
+}
+
+function readJournal(home: string, id: string): { status?: Status; fault?: HealthRow } {
+  const { root, journal } = instancePaths(home, id)
+  const fault = (message: string, mend: string): HealthRow => ({ check: 'journals', state: 'failed', message, mend })
+  let status: Status
+  try {
+    status = readStory(journal).status
+    if (!isGapless(journal)) throw fail('journal_broken', { path: journal, reason: 'a number is missing' })
+  } catch (error) {
+    const message =
+      error instanceof ResolveError ? error.message : `Can't read the journal ${journal}: ${String(error)}.`
+    return { fault: fault(message, `mv ${quote(root)} ${quote(join(home, `broken-${id}`))}`) }
+  }
+  const frozen = readdirSync(root).find((name) => name.startsWith('journal.frozen-'))
+  if (frozen === undefined) return { status }
+  const path = join(root, frozen)
+  return { status, fault: fault(`${id} lost events: its damaged journal was kept as ${path}`, `rm ${quote(path)}`) }
+}
+
+function isGapless(journal: string): boolean {
+  const reader = new JournalReader(journal, -1)
+  try {
+    let next = 0
+    for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
+      for (const line of lines) {
+        if (line.seq !== next) return false
+        next += 1
+      }
+    }
+    return true
+  } finally {
+    reader.close()
+  }
+}
+
+async function unattended({ home, fix }: Plan, statuses: ReadonlyMap<string, Status>): Promise<HealthRow[]> {
+  const rows: HealthRow[] = []
+  for (const [id, status] of statuses) {
+    if (!hasWorker(status) && status !== 'created') continue
+    if (await isAttended(home, id)) continue
+    const row: HealthRow = {
+      check: 'hosts',
+      state: 'failed',
+      message: `${id} is ${status} and has no host`,
+      mend: `resolve instance watch ${id}`,
+    }
+    rows.push(fix ? await mended(row, 'a background host took it', () => startBackgroundHost(home, id)) : row)
+  }
+  return rows
+}
+
+async function orphans({ home, fix }: Plan, statuses: ReadonlyMap<string, Status>): Promise<HealthRow[]> {
+  const rows: HealthRow[] = []
+  for (const [id, pids] of workerProcesses(home)) {
+    const status = statuses.get(id)
+    const has = status === undefined ? 'is gone' : isTerminal(status) ? `is ${status}` : undefined
+    // A host ends its worker before it says that the instance has ended; while it lives it is at it.
+    if (has === undefined || (await isAttended(home, id))) continue
+    const row: HealthRow = {
+      check: 'orphans',
+      state: 'failed',
+      message: `${id} ${has}, and ${pids.length === 1 ? 'a process' : `${pids.length} processes`} of it still run (${pids.join(', ')})`,
+      mend: `kill -9 ${pids.join(' ')}`,
+    }
+    rows.push(fix ? await mended(row, 'ended', () => endWorkerProcesses(instancePaths(home, id))) : row)
+  }
+  return rows
+}
+
+/** Without an engine there are none to look for; the row about the engine says so. */
+async function orphanedContainers({ home, fix }: Plan): Promise<HealthRow[]> {
+  const rows: HealthRow[] = []
+  const { endOrphan, orphanContainers } = await import('../../host/process/reaper.ts')
+  for (const orphan of await orphanContainers(home, Date.now(), 0).catch(() => [])) {
+    const row: HealthRow = {
+      check: 'containers',
+      state: 'failed',
+      message: `The container ${orphan.name} is there, and ${orphan.why}`,
+      mend: `docker rm -f ${quote(orphan.name)}`,
+    }
+    rows.push(fix ? await mended(row, 'ended', () => endOrphan(orphan)) : row)
+  }
+  return rows
+}
+
+async function leftovers({ home, fix }: Plan): Promise<HealthRow[]> {
+  const found = await leftoversIn(home)
+  if (found.length === 0) return []
+  const row: HealthRow = {
+    check: 'leftovers',
+    state: 'failed',
+    message: `${found.length} ${found.length === 1 ? 'directory was' : 'directories were'} left half made or half removed`,
+    mend: 'resolve doctor --fix',
+  }
+  if (!fix) return [row]
+  const { count } = await removeLeftovers(home, false)
+  if (count < found.length) return [{ ...row, mend: `rm -rf ${found.map(quote).join(' ')}` }]
+  return [{ ...row, state: 'mended', message: `${row.message}; removed`, mend: null }]
+}
+
+async function mended(row: HealthRow, outcome: string, mend: () => Promise<void>): Promise<HealthRow> {
+  try {
+    await mend()
+    return { ...row, state: 'mended', message: `${row.message}: ${outcome}`, mend: null }
+  } catch (error) {
+    return { ...row, message: `${row.message}: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}

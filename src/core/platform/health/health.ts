@@ -1,0 +1,105 @@
+/** Whether this machine and this home are fit to run instances: what `doctor` tells. Each row of a failure names the command that mends it. */
+import { accessSync, chmodSync, constants, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ResolveError } from '../../errors.ts'
+import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../../limits.ts'
+import { instancesDirectory, prepareHome } from '../../store/home.ts'
+import { openTokens } from '../../store/tokens.ts'
+import { checkCatalog } from './health-catalog.ts'
+import { checkInstances } from './health-instances.ts'
+import { checkMachine } from './health-machine.ts'
+import type { HealthRow } from '../platform.ts'
+import { quote } from './shell-word.ts'
+
+export interface HealthPlan {
+  home: string
+  builtins: string
+  /** Mend what is safe to mend: modes, leftovers, instances without a host, processes without an instance. */
+  fix: boolean
+}
+
+/** Never throws for what it finds; every check is told, in the order they depend on one another. */
+export async function checkHealth(plan: HealthPlan): Promise<HealthRow[]> {
+  const home = checkHome(plan)
+  const rows = [...(await checkMachine()), ...home]
+  // Without a home nothing below can be looked at.
+  if (home.some(({ check, state }) => check === 'home' && state === 'failed')) return rows
+  return [
+    ...rows,
+    checkTokens(plan.home),
+    checkDisk(plan.home),
+    ...(await checkCatalog(plan)),
+    ...(await checkInstances(plan)),
+  ]
+}
+
+function checkHome({ home, fix }: HealthPlan): HealthRow[] {
+  try {
+    prepareHome(home)
+    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const message = error instanceof ResolveError ? error.message : `Can't use ${home}: it may not be read and written.`
+    const mend = existsAs(home) === 'directory' ? `chmod -R u+rwX ${quote(home)}` : 'export RESOLVE_HOME=~/.resolve'
+    return [{ check: 'home', state: 'failed', message, mend }]
+  }
+  const open = [home, instancesDirectory(home), join(home, 'resolvers')].filter((path) => modeOf(path) !== 0o700)
+  const usable: HealthRow = { check: 'home', state: 'ok', message: `The home is ${home}`, mend: null }
+  if (open.length === 0) return [usable, { check: 'modes', state: 'ok', message: 'Only you can read it', mend: null }]
+  const modes = open.map((path) => `${path} has mode ${modeOf(path).toString(8)}`).join(', ')
+  const mend = `chmod 700 ${open.map(quote).join(' ')}`
+  if (!fix) return [usable, { check: 'modes', state: 'failed', message: `${modes}: it is not yours alone`, mend }]
+  try {
+    for (const path of open) chmodSync(path, 0o700)
+  } catch {
+    return [usable, { check: 'modes', state: 'failed', message: `${modes}, and belongs to somebody else`, mend }]
+  }
+  return [usable, { check: 'modes', state: 'mended', message: `${modes}; made 700`, mend: null }]
+}
+
+function checkTokens(home: string): HealthRow {
+  const tokens = openTokens(home)
+  const problem = tokens.problem()
+  if (problem !== null) {
+    const path = String(problem.details['path'])
+    return {
+      check: 'tokens',
+      state: 'failed',
+      message: problem.message,
+      mend: `mv ${quote(path)} ${quote(`${path}.broken`)}`,
+    }
+  }
+  const count = tokens.list().length
+  return {
+    check: 'tokens',
+    state: 'ok',
+    message: `${count} ${count === 1 ? 'token' : 'tokens'} for the HTTP API`,
+    mend: null,
+  }
+}
+
+function checkDisk(home: string): HealthRow {
+  const { bavail, blocks, bsize } = statfsSync(home)
+  return diskRow({ free: bavail * bsize, total: blocks * bsize })
+}
+
+/** Bytes that are free for this user, and that the file system has. */
+export function diskRow({ free, total }: { free: number; total: number }): HealthRow {
+  const floor = Math.max(DISK_FLOOR_BYTES, total * DISK_FLOOR_FRACTION)
+  const gib = (bytes: number) => `${(bytes / GIB).toFixed(1)} GiB`
+  const message = `${gib(free)} of ${gib(total)} are free`
+  if (free >= floor) return { check: 'disk', state: 'ok', message, mend: null }
+  const mend = 'resolve instance prune --older-than 7d'
+  return { check: 'disk', state: 'failed', message: `${message}; ${gib(floor)} are needed`, mend }
+}
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777
+}
+
+function existsAs(path: string): 'directory' | 'other' | 'nothing' {
+  try {
+    return statSync(path).isDirectory() ? 'directory' : 'other'
+  } catch {
+    return 'nothing'
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * One instance's journal for all its readers in this process (R15, threats WEB-11): a reader is no more than an offset, and
+ * a thousand readers at the same place cost one read and one formatting. The event stream of the HTTP API reads it.
+ */
+import * as fs from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { fail } from '../../errors.ts'
+import { SWEEP_MS } from '../../limits.ts'
+import { offsetAfter, readWholeLines } from '../../store/journal-reader.ts'
+import { formatPage, type Page } from './journal-page.ts'
+
+export type { Page } from './journal-page.ts'
+
+/** How much is read at once; a longer line comes whole. */
+const PAGE_BYTES = 64 * 1024
+/** What is kept of one journal for readers that are near each other. */
+const KEPT_BYTES = 1024 * 1024
+/** How long readers wait for a larger page at most. */
+const REST_MAX_MS = 25
+/** How often a followed instance is looked after. */
+const ATTEND_MS = 2_000
+
+/** What a feed asks of the platform: a host for an orphaned instance, and whether all has been said. */
+export interface FedInstance {
+  attend: () => Promise<void>
+  hasEnded: () => boolean
+}
+
+export class JournalFeed {
+  readonly #path: string
+  readonly #instance: FedInstance
+  #file: { fd: number; ino: number }
+  /** How far the journal had come at the last look. */
+  #size = 0
+  /** How far those who wait were told that it had come. */
+  #toldSize = 0
+  /** Where the present end is an unfinished line: reading there again is in vain until the journal has grown. */
+  #barren = -1
+  readonly #pages = new Map<number, Page>()
+  #keptBytes = 0
+  readonly #followers = new Set<() => void>()
+  #stopBell: (() => void) | undefined
+  #cancelRound: (() => void) | undefined
+  #restUntil = 0
+  #isTelling = false
+  #hasEnded = false
+
+  /** Throws `journal_broken`, or what the file system throws where the journal cannot be opened. */
+  constructor(path: string, instance: FedInstance) {
+    this.#path = path
+    this.#instance = instance
+    this.#file = openFile(path)
+    this.#look()
+  }
+
+  /** Whether the instance is known to have ended. A reader that has come to the present end has then seen all of it. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** The offset from which everything after number `after` stands; 0 is before the first event. Throws `cursor_unknown`. */
+  cursor(after: number): number {
+    const offset = Number.isSafeInteger(after) && after >= 0 ? offsetAfter(this.#file.fd, after) : undefined
+    if (offset === undefined) throw fail('cursor_unknown', { cursor: String(after) })
+    this.#look()
+    return offset
+  }
+
+  /** What stands from `offset` on, up to a page of it; undefined at the end as it was at the last look. Throws `journal_broken`. */
+  read(offset: number): Page | undefined {
+    const kept = this.#pages.get(offset)
+    if (kept !== undefined) return kept
+    // A page may hold more than there was at the last look.
+    if (offset > this.#size) this.#look()
+    if (offset >= this.#size || offset === this.#barren) {
+      if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was cut short' })
+      return undefined
+    }
+    const bytes = readWholeLines(this.#file.fd, offset, PAGE_BYTES)
+    if (bytes === undefined) {
+      this.#barren = offset
+      return undefined
+    }
+    const page = formatPage(this.#path, bytes, offset)
+    if (page.isFinal) this.#hasEnded = true
+    this.#keep(offset, page)
+    return page
+  }
+
+  /** Calls `onNews` when the journal has grown or the instance has ended. Answers its stop. */
+  follow(onNews: () => void): () => void {
+    this.#followers.add(onNews)
+    if (!this.#hasEnded) this.#hasEnded = this.#instance.hasEnded()
+    this.#stopBell ??= this.#listen()
+    this.#look()
+    return () => {
+      this.#followers.delete(onNews)
+      if (this.#followers.size === 0) this.#rest()
+    }
+  }
+
+  close(): void {
+    this.#rest()
+    fs.closeSync(this.#file.fd)
+  }
+
+  /** Notices growth. */
+  #look(): void {
+    const { size } = fs.fstatSync(this.#file.fd)
+    if (size === this.#size) return
+    this.#size = size
+    this.#barren = -1
+  }
+
+  #keep(offset: number, page: Page): void {
+    this.#pages.set(offset, page)
+    this.#keptBytes += page.frames.length
+    for (const [oldest, { frames }] of this.#pages) {
+      if (this.#keptBytes <= KEPT_BYTES || this.#pages.size === 1) return
+      this.#pages.delete(oldest)
+      this.#keptBytes -= frames.length
+    }
+  }
+
+  /** A watch as accelerator, a sweep as guarantee (plan, decision 3). */
+  #listen(): () => void {
+    const ring = () => this.#ring()
+    const sweep = setInterval(ring, SWEEP_MS).unref()
+    const care = setInterval(() => void this.#care(), ATTEND_MS).unref()
+    let watcher: fs.FSWatcher | undefined
+    try {
+      watcher = fs.watch(this.#path, { persistent: false }, ring)
+      watcher.on('error', () => watcher?.close())
+    } catch {
+      // Watches may be used up on this machine; the sweep does.
+    }
+    return () => {
+      clearInterval(sweep)
+      clearInterval(care)
+      watcher?.close()
+    }
+  }
+
+  #rest(): void {
+    this.#stopBell?.()
+    this.#stopBell = undefined
+    this.#cancelRound?.()
+    this.#cancelRound = undefined
+  }
+
+  /** However often it rings, there is one round at a time, and after it a rest as long as it took: many readers get larger pages. */
+  #ring(): void {
+    if (this.#isTelling || this.#followers.size === 0 || this.#cancelRound !== undefined) return
+    const wait = this.#restUntil - performance.now()
+    // A timer takes a millisecond at least.
+    if (wait <= 0) {
+      const round = setImmediate(() => this.#go())
+      this.#cancelRound = () => clearImmediate(round)
+    } else {
+      const round = setTimeout(() => this.#go(), wait)
+      this.#cancelRound = () => clearTimeout(round)
+    }
+  }
+
+  #go(): void {
+    this.#cancelRound = undefined
+    this.#look()
+    // Growth that another noticed first is news all the same.
+    if (this.#size === this.#toldSize) return
+    const begin = performance.now()
+    this.#isTelling = true
+    this.#tell()
+    // What readers hand to their sockets is written before this, and is most of the work.
+    setImmediate(() => {
+      this.#isTelling = false
+      const end = performance.now()
+      this.#restUntil = end + Math.min(end - begin, REST_MAX_MS)
+      this.#ring()
+    })
+  }
+
+  #tell(): void {
+    this.#look()
+    this.#toldSize = this.#size
+    for (const onNews of [...this.#followers]) onNews()
+  }
+
+  async #care(): Promise<void> {
+    try {
+      this.#renew()
+      if (this.#hasEnded) return
+      await this.#instance.attend()
+      this.#hasEnded = this.#instance.hasEnded()
+    } catch {
+      // No host can be had now, or no journal opened; the next look tries again, and readers keep what they have.
+    }
+    if (this.#hasEnded) this.#tell()
+  }
+
+  /** A damaged journal is frozen and its trusted part goes on in another file, with the same lines at the same offsets. */
+  #renew(): void {
+    const now = fs.statSync(this.#path, { throwIfNoEntry: false })
+    if (now === undefined || now.ino === this.#file.ino) return
+    const fresh = openFile(this.#path)
+    fs.closeSync(this.#file.fd)
+    this.#file = fresh
+    this.#pages.clear()
+    this.#keptBytes = 0
+    this.#stopBell?.()
+    this.#stopBell = this.#listen()
+    this.#tell()
+  }
+}
+
+function openFile(path: string): { fd: number; ino: number } {
+  // What somebody put in its place keeps nobody waiting.
+  const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  const stat = fs.fstatSync(fd)
+  if (stat.isFile()) return { fd, ino: stat.ino }
+  fs.closeSync(fd)
+  throw fail('journal_broken', { path, reason: 'it is no file' })
+}
+
+/** A reader's hold on a feed. */
+export interface HeldFeed {
+  feed: JournalFeed
+  /** Lets go of it; the last one closes it. Letting go twice counts once. */
+  release: () => void
+}
+
+/** The feeds of this process, one for each journal that has a reader. */
+export class JournalFeeds {
+  readonly #feeds = new Map<string, { feed: JournalFeed; holders: number }>()
+
+  /** How many journals are open. */
+  get size(): number {
+    return this.#feeds.size
+  }
+
+  hold(journal: string, instance: FedInstance): HeldFeed {
+    const held = this.#feeds.get(journal) ?? { feed: new JournalFeed(journal, instance), holders: 0 }
+    this.#feeds.set(journal, held)
+    held.holders += 1
+    let isReleased = false
+    const release = () => {
+      if (isReleased) return
+      isReleased = true
+      held.holders -= 1
+      if (held.holders > 0) return
+      this.#feeds.delete(journal)
+      held.feed.close()
+    }
+    return { feed: held.feed, release }
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * What a consumer does to an instance: answer, message, pause, resume, stop, cancel. The host decides, one turn at a time; this
+ * finds it, in this process or another, and replaces one that is gone first.
+ */
+import { randomUUID } from 'node:crypto'
+import { fail, ResolveError } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import type { InstanceHost } from '../../host/lifecycle/instance-host.ts'
+import type { HostProcess } from '../../host/process/host-process.ts'
+import type { Payload } from '../../protocol/form.ts'
+import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance.ts'
+import { isTerminal } from '../../protocol/status.ts'
+import type { InstancePaths } from '../../store/home.ts'
+import { readRecord, readStory } from '../../store/record.ts'
+import { refuseTooLarge } from './local-checks.ts'
+import type { Platform } from '../platform.ts'
+import { callOwner } from './reach-host.ts'
+import { type Act, refusal, wasAccepted } from './refusal.ts'
+
+/** An act with the two ways to do it: on a host of this process, and on another one's. */
+interface HostCall<T> extends Act {
+  here: (host: InstanceHost) => T | Promise<T>
+  there: (owner: Platform) => Promise<T>
+}
+
+export interface ActsParts {
+  home: string
+  hosts: HostProcess
+  /** Throws `instance_unknown`. */
+  paths: (id: string) => InstancePaths
+  attend: (id: string) => Promise<void>
+  record: (id: string) => Promise<InstanceRecord>
+  leave: (id: string) => Promise<void>
+}
+
+export class Acts {
+  readonly #parts: ActsParts
+
+  constructor(parts: ActsParts) {
+    this.#parts = parts
+  }
+
+  async answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void> {
+    refuseTooLarge(payload)
+    const keyed = { key: randomUUID(), ...actor }
+    await this.#ask(id, {
+      action: 'answer',
+      request: requestId,
+      key: keyed.key,
+      here: (host) => host.answer(requestId, payload, keyed),
+      there: (owner) => owner.answer(id, requestId, payload, keyed),
+    })
+  }
+
+  async messageTypes(id: string): Promise<MessageType[]> {
+    return await this.#ask(id, {
+      action: 'send a message to',
+      here: (host) => host.messageTypes(),
+      there: (owner) => owner.messageTypes(id),
+    })
+  }
+
+  async message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }> {
+    refuseTooLarge(payload)
+    const keyed = { key: randomUUID(), ...actor }
+    return await this.#ask(id, {
+      action: 'send a message to',
+      key: keyed.key,
+      here: async (host) => ({ number: await host.message(type, payload, keyed) }),
+      there: (owner) => owner.message(id, type, payload, keyed),
+    })
+  }
+
+  async pause(id: string): Promise<void> {
+    await this.#ask(id, {
+      action: 'pause',
+      here: (host) => host.pause(),
+      there: async (owner) => void (await owner.pause(id)),
+    })
+  }
+
+  /** Of several at once one goes on with it, the others are told that it is no longer paused. */
+  async resume(id: string, where: { host?: 'here' | 'background' }): Promise<InstanceRecord> {
+    const { hosts, paths, record, leave } = this.#parts
+    paths(id)
+    const { supports_resume, resolver } = await record(id)
+    if (!supports_resume) throw fail('resume_unsupported', { resolver })
+    const host = await hosts.own(id, (ledger) => {
+      if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
+      failpoint('resume.moving')
+      ledger.move('running', { reason: 'resumed' })
+    })
+    const now = await record(id)
+    if (host === undefined) throw fail('invalid_state', { action: 'resume', status: now.status })
+    if (where.host === 'background') await leave(id)
+    return now
+  }
+
+  async stop(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<InstanceRecord> {
+    const { status } = await this.#parts.record(id)
+    if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
+    if (status === 'paused') await this.#stopPaused(id, how, reason, force)
+    else await this.#stopLive(id, how, reason, force)
+    return await this.#parts.record(id)
+  }
+
+  /** A pause may come first: then it is stopped where it stands (R20). */
+  async #stopLive(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
+    try {
+      await this.#ask(id, {
+        action: 'stop',
+        here: (host) => host.stop(how, reason, force),
+        there: async (owner) =>
+          void (how === 'cancel' && !force ? await owner.cancel(id) : await owner.stop(id, { reason, force })),
+      })
+    } catch (error) {
+      const isPaused = (await this.#parts.record(id)).status === 'paused'
+      if (!isPaused) throw error
+      await this.#stopPaused(id, how, reason, force)
+    }
+  }
+
+  /** A paused instance has no worker, and so no host: this process owns it for a moment. */
+  async #stopPaused(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
+    const { hosts, record } = this.#parts
+    const host = await hosts.own(id, (ledger) => {
+      if (ledger.status !== 'paused') throw fail('invalid_state', { action: how, status: ledger.status })
+      ledger.move('cancelled', { reason, output: ledger.story.output, error: null })
+    })
+    if (host !== undefined) return await hosts.over(id)
+    // Another command was faster: it has ended the instance, or resumed it.
+    const { status } = await record(id)
+    if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
+    if (status === 'paused') throw fail('host_unreachable', { instance: id, reason: 'another command is at it' })
+    await this.#stopLive(id, how, reason, force)
+  }
+
+  async #ask<T>(id: string, call: HostCall<T>): Promise<T> {
+    const { home, hosts, attend } = this.#parts
+    const paths = this.#parts.paths(id)
+    const own = hosts.get(id)
+    if (own !== undefined) return await call.here(own)
+    const before = this.#answerWithoutWorker(paths, call)
+    if (before !== undefined) return before as T
+    await attend(id)
+    try {
+      return await callOwner(home, id, hosts.socketPath, call.there)
+    } catch (error) {
+      if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
+      // It ended, or handed over, between the look and the call; what it accepted before stands.
+      const accepted = wasAccepted(paths, call) ?? this.#answerWithoutWorker(paths, call)
+      if (accepted !== undefined) return accepted as T
+      await attend(id)
+      const taken = hosts.get(id)
+      if (taken !== undefined) return await call.here(taken)
+      // It ended while a host was found for it.
+      const late = this.#answerWithoutWorker(paths, call)
+      return late === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : (late as T)
+    }
+  }
+
+  /** Of an instance that has ended, or pauses: what was accepted of this very call before, else its refusal. */
+  #answerWithoutWorker(paths: InstancePaths, act: Act): unknown {
+    const { status } = readRecord(paths)
+    if (!isTerminal(status) && status !== 'paused') return undefined
+    const accepted = wasAccepted(paths, act)
+    if (accepted === undefined) throw refusal(readStory(paths.journal), act)
+    return accepted
+  }
+}

@@ -1,0 +1,132 @@
+/** Everything that is known of an instance, as one archive (docs/on-disk.md, Export). Works while it runs: what is there at the beginning is taken. */
+import { pipeline, Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import { ResolveError } from '../../errors.ts'
+import { type TarEntry, tar } from '../../files/tar.ts'
+import { type ListedFile, listData, openData, readStderrTail } from '../../host/ingest/instance-files.ts'
+import { Mailbox } from '../../host/requests/mailbox.ts'
+import { messageFile, requestFile } from '../../protocol/coordination.ts'
+import type { InstanceRecord } from '../../protocol/instance.ts'
+import type { Birth } from '../../protocol/journal.ts'
+import type { InstancePaths } from '../../store/home.ts'
+import { type JournalLine, prefixOf } from '../../store/journal-line.ts'
+import { JournalReader } from '../../store/journal-reader.ts'
+import type { Story } from '../../view/story.ts'
+
+/** What an archive holds for somebody who may not know all. Default: all. */
+export interface ExportOptions {
+  /** The birth as it is told. */
+  tell?: (birth: Birth) => Birth
+  stderr?: boolean
+}
+
+export interface InstanceToExport extends ExportOptions {
+  paths: InstancePaths
+  record: InstanceRecord
+  story: Story
+  state: Record<string, unknown> | null
+}
+
+/** The archive's bytes, gzip'd. Secrets are in none of its files: `config.json` stays out. */
+export function exportInstance(instance: InstanceToExport): AsyncIterable<Buffer> {
+  const zip = createGzip()
+  // An end of either is the end of both: a reader that goes away closes the journal, a fault here reaches the reader.
+  pipeline(Readable.from(tar(entriesOf(instance))), zip, () => undefined)
+  return zip
+}
+
+async function* entriesOf({
+  paths,
+  record,
+  story,
+  state,
+  tell,
+  stderr = true,
+}: InstanceToExport): AsyncGenerator<TarEntry> {
+  const { instance_id } = story.birth
+  const modifiedMs = Date.parse(story.lastEventAt)
+  const folder = `resolve-${instance_id}`
+  const text = (path: string, content: string): TarEntry => {
+    const bytes = Buffer.from(content)
+    return { path: `${folder}/${path}`, bytes: bytes.length, modifiedMs, content: [bytes] }
+  }
+  const json = (path: string, value: unknown) => text(path, `${JSON.stringify(value, null, 2)}\n`)
+
+  yield json('record.json', record)
+  for (const { path, of } of JOURNALS) {
+    const lines = () => linesUpTo(paths.journal, story.lastSeq, (line) => of(told(line, tell)))
+    let bytes = 0
+    for (const line of lines()) bytes += line.length
+    yield { path: `${folder}/${path}`, bytes, modifiedMs, content: lines() }
+  }
+  if (state !== null) yield json('state.json', state)
+  yield* intentsOf(paths, story, json)
+  if (stderr) yield text('stderr', readStderrTail(paths))
+  for (const file of dataOf(paths)) {
+    try {
+      const { bytes, modifiedMs: at, read } = openData(paths, file.path)
+      yield { path: `${folder}/data/${file.path}`, bytes, modifiedMs: at, content: read(0, bytes) }
+    } catch {
+      // It was taken away, or swapped for something that is no file, since it was listed.
+    }
+  }
+}
+
+/** Where a resolver put something else in the place of its data, there is none to keep. */
+function dataOf(paths: InstancePaths): ListedFile[] {
+  try {
+    return listData(paths)
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'coordination_tampered') return []
+    throw error
+  }
+}
+
+/** Questions with their answers, and messages, as the host kept them: never what a resolver made of its own copies. */
+function* intentsOf(
+  paths: InstancePaths,
+  story: Story,
+  json: (path: string, value: unknown) => TarEntry,
+): Generator<TarEntry> {
+  const mailbox = new Mailbox(paths.mailbox)
+  for (const request of story.requests) {
+    yield json(requestFile(request.id), { ...request, answer: mailbox.readAnswer(request.id)?.payload ?? null })
+  }
+  for (const message of story.messages) {
+    yield json(messageFile(message.number), {
+      ...message,
+      payload: mailbox.readMessage(message.number)?.payload ?? null,
+    })
+  }
+}
+
+const JOURNALS: readonly { path: string; of: (line: JournalLine) => string | undefined }[] = [
+  { path: 'journal', of: ({ seq, sourceEnd, text }) => `${prefixOf(seq, sourceEnd)}${text}\n` },
+  { path: 'events.jsonl', of: ({ seq, text }) => (seq === 0 ? undefined : `${text}\n`) },
+]
+
+/** The first line is the birth. */
+function told(line: JournalLine, tell: ExportOptions['tell']): JournalLine {
+  if (line.seq !== 0 || tell === undefined) return line
+  return { ...line, text: JSON.stringify(tell(JSON.parse(line.text) as Birth)) }
+}
+
+/** The lines up to a number, so that both files tell the same story however much is appended meanwhile. */
+function* linesUpTo(
+  journal: string,
+  lastSeq: number,
+  of: (line: JournalLine) => string | undefined,
+): Generator<Buffer> {
+  const reader = new JournalReader(journal, -1)
+  try {
+    for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
+      for (const line of lines) {
+        if (line.seq > lastSeq) return
+        const text = of(line)
+        if (text !== undefined) yield Buffer.from(text)
+      }
+    }
+  } finally {
+    reader.close()
+  }
+}

@@ -1,0 +1,96 @@
+/** A page of the instances of a home, newest first: for {@link file://./local.ts}. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { PAGE_MAX_BYTES } from '../../limits.ts'
+import type { InstanceRecord } from '../../protocol/instance.ts'
+import type { Status } from '../../protocol/status.ts'
+import { instancePaths } from '../../store/home.ts'
+import type { Place } from '../../store/instance-index-file.ts'
+import { orderOf, Roster } from '../../store/instance-index.ts'
+import type { InstanceFilter, InstancePage } from '../platform.ts'
+import { readSoundRecord } from './sound-reads.ts'
+
+/** How long a list keeps the others of its process waiting at a time. */
+const TURN_MS = 10
+
+/**
+ * `roster` is kept by a process that lists often. Records are read for the page alone: an input may have a megabyte, and a home
+ * thousands of them.
+ */
+export async function listInstances(
+  home: string,
+  filter: InstanceFilter,
+  roster = new Roster(home),
+): Promise<InstancePage> {
+  const page = await readPage(home, filter, roster)
+  if (!page.isMisplaced) return page
+  // The index is not what one of us wrote: once more without it.
+  roster.distrust()
+  return await readPage(home, filter, roster)
+}
+
+/** `isMisplaced`: an instance does not stand where the roster has it, so another may be missing. */
+async function readPage(
+  home: string,
+  filter: InstanceFilter,
+  roster: Roster,
+): Promise<InstancePage & { isMisplaced: boolean }> {
+  const { cursor, limit } = filter
+  const breathe = breathing()
+  const places = await roster.newestFirst(breathe)
+  const records: InstanceRecord[] = []
+  let bytes = 0
+  let isMisplaced = false
+  const rest = cursor === undefined ? places : places.slice(firstAfter(places, cursor))
+  for (const place of rest) {
+    // Most of a large home: passed by without a look.
+    if (place.isFinal && !fits(place, filter)) continue
+    const pause = breathe()
+    if (pause !== undefined) await pause
+    if (!mayFit(place, filter, roster)) continue
+    const record = readSoundRecord(instancePaths(home, place.id))
+    // Removed meanwhile, or gone on.
+    if (record === undefined || !fits(record, filter)) continue
+    isMisplaced ||= orderOf(record) !== place.order
+    if (limit !== undefined) bytes += JSON.stringify(record).length
+    const last = records.at(-1)
+    // As many as fit, but one always: a page is answered whole.
+    if (last !== undefined && (records.length === limit || bytes > PAGE_MAX_BYTES)) {
+      return { records, cursor: orderOf(last), isMisplaced }
+    }
+    records.push(record)
+  }
+  roster.save()
+  return { records, cursor: null, isMisplaced }
+}
+
+/** The index of the first place after the cursor. */
+function firstAfter(places: readonly Place[], cursor: string): number {
+  const found = places.findIndex(({ order }) => order < cursor)
+  return found === -1 ? places.length : found
+}
+
+function mayFit(place: Place, filter: InstanceFilter, roster: Roster): boolean {
+  if (filter.resolver !== undefined && filter.resolver !== place.resolver) return false
+  if (filter.status === undefined) return true
+  try {
+    return filter.status.includes(roster.look(place.id).status)
+  } catch {
+    return false
+  }
+}
+
+function fits({ status, resolver }: { status: Status; resolver: string }, filter: InstanceFilter): boolean {
+  if (filter.status !== undefined && !filter.status.includes(status)) return false
+  return filter.resolver === undefined || filter.resolver === resolver
+}
+
+/** Answers what to wait for, where it is time for the others; it mostly is not, and a wait for nothing costs too. */
+function breathing(): () => Promise<void> | undefined {
+  let since = performance.now()
+  return () => {
+    if (performance.now() - since < TURN_MS) return undefined
+    return nextTurn().then(() => {
+      since = performance.now()
+    })
+  }
+}

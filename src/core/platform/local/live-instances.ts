@@ -1,0 +1,81 @@
+/**
+ * Which instances of a home are up, for a process that lives long: what rests is not read again, so that ten thousand finished
+ * ones cost a look at one directory. `serve` calls it every few seconds.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isTerminal, type Status } from '../../protocol/status.ts'
+import { instancePaths } from '../../store/home.ts'
+import { UNSETTLED } from '../../store/instance-index-file.ts'
+import { printOf, Roster } from '../../store/instance-index.ts'
+
+/** An instance that has not ended. */
+export interface LiveInstance {
+  id: string
+  status: Status
+  /** Milliseconds since 1970. */
+  createdAt: number
+}
+
+export interface Roll {
+  /** What needs a host: neither ended nor paused. */
+  live: LiveInstance[]
+  counts: Partial<Record<Status, number>>
+  /** What can't be read, and why. */
+  broken: { id: string; error: unknown }[]
+}
+
+/** How long one look keeps the others of its process waiting at a time. */
+const TURN_MS = 10
+
+export class RollCall {
+  readonly #home: string
+  readonly #roster: Roster
+  /** Read again only when its files change. */
+  readonly #broken = new Map<string, { error: unknown; print: string }>()
+
+  constructor(home: string, roster = new Roster(home)) {
+    this.#home = home
+    this.#roster = roster
+  }
+
+  /** Throws `home_unusable`; a damaged instance is told of, and hides no other. */
+  async look(): Promise<Roll> {
+    const roll: Roll = { live: [], counts: {}, broken: [] }
+    const ids = this.#roster.ids()
+    this.#forgetAllBut(ids)
+    let since = performance.now()
+    for (const id of ids) {
+      this.#count(id, roll)
+      if (performance.now() - since < TURN_MS) continue
+      await nextTurn()
+      since = performance.now()
+    }
+    this.#roster.save()
+    return roll
+  }
+
+  #count(id: string, roll: Roll): void {
+    const known = this.#broken.get(id)
+    const print = known === undefined ? UNSETTLED : printOf(instancePaths(this.#home, id))
+    if (known !== undefined && print !== UNSETTLED && known.print === print) {
+      roll.broken.push({ id, error: known.error })
+      return
+    }
+    try {
+      const { status, order } = this.#roster.look(id)
+      this.#broken.delete(id)
+      roll.counts[status] = (roll.counts[status] ?? 0) + 1
+      if (isTerminal(status) || status === 'paused') return
+      roll.live.push({ id, status, createdAt: Date.parse(order.slice(0, order.lastIndexOf('|'))) })
+    } catch (error) {
+      this.#broken.set(id, { error, print: printOf(instancePaths(this.#home, id)) })
+      roll.broken.push({ id, error })
+    }
+  }
+
+  #forgetAllBut(ids: readonly string[]): void {
+    if (this.#broken.size === 0) return
+    const present = new Set(ids)
+    for (const id of this.#broken.keys()) if (!present.has(id)) this.#broken.delete(id)
+  }
+}

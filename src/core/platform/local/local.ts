@@ -1,0 +1,319 @@
+/** The platform on this machine's home directory: what every command talks to (R39). */
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { OnConnection } from '../../host/process/control-socket.ts'
+import { formRefusal } from '../../form-check/form-check.ts'
+import { HostProcess } from '../../host/process/host-process.ts'
+import { Inquiries } from '../../host/inquiry/inquiries.ts'
+import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
+import { isAttended, startBackgroundHost } from '../../host/process/reach.ts'
+import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
+import type {
+  Actor,
+  DataFile,
+  InputRequest,
+  InstanceRecord,
+  MessageType,
+  RequestStatus,
+  SentMessage,
+} from '../../protocol/instance.ts'
+import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import { isTerminal } from '../../protocol/status.ts'
+import { createInstance } from '../../store/create-instance.ts'
+import { findInstance, prepareHome } from '../../store/home.ts'
+import { readRecord } from '../../store/record.ts'
+import { Roster } from '../../store/instance-index.ts'
+import type { Story } from '../../view/story.ts'
+import { Acts } from './acts.ts'
+import type { ExportOptions } from './export.ts'
+import { followJournal } from '../journal/follow.ts'
+import { type HeldFeed, JournalFeeds } from '../journal/journal-feed.ts'
+import { listInstances } from './list-instances.ts'
+import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { checkLocalHealth } from '../health/local-health.ts'
+import type {
+  ByteRange,
+  CreateRequest,
+  DataContent,
+  FollowOptions,
+  HealthRow,
+  InstanceFilter,
+  InstancePage,
+  Platform,
+  PruneOptions,
+  PruneOutcome,
+} from '../platform.ts'
+import { prepareBirth } from './prepare-creation.ts'
+import { Reads } from './reads.ts'
+import { readSoundState } from './sound-reads.ts'
+
+/** What a program that hosts instances can do beside what a consumer can. */
+export interface LocalPlatform extends Platform {
+  /** Where the instances of the home stand: one for all that look in this process. */
+  readonly roster: Roster
+  catalog(): Promise<Catalog>
+  /** The module that shows a resolver's instances in the page. Throws `resolver_unknown`, `file_unknown`. */
+  viewport(name: string): Promise<Buffer>
+  /** Owns the instance in this process where nobody does; whether it is hosted here now. What has ended, or pauses, needs no host. */
+  host(id: string): Promise<boolean>
+  /** The instances this process hosts. */
+  hosted(): string[]
+  /** The instance's journal as frames of an event stream, shared by all its readers here; to be released. Throws `instance_unknown`. */
+  feed(id: string): HeldFeed
+  export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
+  /** Resolves when the instance is no longer hosted here. */
+  over(id: string): Promise<void>
+  /** As `close`, but what is hosted here is left without a host, its workers running: for whoever adopts it next. */
+  letGo(): Promise<void>
+}
+
+export interface LocalOptions {
+  home: string
+  /** The folder with one folder per built-in resolver. */
+  builtins: string
+  /** Takes up what other processes ask of the instances hosted here; without one they can't (R39). */
+  door?: SocketDoor
+}
+
+/** What answers on the socket of a process that hosts instances: the API itself, in `src/server`. */
+export type SocketDoor = (platform: LocalPlatform) => OnConnection
+
+/** Throws `home_unusable`. */
+export async function openLocalPlatform(options: LocalOptions): Promise<LocalPlatform> {
+  prepareHome(options.home)
+  return new HomePlatform(options)
+}
+
+class HomePlatform implements LocalPlatform {
+  readonly roster: Roster
+  readonly #home: string
+  readonly #builtins: string
+  readonly #hosts: HostProcess
+  readonly #reads: Reads
+  readonly #acts: Acts
+  readonly #feeds = new JournalFeeds()
+  readonly #inquiries: Inquiries
+  #catalog: Promise<Catalog> | undefined
+
+  constructor({ home, builtins, door }: LocalOptions) {
+    this.#home = home
+    this.roster = new Roster(home)
+    this.#builtins = builtins
+    this.#hosts = new HostProcess(home, door?.(this))
+    this.#inquiries = new Inquiries(home)
+    this.#reads = new Reads(home, this.#hosts)
+    this.#acts = new Acts({
+      home,
+      paths: (id) => this.#reads.paths(id),
+      hosts: this.#hosts,
+      attend: (id) => this.attend(id),
+      record: (id) => this.record(id),
+      leave: (id) => this.leave(id),
+    })
+  }
+
+  catalog(): Promise<Catalog> {
+    // Only what names a resolver needs it: reading an instance does not.
+    this.#catalog ??= import('../../catalog/catalog.ts').then(({ openCatalog }) =>
+      openCatalog({ home: this.#home, builtins: this.#builtins }),
+    )
+    return this.#catalog
+  }
+
+  async resolvers(): Promise<CatalogEntry[]> {
+    return (await this.#freshCatalog()).list()
+  }
+
+  async resolver(name: string): Promise<CatalogEntry> {
+    return (await this.#freshCatalog()).get(name)
+  }
+
+  async viewport(name: string): Promise<Buffer> {
+    const { readViewport } = await import('../../catalog/viewport.ts')
+    return await readViewport(this.#home, await this.resolver(name))
+  }
+
+  async schema(name: string, params: Payload, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
+    const entry = await this.resolver(name)
+    return await this.#inquiries.ask(entry, chooseExecutor(entry, executor), (inquiry) => inquiry.form(params))
+  }
+
+  async check(name: string, input: Payload, executor?: Executor | 'auto'): Promise<FormCheck> {
+    const form = await this.schema(name, input, executor)
+    const refusal = formRefusal(form, input)
+    return { form, errors: [...(refusal?.errors ?? [])], fields: [...(refusal?.fields ?? [])] }
+  }
+
+  async create(request: CreateRequest): Promise<InstanceRecord> {
+    const { instance_id: chosen } = request
+    if (this.#reads.has(chosen)) return await this.record(chosen)
+    const entry = await this.resolver(request.resolver)
+    const executor = chooseExecutor(entry, request.executor ?? 'auto')
+    refuseTooLarge(request.input)
+    return await this.#hosts.expecting(request.host === 'background' ? undefined : executor, async () => {
+      const birth = await prepareBirth(this.#inquiries, entry, request, executor)
+      const { instance_id: id } = birth
+      await createInstance(this.#home, birth)
+      const record = await this.record(id)
+      await this.#startHost(id, request.host)
+      return record
+    })
+  }
+
+  async list(filter: InstanceFilter = {}): Promise<InstancePage> {
+    return await listInstances(this.#home, filter, this.roster)
+  }
+
+  async find(reference: string): Promise<string> {
+    return findInstance(this.#home, reference)
+  }
+
+  async record(id: string): Promise<InstanceRecord> {
+    return this.#reads.record(id)
+  }
+
+  async rename(id: string, name: string | null): Promise<InstanceRecord> {
+    return this.#reads.rename(id, name)
+  }
+
+  async story(id: string): Promise<Story> {
+    return this.#reads.story(id)
+  }
+
+  async attend(id: string): Promise<void> {
+    const { status } = readRecord(this.#reads.paths(id))
+    if (isTerminal(status) || status === 'paused') return
+    if (await this.isAttended(id)) return
+    await startBackgroundHost(this.#home, id)
+  }
+
+  async host(id: string): Promise<boolean> {
+    const { status } = readRecord(this.#reads.paths(id))
+    if (isTerminal(status) || status === 'paused') return false
+    return this.#hosts.get(id) !== undefined || (await this.#hosts.own(id)) !== undefined
+  }
+
+  async over(id: string): Promise<void> {
+    await this.#hosts.over(id)
+  }
+
+  hosted(): string[] {
+    return this.#hosts.ids()
+  }
+
+  async letGo(): Promise<void> {
+    for (const id of this.#hosts.ids()) this.#hosts.release(id)
+    await this.close()
+  }
+
+  async isAttended(id: string): Promise<boolean> {
+    this.#reads.paths(id)
+    return this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id, this.#hosts.socketPath))
+  }
+
+  async state(id: string): Promise<Record<string, unknown> | null> {
+    return readInstanceState(this.#reads.paths(id))
+  }
+
+  events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
+    const paths = this.#reads.paths(id)
+    const hasEnded = () => isTerminal(readRecord(paths).status)
+    return followJournal(paths.journal, options, { attend: () => this.attend(id), hasEnded })
+  }
+
+  feed(id: string): HeldFeed {
+    const { journal } = this.#reads.paths(id)
+    const hasEnded = () => isTerminal(this.#reads.record(id).status)
+    return this.#feeds.hold(journal, { attend: () => this.attend(id), hasEnded })
+  }
+
+  async stderrTail(id: string): Promise<string> {
+    return readStderrTail(this.#reads.paths(id))
+  }
+
+  async inputRequests(id: string, status?: RequestStatus): Promise<InputRequest[]> {
+    return this.#reads.inputRequests(id, status)
+  }
+
+  async answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void> {
+    await this.#acts.answer(id, requestId, payload, actor)
+  }
+
+  async messageTypes(id: string): Promise<MessageType[]> {
+    return await this.#acts.messageTypes(id)
+  }
+
+  async message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }> {
+    return await this.#acts.message(id, type, payload, actor)
+  }
+
+  async messages(id: string, { after = 0 }: { after?: number } = {}): Promise<SentMessage[]> {
+    return this.#reads.messages(id, after)
+  }
+
+  async pause(id: string): Promise<InstanceRecord> {
+    await this.#acts.pause(id)
+    return await this.record(id)
+  }
+
+  async resume(id: string, options: { host?: 'here' | 'background' } = {}): Promise<InstanceRecord> {
+    return await this.#acts.resume(id, options)
+  }
+
+  async stop(id: string, options: { reason?: string; force?: boolean } = {}): Promise<InstanceRecord> {
+    return await this.#acts.stop(id, 'stop', options.reason ?? 'stop_requested', options.force ?? false)
+  }
+
+  async cancel(id: string): Promise<InstanceRecord> {
+    return await this.#acts.stop(id, 'cancel', 'cancel_requested', false)
+  }
+
+  async dataFiles(id: string): Promise<DataFile[]> {
+    return listData(this.#reads.paths(id))
+  }
+
+  async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
+    return this.#reads.data(id, path, choose)
+  }
+
+  async export(id: string, options: ExportOptions = {}): Promise<AsyncIterable<Buffer>> {
+    const paths = this.#reads.paths(id)
+    const [record, story] = [await this.record(id), await this.story(id)]
+    const { exportInstance } = await import('./export.ts')
+    return exportInstance({ paths, record, story, state: readSoundState(paths), ...options })
+  }
+
+  async prune(options: PruneOptions): Promise<PruneOutcome> {
+    const { pruneInstances } = await import('./prune.ts')
+    return await pruneInstances(this.#home, options)
+  }
+
+  async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
+    return await checkLocalHealth({ home: this.#home, builtins: this.#builtins, fix: options.fix ?? false })
+  }
+
+  async leave(id: string): Promise<void> {
+    if (this.#hosts.get(id) === undefined) return
+    this.#hosts.release(id)
+    await this.#hosts.over(id)
+    await this.attend(id)
+  }
+
+  async close(): Promise<void> {
+    for (const id of this.#hosts.ids()) await this.leave(id)
+    await this.#hosts.close()
+    await this.#inquiries.close()
+    if (this.#catalog !== undefined) await (await this.#catalog).close()
+  }
+
+  async #freshCatalog(): Promise<Catalog> {
+    const catalog = await this.catalog()
+    await catalog.refresh()
+    return catalog
+  }
+
+  async #startHost(id: string, host: CreateRequest['host']): Promise<void> {
+    if (host === 'background') await startBackgroundHost(this.#home, id)
+    else await this.#hosts.own(id)
+  }
+}

@@ -1,0 +1,54 @@
+/** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
+import { fail } from '../../errors.ts'
+import type { Inquiry } from '../../host/inquiry/inquiry.ts'
+import { availableCredentials } from '../../host/launch/config.ts'
+import { containerWish, refuseForContainer } from '../../host/launch/container-launch.ts'
+import { formRefusal } from '../../form-check/form-check.ts'
+import type { Inquiries } from '../../host/inquiry/inquiries.ts'
+import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { Birth, Executor } from '../../protocol/journal.ts'
+import { newInstanceId } from '../../store/home.ts'
+import { environmentOf } from './local-checks.ts'
+import type { CreateRequest } from '../platform.ts'
+
+/** The birth of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
+export async function prepareBirth(
+  inquiries: Inquiries,
+  entry: CatalogEntry,
+  request: CreateRequest,
+  executor: Executor,
+): Promise<Birth> {
+  const { input } = request
+  const prepare = async (inquiry: Inquiry): Promise<Birth> => {
+    const form = await inquiry.form(input)
+    const refusal = formRefusal(form, input)
+    if (refusal !== undefined) throw refusal
+    const spec = await inquiry.workspaceSpec(input, availableCredentials())
+    refuseWhatIsMissing(entry, spec)
+    const environment = environmentOf(spec)
+    if (executor === 'docker') refuseForContainer(entry, environment)
+    const { name, version, dir, commit, manifest } = entry
+    return {
+      schema: 'resolve.journal/1',
+      instance_id: request.instance_id ?? newInstanceId(),
+      name: request.name ?? null,
+      parent_id: request.parent_id ?? null,
+      created_at: new Date().toISOString(),
+      input,
+      executor,
+      environment,
+      ...(executor === 'docker' ? { container: containerWish(manifest, spec) } : {}),
+      resolver: { name, version, dir, commit, manifest },
+    }
+  }
+  return await inquiries.ask(entry, executor, prepare, { last: true })
+}
+
+function refuseWhatIsMissing(entry: CatalogEntry, spec: Record<string, unknown> | null): void {
+  const resolver = entry.name
+  const needsSidecar = (entry.manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
+  if (needsSidecar) throw fail('feature_missing', { resolver, feature: 'a git server beside its worker' })
+  if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
+    throw fail('feature_missing', { resolver, feature: 'repositories cloned into its workspace' })
+  }
+}

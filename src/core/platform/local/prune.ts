@@ -1,0 +1,140 @@
+/** Removes the directories of instances that have ended, and what earlier removals and births left behind. */
+import { randomBytes } from 'node:crypto'
+import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemCode } from '../../errors.ts'
+import { isAttended } from '../../host/process/reach.ts'
+import { DRAFT_STALE_MS } from '../../limits.ts'
+import { isTerminal } from '../../protocol/status.ts'
+import { instanceIds, instancePaths, instancesDirectory } from '../../store/home.ts'
+import { readName } from '../../store/name.ts'
+import { readStory } from '../../store/record.ts'
+import type { Story } from '../../view/story.ts'
+import type { Pruned, PruneOptions, PruneOutcome } from '../platform.ts'
+
+const REMOVING = '.removing-'
+const DRAFT = '.new-'
+
+/**
+ * An instance is moved to a name that no list reads before anything of it is deleted: a prune that is killed leaves either the
+ * whole instance, or a leftover for the next one. What is live or paused is never touched, whatever `status` says.
+ */
+export async function pruneInstances(home: string, options: PruneOptions): Promise<PruneOutcome> {
+  const dryRun = options.dry_run ?? false
+  const removed: Pruned[] = []
+  for (const id of instanceIds(home)) {
+    const story = readFinished(home, id, options)
+    // A host may still be at it: its last word is out, its files are not closed.
+    if (story === undefined || (await isAttended(home, id))) continue
+    const { root } = instancePaths(home, id)
+    const bytes = await bytesBelow(root)
+    const renamed = readName(root)
+    if (!dryRun && !(await removeWhole(root, join(instancesDirectory(home), removingName(id))))) continue
+    const { resolver, name: born } = story.birth
+    removed.push({
+      ...{
+        instance_id: id,
+        name: renamed === undefined ? born : renamed,
+        resolver: resolver.name,
+        status: story.status,
+      },
+      ...{ ended_at: story.endedAt ?? story.lastEventAt, bytes },
+    })
+  }
+  return { dry_run: dryRun, removed, leftovers: await removeLeftovers(home, dryRun) }
+}
+
+/** What is left of killed removals and births, in the directory of instances. */
+export async function leftoversIn(home: string): Promise<string[]> {
+  const directory = instancesDirectory(home)
+  const found: string[] = []
+  for (const name of await readdir(directory).catch(() => [])) {
+    const path = join(directory, name)
+    if (name.startsWith(REMOVING)) found.push(path)
+    if (name.startsWith(DRAFT) && (await ageOf(path)) > DRAFT_STALE_MS) found.push(path)
+  }
+  return found
+}
+
+/** Removes them, or only counts them. */
+export async function removeLeftovers(home: string, dryRun: boolean): Promise<{ count: number; bytes: number }> {
+  const total = { count: 0, bytes: 0 }
+  for (const path of await leftoversIn(home)) {
+    const bytes = await bytesBelow(path)
+    if (!dryRun && !(await removeTree(path))) continue
+    total.count += 1
+    total.bytes += bytes
+  }
+  return total
+}
+
+/** By the journal, not by the record that is derived from it; undefined for what stays. */
+function readFinished(home: string, id: string, { older_than_ms, status }: PruneOptions): Story | undefined {
+  let story: Story
+  try {
+    story = readStory(instancePaths(home, id).journal)
+  } catch {
+    // What cannot be read is not known to have ended: doctor tells of it.
+    return undefined
+  }
+  if (!isTerminal(story.status) || (status !== undefined && !status.includes(story.status))) return undefined
+  const endedAt = Date.parse(story.endedAt ?? story.lastEventAt)
+  return Date.now() - endedAt >= older_than_ms ? story : undefined
+}
+
+function removingName(id: string): string {
+  return `${REMOVING}${id}-${randomBytes(4).toString('hex')}`
+}
+
+/** False where another prune was first, or something may not be removed; then what is left of it is a leftover. */
+async function removeWhole(path: string, aside: string): Promise<boolean> {
+  try {
+    await rename(path, aside)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    throw error
+  }
+  return await removeTree(aside)
+}
+
+async function removeTree(path: string): Promise<boolean> {
+  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 })
+  try {
+    await remove()
+  } catch {
+    // Package managers leave directories that may not be written, and so not be emptied.
+    try {
+      await openUp(path)
+      await remove()
+    } catch {
+      return false
+    }
+  }
+  return true
+}
+
+async function openUp(path: string): Promise<void> {
+  if (!(await lstat(path)).isDirectory()) return
+  await chmod(path, 0o700)
+  for (const name of await readdir(path)) await openUp(join(path, name))
+}
+
+async function bytesBelow(path: string): Promise<number> {
+  try {
+    const found = await lstat(path)
+    if (!found.isDirectory()) return found.size
+    let bytes = 0
+    for (const name of await readdir(path)) bytes += await bytesBelow(join(path, name))
+    return bytes
+  } catch {
+    return 0
+  }
+}
+
+async function ageOf(path: string): Promise<number> {
+  try {
+    return Date.now() - (await lstat(path)).mtimeMs
+  } catch {
+    return 0
+  }
+}

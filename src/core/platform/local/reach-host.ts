@@ -1,0 +1,33 @@
+/** Asks the live host that owns an instance, in whatever process, over that host's own socket (plan, decision 2; R39). */
+import { fail, ResolveError } from '../../errors.ts'
+import { instancePaths } from '../../store/home.ts'
+import { readOwner } from '../../store/owners.ts'
+import type { Platform } from '../platform.ts'
+
+/**
+ * Calls the owner as a platform; `ownSocket` is where this process listens itself. Throws `host_unreachable` where none can be
+ * reached, else what the host answers.
+ */
+export async function callOwner<T>(
+  home: string,
+  id: string,
+  ownSocket: string | undefined,
+  call: (owner: Platform) => Promise<T>,
+): Promise<T> {
+  const owner = readOwner(instancePaths(home, id).owners)
+  // This process does not hold it, or it would not ask: what it owned a moment ago it has let go.
+  if (owner === undefined || owner.released || owner.socket === ownSocket) {
+    throw fail('host_unreachable', { instance: id, reason: 'nobody owns it' })
+  }
+  const { openRemotePlatform } = await import('../remote/remote.ts')
+  const remote = openRemotePlatform({ socket: owner.socket })
+  try {
+    return await call(remote)
+  } catch (error) {
+    const isLost = error instanceof ResolveError && error.code === 'server_unreachable'
+    if (!isLost) throw error
+    throw fail('host_unreachable', { instance: id, reason: 'it did not answer' }, { cause: error })
+  } finally {
+    await remote.close()
+  }
+}

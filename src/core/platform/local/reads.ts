@@ -1,0 +1,96 @@
+/** What can be read of an instance, whether this process hosts it or not: its record, story, questions, messages and files. */
+import { existsSync } from 'node:fs'
+import { fail } from '../../errors.ts'
+import type { HostProcess } from '../../host/process/host-process.ts'
+import { openData } from '../../host/ingest/instance-files.ts'
+import { Mailbox } from '../../host/requests/mailbox.ts'
+import { PAGE_MAX_BYTES } from '../../limits.ts'
+import type { InputRequest, InstanceRecord, RequestStatus, SentMessage } from '../../protocol/instance.ts'
+import { type InstancePaths, instancePaths, isInstanceId } from '../../store/home.ts'
+import { readName, writeName } from '../../store/name.ts'
+import { readRecord, readStory, toRecord, writeRecord } from '../../store/record.ts'
+import type { Story } from '../../view/story.ts'
+import type { ByteRange, DataContent } from '../platform.ts'
+import { readSoundState } from './sound-reads.ts'
+
+export class Reads {
+  readonly #home: string
+  readonly #hosts: HostProcess
+
+  constructor(home: string, hosts: HostProcess) {
+    this.#home = home
+    this.#hosts = hosts
+  }
+
+  /** Throws `instance_unknown`. */
+  paths(id: string): InstancePaths {
+    const paths = instancePaths(this.#home, id)
+    if (!isInstanceId(id)) throw fail('instance_unknown', { id: String(id).slice(0, 80), whole: true })
+    if (!existsSync(paths.journal)) throw fail('instance_unknown', { id })
+    return paths
+  }
+
+  has(id: string | undefined): id is string {
+    return isInstanceId(id) && existsSync(instancePaths(this.#home, id).journal)
+  }
+
+  record(id: string): InstanceRecord {
+    const paths = this.paths(id)
+    const state = readSoundState(paths)
+    const held = this.#hosts.get(id)
+    const record = held === undefined ? readRecord(paths) : toRecord(held.ledger.story, paths.root)
+    const phase = record.phase ?? (typeof state?.['phase'] === 'string' ? state['phase'] : null)
+    return { ...record, resolver_state: state, phase }
+  }
+
+  rename(id: string, name: string | null): InstanceRecord {
+    const paths = this.paths(id)
+    writeName(paths.root, name)
+    writeRecord(paths, this.#story(id))
+    return this.record(id)
+  }
+
+  story(id: string): Story {
+    const story = structuredClone(this.#story(id))
+    const renamed = readName(this.paths(id).root)
+    return renamed === undefined ? story : { ...story, birth: { ...story.birth, name: renamed } }
+  }
+
+  inputRequests(id: string, status?: RequestStatus): InputRequest[] {
+    return this.#story(id)
+      .requests.filter((request) => status === undefined || request.status === status)
+      .map(({ id: requestId, prompt, schema, status: now }) => ({ id: requestId, prompt, schema, status: now }))
+  }
+
+  messages(id: string, after: number): SentMessage[] {
+    const mailbox = new Mailbox(this.paths(id).mailbox)
+    const page: SentMessage[] = []
+    let bytes = 0
+    for (const message of this.#story(id).messages) {
+      if (message.number <= after) continue
+      const payload = mailbox.readMessage(message.number)?.payload ?? {}
+      bytes += JSON.stringify(payload).length
+      if (page.length > 0 && bytes > PAGE_MAX_BYTES) break
+      page.push({ ...message, payload })
+    }
+    return page
+  }
+
+  data(id: string, path: string, choose: (bytes: number) => ByteRange = wholeFile): DataContent {
+    const file = openData(this.paths(id), path)
+    try {
+      const { from, to } = choose(file.bytes)
+      return { bytes: file.bytes, modified_at: new Date(file.modifiedMs).toISOString(), stream: file.read(from, to) }
+    } catch (error) {
+      file.close()
+      throw error
+    }
+  }
+
+  /** Not to be kept: a hosted one changes as the instance goes on. */
+  #story(id: string): Story {
+    return this.#hosts.get(id)?.ledger.story ?? readStory(this.paths(id).journal)
+  }
+}
+
+const wholeFile = (bytes: number): ByteRange => ({ from: 0, to: bytes })

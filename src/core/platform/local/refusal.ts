@@ -1,0 +1,40 @@
+/** What is asked of an instance that has no worker: the clearest reason why it cannot be done (R7, R25). */
+import { fail, type ResolveError } from '../../errors.ts'
+import { Mailbox } from '../../host/requests/mailbox.ts'
+import type { InstancePaths } from '../../store/home.ts'
+import type { Story } from '../../view/story.ts'
+
+/** Something a consumer does to an instance. */
+export interface Act {
+  action: 'answer' | 'send a message to' | 'pause' | 'stop'
+  /** Of an answer: the request. */
+  request?: string
+  /** Names this very call. */
+  key?: string
+}
+
+/** What a host that went away had accepted of this very call: a message's number, true for an answer; else undefined. */
+export function wasAccepted(paths: InstancePaths, act: Act): { number: number } | true | undefined {
+  if (act.key === undefined) return undefined
+  const mailbox = new Mailbox(paths.mailbox)
+  if (act.request !== undefined) return mailbox.readAnswer(act.request)?.key === act.key ? true : undefined
+  const number = mailbox.findMessage(act.key)
+  return number === undefined ? undefined : { number }
+}
+
+export function refusal(story: Story, act: Act): ResolveError {
+  const { resolver, instance_id: instance } = story.birth
+  if (act.action === 'answer' && act.request !== undefined) return answerRefusal(story, instance, act.request)
+  if (act.action === 'pause' && resolver.manifest.supports_resume !== true) {
+    return fail('resume_unsupported', { resolver: resolver.name })
+  }
+  return fail('invalid_state', { action: act.action, status: story.status })
+}
+
+function answerRefusal(story: Story, instance: string, requestId: string): ResolveError {
+  const request = story.requests.find((candidate) => candidate.id === requestId)
+  if (request === undefined) return fail('request_unknown', { request: requestId, instance })
+  if (request.status !== 'answered') return fail('request_cancelled', { request: requestId })
+  const { actor, via, answered_at: at } = request
+  return fail('already_answered', { request: requestId, actor: actor ?? '', via: via ?? '', at: at ?? '' })
+}

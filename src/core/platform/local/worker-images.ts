@@ -1,0 +1,19 @@
+/** The images of workers on this machine: what `resolve worker` does. Loaded when it is asked for. */
+import { endOrphan, orphanContainers } from '../../host/process/reaper.ts'
+import { type PrunedImage, pruneSetupImages } from '../../host/process/worker-images.ts'
+import { ORPHAN_MIN_AGE_MS } from '../../limits.ts'
+
+export interface WorkerPruneOutcome {
+  dry_run: boolean
+  images: PrunedImage[]
+  /** Containers that nobody needed any more, with the reason. */
+  containers: { name: string; why: string }[]
+}
+
+/** Removes kept setups and containers without an instance. Throws `docker_unreachable`. */
+export async function pruneWorkersOf(home: string, dryRun: boolean): Promise<WorkerPruneOutcome> {
+  const orphans = await orphanContainers(home, Date.now(), ORPHAN_MIN_AGE_MS)
+  if (!dryRun) for (const orphan of orphans) await endOrphan(orphan)
+  const images = await pruneSetupImages(home, dryRun)
+  return { dry_run: dryRun, images, containers: orphans.map(({ name, why }) => ({ name, why })) }
+}

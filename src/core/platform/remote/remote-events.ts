@@ -1,0 +1,214 @@
+/** Follows an instance's events over HTTP through any break of the connection: each once, in order. For {@link file://./remote.ts}. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { fail, ResolveError } from '../../errors.ts'
+import {
+  REMOTE_LOST_MS,
+  REMOTE_PATIENCE_MS,
+  REMOTE_RECONNECT_MAX_MS,
+  REMOTE_RECONNECT_MIN_MS,
+  REMOTE_SILENCE_LIMIT_MS,
+  RPC_FRAME_MAX_BYTES,
+} from '../../limits.ts'
+import { DONE_MARKER, type EventEnvelope } from '../../protocol/event.ts'
+import type { JournalEvent } from '../../protocol/journal.ts'
+import type { Connection, FollowOptions } from '../platform.ts'
+import type { Answer, RemoteHttp } from './remote-http.ts'
+import { isSilent } from './remote-trouble.ts'
+
+/**
+ * As `platform.events`: without `follow` up to now, with it until the instance has ended or the signal fires. Resumes after the
+ * last event it gave. Throws `server_unreachable` after a minute without success, `server_strange` where an event is missing.
+ */
+export async function* followRemote(
+  http: RemoteHttp,
+  id: string,
+  options: FollowOptions,
+): AsyncGenerator<JournalEvent> {
+  const patience = new Patience(http, options.onConnection)
+  try {
+    yield* followed(http, id, options, patience)
+  } finally {
+    patience.end()
+  }
+}
+
+async function* followed(
+  http: RemoteHttp,
+  id: string,
+  { after = 0, follow = false, signal }: FollowOptions,
+  patience: Patience,
+): AsyncGenerator<JournalEvent> {
+  let last = after
+  let isResumed = false
+  while (!signal?.aborted) {
+    let answer: Answer | undefined
+    try {
+      answer = await http.tryOnce({
+        path: `/instances/${encodeURIComponent(id)}/events`,
+        query: { follow: String(follow), after: isResumed || last === 0 ? undefined : String(last) },
+        headers: { accept: 'text/event-stream', ...(isResumed && last > 0 ? { 'last-event-id': String(last) } : {}) },
+        limitMs: patience.limitMs(),
+        ...(signal === undefined ? {} : { signal }),
+      })
+      for await (const messages of messagesOf(http, answer)) {
+        patience.heard()
+        for (const message of messages) {
+          const event = eventOf(http, message)
+          if (event === 'done') return
+          if (event.seq <= last) continue
+          if (event.seq !== last + 1) throw http.strange(`event ${event.seq} comes after event ${last}`)
+          last = event.seq
+          isResumed = true
+          if (event.seq > after) yield event
+          if (signal?.aborted) return
+        }
+      }
+      // It ended whole: that is all there is up to now. Who follows is told when nothing more comes.
+      if (!follow) return
+    } catch (error) {
+      if (signal?.aborted) return
+      if (isBeyondEnd(error) && !isResumed && last > 0) {
+        // As on this machine, where a number that is not reached yet is waited for.
+        last = 0
+        continue
+      }
+      if (!http.isPassing(error) && !isSilent(error) && !isCrowded(error)) throw http.trouble(error)
+      patience.broke(http.trouble(error))
+    } finally {
+      answer?.body.destroy()
+    }
+    await patience.wait(signal)
+  }
+}
+
+function isBeyondEnd(error: unknown): boolean {
+  return error instanceof ResolveError && error.code === 'cursor_unknown'
+}
+
+function isCrowded(error: unknown): boolean {
+  return error instanceof ResolveError && error.code === 'too_many'
+}
+
+/** How long to wait before each try, when to say that the connection is lost, and when to give up. */
+class Patience {
+  readonly #http: RemoteHttp
+  readonly #limitMs: number
+  readonly #tell: (connection: Connection) => void
+  #failingSince: number | undefined
+  #why: ResolveError | undefined
+  #pauseMs = REMOTE_RECONNECT_MIN_MS
+  #telling: NodeJS.Timeout | undefined
+  #isTold = false
+
+  constructor(http: RemoteHttp, tell: (connection: Connection) => void = () => {}) {
+    this.#http = http
+    this.#limitMs = http.patienceMs ?? REMOTE_PATIENCE_MS
+    this.#tell = tell
+  }
+
+  heard(): void {
+    const since = this.#failingSince
+    if (this.#isTold && since !== undefined) this.#tell({ state: 'back', since })
+    this.end()
+    this.#isTold = false
+    this.#failingSince = undefined
+    this.#why = undefined
+    this.#pauseMs = REMOTE_RECONNECT_MIN_MS
+  }
+
+  broke(why: ResolveError): void {
+    this.#why = why
+  }
+
+  /** How long the next try may take: no longer than there is patience. */
+  limitMs(): number {
+    if (this.#failingSince === undefined) return REMOTE_SILENCE_LIMIT_MS
+    const left = this.#failingSince + this.#limitMs - Date.now()
+    return Math.max(REMOTE_LOST_MS, Math.min(REMOTE_SILENCE_LIMIT_MS, left))
+  }
+
+  async wait(signal: AbortSignal | undefined): Promise<void> {
+    const now = Date.now()
+    this.#failingSince ??= now
+    const givesUpAt = this.#failingSince + this.#limitMs
+    if (now >= givesUpAt) throw this.#givenUp()
+    this.#tellSoon(this.#failingSince, givesUpAt)
+    const pauseMs = Math.min(this.#pauseMs, givesUpAt - now)
+    this.#pauseMs = Math.min(REMOTE_RECONNECT_MAX_MS, this.#pauseMs * 2)
+    await sleep(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+  }
+
+  end(): void {
+    clearTimeout(this.#telling)
+    this.#telling = undefined
+  }
+
+  /** A connection that is had again at once was not lost to anybody. */
+  #tellSoon(since: number, givesUpAt: number): void {
+    // Whoever has too many streams open is told so by the server, which is there.
+    if (this.#isTold || isCrowded(this.#why)) return
+    this.#telling ??= setTimeout(() => {
+      this.#isTold = true
+      this.#tell({ state: 'lost', since, givesUpAt })
+    }, REMOTE_LOST_MS)
+  }
+
+  #givenUp(): ResolveError {
+    const why = this.#why
+    if (why !== undefined && why.code !== 'shutting_down') return why
+    const reason = why === undefined ? 'its events are cut short again and again' : 'it is shutting down'
+    return fail('server_unreachable', { url: this.#http.shown, reason })
+  }
+}
+
+/** What each piece of the body completes; empty for a heartbeat. */
+async function* messagesOf(http: RemoteHttp, { body, headers }: Answer): AsyncGenerator<EventSourceMessage[]> {
+  if (!String(headers['content-type'] ?? '').startsWith('text/event-stream')) {
+    throw http.strange('it sends no events where they should be')
+  }
+  // Without either its end is the end of the connection, and a cut is no different.
+  if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) {
+    throw http.strange('its events do not say where they end')
+  }
+  let complete: EventSourceMessage[] = []
+  let isTooLong = false
+  const parser = createParser({
+    onEvent: (message) => complete.push(message),
+    onError: (error) => {
+      isTooLong ||= error.type === 'max-buffer-size-exceeded'
+    },
+    maxBufferSize: RPC_FRAME_MAX_BYTES,
+  })
+  const decoder = new TextDecoder()
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    parser.feed(decoder.decode(chunk, { stream: true }))
+    if (isTooLong) throw http.strange('an event has no end')
+    yield complete
+    complete = []
+  }
+}
+
+function eventOf(http: RemoteHttp, { id, data }: EventSourceMessage): JournalEvent | 'done' {
+  const event = parse(data)
+  if (id === undefined && event?.['type'] === DONE_MARKER) return 'done'
+  if (id === undefined || !/^[1-9]\d{0,14}$/.test(id) || !isEnvelope(event)) {
+    throw http.strange('what it sends as an event is none')
+  }
+  return { seq: Number(id), sourceEnd: null, text: data, event }
+}
+
+function isEnvelope(value: Record<string, unknown> | undefined): value is Record<string, unknown> & EventEnvelope {
+  if (value === undefined || typeof value['event_type'] !== 'string' || typeof value['timestamp'] !== 'string')
+    return false
+  return typeof value['data'] === 'object' && value['data'] !== null
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,39 @@
+/** The environment of a resolver in a container: ours, and what its container_setup adds (R45, threats MAN-3). Pure. */
+import { fail } from '../../errors.ts'
+import { RESOLVE_DIRECTORY, RESOLVER_UID, SDK } from './container-places.ts'
+
+/** What changes how programs are found and loaded, or speaks for the platform, is not a resolver's to set. */
+const DENIED =
+  /^(LD_.*|NODE_OPTIONS|NODE_CHANNEL_.*|PATH|DOCKER_.*|GIT_.*|RESOLVE_.*|TINI_.*|BASH_ENV|ENV|IFS|PROMPT_COMMAND)$/i
+
+/** Throws `environment_refused`. */
+export function refuseEnvironment(resolver: string, added: Readonly<Record<string, string>>): void {
+  const name = Object.keys(added).find((key) => DENIED.test(key))
+  if (name !== undefined) throw fail('environment_refused', { resolver, name })
+}
+
+export interface ContainerEnvironment {
+  added: Readonly<Record<string, string>>
+  /** Whether the SDK is mounted. */
+  hasSdk: boolean
+  uid: number
+  /** None for who only answers questions. */
+  hasInstance: boolean
+  bundles?: readonly string[]
+}
+
+/** PATH, HOME and the like are the image's. */
+export function containerEnvironment(options: ContainerEnvironment): Record<string, string> {
+  const environment: Record<string, string> = { ...options.added, LANG: 'C.UTF-8' }
+  // An id that the image does not know has no home; everybody may write here.
+  if (options.uid !== RESOLVER_UID) environment['HOME'] = '/tmp'
+  environment['RESOLVE_CHANNEL'] = '1'
+  // A SIGTERM is for the whole group of the resolver, not for its first process alone (R26).
+  environment['TINI_KILL_PROCESS_GROUP'] = '1'
+  if (options.hasSdk) environment['NODE_OPTIONS'] = `--import=file://${SDK}/sdk/register.js`
+  if (options.hasInstance) environment['RESOLVE_DIR'] = RESOLVE_DIRECTORY
+  if (options.bundles !== undefined && options.bundles.length > 0) {
+    environment['RESOLVE_BUNDLES'] = options.bundles.join(':')
+  }
+  return environment
+}

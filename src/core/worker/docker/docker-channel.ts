@@ -1,0 +1,80 @@
+/** The stdio of a container's main process as lines, over one attach after another (threats D4, D5, D6). */
+import type { Duplex } from 'node:stream'
+import { RPC_FRAME_MAX_BYTES } from '../../limits.ts'
+import type { Channel } from '../../rpc/channel.ts'
+import { LineSplitter } from '../../rpc/lines.ts'
+
+export class DockerChannel implements Channel {
+  readonly #splitter = new LineSplitter(RPC_FRAME_MAX_BYTES)
+  #stream: Duplex | undefined
+  #kept: Buffer[] = []
+  #keptBytes = 0
+  #onLine: (line: string) => void = () => {}
+  #onClose: () => void = () => {}
+  /** Lines that came before anybody listened. */
+  #early: string[] | undefined = []
+  #closed = false
+
+  send(line: string): void {
+    this.#write(Buffer.from(`${line}\n`))
+  }
+
+  onLine(listener: (line: string) => void): void {
+    this.#onLine = listener
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const line of early) listener(line)
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose = listener
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.detach()
+    this.#onClose()
+  }
+
+  /** Takes up a stream. After the first, half a frame may stand in the pipe: an LF ends it. What was kept meanwhile follows. */
+  attach(stream: Duplex, isFirst: boolean): void {
+    this.#stream = stream
+    if (!isFirst) stream.write('\n')
+    const kept = this.#kept.splice(0)
+    this.#keptBytes = 0
+    for (const bytes of kept) this.#write(bytes)
+  }
+
+  detach(): void {
+    this.#stream = undefined
+  }
+
+  /** What the worker said begins again from its start. */
+  restart(): void {
+    this.#splitter.reset()
+  }
+
+  take(bytes: Buffer): void {
+    if (this.#closed) return
+    for (const line of this.#splitter.push(bytes)) {
+      // A frame over the cap is noise like any other line that is not JSON-RPC.
+      const text = line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8')
+      if (this.#early !== undefined) this.#early.push(text)
+      else this.#onLine(text)
+      if (this.#closed) return
+    }
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#closed) return
+    // A resolver that asks much and reads nothing loses replies; it must not cost the host its memory.
+    if ((this.#stream?.writableLength ?? this.#keptBytes) > RPC_FRAME_MAX_BYTES) return
+    if (this.#stream !== undefined) {
+      this.#stream.write(bytes)
+      return
+    }
+    this.#kept.push(bytes)
+    this.#keptBytes += bytes.length
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * A worker in a container, from the side of its host. What the engine says of the container and whether the engine can be reached are
+ * two facts: an attach that ends is looked into before anything is called an exit (threats F4, D6, D7).
+ */
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ENGINE_LOOK_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, MIB } from '../../limits.ts'
+import { Demux } from '../engine/demux.ts'
+import { DiskSample } from '../disk-sample.ts'
+import { DockerChannel } from './docker-channel.ts'
+import { usageOfContainer } from './docker-usage.ts'
+import type { Engine } from '../engine/engine.ts'
+import { StderrFile } from '../stderr-file.ts'
+import type { Condition, Usage, Worker } from '../worker.ts'
+
+/** Below this the engine's log cannot have been rotated yet, so what was read before is skipped exactly. */
+const REPLAY_EXACT_BYTES = 8 * MIB
+const LAST_WORDS_MS = 2_000
+const REMOVAL_MS = 300
+const KILLED = 137
+
+/** How an init tells that a signal ended what it started. */
+const SIGNALS: Readonly<Record<number, string>> = { 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' }
+
+export interface DockerWorkerParts {
+  engine: Engine
+  container: string
+  incarnation: number
+  stderr: string
+  /** Where its directory is on this machine. */
+  project: string
+  /** Somebody else may have written to it before. */
+  isAdopted: boolean
+}
+
+export class DockerWorker implements Worker {
+  readonly incarnation: number
+  readonly channel = new DockerChannel()
+  readonly condition: Condition = { engine: 'running', link: 'down', exitCode: null, signal: null }
+  readonly ended: Promise<void>
+  readonly #parts: DockerWorkerParts
+  readonly #stderr: StderrFile
+  readonly #disk: DiskSample
+  readonly #read = { stdout: 0, stderr: 0 }
+  readonly #released = new AbortController()
+  #stream: Duplex | undefined
+  #isFirst: boolean
+  #noteEnd: () => void = () => {}
+
+  constructor(parts: DockerWorkerParts) {
+    this.#parts = parts
+    this.#disk = new DiskSample(parts.project)
+    this.#isFirst = !parts.isAdopted
+    this.incarnation = parts.incarnation
+    this.#stderr = new StderrFile(parts.stderr)
+    this.#stderr.restart()
+    this.ended = new Promise((resolve) => {
+      this.#noteEnd = resolve
+    })
+  }
+
+  /** Attaches before the container is started, so that its first word is heard and heard once. Throws `docker_unreachable`. */
+  async open(): Promise<void> {
+    this.#stream = await this.#attach(false)
+  }
+
+  /** Takes up what the worker says, from {@link open} on, or all of it from the engine's log, until its end or a release. */
+  begin(): void {
+    void this.#keepInTouch()
+  }
+
+  /** Whether the container may still hold a process; the signal itself is on its way when this returns. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): number {
+    if (this.isGone()) return 0
+    const { engine, container } = this.#parts
+    void engine
+      .call((docker, abortSignal) => docker.getContainer(container).kill({ signal: name, abortSignal }))
+      // It ended meanwhile, or the engine is away: whoever waits looks again, and sweeps at the end.
+      .catch(() => undefined)
+    return 1
+  }
+
+  async usage(): Promise<Usage | undefined> {
+    const { engine, container } = this.#parts
+    const taken = await usageOfContainer(engine, container)
+    return taken === undefined ? undefined : { ...taken, ...(await this.#disk.sample()) }
+  }
+
+  /** The kernel ends every process of a container with its first. */
+  isGone(): boolean {
+    return this.condition.engine === 'exited' || this.condition.engine === 'lost'
+  }
+
+  release(): void {
+    if (this.#released.signal.aborted) return
+    this.#released.abort()
+    this.condition.link = 'down'
+    this.#stream?.destroy()
+    this.#stderr.close()
+    this.channel.close()
+  }
+
+  async #keepInTouch(): Promise<void> {
+    let waitMs = ENGINE_RETRY_MIN_MS
+    while (!this.#isOver()) {
+      if (await this.#attachOnce()) waitMs = ENGINE_RETRY_MIN_MS
+      if (this.#isOver()) break
+      await this.#look()
+      if (this.#isOver()) break
+      await sleep(waitMs, undefined, { signal: this.#released.signal, ref: false }).catch(() => undefined)
+      waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)
+    }
+  }
+
+  #isOver(): boolean {
+    return this.#released.signal.aborted || this.isGone()
+  }
+
+  async #attach(logs: boolean): Promise<Duplex> {
+    const { engine, container } = this.#parts
+    const what = { hijack: true, stream: true, logs, stdin: true, stdout: true, stderr: true }
+    const stream = await engine.call((docker, abortSignal) =>
+      docker.getContainer(container).attach({ ...what, abortSignal }),
+    )
+    return stream as unknown as Duplex
+  }
+
+  /** An attach to a container that has ended says nothing and ends late; its log says all. */
+  async #readLog(): Promise<void> {
+    const { engine, container } = this.#parts
+    const log = await engine.callUnless([404, 409], (docker, abortSignal) =>
+      docker.getContainer(container).logs({ stdout: true, stderr: true, follow: false, abortSignal }),
+    )
+    if (log === undefined || this.#isOver()) return
+    const take = this.#reader()
+    take(log)
+  }
+
+  /** Attaches, and reads until the stream ends. Whether it came so far. */
+  async #attachOnce(): Promise<boolean> {
+    let stream: Duplex
+    try {
+      if (this.#stream === undefined && typeof (await this.#ask()) === 'object') {
+        await this.#readLog()
+        return true
+      }
+      stream = this.#stream ?? (await this.#attach(true))
+    } catch {
+      return false
+    }
+    if (this.#isOver()) {
+      stream.destroy()
+      return false
+    }
+    this.#stream = stream
+    this.condition.link = 'up'
+    const over = this.#drain(stream)
+    this.channel.attach(stream, this.#isFirst)
+    this.#isFirst = false
+    const stopLooking = this.#lookNowAndThen(stream)
+    await over
+    stopLooking()
+    this.#stream = undefined
+    this.channel.detach()
+    this.condition.link = 'down'
+    return true
+  }
+
+  /** Always reads on, whatever comes: an attach that nobody drains freezes the worker (threats D6). */
+  #drain(stream: Duplex): Promise<void> {
+    stream.on('data', this.#reader())
+    return new Promise((resolve) => {
+      for (const event of ['end', 'close', 'error']) stream.once(event, () => resolve())
+    })
+  }
+
+  #reader(): (chunk: Buffer) => void {
+    const demux = new Demux()
+    const skip = this.#whatToSkip()
+    return (chunk) => {
+      for (const piece of demux.push(chunk)) {
+        const known = Math.min(skip[piece.stream], piece.bytes.length)
+        skip[piece.stream] -= known
+        this.#take(piece.stream, piece.bytes.subarray(known))
+      }
+    }
+  }
+
+  #take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
+    if (bytes.length === 0) return
+    this.#read[stream] += bytes.length
+    if (stream === 'stdout') this.channel.take(bytes)
+    else this.#stderr.append(bytes)
+  }
+
+  /** Every attach tells the log from its beginning. Once it may have been rotated, calls that come again are better than calls lost. */
+  #whatToSkip(): { stdout: number; stderr: number } {
+    if (this.#read.stdout + this.#read.stderr < REPLAY_EXACT_BYTES) return { ...this.#read }
+    Object.assign(this.#read, { stdout: 0, stderr: 0 })
+    this.channel.restart()
+    this.#stderr.restart()
+    return { stdout: 0, stderr: 0 }
+  }
+
+  /** A daemon that hangs keeps its streams open and silent, and one that came back may have missed an end. */
+  #lookNowAndThen(stream: Duplex): () => void {
+    const timer = setInterval(async () => {
+      const found = await this.#ask()
+      this.condition.link = found === 'away' ? 'down' : 'up'
+      // What it said last is on its way; if it does not come, its end must not wait for it.
+      if (found !== 'away' && found !== 'running') setTimeout(() => stream.destroy(), LAST_WORDS_MS).unref()
+    }, ENGINE_LOOK_MS)
+    timer.unref()
+    return () => clearInterval(timer)
+  }
+
+  /** What became of the container, once all it said was read. */
+  async #look(): Promise<void> {
+    let found = await this.#ask()
+    if (typeof found === 'object' && found.exitCode === KILLED) {
+      // Killed, or killed to be removed: a moment later that can be told.
+      await sleep(REMOVAL_MS)
+      found = await this.#ask()
+    }
+    if (this.#released.signal.aborted || found === 'away' || found === 'running') return
+    const { condition } = this
+    condition.engine = found === 'lost' ? 'lost' : 'exited'
+    if (found !== 'lost') {
+      const signal = SIGNALS[found.exitCode]
+      if (signal === undefined) condition.exitCode = found.exitCode
+      else condition.signal = signal
+      // A child that was ended so leaves the mark as well; only its main process ends a container with a kill.
+      condition.outOfMemory = found.isOutOfMemory && found.exitCode === KILLED
+    }
+    this.#noteEnd()
+  }
+
+  async #ask(): Promise<'running' | 'away' | 'lost' | { exitCode: number; isOutOfMemory: boolean }> {
+    const { engine, container } = this.#parts
+    try {
+      const found = await engine.callUnless(404, (docker, abortSignal) =>
+        docker.getContainer(container).inspect({ abortSignal }),
+      )
+      if (found === undefined || found.State.Dead || found.State.Status === 'removing') return 'lost'
+      const { Running: isRunning, Restarting: isRestarting, ExitCode: exitCode, OOMKilled: isOutOfMemory } = found.State
+      return isRunning || isRestarting ? 'running' : { exitCode, isOutOfMemory }
+    } catch {
+      return 'away'
+    }
+  }
+}

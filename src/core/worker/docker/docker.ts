@@ -1,0 +1,260 @@
+/**
+ * Workers in Docker containers: the resolver is the main process under an init, as a user without rights, so its stdio can be taken up
+ * by the next host. Nothing is ever started inside a running container. {@link file://./container-spec.ts} says what is created.
+ */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fail } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import { writeWholeSync } from '../../files/write-whole.ts'
+import { ENGINE_PATIENCE_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, ENGINE_START_LIMIT_MS } from '../../limits.ts'
+import { CONFIG_FILE, MESSAGES_DIR } from '../../protocol/coordination.ts'
+import { containerEnvironment } from './container-environment.ts'
+import { devSourceMounts, projectMounts, sdkMounts, sourceMount } from './container-mounts.ts'
+import {
+  containerName,
+  homeLabel,
+  PROJECT,
+  RESOLVE_DIRECTORY,
+  RESOLVER_UID,
+  SOURCE,
+  WORKSPACE,
+  workerUser,
+} from './container-places.ts'
+import { imageId, prepareImage } from './container-setup.ts'
+import { containerSpec } from './container-spec.ts'
+import { DockerWorker } from './docker-worker.ts'
+import { type Engine, isAway, theEngine, toRefusal } from '../engine/engine.ts'
+import { openLocalGround } from '../coordination-directory.ts'
+import { rewriteFiles } from '../output-files.ts'
+import { removeContainer } from '../engine/remove-container.ts'
+import { tailOf } from '../stderr-file.ts'
+import { BRIDGE } from '../sandbox/sandbox.ts'
+import { volumeMounts, volumePolicy } from './volumes.ts'
+import type { ContainerLaunch, Driver, Ground, LaunchPlan, Worker } from '../worker.ts'
+import { chooseImage } from '../engine/worker-image.ts'
+
+/** Where the driver keeps an instance's worker, all in the instance's directory. */
+export interface DockerPlaces {
+  root: string
+  worker: string
+  stderr: string
+  project: string
+}
+
+/** What worker.json holds; only this driver reads it. */
+interface Saved {
+  incarnation: number
+  container: string
+}
+
+const NOTHING_ASKED: ContainerLaunch = {
+  image: null,
+  stages: [],
+  bundles: [],
+  volume_mounts: [],
+  dev_source_overrides: [],
+  commit: null,
+}
+
+export class DockerDriver implements Driver {
+  readonly #places: DockerPlaces
+  readonly #home: string
+  readonly #engine: Engine
+
+  constructor(places: DockerPlaces, home: string, engine: Engine = theEngine()) {
+    this.#places = places
+    this.#home = home
+    this.#engine = engine
+  }
+
+  openGround(): Ground {
+    const user = workerUser()
+    return openLocalGround(this.#places.project, {
+      seen: { project: PROJECT, resolve: RESOLVE_DIRECTORY, workspace: WORKSPACE },
+      // Mounted read-only over the project, so it must be there.
+      directories: [MESSAGES_DIR],
+      // Who is not root is the resolver's user itself.
+      ...(user.uid === RESOLVER_UID && process.getuid?.() === 0 ? { owner: user } : {}),
+    })
+  }
+
+  async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
+    await this.#removeAll()
+    const report = plan.report ?? (async () => {})
+    const wish = plan.container ?? NOTHING_ASKED
+    const base = chooseImage(wish.image)
+    const image = await imageId(this.#engine, base.name)
+    if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
+    const user = workerUser()
+    const source = sourceMount(this.#home, plan.directory, plan.command)
+    const developed = devSourceMounts(wish.dev_source_overrides)
+    const volumes = volumeMounts(wish.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
+    const sdk = sdkMounts()
+    const container = {
+      home: homeLabel(this.#home),
+      instance: basename(this.#places.root),
+      incarnation: plan.incarnation,
+      name: containerName('worker', basename(this.#places.root), plan.incarnation),
+      directory: SOURCE,
+      user,
+      network: 'bridge' as const,
+    }
+    await report('platform.container.creating', { image: base.name, incarnation: plan.incarnation })
+    const prepared = await prepareImage({
+      engine: this.#engine,
+      image,
+      stages: wish.stages,
+      mounts: [source, ...developed],
+      container,
+      commit: wish.commit,
+      report,
+      signal: plan.signal,
+    })
+    plan.signal?.throwIfAborted()
+    this.#layOverlays(ground)
+    const { mode, dns, dnsOptions, environment: proxied } = wish.network ?? BRIDGE
+    const spec = containerSpec({
+      ...container,
+      network: mode,
+      ...(dns.length === 0 ? {} : { dns, dnsOptions }),
+      role: 'worker',
+      image: prepared,
+      command: plan.command,
+      environment: containerEnvironment({
+        added: { ...plan.environment, ...proxied },
+        hasSdk: sdk.length > 0,
+        uid: user.uid,
+        hasInstance: true,
+        bundles: wish.bundles,
+      }),
+      mounts: [...projectMounts(this.#places.project), source, ...sdk, ...developed, ...volumes],
+    })
+    let worker: DockerWorker | undefined
+    try {
+      failpoint('container.prepared')
+      const { id } = await this.#engine.call(
+        (docker, abortSignal) => docker.createContainer({ ...spec, abortSignal }),
+        ENGINE_START_LIMIT_MS,
+      )
+      failpoint('container.created')
+      const saved: Saved = { incarnation: plan.incarnation, container: id }
+      writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
+      failpoint('container.saved')
+      worker = this.#reach(saved, false)
+      await worker.open()
+      failpoint('container.attached')
+      await this.#engine.call(
+        (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }),
+        ENGINE_START_LIMIT_MS,
+      )
+      failpoint('container.started')
+      worker.begin()
+      return worker
+    } catch (error) {
+      worker?.release()
+      await this.#removeAll().catch(() => undefined)
+      throw toRefusal(error, `start "${plan.command.join(' ')}"`)
+    }
+  }
+
+  /** A container that was made and never started held no worker: it goes, and there was none. */
+  async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
+    const saved = this.#readSaved() ?? { incarnation: 0, container: '' }
+    if (saved.incarnation === incarnation && saved.container !== '') {
+      const found = await this.#inspect(saved.container).catch((error: unknown) => {
+        // It may be running: its host waits for the engine with it.
+        if (isAway(error)) return 'away' as const
+        throw error
+      })
+      if (found !== 'away' && found?.State.Status === 'created') {
+        await this.#removeAll()
+        return undefined
+      }
+      return this.#reach(saved, true)
+    }
+    const name = containerName('worker', basename(this.#places.root), incarnation)
+    const found = await this.#patiently(() => this.#inspect(name))
+    if (found === undefined || found.State.Status === 'created') {
+      if (found !== undefined) await this.#removeAll()
+      return undefined
+    }
+    if (found.Config.Labels['resolve.home'] !== homeLabel(this.#home)) return undefined
+    const reached: Saved = { incarnation, container: found.Id }
+    writeWholeSync(this.#places.worker, JSON.stringify(reached), { durable: true })
+    return this.#reach(reached, true)
+  }
+
+  /** Waits for an engine that is away: an instance must not end while its container may still run (R20). */
+  async sweep(): Promise<void> {
+    await this.#patiently(() => this.#removeAll())
+  }
+
+  async discard(): Promise<void> {
+    await this.sweep()
+  }
+
+  stderrTail(maxBytes: number): string {
+    return tailOf(this.#places.stderr, maxBytes)
+  }
+
+  rewriteOutput(change: (text: string) => string): void {
+    rewriteFiles([this.#places.stderr], change)
+  }
+
+  #reach(saved: Saved, isAdopted: boolean): DockerWorker {
+    const worker = new DockerWorker({
+      engine: this.#engine,
+      container: saved.container,
+      incarnation: saved.incarnation,
+      stderr: this.#places.stderr,
+      project: this.#places.project,
+      isAdopted,
+    })
+    if (isAdopted) worker.begin()
+    return worker
+  }
+
+  #inspect(container: string) {
+    return this.#engine.callUnless(404, (docker, abortSignal) =>
+      docker.getContainer(container).inspect({ abortSignal }),
+    )
+  }
+
+  async #removeAll(): Promise<void> {
+    const label = [`resolve.home=${homeLabel(this.#home)}`, `resolve.instance=${basename(this.#places.root)}`]
+    const found = await this.#engine.call((docker, abortSignal) =>
+      docker.listContainers({ all: true, filters: { label }, abortSignal }),
+    )
+    await Promise.all(found.map(({ Id: id }) => removeContainer(this.#engine, id)))
+  }
+
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    const deadline = Date.now() + ENGINE_PATIENCE_MS
+    for (let waitMs = ENGINE_RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isAway(error) || Date.now() > deadline) throw error
+      }
+      await sleep(waitMs)
+    }
+  }
+
+  /** What is mounted over the project must be there, of the right kind: nothing runs now that could swap it. */
+  #layOverlays(ground: Ground): void {
+    ground.names(MESSAGES_DIR, 1)
+    if (ground.read(CONFIG_FILE, Number.MAX_SAFE_INTEGER) === undefined) ground.put(CONFIG_FILE, '{}', { mode: 0o600 })
+  }
+
+  #readSaved(): Saved | undefined {
+    try {
+      const saved = JSON.parse(readFileSync(this.#places.worker, 'utf8')) as Partial<Saved> | null
+      const isWhole = typeof saved?.container === 'string' && typeof saved.incarnation === 'number'
+      return isWhole ? (saved as Saved) : undefined
+    } catch {
+      return undefined
+    }
+  }
+}

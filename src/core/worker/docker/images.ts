@@ -1,0 +1,123 @@
+/** The images of workers: building the platform's own, and removing what setups left. */
+import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import type { ImageInfo } from 'dockerode'
+import { fail } from '../../errors.ts'
+import { installedFile } from '../../files/installation.ts'
+import { tar } from '../../files/tar.ts'
+import { IMAGE_BUILD_LIMIT_MS } from '../../limits.ts'
+import { homeLabel } from './container-places.ts'
+import { imageId } from './container-setup.ts'
+import { type Engine, theEngine, toRefusal } from '../engine/engine.ts'
+import { chooseImage, DEFAULT_IMAGE } from '../engine/worker-image.ts'
+
+const DOCKERFILE = 'templates/worker/Dockerfile'
+
+export interface BuiltImage {
+  image: string
+  id: string
+}
+
+/** Throws `docker_unreachable`, `container_refused` with what the build said last. */
+export async function buildWorkerImage(options: {
+  base?: string
+  onLine?: (line: string) => void
+}): Promise<BuiltImage> {
+  const engine = theEngine()
+  const path = installedFile(DOCKERFILE)
+  if (path === undefined)
+    throw fail('container_refused', { what: 'build the image', reason: `${DOCKERFILE} is missing` })
+  const content = readFileSync(path)
+  const parts: Buffer[] = []
+  for await (const part of tar([{ path: 'Dockerfile', bytes: content.length, modifiedMs: 0, content: [content] }])) {
+    parts.push(part)
+  }
+  try {
+    return await engine.call(async (docker, abortSignal) => {
+      const stream = await docker.buildImage(toStream(Buffer.concat(parts)), {
+        t: DEFAULT_IMAGE,
+        ...(options.base === undefined ? {} : { buildargs: { BASE: options.base } }),
+        abortSignal,
+      })
+      await follow(stream, options.onLine ?? (() => {}))
+      const { Id: id } = await docker.getImage(DEFAULT_IMAGE).inspect()
+      return { image: DEFAULT_IMAGE, id }
+    }, IMAGE_BUILD_LIMIT_MS)
+  } catch (error) {
+    throw toRefusal(error, `build ${DEFAULT_IMAGE}`)
+  }
+}
+
+function toStream(bytes: Buffer): NodeJS.ReadableStream {
+  return Readable.from([bytes])
+}
+
+/** The build's own lines; throws what it failed with. */
+async function follow(stream: NodeJS.ReadableStream, onLine: (line: string) => void): Promise<void> {
+  let rest = ''
+  let trouble: string | undefined
+  const take = (line: string): void => {
+    if (line.trim() === '') return
+    const { stream: text, status, error } = JSON.parse(line) as { stream?: string; status?: string; error?: string }
+    if (error !== undefined) trouble = error
+    for (const said of (text ?? status ?? '').split('\n')) if (said.trim() !== '') onLine(said.trimEnd())
+  }
+  for await (const chunk of stream) {
+    const lines = (rest + String(chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) take(line)
+  }
+  take(rest)
+  if (trouble !== undefined)
+    throw fail('container_refused', { what: `build ${DEFAULT_IMAGE}`, reason: trouble.replace(/\.$/, '') })
+}
+
+export interface PrunedImage {
+  image: string
+  /** What it may free at most: images share layers. */
+  bytes: number
+  created_at: string
+}
+
+/** Removes the images that setups of this home left; each is made again by the next run that needs it. What a container uses stays. */
+export async function pruneSetupImages(home: string, dryRun: boolean): Promise<PrunedImage[]> {
+  const engine = theEngine()
+  const found = await engine.call((docker, abortSignal) =>
+    docker.listImages({ filters: { label: ['resolve.setup', `resolve.home=${homeLabel(home)}`] }, abortSignal }),
+  )
+  const containers = await engine.call((docker, abortSignal) => docker.listContainers({ all: true, abortSignal }))
+  const used = new Set(containers.map(({ ImageID }) => ImageID))
+  const removed: PrunedImage[] = []
+  let left = found.filter(({ Id }) => !used.has(Id))
+  // A stage that others stand on goes only after them: once more, as long as that helps.
+  for (let before = -1; left.length > 0 && left.length !== before; ) {
+    before = left.length
+    const stays: typeof left = []
+    for (const image of left) {
+      if (dryRun || (await removeImage(engine, image.Id))) removed.push(toPruned(image))
+      else stays.push(image)
+    }
+    left = stays
+  }
+  return removed
+}
+
+/** Whether the image that a container without a wish starts from is on this machine; an engine that is away has none. */
+export async function lookForWorkerImage(
+  env: NodeJS.ProcessEnv,
+): Promise<{ image: string; mend: string; isThere: boolean }> {
+  const { name, mend } = chooseImage(null, env)
+  const id = await imageId(theEngine(env), name).catch(() => undefined)
+  return { image: name, mend, isThere: id !== undefined }
+}
+
+async function removeImage(engine: Engine, id: string): Promise<boolean> {
+  const gone = await engine.callUnless([404, 409], (docker, abortSignal) =>
+    docker.getImage(id).remove({ force: true, abortSignal }),
+  )
+  return gone !== undefined
+}
+
+function toPruned({ Id: id, RepoTags: tags, Size: bytes, Created: created }: ImageInfo): PrunedImage {
+  return { image: tags?.[0] ?? id, bytes, created_at: new Date(created * 1000).toISOString() }
+}

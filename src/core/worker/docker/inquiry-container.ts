@@ -1,0 +1,121 @@
+/**
+ * A container in which a resolver only answers questions: no network, no secret, nothing of any instance (threats 1.2). It ends with
+ * whoever asks: its stdin closes when the attach does, and the engine removes it.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { fail } from '../../errors.ts'
+import { ENGINE_START_LIMIT_MS, STDERR_TAIL_BYTES } from '../../limits.ts'
+import type { Channel } from '../../rpc/channel.ts'
+import { containerEnvironment } from './container-environment.ts'
+import { devSourceMounts, sdkMounts, sourceMount } from './container-mounts.ts'
+import { homeLabel, SOURCE, workerUser } from './container-places.ts'
+import { imageId, prepareImage } from './container-setup.ts'
+import { containerSpec } from './container-spec.ts'
+import { Demux } from '../engine/demux.ts'
+import { DockerChannel } from './docker-channel.ts'
+import { theEngine, toRefusal } from '../engine/engine.ts'
+import { removeContainer } from '../engine/remove-container.ts'
+import type { ContainerLaunch } from '../worker.ts'
+import { chooseImage } from '../engine/worker-image.ts'
+
+export interface QuestionPlan {
+  home: string
+  /** Where the resolver's files are. */
+  directory: string
+  command: readonly string[]
+  launch: ContainerLaunch
+}
+
+export interface QuestionContainer {
+  channel: Channel
+  /** The last it wrote to stderr. */
+  stderr(): string
+  close(): Promise<void>
+}
+
+/** Throws `docker_unreachable`, `image_missing`, `setup_failed`, `launch_failed`, `container_refused`. */
+export async function openQuestionContainer(plan: QuestionPlan): Promise<QuestionContainer> {
+  const engine = theEngine()
+  const { launch } = plan
+  const base = chooseImage(launch.image)
+  const image = await imageId(engine, base.name)
+  if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
+  const source = sourceMount(plan.home, plan.directory, plan.command)
+  const developed = devSourceMounts(launch.dev_source_overrides)
+  const sdk = sdkMounts()
+  const user = workerUser()
+  const container = {
+    home: homeLabel(plan.home),
+    instance: null,
+    incarnation: 0,
+    name: `resolve-inquiry-${randomBytes(6).toString('hex')}`,
+    directory: SOURCE,
+    user,
+    network: 'none' as const,
+  }
+  const prepared = await prepareImage({
+    engine,
+    image,
+    // What container_setup adds is not known before it is asked.
+    stages: launch.stages.slice(0, 1),
+    mounts: [source, ...developed],
+    container: { ...container, network: 'bridge' },
+    commit: launch.commit,
+    report: async () => {},
+    signal: undefined,
+  })
+  const environment = containerEnvironment({
+    ...{ added: {}, hasSdk: sdk.length > 0, uid: user.uid, hasInstance: false, bundles: launch.bundles },
+  })
+  const spec = containerSpec({
+    ...{ ...container, role: 'inquiry', image: prepared, command: plan.command, environment },
+    mounts: [source, ...sdk, ...developed],
+  })
+  try {
+    const { id } = await engine.call(
+      (docker, abortSignal) => docker.createContainer({ ...spec, abortSignal }),
+      ENGINE_START_LIMIT_MS,
+    )
+    const what = { hijack: true, stream: true, stdin: true, stdout: true, stderr: true }
+    const stream = (await engine.call((docker, abortSignal) =>
+      docker.getContainer(id).attach({ ...what, abortSignal }),
+    )) as unknown as Duplex
+    const held = new HeldContainer(stream, () => removeContainer(engine, id))
+    await engine.call((docker, abortSignal) => docker.getContainer(id).start({ abortSignal }), ENGINE_START_LIMIT_MS)
+    return held
+  } catch (error) {
+    throw toRefusal(error, `start "${plan.command.join(' ')}"`)
+  }
+}
+
+class HeldContainer implements QuestionContainer {
+  readonly channel = new DockerChannel()
+  readonly #stream: Duplex
+  readonly #remove: () => Promise<void>
+  #stderr = ''
+
+  constructor(stream: Duplex, remove: () => Promise<void>) {
+    this.#stream = stream
+    this.#remove = remove
+    const demux = new Demux()
+    stream.on('data', (chunk: Buffer) => {
+      for (const { stream: from, bytes } of demux.push(chunk)) {
+        if (from === 'stdout') this.channel.take(bytes)
+        else this.#stderr = (this.#stderr + bytes.toString('utf8')).slice(-STDERR_TAIL_BYTES)
+      }
+    })
+    for (const event of ['end', 'close', 'error']) stream.once(event, () => this.channel.close())
+    this.channel.attach(stream, true)
+  }
+
+  stderr(): string {
+    return this.#stderr
+  }
+
+  async close(): Promise<void> {
+    this.#stream.destroy()
+    // It may be going by itself already; if the engine is away, its reaper looks later.
+    await this.#remove().catch(() => undefined)
+  }
+}

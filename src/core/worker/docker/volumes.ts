@@ -1,0 +1,128 @@
+/** Which directories of this machine a resolver may see: those an operator lists, and never those nobody may (threats MAN-1). */
+import { lstatSync, realpathSync, statSync } from 'node:fs'
+import { isAbsolute, normalize, posix } from 'node:path'
+import { fail, systemCode } from '../../errors.ts'
+import type { ContainerMount } from './container-spec.ts'
+
+export interface VolumePolicy {
+  /** What the operator allows, as real paths. */
+  allowed: readonly { path: string; mayWrite: boolean }[]
+  /** Nobody's, whoever lists them: these, what is below and what is above. */
+  denied: readonly string[]
+  /** Denied itself and above, but not below. */
+  deniedRoots: readonly string[]
+  /** The sockets of engines, told by what they are and not only by their names. */
+  sockets: readonly string[]
+}
+
+/** RESOLVE_VOLUME_ALLOW is `/path:/other=rw`; read-only unless it says so. */
+export function volumePolicy(home: string, socket: string, env: NodeJS.ProcessEnv = process.env): VolumePolicy {
+  const allowed = (env['RESOLVE_VOLUME_ALLOW'] ?? '')
+    .split(':')
+    .map((entry) => /^(.*?)(=rw|=ro)?$/.exec(entry.trim()))
+    .flatMap((match) => {
+      const path = realPath(match?.[1] ?? '')
+      return path === undefined ? [] : [{ path, mayWrite: match?.[2] === '=rw' }]
+    })
+  const real = (paths: (string | undefined)[]) =>
+    paths.flatMap((path) => (path === undefined || path === '' ? [] : [path, realPath(path) ?? path]))
+  return {
+    allowed,
+    denied: real(['/proc', '/sys', '/dev', '/run', '/var/run', '/boot', '/var/lib/docker', home, socket]),
+    deniedRoots: real(['/', env['HOME'], '/root', '/home', '/etc']),
+    sockets: [socket, '/var/run/docker.sock'],
+  }
+}
+
+/** The mounts of `container.volume_mounts` and container_setup. Throws `mount_refused`. */
+export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): ContainerMount[] {
+  const mounts: ContainerMount[] = []
+  for (const value of wanted) {
+    const mount = parseMount(value)
+    const refuse = (reason: string): never => {
+      throw fail('mount_refused', { mount: shown(value), reason })
+    }
+    if (mount === undefined) return refuse('it must be "source:target[:ro|rw]" or {source, target, read_only}')
+    const targetFault = faultOfTarget(mount.target)
+    if (targetFault !== undefined) return refuse(targetFault)
+    if (mounts.some(({ target }) => target === mount.target)) return refuse(`${mount.target} is taken`)
+    const source = realPath(mount.source)
+    if (source === undefined) return refuse(`${mount.source} is no absolute path that exists`)
+    const sourceFault = faultOfSource(source, policy)
+    if (sourceFault !== undefined) return refuse(sourceFault)
+    const rule = policy.allowed.find(({ path }) => isWithin(source, path))
+    if (rule === undefined) return refuse(`no operator allowed ${source}`)
+    if (!mount.readOnly && !rule.mayWrite) return refuse(`${source} is allowed for reading only`)
+    mounts.push({ ...mount, source })
+  }
+  return mounts
+}
+
+function parseMount(value: unknown): ContainerMount | undefined {
+  if (typeof value === 'string') {
+    const [source, target, mode, ...rest] = value.split(':')
+    const isWhole = source !== undefined && target !== undefined && rest.length === 0
+    if (!isWhole || (mode !== undefined && mode !== 'ro' && mode !== 'rw')) return undefined
+    return { source, target, readOnly: mode !== 'rw' }
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const { source, target, read_only: readOnly = true, ...rest } = value as Record<string, unknown>
+  const isSound = typeof source === 'string' && typeof target === 'string' && typeof readOnly === 'boolean'
+  // Nothing is passed over: what a mount can't have is refused (threats MAN-4).
+  return isSound && Object.keys(rest).length === 0 ? { source, target, readOnly } : undefined
+}
+
+/** Ours, and what the kernel gives every container. */
+const TAKEN_TARGETS = [
+  '/project',
+  '/resolver',
+  '/usr/local/lib/resolve',
+  '/proc',
+  '/sys',
+  '/dev',
+  '/etc',
+  '/usr/local/bin',
+]
+
+function faultOfTarget(target: string): string | undefined {
+  const isPlain = /^\/[^\0:]*[^/\0:]$/.test(target) && posix.normalize(target) === target
+  if (!isPlain) return 'its target must be a plain absolute path'
+  const taken = TAKEN_TARGETS.find((path) => isWithin(target, path) || isWithin(path, target))
+  return taken === undefined ? undefined : `${taken} inside the container is not its own`
+}
+
+function faultOfSource(source: string, policy: VolumePolicy): string | undefined {
+  const stat = statSync(source)
+  if (!stat.isDirectory() && !stat.isFile()) return `${source} is neither a directory nor a file`
+  for (const denied of policy.denied) {
+    if (isWithin(source, denied) || isWithin(denied, source)) return `nobody may have ${denied}`
+  }
+  for (const denied of policy.deniedRoots) if (isWithin(denied, source)) return `nobody may have ${denied}`
+  for (const socket of policy.sockets) {
+    const other = lookAt(socket)
+    if (other !== undefined && other.dev === stat.dev && other.ino === stat.ino) return `it is ${socket}`
+  }
+  return undefined
+}
+
+function isWithin(path: string, parent: string): boolean {
+  return path === parent || path.startsWith(parent === '/' ? '/' : `${parent}/`)
+}
+
+function realPath(path: string): string | undefined {
+  if (!isAbsolute(path) || path.includes('\0')) return undefined
+  try {
+    return realpathSync(normalize(path))
+  } catch (error) {
+    if (systemCode(error) === undefined) throw error
+    return undefined
+  }
+}
+
+function lookAt(path: string) {
+  return lstatSync(path, { throwIfNoEntry: false }) ?? undefined
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 200) ?? String(value)
+}

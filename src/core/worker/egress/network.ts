@@ -1,0 +1,155 @@
+/**
+ * The network of an instance on an allowlist: internal, of its own, from our own range of addresses (threats B8; docs/decisions/0008-network.md).
+ * {@link file://./egress.ts} opens the proxy in it; whoever ends an instance removes it.
+ */
+import { createHash } from 'node:crypto'
+import { isIPv4 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { fail } from '../../errors.ts'
+import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
+import { closeGuard, openGuard } from './network-guard.ts'
+
+export interface InstanceNetwork {
+  /** What a container's NetworkMode names. */
+  name: string
+  /** The interface of the host in it. */
+  bridge: string
+  /** `10.201.x.y/28`. */
+  subnet: string
+  /** The host's own address in it. */
+  gateway: string
+  /** Whether the machine takes from it only what is for the proxy. */
+  guarded: boolean
+}
+
+/** Whose it is, as in the labels of its containers. */
+export interface NetworkOwner {
+  instance: string
+  /** Stands for the home. */
+  home: string
+}
+
+const ROLE = 'egress'
+const FIRST = '10.201'
+const BLOCK = 16
+const BLOCKS = 65_536 / BLOCK
+
+/** The network of the instance, made where it is missing. Throws `container_refused`, `docker_unreachable`. */
+export async function openNetwork(engine: Engine, owner: NetworkOwner): Promise<InstanceNetwork> {
+  const found = await findNetwork(engine, owner)
+  const network = found ?? (await createNetwork(engine, owner))
+  return { ...network, guarded: await openGuard(network.bridge, network.gateway) }
+}
+
+/** Removes it with whatever still hangs on it of the guard; nothing where there is none. */
+export async function removeNetwork(engine: Engine, owner: NetworkOwner): Promise<void> {
+  const { instance } = owner
+  try {
+    for (const { Id: id } of await listOwn(engine, instance)) {
+      await engine.callUnless(404, (docker, abortSignal) => docker.getNetwork(id).remove({ abortSignal }))
+    }
+  } catch (error) {
+    throw toRefusal(error, `remove the network of instance ${instance}`)
+  }
+  await closeGuard(bridgeOf(instance))
+}
+
+/** The instances of this home that have a network, for whoever looks for what was left behind. */
+export async function networkedInstances(engine: Engine, home: string): Promise<string[]> {
+  const filters = { label: [`resolve.home=${home}`, `resolve.role=${ROLE}`] }
+  const found = await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
+  return found.map(({ Labels: labels }) => labels?.['resolve.instance'] ?? '').filter(Boolean)
+}
+
+async function createNetwork(engine: Engine, owner: NetworkOwner): Promise<Omit<InstanceNetwork, 'guarded'>> {
+  const { instance } = owner
+  const taken = await takenBlocks(engine)
+  const start = createHash('sha256').update(instance).digest().readUInt16BE(0) % BLOCKS
+  for (let step = 0; step < BLOCKS; step += 1) {
+    const block = (start + step) % BLOCKS
+    if (taken.has(block)) continue
+    const { subnet, gateway } = addressesOf(block)
+    const name = nameOf(instance)
+    try {
+      await engine.call((docker, abortSignal) =>
+        docker.createNetwork({
+          Name: name,
+          CheckDuplicate: true,
+          Driver: 'bridge',
+          Internal: true,
+          EnableIPv6: false,
+          IPAM: { Driver: 'default', Config: [{ Subnet: subnet, Gateway: gateway }] },
+          Options: { 'com.docker.network.bridge.name': bridgeOf(instance) },
+          Labels: { 'resolve.home': owner.home, 'resolve.role': ROLE, 'resolve.instance': instance },
+          abortSignal,
+        }),
+      )
+      return { name, bridge: bridgeOf(instance), subnet, gateway }
+    } catch (error) {
+      if (!(error instanceof EngineRefusal)) throw error
+      // Another host took the block first, or made this very network.
+      if (/overlap/i.test(error.message)) continue
+      const found = error.status === 409 ? await findNetwork(engine, owner) : undefined
+      if (found !== undefined) return found
+      throw toRefusal(error, `make a network for instance ${instance}`)
+    }
+  }
+  throw fail('container_refused', {
+    what: `make a network for instance ${instance}`,
+    reason: `all of ${FIRST}.0.0/16 is taken`,
+  })
+}
+
+async function findNetwork(engine: Engine, { instance, home }: NetworkOwner) {
+  for (const { Name: name, Labels: labels, IPAM: ipam } of await listOwn(engine, instance)) {
+    const { Subnet: subnet, Gateway: gateway } = ipam?.Config?.[0] ?? {}
+    const isOurs = name === nameOf(instance) && labels?.['resolve.home'] === home
+    if (isOurs && subnet !== undefined && gateway !== undefined)
+      return { name, bridge: bridgeOf(instance), subnet, gateway }
+  }
+  return undefined
+}
+
+async function listOwn(engine: Engine, instance: string) {
+  const filters = { label: [`resolve.instance=${instance}`, `resolve.role=${ROLE}`] }
+  return await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
+}
+
+/** Blocks of our range that a network or an interface of this machine has already. */
+async function takenBlocks(engine: Engine): Promise<Set<number>> {
+  const networks = await engine.call((docker, abortSignal) => docker.listNetworks({ abortSignal }))
+  const subnets = networks.flatMap(({ IPAM: ipam }) => (ipam?.Config ?? []).map(({ Subnet: subnet }) => subnet ?? ''))
+  const own = Object.values(networkInterfaces()).flatMap((infos) => (infos ?? []).map(({ cidr }) => cidr ?? ''))
+  return new Set([...subnets, ...own].flatMap(blocksIn))
+}
+
+function blocksIn(cidr: string): number[] {
+  const [address = '', bits = '32'] = cidr.split('/')
+  if (!isIPv4(address)) return []
+  const [a, b, c = 0, d = 0] = address.split('.').map(Number)
+  const size = 2 ** (32 - Number(bits))
+  if (`${a}.${b}` !== FIRST) return []
+  const at = c * 256 + d
+  const first = Math.floor(at / Math.max(size, BLOCK)) * (Math.max(size, BLOCK) / BLOCK)
+  return Array.from({ length: Math.max(1, Math.min(BLOCKS, size / BLOCK)) }, (_, index) => first + index)
+}
+
+function addressesOf(block: number): { subnet: string; gateway: string } {
+  const at = block * BLOCK
+  const net = `${FIRST}.${Math.floor(at / 256)}`
+  return { subnet: `${net}.${at % 256}/28`, gateway: `${net}.${(at % 256) + 1}` }
+}
+
+/** Whether an address is one of the subnet's. */
+export function isInSubnet(address: string, subnet: string): boolean {
+  return isIPv4(address) && blocksIn(`${address}/32`)[0] === blocksIn(subnet)[0] && address.startsWith(`${FIRST}.`)
+}
+
+function nameOf(instance: string): string {
+  return `resolve-${instance}-${ROLE}`
+}
+
+/** An interface's name has 15 characters at most. */
+function bridgeOf(instance: string): string {
+  return `rs${instance}`.slice(0, 15)
+}

@@ -1,0 +1,32 @@
+/** The environment of a resolver's process: an allow-list, never the host's own (R45). */
+import { delimiter, dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { installedFile } from '../../files/installation.ts'
+
+const ALLOWED = /^(HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|SystemRoot)$/
+
+export interface EnvironmentOptions {
+  /** `.resolve` as the worker sees it; none for a process that only answers questions. */
+  resolveDirectory?: string
+  /** What container_setup adds. */
+  added?: Readonly<Record<string, string>>
+  host?: NodeJS.ProcessEnv
+}
+
+/**
+ * PATH begins with the directory of this Node, so that `command: ["node", "resolver.ts"]` gets one that can run it, and
+ * NODE_OPTIONS makes `resolve-platform/sdk` resolvable from a folder without node_modules.
+ */
+export function workerEnvironment(options: EnvironmentOptions = {}): Record<string, string> {
+  const host = options.host ?? process.env
+  const environment: Record<string, string> = { ...options.added }
+  for (const [name, value] of Object.entries(host)) {
+    if (value !== undefined && ALLOWED.test(name)) environment[name] = value
+  }
+  environment['PATH'] = [dirname(process.execPath), host['PATH'] ?? ''].filter(Boolean).join(delimiter)
+  environment['RESOLVE_CHANNEL'] = '1'
+  const register = installedFile('sdk/register.js')
+  if (register !== undefined) environment['NODE_OPTIONS'] = `--import=${pathToFileURL(register).href}`
+  if (options.resolveDirectory !== undefined) environment['RESOLVE_DIR'] = options.resolveDirectory
+  return environment
+}

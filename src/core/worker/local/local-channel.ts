@@ -1,0 +1,109 @@
+/** A local worker's stdio: stdin is a FIFO, stdout a file, so both survive their host (plan, decision 3). */
+import * as fs from 'node:fs'
+import { systemCode } from '../../errors.ts'
+import { openOwnFile, Tail } from '../../files/tail.ts'
+import { RPC_FRAME_MAX_BYTES } from '../../limits.ts'
+import type { Channel } from '../../rpc/channel.ts'
+import { LineSplitter } from '../../rpc/lines.ts'
+
+const RETRY_MS = 10
+/** A chunk of empty lines is a quarter of a million of them. */
+const CHUNKS_A_TURN = 1
+
+export class LocalChannel implements Channel {
+  readonly #stdin: number
+  readonly #stdout: Tail
+  readonly #splitter = new LineSplitter(RPC_FRAME_MAX_BYTES)
+  readonly #queue: Buffer[] = []
+  #onLine: (line: string) => void = () => {}
+  #onClose: () => void = () => {}
+  #retry: NodeJS.Timeout | undefined
+  #again: NodeJS.Immediate | undefined
+  #closed = false
+  #queuedBytes = 0
+
+  /** `resumed`: an earlier host may have died in the middle of a frame; the first byte is then an LF (threats D5). */
+  constructor(stdinPath: string, stdoutPath: string, resumed: boolean) {
+    // Read-write, so that opening never waits for the other side and writing never meets a closed one.
+    this.#stdin = fs.openSync(stdinPath, fs.constants.O_RDWR | fs.constants.O_NONBLOCK)
+    this.#stdout = new Tail(() => openOwnFile(stdoutPath), 0)
+    if (resumed) this.#push(Buffer.from('\n'))
+  }
+
+  send(line: string): void {
+    this.#push(Buffer.from(`${line}\n`))
+  }
+
+  onLine(listener: (line: string) => void): void {
+    this.#onLine = listener
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose = listener
+  }
+
+  /** Reads what the worker has written since the last call. */
+  poll(): void {
+    // What is to be read in the next turn is not read in this one as well, however often it is asked for.
+    if (this.#closed || this.#again !== undefined) return
+    for (let turn = 0; !this.#closed; turn += 1) {
+      if (turn === CHUNKS_A_TURN) {
+        // A flood must not keep everything else waiting.
+        this.#again = setImmediate(() => {
+          this.#again = undefined
+          this.poll()
+        })
+        return
+      }
+      const chunk = this.#stdout.read()
+      if (chunk === undefined) return
+      for (const line of this.#splitter.push(chunk.bytes)) {
+        // A frame over the cap is noise like any other line that is not JSON-RPC.
+        this.#onLine(line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8'))
+        if (this.#closed) return
+      }
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#retry)
+    clearImmediate(this.#again)
+    fs.closeSync(this.#stdin)
+    this.#stdout.close()
+    this.#onClose()
+  }
+
+  #push(bytes: Buffer): void {
+    // A resolver that asks much and reads nothing loses replies; it must not cost the host its memory.
+    if (this.#closed || this.#queuedBytes > RPC_FRAME_MAX_BYTES) return
+    this.#queuedBytes += bytes.length
+    this.#queue.push(bytes)
+    // Who does not read is asked again in a while, and not for each line that is due to it.
+    if (this.#retry === undefined) this.#flush()
+  }
+
+  #flush(): void {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      let written: number
+      try {
+        written = fs.writeSync(this.#stdin, next)
+      } catch (error) {
+        if (systemCode(error) === undefined) throw error
+        // Full, or a machine in trouble: it is tried again.
+        written = 0
+      }
+      this.#queuedBytes -= written
+      if (written === next.length) {
+        this.#queue.shift()
+        continue
+      }
+      this.#queue[0] = next.subarray(written)
+      this.#retry = setTimeout(() => this.#flush(), RETRY_MS).unref()
+      return
+    }
+  }
+}

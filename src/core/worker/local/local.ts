@@ -1,0 +1,262 @@
+/** Runs a worker as a local process that does not depend on its host: the driver of {@link file://./../worker.ts} for this machine. */
+import { spawn } from 'node:child_process'
+import * as fs from 'node:fs'
+import { dirname } from 'node:path'
+import { fail, isScarcity, systemCode } from '../../errors.ts'
+import { failpoint } from '../../failpoints.ts'
+import { identify, isSameProcess, type ProcessIdentity } from '../../files/process-identity.ts'
+import { watchDirectories } from '../../files/watch.ts'
+import { writeWholeSync } from '../../files/write-whole.ts'
+import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS, WATCHDOG_TABLE_MS } from '../../limits.ts'
+import { DiskSample } from '../disk-sample.ts'
+import { workerEnvironment } from './environment.ts'
+import { placeFifo } from './fifo.ts'
+import { LocalChannel } from './local-channel.ts'
+import { openLocalGround } from '../coordination-directory.ts'
+import { rewriteFiles } from '../output-files.ts'
+import { freshProcesses, recentProcesses } from './process-table.ts'
+import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
+import { tailOf } from '../stderr-file.ts'
+import type { Condition, Driver, Ground, LaunchPlan, Usage, Worker } from '../worker.ts'
+
+/** Where the driver keeps an instance's worker, all in the instance's directory. */
+export interface LocalPlaces {
+  root: string
+  worker: string
+  stdin: string
+  stdout: string
+  stderr: string
+  project: string
+}
+
+/** What worker.json holds; only this driver reads it. */
+interface Saved {
+  incarnation: number
+  process: ProcessIdentity
+}
+
+export class LocalDriver implements Driver {
+  readonly #places: LocalPlaces
+  #sawAlive = false
+
+  constructor(places: LocalPlaces) {
+    this.#places = places
+  }
+
+  openGround(): Ground {
+    return openLocalGround(this.#places.project)
+  }
+
+  async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
+    if (plan.isFirst !== true) await this.sweep()
+    if (plan.signal?.aborted === true)
+      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
+    const { stdin, stdout, stderr } = this.#places
+    await placeFifo(stdin, dirname(this.#places.root))
+    failpoint('launch.piped')
+    const fds = [
+      fs.openSync(stdin, fs.constants.O_RDWR),
+      fs.openSync(stdout, 'w', 0o600),
+      fs.openSync(stderr, 'a', 0o600),
+    ] as const
+    // Opened for writing above to cut it, appended to from here on: two writers of one file never overwrite each other.
+    const appending = fs.openSync(stdout, 'a')
+    try {
+      const [command = '', ...args] = plan.command
+      const environment = workerEnvironment({ resolveDirectory: ground.seen.resolve, added: plan.environment })
+      const child = spawn(command, args, {
+        cwd: plan.directory,
+        env: environment,
+        detached: true,
+        stdio: [fds[0], appending, fds[2]],
+      })
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve)
+        child.once('error', (error) =>
+          reject(
+            fail('launch_failed', { command: plan.command.join(' '), reason: launchReason(error) }, { cause: error }),
+          ),
+        )
+      })
+      failpoint('launch.spawned')
+      child.unref()
+      const pid = child.pid as number
+      const identity = identify(pid) ?? { pid, startTime: '', bootId: '' }
+      const saved: Saved = { incarnation: plan.incarnation, process: identity }
+      writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
+      failpoint('launch.saved')
+      this.#sawAlive = true
+      const worker = new LocalWorker(this.#places, saved, false)
+      child.once('exit', (code, signal) => worker.noteExit(code, signal))
+      return worker
+    } finally {
+      for (const fd of [...fds, appending]) fs.closeSync(fd)
+    }
+  }
+
+  async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
+    const saved = this.#readSaved()
+    if (saved?.incarnation !== incarnation) return undefined
+    this.#sawAlive = isSameProcess(saved.process)
+    try {
+      return new LocalWorker(this.#places, saved, true)
+    } catch (error) {
+      // The next host can open it.
+      if (isScarcity(error)) throw error
+      const reason = systemCode(error) ?? 'it cannot be opened'
+      throw fail('coordination_tampered', { path: 'the stdio of the worker', reason }, { cause: error })
+    }
+  }
+
+  async sweep(): Promise<void> {
+    await killTree(() => markOf(this.#places, this.#readSaved()?.process, this.#sawAlive), TERM_LIMIT_MS)
+  }
+
+  async discard(): Promise<void> {}
+
+  stderrTail(maxBytes: number): string {
+    return tailOf(this.#places.stderr, maxBytes)
+  }
+
+  rewriteOutput(change: (text: string) => string): void {
+    rewriteFiles([this.#places.stderr, this.#places.stdout], change)
+  }
+
+  #readSaved(): Saved | undefined {
+    try {
+      const saved = JSON.parse(fs.readFileSync(this.#places.worker, 'utf8')) as Partial<Saved> | null
+      const { pid, startTime, bootId } = saved?.process ?? {}
+      const isWhole = typeof pid === 'number' && pid > 0 && typeof startTime === 'string' && typeof bootId === 'string'
+      return isWhole && typeof saved?.incarnation === 'number' ? (saved as Saved) : undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+class LocalWorker implements Worker {
+  readonly incarnation: number
+  readonly channel: LocalChannel
+  readonly condition: Condition
+  readonly ended: Promise<void>
+  readonly #places: LocalPlaces
+  readonly #identity: ProcessIdentity
+  readonly #stops: (() => void)[] = []
+  readonly #sawAlive: boolean
+  readonly #knownSince = performance.now()
+  readonly #disk: DiskSample
+  #noteEnd: () => void = () => {}
+
+  constructor(places: LocalPlaces, saved: Saved, adopted: boolean) {
+    this.#places = places
+    this.#identity = saved.process
+    this.#sawAlive = !adopted || isSameProcess(saved.process)
+    this.#disk = new DiskSample(places.project)
+    this.incarnation = saved.incarnation
+    this.condition = { engine: 'running', link: 'up', exitCode: null, signal: null }
+    this.ended = new Promise((resolve) => {
+      this.#noteEnd = resolve
+    })
+    this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
+    this.#stops.push(watchDirectories([places.root], (swept) => this.#tryLook(swept)))
+    if (!adopted) return
+    // Only the parent is told of an exit; everyone else has to look.
+    const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
+    this.#stops.push(() => clearInterval(look))
+    setImmediate(() => this.#tryLook(true))
+  }
+
+  noteExit(code: number | null, signal: string | null): void {
+    this.condition.exitCode = code
+    this.condition.signal = signal
+    this.#markEnded()
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL'): number {
+    // Who can't be found now is found by the sweep, which waits until it can look.
+    const pids = unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive))) ?? []
+    signalAll(pids, name)
+    return pids.length
+  }
+
+  async usage(): Promise<Usage | undefined> {
+    // No older than this: what was seen before has nothing of this worker.
+    const knownForMs = performance.now() - this.#knownSince
+    const recent = recentProcesses(Math.min(WATCHDOG_TABLE_MS, knownForMs))
+    const tree = usageOf(processesOf(markOf(this.#places, this.#identity, this.#sawAlive), recent))
+    return tree === undefined ? undefined : { ...tree, ...(await this.#disk.sample()), oomKills: 0 }
+  }
+
+  async isGone(): Promise<boolean> {
+    const table = await freshProcesses()
+    return unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive), table))?.length === 0
+  }
+
+  release(): void {
+    for (const stop of this.#stops.splice(0)) stop()
+    this.channel.close()
+    this.condition.link = 'down'
+  }
+
+  /** Often, and for each worker: only whether there still is a process of that number. Whose it is, the sweep looks. */
+  #lookForExit(): void {
+    if (!hasProcess(this.#identity.pid)) this.#tryLook(true)
+  }
+
+  /** A machine in trouble is asked again at the next look. */
+  #tryLook(swept: boolean): void {
+    try {
+      this.#look(swept)
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error
+    }
+  }
+
+  #look(swept: boolean): void {
+    this.channel.poll()
+    if (!swept || this.condition.engine === 'exited') return
+    if (!isSameProcess(this.#identity)) this.#markEnded()
+    this.#trimStderr()
+  }
+
+  #markEnded(): void {
+    if (this.condition.engine === 'exited') return
+    this.channel.poll()
+    this.condition.engine = 'exited'
+    this.#noteEnd()
+  }
+
+  /** A flood on stderr must not fill the disk: what is over the limit is dropped (the worker appends, so cutting is safe). */
+  #trimStderr(): void {
+    const size = fs.statSync(this.#places.stderr, { throwIfNoEntry: false })?.size ?? 0
+    if (size > STDERR_KEEP_BYTES) fs.truncateSync(this.#places.stderr, 0)
+  }
+}
+
+/**
+ * Its own mark always. Its session and group only where its main process lives, or where this host saw it alive: a number
+ * that was read from a file may be anybody's by now.
+ */
+function markOf(places: LocalPlaces, identity: ProcessIdentity | undefined, sawAlive: boolean): TreeMark {
+  const variable = `RESOLVE_DIR=${places.project}/.resolve`
+  if (identity === undefined) return { leader: 0, variable }
+  const isFree = identify(identity.pid) === undefined
+  const isOurs = isSameProcess(identity) || (isFree && sawAlive)
+  return { leader: isOurs ? identity.pid : 0, variable }
+}
+
+function hasProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return systemCode(error) === 'EPERM'
+  }
+}
+
+function launchReason(error: Error): string {
+  const code = systemCode(error)
+  if (code === 'ENOENT') return 'there is no such program, or its directory is gone'
+  if (code === 'EACCES') return 'it may not be executed'
+  return code ?? 'it cannot be started'
+}

@@ -1,0 +1,155 @@
+/**
+ * All processes of this machine, as one look at /proc found them, for {@link file://./process-tree.ts}. Whoever hosts a thousand
+ * workers has a thousand reasons to look: those that ask at the same time share a look, and what an older process carries is read once.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isScarcity, systemCode } from '../../errors.ts'
+import { type ProcessStat, readStat } from '../../files/process-identity.ts'
+
+/** In the environment of every process of a worker, or of one that is asked for its form. */
+const MARKS = ['RESOLVE_DIR=', 'RESOLVE_INQUIRY='] as const
+/** A process may still be about to become another program, which keeps its number and changes its environment. */
+const SETTLED_S = 5
+const TICKS_A_SECOND = 100
+/** How long a machine in trouble is left alone. */
+const SCARCE_MS = 100
+/** Whose children are threads of the kernel. */
+const KERNEL = 2
+
+export class ProcessTable {
+  readonly #pids = new Set<number>()
+  readonly #byLeader = new Map<number, number[]>()
+  readonly #byParent = new Map<number, number[]>()
+  readonly #byMark = new Map<string, number[]>()
+
+  constructor(all: Iterable<{ stat: ProcessStat; marks: readonly string[] }>) {
+    for (const { stat, marks } of all) {
+      const { pid, parent, group, session } = stat
+      this.#pids.add(pid)
+      add(this.#byParent, parent, pid)
+      add(this.#byLeader, session, pid)
+      if (group !== session) add(this.#byLeader, group, pid)
+      for (const mark of marks) add(this.#byMark, mark, pid)
+    }
+  }
+
+  /** Nothing at all is only seen where there is no /proc. */
+  get isEmpty(): boolean {
+    return this.#pids.size === 0
+  }
+
+  /** By what they carry: `RESOLVE_DIR=…`, `RESOLVE_INQUIRY=…`. */
+  get marked(): ReadonlyMap<string, readonly number[]> {
+    return this.#byMark
+  }
+
+  /** The session and group of a leader, whoever carries the mark, and all their descendants. */
+  tree(leader: number, mark: string | undefined): Set<number> {
+    const found = new Set<number>()
+    const next = mark === undefined ? [] : [...(this.#byMark.get(mark) ?? [])]
+    if (leader > 0) next.push(...(this.#byLeader.get(leader) ?? []))
+    if (leader > 0 && this.#pids.has(leader)) next.push(leader)
+    for (let pid = next.pop(); pid !== undefined; pid = next.pop()) {
+      if (found.has(pid)) continue
+      found.add(pid)
+      next.push(...(this.#byParent.get(pid) ?? []))
+    }
+    return found
+  }
+}
+
+/** Looks now. Throws where it can't for want of files or memory. */
+export function lookAtProcesses(): ProcessTable {
+  const begin = performance.now()
+  const known = carried
+  carried = new Map()
+  const settledBefore = (uptime() - SETTLED_S) * TICKS_A_SECOND
+  const all: { stat: ProcessStat; marks: readonly string[] }[] = []
+  for (const stat of livingProcesses()) {
+    const before = known.get(stat.pid)
+    const isKnown = before !== undefined && before.startTime === stat.startTime
+    const marks = isKnown ? before.marks : marksOf(stat)
+    const isSettled = isKnown || Number(stat.startTime) < settledBefore
+    if (isSettled && marks !== undefined) carried.set(stat.pid, { startTime: stat.startTime, marks })
+    all.push({ stat, marks: marks ?? NONE })
+  }
+  const table = new ProcessTable(all)
+  last = { table, at: performance.now(), tookMs: performance.now() - begin }
+  return table
+}
+
+/** What a look found that is no older than this, or a new one: for whoever samples, not for whoever kills. */
+export function recentProcesses(maxAgeMs: number): ProcessTable {
+  return last !== undefined && performance.now() - last.at < maxAgeMs ? last.table : lookAtProcesses()
+}
+
+/** A look that begins after this call, shared with all who ask until it begins; looks take half of the time at most. */
+export function freshProcesses(): Promise<ProcessTable> {
+  coming ??= (async () => {
+    const restMs = last === undefined ? 0 : last.at + last.tookMs - performance.now()
+    await sleep(Math.max(0, restMs))
+    coming = undefined
+    return await lookPatiently()
+  })()
+  return coming
+}
+
+/** Who could not look has not seen that nobody is there. */
+async function lookPatiently(): Promise<ProcessTable> {
+  for (;;) {
+    try {
+      return lookAtProcesses()
+    } catch (error) {
+      if (!isScarcity(error)) throw error
+      await sleep(SCARCE_MS)
+    }
+  }
+}
+
+/** By processes that are settled. */
+let carried = new Map<number, { startTime: string; marks: readonly string[] }>()
+let last: { table: ProcessTable; at: number; tookMs: number } | undefined
+let coming: Promise<ProcessTable> | undefined
+
+function add<Key>(map: Map<Key, number[]>, key: Key, pid: number): void {
+  const pids = map.get(key)
+  if (pids === undefined) map.set(key, [pid])
+  else pids.push(pid)
+}
+
+const NONE: readonly string[] = []
+
+/** undefined where it can't be told now: the next look asks again. */
+function marksOf({ pid, parent }: ProcessStat): readonly string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/environ`, 'utf8')
+    // So it looks for a moment while a process becomes another program; only the kernel's own stay without one.
+    if (text === '' && pid !== KERNEL && parent !== KERNEL) return undefined
+    const found = text.split('\0').filter((entry) => MARKS.some((mark) => entry.startsWith(mark)))
+    return found.length === 0 ? NONE : found
+  } catch (error) {
+    if (isScarcity(error)) throw error
+    // It ended meanwhile, or is another user's.
+    const code = systemCode(error)
+    return code === 'EACCES' || code === 'EPERM' ? NONE : undefined
+  }
+}
+
+function livingProcesses(): ProcessStat[] {
+  let names: string[]
+  try {
+    names = readdirSync('/proc')
+  } catch (error) {
+    if (isScarcity(error)) throw error
+    return []
+  }
+  const found: ProcessStat[] = []
+  for (const name of names) {
+    if (!/^\d+$/.test(name)) continue
+    const stat = readStat(Number(name))
+    if (stat !== undefined && stat.state !== 'Z' && stat.state !== 'X') found.push(stat)
+  }
+  return found
+}

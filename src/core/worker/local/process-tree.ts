@@ -1,0 +1,99 @@
+/** Finds and signals every process of a local worker: its session, its descendants, and whoever carries its mark. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isScarcity } from '../../errors.ts'
+import { freshProcesses, lookAtProcesses } from './process-table.ts'
+
+/** What tells a worker's processes from all others. */
+export interface TreeMark {
+  /** The pid of the main process, which leads its own session; 0 where it is not known. */
+  leader: number
+  /** `RESOLVE_DIR=…` or `RESOLVE_INQUIRY=…` in the environment, as nothing else on this machine has it. */
+  variable?: string
+}
+
+/** Pids of every living process of the tree (a grandchild may have left session and parent, but keeps the mark). */
+export function processesOf(mark: TreeMark, table = lookAtProcesses()): number[] {
+  if (table.isEmpty) return groupOf(mark.leader)
+  const found = table.tree(mark.leader, mark.variable)
+  found.delete(process.pid)
+  return [...found]
+}
+
+/** Processes and threads of the pids, and the memory that is theirs alone; undefined where there is no /proc. */
+export function usageOf(pids: readonly number[]): { pids: number; memoryBytes: number } | undefined {
+  const total = { pids: 0, memoryBytes: 0 }
+  if (pids.some((pid) => pid < 0)) return undefined
+  for (const pid of pids) {
+    let status: string
+    try {
+      status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    } catch {
+      // It ended meanwhile.
+      continue
+    }
+    total.pids += Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 1)
+    total.memoryBytes += Number(/^RssAnon:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024
+  }
+  return total
+}
+
+export function signalAll(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name)
+    } catch {
+      // It ended by itself meanwhile.
+    }
+  }
+}
+
+/** Looks and kills until two looks in a row find nothing: a process that forks while it is killed is caught by the next look. */
+export async function killTree(look: () => TreeMark, limitMs: number): Promise<boolean> {
+  const deadline = Date.now() + limitMs
+  for (let empty = 0; empty < 2; ) {
+    const table = await freshProcesses()
+    const pids = unlessScarce(() => processesOf(look(), table))
+    if (pids === undefined) {
+      await sleep(SCARCE_MS)
+      continue
+    }
+    empty = pids.length === 0 ? empty + 1 : 0
+    signalAll(pids, 'SIGKILL')
+    if (pids.length > 0 && Date.now() > deadline) return false
+    if (pids.length > 0) await sleep(10)
+  }
+  return true
+}
+
+/** undefined where it can't be told now for want of files or memory. */
+export function unlessScarce<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (!isScarcity(error)) throw error
+    return undefined
+  }
+}
+
+/** Every living process that carries the variable, by the variable's value; nothing where there is no /proc. */
+export function carriersOf(name: 'RESOLVE_DIR' | 'RESOLVE_INQUIRY'): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (const [entry, pids] of lookAtProcesses().marked) {
+    if (entry.startsWith(`${name}=`)) found.set(entry.slice(name.length + 1), [...pids])
+  }
+  return found
+}
+
+const SCARCE_MS = 100
+
+/** Without /proc only the process group can be asked for. */
+function groupOf(leader: number): number[] {
+  if (leader === 0) return []
+  try {
+    process.kill(-leader, 0)
+    return [-leader]
+  } catch {
+    return []
+  }
+}

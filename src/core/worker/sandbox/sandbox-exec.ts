@@ -1,0 +1,166 @@
+/** Runs one command in a sub-container, to its end or to its limit; the last of its output is kept (threats B11). */
+import { randomBytes } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type Dockerode from 'dockerode'
+import { SANDBOX_KILL_LIMIT_MS, SANDBOX_OUTPUT_MAX_BYTES } from '../../limits.ts'
+import { Demux } from '../engine/demux.ts'
+import { type Engine, toRefusal } from '../engine/engine.ts'
+
+const LOOK_MS = 25
+
+export interface SubContainerCommand {
+  command: readonly string[]
+  directory?: string | undefined
+  environment?: Readonly<Record<string, string>> | undefined
+  stdin?: Buffer | undefined
+  limitMs: number
+  /** Ends it before its time. */
+  signal: AbortSignal
+}
+
+export interface CommandOutcome {
+  /** null where it was ended before its own end. */
+  exitCode: number | null
+  stdout: string
+  stderr: string
+  /** Whether earlier output was dropped. */
+  truncated: boolean
+  timedOut: boolean
+}
+
+/** Throws `container_refused`, `docker_unreachable`. */
+export async function runInSubContainer(
+  engine: Engine,
+  id: string,
+  wish: SubContainerCommand,
+): Promise<CommandOutcome> {
+  const mark = `RESOLVE_COMMAND=${randomBytes(12).toString('hex')}`
+  try {
+    const exec = await engine.call((docker, abortSignal) =>
+      docker.getContainer(id).exec({
+        Cmd: [...wish.command],
+        // By this its processes are known when they must end.
+        Env: [...Object.entries(wish.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
+        ...(wish.directory === undefined ? {} : { WorkingDir: wish.directory }),
+        AttachStdin: wish.stdin !== undefined,
+        AttachStdout: true,
+        AttachStderr: true,
+        Tty: false,
+        abortSignal,
+      }),
+    )
+    const stream = (await engine.call((_, abortSignal) =>
+      exec.start({ hijack: true, stdin: wish.stdin !== undefined, Tty: false, abortSignal }),
+    )) as unknown as Duplex
+    const kept = { stdout: new Kept(), stderr: new Kept() }
+    const over = drain(stream, kept)
+    if (wish.stdin !== undefined) stream.end(wish.stdin)
+    const how = await firstOf(over, wish)
+    if (how !== 'ended') {
+      await killMarked(engine, id, mark)
+      await Promise.race([over, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+    }
+    stream.destroy()
+    const exitCode = how === 'ended' ? await exitCodeOf(engine, exec) : null
+    const { stdout, stderr } = { stdout: kept.stdout.text, stderr: kept.stderr.text }
+    return {
+      exitCode,
+      stdout,
+      stderr,
+      truncated: kept.stdout.isCut || kept.stderr.isCut,
+      timedOut: how === 'late',
+    }
+  } catch (error) {
+    throw toRefusal(error, `run "${wish.command[0] ?? ''}" in a sandbox`)
+  }
+}
+
+/** An engine may know of the end of the output a moment before it knows of the end. */
+async function exitCodeOf(engine: Engine, exec: Dockerode.Exec): Promise<number | null> {
+  const deadline = Date.now() + SANDBOX_KILL_LIMIT_MS
+  for (;;) {
+    const { Running: isRunning, ExitCode: exitCode } = await engine.call((_, abortSignal) =>
+      exec.inspect({ abortSignal }),
+    )
+    if (!isRunning || Date.now() > deadline) return exitCode
+    await sleep(LOOK_MS)
+  }
+}
+
+async function firstOf(
+  over: Promise<void>,
+  { limitMs, signal }: SubContainerCommand,
+): Promise<'ended' | 'late' | 'stopped'> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, limitMs, 'late')
+  })
+  const stopped = new Promise<'stopped'>((resolve) => {
+    if (signal.aborted) resolve('stopped')
+    else signal.addEventListener('abort', () => resolve('stopped'), { once: true })
+  })
+  const ended = over.then(() => 'ended' as const)
+  return await Promise.race([ended, late, stopped]).finally(() => clearTimeout(timer))
+}
+
+function drain(stream: Duplex, kept: Record<'stdout' | 'stderr', Kept>): Promise<void> {
+  const demux = new Demux()
+  stream.on('data', (chunk: Buffer) => {
+    for (const piece of demux.push(chunk)) kept[piece.stream].take(piece.bytes)
+  })
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error']) stream.once(event, () => resolve())
+  })
+}
+
+/**
+ * An engine has no way to end what it started beside the first process of a container, so what carries the mark is ended from inside;
+ * in an image without a shell nothing is, until the sub-container goes.
+ */
+async function killMarked(engine: Engine, id: string, mark: string): Promise<void> {
+  // Stopped first, so that none goes on, or starts another, because one before it was ended.
+  const script = `of() { for p in /proc/[0-9]*; do tr '\\0' '\\n' <"$p/environ" 2>/dev/null | grep -qx '${mark}' && echo "\${p#/proc/}"; done; }
+    kill -STOP $(of) 2>/dev/null; kill -KILL $(of) 2>/dev/null`
+  try {
+    const exec = await engine.call((docker, abortSignal) =>
+      docker.getContainer(id).exec({ Cmd: ['sh', '-c', script], AttachStdout: true, abortSignal }),
+    )
+    const stream = (await engine.call((_, abortSignal) =>
+      exec.start({ hijack: true, abortSignal }),
+    )) as unknown as Duplex
+    stream.resume()
+    const closed = new Promise((resolve) => stream.once('close', resolve))
+    await Promise.race([closed, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+    stream.destroy()
+  } catch {
+    // It is gone, or the engine is: nothing of it can be reached, and what is left goes with the instance.
+  }
+}
+
+/** The last bytes of an output; what is before them goes now and then, so that a flood is not copied again and again. */
+class Kept {
+  #chunks: Buffer[] = []
+  #bytes = 0
+  isCut = false
+
+  take(bytes: Buffer): void {
+    // A copy: what it is a part of would stay in memory with it.
+    this.#chunks.push(Buffer.from(bytes))
+    this.#bytes += bytes.length
+    if (this.#bytes > SANDBOX_OUTPUT_MAX_BYTES * 2) this.#cut()
+  }
+
+  get text(): string {
+    this.#cut()
+    return Buffer.concat(this.#chunks).toString('utf8')
+  }
+
+  #cut(): void {
+    if (this.#bytes <= SANDBOX_OUTPUT_MAX_BYTES) return
+    this.isCut = true
+    const last = Buffer.from(Buffer.concat(this.#chunks).subarray(-SANDBOX_OUTPUT_MAX_BYTES))
+    this.#chunks = [last]
+    this.#bytes = last.length
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * A sub-container: a place without network, rights or anything of this machine, in which a resolver runs a step it does not trust
+ * (spec, Optional containers; threats B11). {@link file://./../../host/resources/sandboxes.ts} decides who may have one.
+ */
+import type Dockerode from 'dockerode'
+import {
+  ENGINE_START_LIMIT_MS,
+  SANDBOX_CPUS,
+  SANDBOX_MEMORY_BYTES,
+  SANDBOX_PIDS_MAX,
+  SANDBOX_SPACE_BYTES,
+  SANDBOXES_MAX,
+} from '../../limits.ts'
+import { RESOLVER_UID } from '../docker/container-places.ts'
+import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
+import { removeContainer } from '../engine/remove-container.ts'
+
+/** Whose it is, as in the labels of its worker. */
+export interface SubContainerOwner {
+  instance: string
+  /** Stands for the home. */
+  home: string
+}
+
+/** What of its instance's network it may use: never more than the worker has. */
+export interface SubContainerNetwork {
+  mode: string
+  dns: readonly string[]
+  dnsOptions: readonly string[]
+  environment: Readonly<Record<string, string>>
+}
+
+export interface SubContainerPlan extends SubContainerOwner {
+  /** Names this wish: asked for again, it is the same sub-container. */
+  key: string
+  image: string
+  environment: Readonly<Record<string, string>>
+  network: SubContainerNetwork
+}
+
+export const NO_NETWORK: SubContainerNetwork = { mode: 'none', dns: [], dnsOptions: [], environment: {} }
+/** The engine's ordinary one. */
+export const BRIDGE: SubContainerNetwork = { ...NO_NETWORK, mode: 'bridge' }
+
+const ROLE = 'sandbox'
+const NANO = 1e9
+/** The only place that can be written: it goes with the container, and what fills it fills memory that is limited. */
+const SPACE = '/tmp'
+
+/** The body of `POST /containers/create`, and the name: one of as many as an instance may have. Pure; nothing of a resolver is merged in. */
+export function subContainerSpec(plan: SubContainerPlan, slot: number) {
+  const { network } = plan
+  const environment = { HOME: SPACE, LANG: 'C.UTF-8', ...plan.environment, ...network.environment }
+  return {
+    name: `resolve-${plan.instance}-${ROLE}-${slot}`,
+    Image: plan.image,
+    Labels: {
+      'resolve.home': plan.home,
+      'resolve.role': ROLE,
+      'resolve.instance': plan.instance,
+      'resolve.key': plan.key,
+    },
+    User: `${RESOLVER_UID}:${RESOLVER_UID}`,
+    WorkingDir: SPACE,
+    Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
+    Entrypoint: [],
+    Cmd: ['sleep', 'infinity'],
+    Healthcheck: { Test: ['NONE'] },
+    Tty: false,
+    OpenStdin: false,
+    HostConfig: {
+      Init: true,
+      PidsLimit: SANDBOX_PIDS_MAX,
+      Memory: SANDBOX_MEMORY_BYTES,
+      MemorySwap: SANDBOX_MEMORY_BYTES,
+      NanoCpus: SANDBOX_CPUS * NANO,
+      CapDrop: ['ALL'],
+      CapAdd: [] as string[],
+      SecurityOpt: ['no-new-privileges'],
+      Privileged: false,
+      ReadonlyRootfs: true,
+      Tmpfs: { [SPACE]: `rw,exec,nosuid,nodev,mode=1777,size=${SANDBOX_SPACE_BYTES}` },
+      Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
+      RestartPolicy: { Name: 'no' },
+      AutoRemove: false,
+      NetworkMode: network.mode,
+      Dns: [...network.dns],
+      DnsOptions: [...network.dnsOptions],
+      IpcMode: 'private',
+      LogConfig: { Type: 'none', Config: {} },
+    },
+  }
+}
+
+/** Makes one, or finds the one of this key; undefined where the instance has as many as it may. Throws `container_refused`. */
+export async function createSubContainer(engine: Engine, plan: SubContainerPlan): Promise<string | undefined> {
+  try {
+    const known = (await listOwn(engine, plan)).find(({ Labels: labels }) => labels['resolve.key'] === plan.key)
+    if (known !== undefined) return await started(engine, known.Id)
+    for (let slot = 1; slot <= SANDBOXES_MAX; slot += 1) {
+      const spec = subContainerSpec(plan, slot)
+      // A name that is taken is a slot that is taken: the engine counts, whoever else asks at the same time.
+      const made = await engine.callUnless(
+        409,
+        (docker, abortSignal) => docker.createContainer({ ...spec, abortSignal }),
+        ENGINE_START_LIMIT_MS,
+      )
+      if (made !== undefined) return await started(engine, made.id)
+    }
+    return undefined
+  } catch (error) {
+    throw toRefusal(error, 'make a sandbox')
+  }
+}
+
+/** Whether it is one of the instance's, by the engine's own word. */
+export async function isOwnSubContainer(engine: Engine, owner: SubContainerOwner, id: string): Promise<boolean> {
+  return (await listOwn(engine, owner)).some(({ Id: found }) => found.startsWith(id))
+}
+
+/** Whether it was there. Throws `container_refused`. */
+export async function removeSubContainer(engine: Engine, owner: SubContainerOwner, id: string): Promise<boolean> {
+  try {
+    const found = (await listOwn(engine, owner)).filter(({ Id: own }) => own.startsWith(id))
+    for (const { Id: own } of found) await removeContainer(engine, own)
+    return found.length > 0
+  } catch (error) {
+    throw toRefusal(error, 'remove a sandbox')
+  }
+}
+
+/** All of the instance's. Throws `container_refused`. */
+export async function removeSubContainers(engine: Engine, owner: SubContainerOwner): Promise<void> {
+  try {
+    const found = await listOwn(engine, owner)
+    await Promise.all(found.map(({ Id: id }) => removeContainer(engine, id)))
+  } catch (error) {
+    throw toRefusal(error, 'remove the sandboxes of an instance')
+  }
+}
+
+async function started(engine: Engine, id: string): Promise<string> {
+  try {
+    await engine.callUnless(
+      304,
+      (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }),
+      ENGINE_START_LIMIT_MS,
+    )
+  } catch (error) {
+    // One that does not start holds its slot for nothing.
+    await removeContainer(engine, id).catch(() => undefined)
+    throw error instanceof EngineRefusal ? error : toRefusal(error, 'start a sandbox')
+  }
+  return id.slice(0, ID_CHARS)
+}
+
+async function listOwn(engine: Engine, { instance, home }: SubContainerOwner): Promise<Dockerode.ContainerInfo[]> {
+  const label = [`resolve.home=${home}`, `resolve.instance=${instance}`, `resolve.role=${ROLE}`]
+  return await engine.call((docker, abortSignal) =>
+    docker.listContainers({ all: true, filters: { label }, abortSignal }),
+  )
+}
+
+const ID_CHARS = 12

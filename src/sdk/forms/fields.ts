@@ -1,0 +1,129 @@
+/** Describes a form's fields with the types of what they give, and turns them into the spec's form. */
+import type { Check, Component, Form, Payload, SelectOption } from '../../core/protocol/form.ts'
+import { type FieldCheck, required, toCheck } from './checks.ts'
+
+/** One field. `T` is what a submitted form gives for it. */
+export interface Field<T> {
+  toComponent(id: string): Component
+  /** What stands in for a value that was not submitted. */
+  readonly whenMissing: T
+}
+
+/** By id. An undefined field is left out: `inscription: filled.plaque ? text({…}) : undefined`. */
+export type Fields = Readonly<Record<string, Field<unknown> | undefined>>
+
+/** What a form of these fields gives. A field that is there only sometimes (progressive disclosure) may be undefined. */
+export type ValuesOf<F> = F extends unknown
+  ? {
+      -readonly [K in keyof F]: Exclude<F[K], undefined> extends Field<infer T>
+        ? undefined extends F[K]
+          ? T | undefined
+          : T
+        : undefined
+    }
+  : never
+
+interface Common {
+  label?: string
+  description?: string
+  checks?: readonly FieldCheck[]
+}
+
+export interface TextSpec extends Common {
+  placeholder?: string
+  /** Adds a check that it is filled in, and makes its type `string` instead of `string | undefined`. */
+  required?: boolean
+}
+
+export type Option = string | SelectOption
+
+export interface SelectSpec<O extends readonly Option[]> extends Common {
+  /** Values, or `{value, label}` where the label differs. */
+  options: O
+  default?: OptionValue<O>
+  required?: boolean
+}
+
+export type OptionValue<O extends readonly Option[]> = O[number] extends infer One
+  ? One extends { value: infer V }
+    ? V
+    : One
+  : never
+
+export interface CheckboxSpec extends Common {
+  default?: boolean
+}
+
+type Given<S, T> = S extends { required: true } | { default: string } ? T : T | undefined
+
+export function text<const S extends TextSpec>(spec: S): Field<Given<S, string>> {
+  return textual('text', spec) as Field<Given<S, string>>
+}
+
+export function textarea<const S extends TextSpec>(spec: S): Field<Given<S, string>> {
+  return textual('textarea', spec) as Field<Given<S, string>>
+}
+
+/** One of the options; its type is the union of their values. */
+export function select<const O extends readonly Option[], const S extends SelectSpec<O>>(
+  spec: S & { options: O },
+): Field<Given<S, OptionValue<O>>> {
+  const options = spec.options.map((option) => (typeof option === 'string' ? { value: option, label: option } : option))
+  const field: Field<unknown> = {
+    whenMissing: spec.default,
+    toComponent: (id) => ({
+      type: 'select',
+      ...common(id, spec, spec.required),
+      options,
+      ...(spec.default === undefined ? {} : { default: String(spec.default) }),
+    }),
+  }
+  return field as Field<Given<S, OptionValue<O>>>
+}
+
+export function checkbox(spec: CheckboxSpec): Field<boolean> {
+  return {
+    whenMissing: spec.default ?? false,
+    toComponent: (id) => ({
+      type: 'checkbox',
+      ...common(id, spec, false),
+      ...(spec.default === undefined ? {} : { default: spec.default }),
+    }),
+  }
+}
+
+/** The spec's form of these fields, in their order. */
+export function form(fields: Fields): Form {
+  return { type: 'form', components: Object.entries(fields).flatMap(([id, field]) => field?.toComponent(id) ?? []) }
+}
+
+/** A payload with what stands in for missing values; keys that no field declares are kept (R36). */
+export function valuesOf<F extends Fields>(fields: F, payload: Payload): ValuesOf<F> {
+  const values: Payload = { ...payload }
+  for (const [id, field] of Object.entries(fields)) {
+    if (!Object.hasOwn(payload, id) || payload[id] === null) values[id] = field?.whenMissing
+  }
+  return values as ValuesOf<F>
+}
+
+function textual(type: 'text' | 'textarea', spec: TextSpec): Field<string | undefined> {
+  return {
+    whenMissing: undefined,
+    toComponent: (id) => ({
+      type,
+      ...common(id, spec, spec.required),
+      ...(spec.placeholder === undefined ? {} : { placeholder: spec.placeholder }),
+    }),
+  }
+}
+
+function common(id: string, spec: Common, isRequired: boolean | undefined) {
+  const own: FieldCheck[] = isRequired ? [{ condition: required(), message: `${spec.label ?? id} is required` }] : []
+  const checks: Check[] = [...own, ...(spec.checks ?? [])].map((check) => toCheck(check, `/${id}`))
+  return {
+    id,
+    ...(spec.label === undefined ? {} : { label: spec.label }),
+    ...(spec.description === undefined ? {} : { description: spec.description }),
+    ...(checks.length === 0 ? {} : { checks }),
+  }
+}

@@ -1,0 +1,28 @@
+/** What a run leaves for the run that resumes it: `.resolve/checkpoint.json`, which outlives a pause. */
+import { existsSync, readFileSync } from 'node:fs'
+import { writeWholeSync } from '../../core/files/write-whole.ts'
+
+const CHECKPOINT_FILE = 'checkpoint.json'
+
+export class Checkpoint {
+  readonly #path: string
+
+  constructor(dir: string) {
+    this.#path = `${dir}/${CHECKPOINT_FILE}`
+  }
+
+  get exists(): boolean {
+    return existsSync(this.#path)
+  }
+
+  /** Replaces the checkpoint, and is on disk when it returns. Throws the system's error. */
+  save(value: unknown): void {
+    writeWholeSync(this.#path, JSON.stringify(value ?? null), { mode: 0o644, durable: true })
+  }
+
+  /** What was saved last; undefined when nothing was. */
+  load<T = unknown>(): T | undefined {
+    if (!this.exists) return undefined
+    return (JSON.parse(readFileSync(this.#path, 'utf8')) as T | null) ?? undefined
+  }
+}

@@ -1,0 +1,39 @@
+/** Data files that consumers can fetch, in `.resolve/data/` (spec, data_changed; R19). */
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fail, systemCode } from '../../core/errors.ts'
+import { writeWholeSync } from '../../core/files/write-whole.ts'
+import type { PatientDisk } from './retry-while-disk-full.ts'
+
+export interface DataFiles {
+  /** Replaces the file whole and emits `<name>.data_changed {paths}`. Throws `path_refused`. */
+  write(path: string, content: string | Uint8Array): Promise<void>
+  /** The file's text; undefined when there is none. Throws `path_refused`. */
+  read(path: string): Promise<string | undefined>
+}
+
+export function dataFiles(root: string, disk: PatientDisk, changed: (paths: string[]) => void): DataFiles {
+  return {
+    async write(path, content) {
+      const target = inside(root, path)
+      await mkdir(dirname(target), { recursive: true })
+      disk.do(() => writeWholeSync(target, content, { mode: 0o644 }))
+      disk.do(() => changed([path]))
+    },
+    async read(path) {
+      try {
+        return await readFile(inside(root, path), 'utf8')
+      } catch (error) {
+        if (systemCode(error) === 'ENOENT') return undefined
+        throw error
+      }
+    },
+  }
+}
+
+function inside(root: string, path: string): string {
+  const parts = path.split('/')
+  const isPlain = parts.every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'))
+  if (!isPlain) throw fail('path_refused', { path })
+  return join(root, ...parts)
+}

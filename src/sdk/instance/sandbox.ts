@@ -1,0 +1,130 @@
+/** A place for steps a resolver does not trust: a container without network and rights, made and asked through the host (docs/writing-a-resolver.md). */
+import { randomBytes } from 'node:crypto'
+import { fail, ResolveError } from '../../core/errors.ts'
+import type { Peer } from '../../core/rpc/peer.ts'
+
+export interface SandboxOptions {
+  /** The image of the resolver's own worker by default; others are an operator's to allow. */
+  image?: string
+  environment?: Readonly<Record<string, string>>
+  /** none by default; `instance`: what the resolver itself may reach. */
+  network?: 'none' | 'instance'
+}
+
+export interface CommandOptions {
+  /** Absolute; `/tmp` by default, the only place that can be written. */
+  cwd?: string
+  environment?: Readonly<Record<string, string>>
+  /** At most 2 MiB. */
+  stdin?: string
+  /** 10 minutes by default, 2 hours at most. */
+  timeoutMs?: number
+}
+
+export interface CommandResult {
+  /** null where it was ended before its own end. */
+  exitCode: number | null
+  /** The last 256 KiB. */
+  stdout: string
+  stderr: string
+  truncated: boolean
+  timedOut: boolean
+}
+
+export interface Sandbox extends AsyncDisposable {
+  readonly id: string
+  /** Runs a program with its arguments, no shell. A command that fails is a result; throws where it could not be run. */
+  exec(command: readonly string[], options?: CommandOptions): Promise<CommandResult>
+  /** Below `/tmp`; directories are made. */
+  write(path: string, content: string): Promise<void>
+  remove(): Promise<void>
+}
+
+/** Which calls mean the same when they are made again of the next host. */
+type Method = 'platform.createSubContainer' | 'platform.exec' | 'platform.removeSubContainer'
+
+/** The sandboxes of one instance. A host that died takes its calls with it: {@link adopted} makes them again, of the next one. */
+export class Sandboxes {
+  readonly #peer: Peer
+  readonly #token: string
+  readonly #lost = new Set<() => void>()
+  #epoch: number
+
+  constructor(peer: Peer, token: string, epoch: number) {
+    this.#peer = peer
+    this.#token = token
+    this.#epoch = epoch
+  }
+
+  /** Another host came: what was asked of the one before will not be answered. */
+  adopted(epoch: number): void {
+    if (epoch === this.#epoch) return
+    this.#epoch = epoch
+    for (const lose of [...this.#lost]) lose()
+  }
+
+  async create(options: SandboxOptions = {}): Promise<Sandbox> {
+    const wish = { key: randomBytes(12).toString('hex'), ...options }
+    const { container_id: id } = (await this.#ask('platform.createSubContainer', wish)) as { container_id: string }
+    const exec = (command: readonly string[], how: CommandOptions = {}) => this.#exec(id, command, how)
+    const remove = async () => {
+      await this.#ask('platform.removeSubContainer', { container_id: id })
+    }
+    return {
+      id,
+      exec,
+      remove,
+      async write(path, content) {
+        const script = 'mkdir -p "$(dirname "$1")" && cat > "$1"'
+        const { exitCode, stderr } = await exec(['sh', '-c', script, 'sh', path], { stdin: content })
+        if (exitCode !== 0) throw fail('sandbox_refused', { reason: `can't write ${path}: ${stderr.trim()}` })
+      },
+      [Symbol.asyncDispose]: remove,
+    }
+  }
+
+  async #exec(id: string, command: readonly string[], options: CommandOptions): Promise<CommandResult> {
+    const { timeoutMs, ...rest } = options
+    const limit = timeoutMs === undefined ? {} : { timeout_seconds: timeoutMs / 1_000 }
+    const wish = { container_id: id, command, ...rest, ...limit }
+    const done = (await this.#ask('platform.exec', wish)) as Record<string, unknown>
+    return {
+      exitCode: done['exit_code'] as number | null,
+      stdout: String(done['stdout']),
+      stderr: String(done['stderr']),
+      truncated: done['truncated'] === true,
+      timedOut: done['timed_out'] === true,
+    }
+  }
+
+  async #ask(method: Method, wish: Record<string, unknown>): Promise<unknown> {
+    for (;;) {
+      const answer = await this.#askOnce(method, wish)
+      if (answer !== LOST) return answer
+      // To run a command twice may be worse than not to know of it.
+      if (method === 'platform.exec') throw fail('sandbox_lost', { command: (wish['command'] as string[]).join(' ') })
+    }
+  }
+
+  async #askOnce(method: Method, wish: Record<string, unknown>): Promise<unknown> {
+    let lose = () => {}
+    const lost = new Promise<typeof LOST>((resolve) => {
+      lose = () => resolve(LOST)
+    })
+    this.#lost.add(lose)
+    const params = { ...wish, token: this.#token, epoch: this.#epoch }
+    try {
+      return await Promise.race([this.#peer.call(method, params, 0), lost])
+    } catch (error) {
+      if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') throw error
+      const reason = String(error.details['detail'])
+        .replace(/^Can't use a sandbox: /, '')
+        .replace(/\.$/, '')
+      throw fail('sandbox_refused', { reason }, { cause: error })
+    } finally {
+      this.#lost.delete(lose)
+    }
+  }
+}
+
+const LOST = Symbol('lost')

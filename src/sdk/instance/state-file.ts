@@ -1,0 +1,53 @@
+/** The state snapshot: replaced whole, so that no reader sees a part of it (spec, State snapshot). */
+import { readFileSync } from 'node:fs'
+import { writeWholeSync } from '../../core/files/write-whole.ts'
+import type { PatientDisk } from './retry-while-disk-full.ts'
+
+export type State = Record<string, unknown>
+
+export class StateFile {
+  readonly #path: string
+  readonly #disk: PatientDisk
+  readonly #written: () => void
+  #latest: State
+
+  constructor(path: string, disk: PatientDisk, written: () => void) {
+    this.#path = path
+    this.#disk = disk
+    this.#written = written
+    this.#latest = readJsonObject(path) ?? {}
+  }
+
+  /** What the file holds, or will hold once the disk has room. */
+  get current(): State {
+    if (!this.#disk.isFull) this.#latest = readJsonObject(this.#path) ?? {}
+    return this.#latest
+  }
+
+  /** Overwrites entirely: keys not given are lost (spec, update_state). */
+  update(state: State): void {
+    const text = JSON.stringify(state)
+    this.#latest = JSON.parse(text) as State
+    this.#disk.do(() => {
+      writeWholeSync(this.#path, text, { mode: 0o644 })
+      this.#written()
+    })
+  }
+
+  /** Overlays the keys given (spec, merge_state). */
+  merge(state: State): void {
+    this.update({ ...this.current, ...state })
+  }
+}
+
+/** The object in a JSON file; undefined when there is no file, or no object in it. */
+export function readJsonObject(path: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}

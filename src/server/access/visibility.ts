@@ -1,0 +1,19 @@
+/** What of this machine is told to whom: where files lie, and what a worker's environment holds, only to its owner (R7). */
+import type { CatalogEntry, Story } from '../../core/index.ts'
+
+type ToldEntry = Omit<CatalogEntry, 'dir' | 'source'> & { dir: string | null; source: string | null }
+
+export function toldEntry(entry: CatalogEntry, isOwner: boolean): ToldEntry {
+  if (isOwner) return entry
+  return { ...entry, dir: null, source: entry.kind === 'directory' ? null : entry.source }
+}
+
+export function toldStory(story: Story, isOwner: boolean): Story {
+  if (isOwner) return story
+  return { ...story, birth: toldBirth(story.birth) }
+}
+
+/** To anybody but the owner. */
+export function toldBirth(birth: Story['birth']): Story['birth'] {
+  return { ...birth, environment: {}, resolver: { ...birth.resolver, dir: '' } }
+}

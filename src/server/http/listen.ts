@@ -1,0 +1,216 @@
+/** Opens the port: the app on node:http with limits on what a connection may cost, and a close that lets requests finish. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { fail, type ResolveError, systemCode } from '../../core/errors.ts'
+import {
+  HTTP_CLOSE_LIMIT_MS,
+  HTTP_CONNECTIONS_MAX,
+  HTTP_HEADERS_LIMIT_MS,
+  HTTP_HEADERS_MAX_BYTES,
+  HTTP_IDLE_LIMIT_MS,
+  HTTP_KEEP_ALIVE_MS,
+  HTTP_LOOK_MS,
+  HTTP_REQUEST_LIMIT_MS,
+} from '../../core/limits.ts'
+
+/** What a connection may cost; each can be made smaller. */
+const LIMITS = {
+  headersMs: HTTP_HEADERS_LIMIT_MS,
+  requestMs: HTTP_REQUEST_LIMIT_MS,
+  keepAliveMs: HTTP_KEEP_ALIVE_MS,
+  idleMs: HTTP_IDLE_LIMIT_MS,
+  lookMs: HTTP_LOOK_MS,
+  closeMs: HTTP_CLOSE_LIMIT_MS,
+  connections: HTTP_CONNECTIONS_MAX,
+}
+
+export interface ListenOptions {
+  host: string
+  /** 0 for any that is free. */
+  port: number
+  /** Sees every request before the app does, also those no route is found for. */
+  observe?: (request: IncomingMessage, response: ServerResponse) => void
+  /** Told of what was answered before it was a request. */
+  onRefused?: (error: ResolveError) => void
+  limits?: Partial<typeof LIMITS>
+}
+
+export interface Listening {
+  /** Where a browser on this machine finds it: `http://127.0.0.1:10120`. */
+  url: string
+  port: number
+  /** Takes nothing new, closes the app (which ends its event streams), lets requests finish for 5 s, then cuts. */
+  close(): Promise<void>
+}
+
+/** Throws `address_taken`, `address_refused`. */
+export async function listen(app: FastifyInstance, options: ListenOptions): Promise<Listening> {
+  const limits = { ...LIMITS, ...options.limits }
+  await app.ready()
+  const server = createServer({
+    maxHeaderSize: HTTP_HEADERS_MAX_BYTES,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.lookMs,
+    // The guard says more about a missing Host than an empty 400 would.
+    requireHostHeader: false,
+  })
+  server.maxConnections = limits.connections
+  server.timeout = limits.idleMs
+  const underWay = new UnderWay(server)
+  server.on('request', (request, response) => {
+    options.observe?.(request, response)
+    if (underWay.isClosing) return refuse(response)
+    underWay.add(response)
+    app.routing(request, response)
+  })
+  server.on('clientError', (error, socket) => answerUnreadable(error, socket, options.onRefused))
+  await bind(server, options)
+  const { port } = server.address() as AddressInfo
+  return { url: urlOf(options.host, port), port, close: () => underWay.close(() => app.close(), limits.closeMs) }
+}
+
+/** The connections of a server, and the answers that are not out yet. */
+class UnderWay {
+  readonly #server: Server
+  readonly #sockets = new Set<Duplex>()
+  readonly #responses = new Set<ServerResponse>()
+  #closing: Promise<void> | undefined
+
+  constructor(server: Server) {
+    this.#server = server
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined
+  }
+
+  add(response: ServerResponse): void {
+    this.#responses.add(response)
+    response.once('close', () => {
+      this.#responses.delete(response)
+      if (this.isClosing) this.#cutIdle()
+    })
+  }
+
+  close(closeApp: () => Promise<void>, limitMs: number): Promise<void> {
+    this.#closing ??= this.#close(closeApp, limitMs)
+    return this.#closing
+  }
+
+  async #close(closeApp: () => Promise<void>, limitMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    // Whoever is answered now is told not to come again on this connection.
+    for (const response of this.#responses) if (!response.headersSent) response.shouldKeepAlive = false
+    const appClosed = closeApp()
+    this.#cutIdle()
+    const waited = new AbortController()
+    await Promise.race([closed, sleep(limitMs, undefined, { signal: waited.signal }).catch(() => undefined)])
+    waited.abort()
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+    await appClosed
+  }
+
+  #cutIdle(): void {
+    const busy = new Set<Duplex | null>([...this.#responses].map((response) => response.socket))
+    for (const socket of this.#sockets) if (!busy.has(socket)) socket.destroy()
+  }
+}
+
+function refuse(response: ServerResponse): void {
+  const body = bodyOf(fail('shutting_down', {}))
+  response.writeHead(503, { ...UNREADABLE_HEADERS, 'Content-Length': Buffer.byteLength(body) }).end(body)
+}
+
+const UNREADABLE_HEADERS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  Connection: 'close',
+}
+
+/** What never became a request is answered here: there is nothing a route could be found for. */
+function answerUnreadable(error: Error, socket: Duplex, tell: ListenOptions['onRefused']): void {
+  const { _httpMessage: begun } = socket as Duplex & { _httpMessage?: ServerResponse }
+  if (systemCode(error) === 'ECONNRESET' || !socket.writable || begun?.headersSent === true) {
+    socket.destroy()
+    return
+  }
+  const refusal = refusalOf(error)
+  tell?.(refusal)
+  const body = bodyOf(refusal)
+  const headers = { ...UNREADABLE_HEADERS, 'Content-Length': Buffer.byteLength(body) }
+  const head = [
+    `HTTP/1.1 ${refusal.httpStatus} ${REASONS[refusal.httpStatus] ?? 'Bad Request'}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+function refusalOf(error: Error): ResolveError {
+  switch (systemCode(error)) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return fail('request_slow', {}, { cause: error })
+    case 'HPE_HEADER_OVERFLOW':
+      return fail('headers_too_large', { limit: HTTP_HEADERS_MAX_BYTES }, { cause: error })
+    default:
+      return fail('request_malformed', { problem: 'it is not HTTP' }, { cause: error })
+  }
+}
+
+function bodyOf({ outside, code, hint }: ResolveError): string {
+  return JSON.stringify({ detail: outside, code, ...(hint === undefined ? {} : { hint }) })
+}
+
+function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: Error) => reject(bindError(error, `${bracketed(host)}:${port}`))
+    server.once('error', onError)
+    server.listen({ host, port }, () => {
+      server.off('error', onError)
+      // Later ones concern one connection (no descriptors left): it is not the end of the others.
+      server.on('error', () => {})
+      resolve()
+    })
+  })
+}
+
+function bindError(error: Error, address: string): ResolveError {
+  switch (systemCode(error)) {
+    case 'EADDRINUSE':
+      return fail('address_taken', { address, reason: 'another program listens there' }, { cause: error })
+    case 'EACCES':
+    case 'EPERM':
+      return fail('address_refused', { address, reason: 'this user may not use the port' }, { cause: error })
+    case 'EADDRNOTAVAIL':
+      return fail('address_refused', { address, reason: 'the address is not of this machine' }, { cause: error })
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return fail('address_refused', { address, reason: 'there is no such host name' }, { cause: error })
+    default:
+      return fail('address_refused', { address, reason: error.message }, { cause: error })
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  const here = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${bracketed(here)}:${port}`
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

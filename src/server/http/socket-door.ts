@@ -1,0 +1,44 @@
+/**
+ * The API on the socket of any process that hosts instances (R39). Nothing of it is loaded until somebody asks: most hosts are
+ * never asked, and one that only looks whether a host lives sends nothing.
+ */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { LocalPlatform, SocketDoor } from '../../core/index.ts'
+
+export const socketDoor: SocketDoor = (platform) => {
+  let server: Promise<Server> | undefined
+  return (socket) => {
+    socket.once('data', (first: Buffer) => {
+      socket.pause()
+      server ??= openServer(platform)
+      server.then(
+        (ready) => handOver(ready, socket, first),
+        (error: unknown) => {
+          process.emitWarning(error instanceof Error ? error : String(error))
+          socket.destroy()
+          // What it would load was replaced by another version: a host that nobody can ask makes room for one that can be.
+          void platform.letGo()
+        },
+      )
+    })
+  }
+}
+
+async function openServer(platform: LocalPlatform): Promise<Server> {
+  const [{ createServer }, { buildApp }, { ownerAccess }, { noGuard }] = await Promise.all([
+    import('node:http'),
+    import('../app.ts'),
+    import('../access/access.ts'),
+    import('../access/guard.ts'),
+  ])
+  const app = await buildApp({ platform, access: ownerAccess, guard: noGuard })
+  await app.ready()
+  return createServer((request, reply) => app.routing(request, reply))
+}
+
+function handOver(server: Server, socket: Socket, first: Buffer): void {
+  socket.unshift(first)
+  server.emit('connection', socket)
+  socket.resume()
+}

@@ -1,0 +1,279 @@
+/**
+ * The event streams that are open now, and how each is written: no faster than its socket takes it, never more in memory
+ * than one piece, and gone when its reader stalls (R15, threats WEB-11). The events route opens them.
+ */
+import type { ServerResponse } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import { fail } from '../../core/errors.ts'
+import type { HeldFeed } from '../../core/index.ts'
+import { SSE_BUFFER_MAX_BYTES, SSE_HEARTBEAT_MS, SSE_READERS_PER_TOKEN, SSE_STALL_LIMIT_MS } from '../../core/limits.ts'
+
+export interface StreamLimits {
+  heartbeatMs: number
+  bufferMaxBytes: number
+  stallLimitMs: number
+  readersPerToken: number
+}
+
+const LIMITS: StreamLimits = {
+  heartbeatMs: SSE_HEARTBEAT_MS,
+  bufferMaxBytes: SSE_BUFFER_MAX_BYTES,
+  stallLimitMs: SSE_STALL_LIMIT_MS,
+  readersPerToken: SSE_READERS_PER_TOKEN,
+}
+
+/** How soon a reader that was cut off shall come back. */
+const RETRY_MS = 1_000
+/** What a socket is handed at once: a longer page is drained piece by piece, so that a slow reader is told from a stalled one. */
+const PIECE_BYTES = 64 * 1024
+/** Pieces in one turn of the event loop: who replays a long journal does not keep the others waiting. */
+const PIECES_PER_TURN = 4
+/** How long a stream that is ended from this side has to take its last bytes. */
+const FAREWELL_MS = 1_000
+
+const HEARTBEAT = ': heartbeat\n\n'
+const DONE = 'data: {"type":"done"}\n\n'
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+  'x-content-type-options': 'nosniff',
+  // A stream has its connection to itself; nothing waits on it after the end.
+  connection: 'close',
+}
+
+export interface StreamRequest extends HeldFeed {
+  /** Where in the journal it begins. */
+  offset: number
+  /** Whether it goes on until the instance ends, and then says so. */
+  follow: boolean
+  /** Whose token it is; null has no limit. */
+  tokenId: string | null
+  /** Whether its token is still good; asked with every heartbeat. Default: yes. */
+  mayStay?: () => boolean
+  /** Told why a stream was broken off from this side. */
+  onBreak?: (error: unknown) => void
+}
+
+export class EventStreams {
+  readonly #limits: StreamLimits
+  readonly #open = new Set<Stream>()
+  readonly #readers = new Map<string, number>()
+  #timer: NodeJS.Timeout | undefined
+  #sent = 0
+
+  constructor(limits: Partial<StreamLimits> = {}) {
+    this.#limits = { ...LIMITS, ...limits }
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Events that were handed to readers so far. */
+  get sent(): number {
+    return this.#sent
+  }
+
+  /** Throws `too_many` where a token has as many readers as it may. */
+  admit(tokenId: string | null): void {
+    const limit = this.#limits.readersPerToken
+    if (tokenId !== null && (this.#readers.get(tokenId) ?? 0) >= limit) {
+      throw fail('too_many', { what: 'event streams of one token', limit })
+    }
+  }
+
+  /**
+   * Answers a request with a stream; it ends by itself, with its reader, or with {@link close}, and then releases the feed.
+   * Whatever it throws, it throws before the answer has begun.
+   */
+  open(response: ServerResponse, request: StreamRequest, headers: Record<string, string> = {}): void {
+    const { tokenId } = request
+    this.#count(tokenId, 1)
+    const onSent = (events: number) => {
+      this.#sent += events
+    }
+    const stream = new Stream(response, request, this.#limits, onSent, () => {
+      this.#open.delete(stream)
+      this.#count(tokenId, -1)
+      request.release()
+      if (this.#open.size > 0) return
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    })
+    this.#open.add(stream)
+    this.#timer ??= setInterval(() => this.#look(), this.#lookEveryMs()).unref()
+    try {
+      stream.start({ ...headers, ...HEADERS })
+    } catch (error) {
+      stream.leave()
+      throw error
+    }
+  }
+
+  /** Ends every stream without `done`: its reader may go on where it is, elsewhere or later. */
+  close(): void {
+    for (const stream of [...this.#open]) stream.end(undefined, FAREWELL_MS)
+  }
+
+  #look(): void {
+    const now = performance.now()
+    for (const stream of [...this.#open]) stream.look(now)
+  }
+
+  #lookEveryMs(): number {
+    return Math.max(10, Math.min(1_000, this.#limits.heartbeatMs / 4, this.#limits.stallLimitMs / 4))
+  }
+
+  #count(tokenId: string | null, change: number): void {
+    if (tokenId === null) return
+    const readers = (this.#readers.get(tokenId) ?? 0) + change
+    if (readers === 0) this.#readers.delete(tokenId)
+    else this.#readers.set(tokenId, readers)
+  }
+}
+
+/** One reader: an offset in the journal, and what of the last page its socket has not been handed yet. */
+class Stream {
+  readonly #response: ServerResponse
+  readonly #request: StreamRequest
+  readonly #limits: StreamLimits
+  readonly #onSent: (events: number) => void
+  readonly #onGone: () => void
+  #offset: number
+  #rest: Buffer | undefined
+  #isLast = false
+  #waitsSince: number | undefined
+  #nextHeartbeat: number
+  #turn: NodeJS.Immediate | undefined
+  #stopFollowing: () => void = () => {}
+  #isOver = false
+
+  constructor(
+    response: ServerResponse,
+    request: StreamRequest,
+    limits: StreamLimits,
+    onSent: (events: number) => void,
+    onGone: () => void,
+  ) {
+    this.#response = response
+    this.#request = request
+    this.#limits = limits
+    this.#onSent = onSent
+    this.#onGone = onGone
+    this.#offset = request.offset
+    this.#nextHeartbeat = performance.now() + limits.heartbeatMs
+  }
+
+  start(headers: Record<string, string>): void {
+    const response = this.#response
+    response.on('close', () => this.leave())
+    response.on('error', () => response.destroy())
+    response.on('drain', () => {
+      this.#waitsSince = undefined
+      this.#pump()
+    })
+    if (this.#request.follow) this.#stopFollowing = this.#request.feed.follow(() => this.#pump())
+    if (response.destroyed) {
+      this.leave()
+      return
+    }
+    response.writeHead(200, headers)
+    this.#hand(`retry: ${RETRY_MS}\n\n`)
+    this.#pump()
+  }
+
+  /** Called now and then: a heartbeat where it is due, an end where the reader takes nothing. */
+  look(now: number): void {
+    if (this.#waitsSince !== undefined) {
+      const waits = now - this.#waitsSince
+      const holdsTooMuch = this.#response.writableLength > this.#limits.bufferMaxBytes
+      if (waits > this.#limits.stallLimitMs || (holdsTooMuch && waits > 0)) this.#response.destroy()
+      return
+    }
+    if (now < this.#nextHeartbeat) return
+    this.#nextHeartbeat = now + this.#limits.heartbeatMs
+    // Coming again it is told why.
+    if (this.#request.mayStay?.() === false) this.end(undefined, FAREWELL_MS)
+    // Inside a frame a comment would not be one.
+    else if (this.#rest === undefined) this.#hand(HEARTBEAT)
+  }
+
+  /** What is under way still reaches a reader that takes it within the limit. */
+  end(farewell?: string, limitMs = this.#limits.stallLimitMs): void {
+    if (this.#isOver) return
+    const response = this.#response
+    const isWaiting = this.#waitsSince !== undefined
+    this.leave()
+    if (isWaiting) {
+      response.destroy()
+      return
+    }
+    response.end(farewell)
+    const limit = setTimeout(() => response.destroy(), limitMs).unref()
+    response.once('close', () => clearTimeout(limit))
+  }
+
+  /** Hands over what there is while the socket takes it. */
+  #pump(): void {
+    try {
+      for (let pieces = 0; pieces < PIECES_PER_TURN; pieces += 1) {
+        if (this.#isOver || this.#waitsSince !== undefined) return
+        if (!this.#fetch()) return
+        this.#handPiece()
+      }
+    } catch (error) {
+      this.#request.onBreak?.(error)
+      this.#response.destroy()
+      return
+    }
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined
+      this.#pump()
+    })
+  }
+
+  /** Whether there is something to hand over; at the end of everything the stream ends. */
+  #fetch(): boolean {
+    if (this.#rest !== undefined) return true
+    const { feed, follow } = this.#request
+    if (this.#isLast) {
+      this.end(follow ? DONE : undefined)
+      return false
+    }
+    const page = feed.read(this.#offset)
+    if (page === undefined) {
+      if (!follow) this.end()
+      else if (feed.hasEnded) this.end(DONE)
+      return false
+    }
+    this.#offset = page.next
+    this.#isLast = page.isFinal
+    this.#rest = page.frames
+    this.#onSent(page.count)
+    return true
+  }
+
+  #handPiece(): void {
+    const rest = this.#rest as Buffer
+    const isLonger = rest.length > PIECE_BYTES
+    this.#rest = isLonger ? rest.subarray(PIECE_BYTES) : undefined
+    this.#hand(isLonger ? rest.subarray(0, PIECE_BYTES) : rest)
+  }
+
+  #hand(bytes: Buffer | string): void {
+    if (!this.#response.write(bytes)) this.#waitsSince ??= performance.now()
+  }
+
+  /** Frees everything; the response may still be under way to its reader. */
+  leave(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#stopFollowing()
+    clearImmediate(this.#turn)
+    this.#rest = undefined
+    this.#onGone()
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * The log of `serve` on stderr: a line a request, and what happens beside them. JSON for a program, a short line on a terminal.
+ * Nothing secret is written: requests come without query, headers and bodies, and whatever looks like a token is cut (R37, WEB-4).
+ */
+import { styleText } from 'node:util'
+import { type DestinationStream, destination, type Logger, pino, stdSerializers } from 'pino'
+import { LOG_BUFFER_MAX_BYTES } from '../../core/limits.ts'
+import { type Observer, withoutSecrets } from './observe.ts'
+
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent'] as const
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** RESOLVE_LOG, `info` by default; undefined where it is no level. */
+export function levelFrom(env: NodeJS.ProcessEnv): LogLevel | undefined {
+  const wanted = env['RESOLVE_LOG'] || 'info'
+  return LOG_LEVELS.find((level) => level === wanted)
+}
+
+export interface LogOptions {
+  level?: LogLevel
+  /** A short line a person reads, in place of JSON. */
+  human?: boolean
+  color?: boolean
+  /** Default: stderr, without ever waiting for whoever reads it. */
+  write?: (line: string) => void
+}
+
+export interface Log {
+  /** For the app, whose routes tell faults to it. */
+  logger: Logger
+  requests: Observer
+  /** Writes out what is still held back. */
+  flush(): void
+}
+
+export function openLog({ level = 'info', human = false, color = false, write }: LogOptions = {}): Log {
+  const out = write === undefined ? stderr() : { write, flush: () => {} }
+  const sink: DestinationStream = {
+    write: (line) => out.write(withoutSecrets(human ? humanLine(line, color) : line)),
+  }
+  const options = {
+    level,
+    base: null,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: stdSerializers.err },
+  }
+  const logger = pino(options, sink)
+  return { logger, requests: requestLog(logger), flush: out.flush }
+}
+
+/** Never blocks the event loop: a reader that stalls costs 8 MiB, and then lines. */
+function stderr(): { write: (line: string) => void; flush: () => void } {
+  const stream = destination({ dest: 2, sync: false, maxLength: LOG_BUFFER_MAX_BYTES })
+  // Nobody reads any more: that is no reason to end.
+  stream.on('error', () => {})
+  const flush = () => {
+    try {
+      stream.flushSync()
+    } catch {
+      // Not open yet, or closed.
+    }
+  }
+  return { write: (line) => void stream.write(line), flush }
+}
+
+function requestLog(logger: Logger): Observer {
+  return {
+    begin: () => (seen) => {
+      const { ms, finished, ...rest } = seen
+      const line = { ...rest, ms: Math.round(ms * 10) / 10, ...(finished ? {} : { cut: true }) }
+      if (seen.status >= 500) logger.error(line, 'request')
+      else logger.info(line, 'request')
+    },
+  }
+}
+
+interface Line {
+  level: string
+  time: string
+  msg?: string
+  method?: string
+  path?: string
+  status?: number
+  ms?: number
+  cut?: boolean
+  token?: string | null
+  err?: { stack?: string; message?: string }
+}
+
+function humanLine(json: string, color: boolean): string {
+  const line = JSON.parse(json) as Line
+  const paint = (style: Parameters<typeof styleText>[0], text: string) =>
+    color ? styleText(style, text, { validateStream: false }) : text
+  const time = paint('dim', line.time.slice(11, 19))
+  const { method, status } = line
+  if (method !== undefined && status !== undefined) {
+    const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
+    const who = line.token == null ? '' : paint('dim', ` ${line.token}`)
+    const cut = line.cut === true ? ' cut' : ''
+    return `${time} ${method} ${line.path} ${paint(style, String(status))} ${line.ms} ms${cut}${who}\n`
+  }
+  const sign = line.level === 'error' ? paint('red', '✗ ') : line.level === 'warn' ? paint('yellow', '! ') : ''
+  const stack = line.err === undefined ? '' : `\n${line.err.stack ?? line.err.message ?? ''}`
+  return `${time} ${sign}${printable(`${line.msg ?? ''}${stack}`)}\n`
+}
+
+/** What came from outside moves no cursor. */
+function printable(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
+}

@@ -1,0 +1,18 @@
+/** Durations as a person gives them: `90s`, `1h30m`. */
+import { fail } from '../../core/errors.ts'
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds from `30s`, `5m`, `1h30m`, `500ms`; a bare number is seconds. Throws `usage` for anything else. */
+export function parseDuration(text: string): number {
+  const trimmed = text.trim()
+  if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.round(Number(trimmed) * 1_000)
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(trimmed)) {
+    throw fail('usage', { problem: `"${text}" is not a duration; write 30s, 5m or 1h30m.` })
+  }
+  let total = 0
+  for (const [, amount, unit] of trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0)
+  }
+  return Math.round(total)
+}

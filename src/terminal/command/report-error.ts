@@ -1,0 +1,104 @@
+/**
+ * Where every story that went wrong ends: one error, told to a person in prose on stderr (what, hint, what to run next)
+ * or to a program as one document on stdout, and the exit code that goes with it. Called by the base command's catch.
+ */
+import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
+import { cleanText } from '../../core/view/clean.ts'
+import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
+import { CommandError } from '../output/command-error.ts'
+import { type ErrorExtras, errorDocument } from '../output/documents.ts'
+import { EXIT } from '../output/exit-codes.ts'
+import type { Output } from '../output/output.ts'
+import { wholeCommands } from '../output/shell.ts'
+
+interface Told {
+  error: ResolveError
+  extras: ErrorExtras
+  exitCode: number
+}
+
+/** Tells the error and returns the exit code. */
+export async function reportError(
+  output: Output,
+  thrown: unknown,
+  context: BugContext & { debug: boolean; instance?: string | undefined },
+): Promise<number> {
+  const told = withInstance(await toTold(thrown, context), context.instance)
+  tellPerson(output, told)
+  if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
+  if (output.json) await output.document(errorDocument(told.error, told.exitCode, told.extras))
+  else if (output.jsonl) {
+    await output.raw(`${JSON.stringify({ type: 'error', ...errorDocument(told.error, told.exitCode, told.extras) })}\n`)
+  }
+  return told.exitCode
+}
+
+/** The hint with whole commands, and which instance it is about. */
+function withInstance({ error, extras, exitCode }: Told, id: string | undefined): Told {
+  const hint = extras.hint ?? error.hint
+  const more = {
+    ...(hint === undefined ? {} : { hint: wholeCommands(hint, id) }),
+    ...(id === undefined ? {} : { instance_id: id }),
+  }
+  return { error, extras: { ...extras, ...more }, exitCode }
+}
+
+function tellPerson(output: Output, { error, extras }: Told): void {
+  const lines = [output.paint('red', `✗ ${error.message}`)]
+  // Under --json stderr carries one line of prose; the document has the rest.
+  if (output.forPerson) {
+    const named = error.fields.map(({ id, message }) => `${id}: ${message}`)
+    const sentences = named.length > 0 ? named : error.errors
+    lines.push(...sentences.map((sentence) => `  - ${cleanText(sentence)}`))
+    if (extras.hint !== undefined) lines.push(`  ${cleanText(extras.hint)}`)
+    for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)
+  }
+  output.say(output.forPerson ? lines.join('\n') : (lines[0] ?? ''))
+}
+
+async function toTold(thrown: unknown, context: BugContext): Promise<Told> {
+  if (thrown instanceof CommandError) return { error: thrown.error, extras: thrown.extras, exitCode: thrown.exitCode }
+  if (thrown instanceof ResolveError && thrown.kind !== 'bug')
+    return { error: thrown, extras: {}, exitCode: thrown.exitCode }
+  const parsed = flagFault(thrown)
+  if (parsed !== undefined) {
+    const help = ['resolve', ...context.command.split(' ').filter((word) => !word.startsWith('-')), '--help'].join(' ')
+    return { error: fail('usage', { problem: parsed }), extras: { next: [help] }, exitCode: EXIT.usage }
+  }
+  const trouble = diskTrouble(thrown, pathOf(thrown))
+  if (trouble !== undefined) return { error: trouble, extras: {}, exitCode: trouble.exitCode }
+  const report = await writeBugReport(thrown, context)
+  const what = thrown instanceof Error ? thrown.message : String(thrown)
+  const error = thrown instanceof ResolveError ? thrown : fail('bug', { what }, { cause: thrown })
+  const fields = report === null ? [] : [{ id: 'report', message: report }]
+  return { error, extras: { fields, next: report === null ? [] : [`cat ${report}`] }, exitCode: EXIT.bug }
+}
+
+/** The sentence of an oclif parser error, without oclif's own pointer to help; undefined for any other error. */
+function flagFault(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !('oclif' in thrown)) return undefined
+  return thrown.message
+    .replace(/\n?See more help with --help/, '')
+    .replace(/^Missing \d+ required args?:\s*(\w+)[\s\S]*$/, (_, name: string) => `${name.toUpperCase()} is missing`)
+    .replace(/^The following errors? occurred:\s*/, '')
+    .replace(/All of the following must be provided when using (--\S+): (--\S+)/, '$1 needs $2 too')
+    .replace(/(--\w+)=true cannot also be provided when using (--\w+)/, '$1 and $2 exclude each other')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/^Nonexistent flags?: /, 'There is no flag ')
+    .replace(/^Unexpected arguments?: /, 'Too many words: ')
+    .trim()
+    .replace(/([^.!?])$/, '$1.')
+}
+
+function pathOf(error: unknown): string {
+  const path = typeof error === 'object' && error !== null && 'path' in error ? error.path : undefined
+  return typeof path === 'string' ? path : 'what was being written'
+}
+
+function stackOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown)
+  const causes: string[] = []
+  for (let error: unknown = thrown; error instanceof Error; error = error.cause)
+    causes.push(error.stack ?? error.message)
+  return causes.join('\ncaused by: ')
+}

@@ -1,0 +1,108 @@
+/** How a followed instance is told at its end: the output once, a closing line, what to run next; or the document. */
+import { stripVTControlCharacters } from 'node:util'
+import { ResolveError } from '../../core/errors.ts'
+import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { STATUS_WORDS } from '../../core/view/status-words.ts'
+import { pendingRequests, type Story } from '../../core/view/story.ts'
+import { durationText } from '../../core/view/time-words.ts'
+import { CommandError } from '../output/command-error.ts'
+import { type ClosingLine, type InstanceDocument, instanceDocument, type LeftReason } from '../output/documents.ts'
+import { EXIT } from '../output/exit-codes.ts'
+import type { FollowEnd } from './follow.ts'
+import { workflowCommand } from '../output/github-commands.ts'
+import { appendSummary } from './github-summary.ts'
+import { nextCommands } from '../output/next-steps.ts'
+import type { Output } from '../output/output.ts'
+import { isGithub } from '../output/surroundings.ts'
+
+/** Tells the end and returns the exit code. Throws the error it was left for, where the document of that error says more. */
+export async function finish(output: Output, end: FollowEnd): Promise<number> {
+  const { story, reason, exitCode } = end
+  if (isGithub()) {
+    const trouble = appendSummary(story)
+    if (trouble !== undefined) output.say(trouble)
+  }
+  const errors = end.error instanceof ResolveError ? end.error.errors : []
+  if (output.jsonl) {
+    const instance = instanceDocument(story, exitCode, errors)
+    const closing: ClosingLine = reason === 'done' ? { type: 'done', instance } : { type: 'left', reason, instance }
+    if (end.error instanceof CommandError) output.say(output.paint('red', `✗ ${end.error.message}`))
+    await output.raw(`${JSON.stringify(closing)}\n`)
+    return exitCode
+  }
+  if (end.error !== undefined) {
+    const next = nextCommands(story)
+    throw end.error instanceof ResolveError ? new CommandError(end.error, { next }, exitCode) : end.error
+  }
+  if (output.json) {
+    await output.document(instanceDocument(story, exitCode))
+    if (!output.quiet) tellClosing(output, end)
+    return exitCode
+  }
+  if (story.output !== null && (reason === 'done' || reason === 'paused')) await output.result(story.output)
+  tellClosing(output, end)
+  for (const line of artifactLines(output, end)) output.note(line)
+  for (const line of whatNext(output, end)) output.say(line)
+  return exitCode
+}
+
+/** The outcome on one line; for GitHub Actions a failure is an annotation of the job. */
+function tellClosing(output: Output, { story, reason }: FollowEnd): void {
+  const line = closingLine(output, story, reason)
+  const failed = reason === 'done' && story.status === 'failed'
+  const title = `${story.birth.resolver.name} failed`
+  if (isGithub() && failed) output.command(workflowCommand('error', stripVTControlCharacters(line), { title }))
+  else output.say(line)
+}
+
+const ARTIFACTS_SHOWN = 10
+
+/** What a run left, on a terminal: in a pipe each was told when it came. */
+function* artifactLines(output: Output, { story, reason }: FollowEnd): Generator<string> {
+  if (reason !== 'done' || process.stderr.isTTY !== true || story.artifacts.length === 0) return
+  const { artifacts } = story
+  for (const { kind, value } of artifacts.slice(-ARTIFACTS_SHOWN))
+    yield `  ${output.paint('dim', `artifact ${cleanLine(kind)}:`)} ${cleanLine(value)}`
+  const more = artifacts.length - ARTIFACTS_SHOWN
+  if (more > 0) yield output.paint('dim', `  … and ${more} more`)
+}
+
+function closingLine(output: Output, story: Story, reason: FollowEnd['reason']): string {
+  const { shape, word, color } = STATUS_WORDS[story.status]
+  const { instance_id, resolver } = story.birth
+  const who = `${resolver.name} ${instance_id}`
+  if (reason !== 'done' && reason !== 'paused') return output.paint('yellow', `${leftText(reason)} ${who} is ${word}.`)
+  const took =
+    story.endedAt === null ? '' : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.birth.created_at))}`
+  const why = story.error === null ? '' : `: ${cleanText(story.error.detail)} (${story.error.code})`
+  return output.paint(color, `${shape} ${who} ${word}${took}${why}`)
+}
+
+function leftText(reason: LeftReason): string {
+  switch (reason) {
+    case 'timeout':
+      return 'The time given has passed, and the instance goes on without this command:'
+    case 'input_required':
+    case 'answer_invalid':
+      return 'A question is open:'
+    case 'no_host':
+      return 'Lost the instance on the way:'
+    default:
+      return 'Left; the instance goes on:'
+  }
+}
+
+function* whatNext(output: Output, { story, reason }: FollowEnd): Generator<string> {
+  if (reason === 'done' && output.quiet) return
+  // In a pipe a run that went well has said enough.
+  if (reason === 'done' && story.status === 'completed' && process.stderr.isTTY !== true) return
+  if (reason === 'input_required') {
+    for (const request of pendingRequests(story)) yield `  ${cleanText(request.prompt)}`
+  }
+  for (const command of nextCommands(story)) yield `  ${output.paint('cyan', command)}`
+}
+
+/** The document of an instance that is only looked at. */
+export function documentOf(story: Story): InstanceDocument {
+  return instanceDocument(story, EXIT.ok)
+}

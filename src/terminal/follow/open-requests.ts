@@ -1,0 +1,23 @@
+/** The open questions of an instance as they are now: of one whose host is gone, once another has read what was asked meanwhile. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { InputRequest, Platform } from '../../core/index.ts'
+
+const LOOK_MS = 100
+/** A host that adopts reads the questions as soon as it has reached the worker. */
+const LIMIT_MS = 3_000
+
+export async function openRequests(platform: Platform, id: string): Promise<InputRequest[]> {
+  const known = await platform.inputRequests(id, 'pending')
+  if (known.length > 0 || !(await isUp(platform, id)) || (await platform.isAttended(id))) return known
+  await platform.attend(id)
+  for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline; await sleep(LOOK_MS)) {
+    const open = await platform.inputRequests(id, 'pending')
+    if (open.length > 0 || !(await isUp(platform, id))) return open
+  }
+  return []
+}
+
+async function isUp(platform: Platform, id: string): Promise<boolean> {
+  const { status } = await platform.record(id)
+  return status === 'running' || status === 'awaiting_input'
+}

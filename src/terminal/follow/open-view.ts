@@ -1,0 +1,26 @@
+/** Picks the view of a run by what is on the other side of the streams, and says how keys reach the run. */
+import { withInkColour } from '../output/colour.ts'
+import type { Controls } from './follow.ts'
+import { githubView } from './github-view.ts'
+import type { Slot } from '../live/slot.ts'
+import type { Output } from '../output/output.ts'
+import { isGithub } from '../output/surroundings.ts'
+import { jsonlView, plainView, silentView, type View } from './view.ts'
+
+export interface OpenedView {
+  view: View
+  steer: (controls: Controls) => void
+  /** Where a form is drawn below the live frame; undefined where nothing is drawn. */
+  slot?: Slot
+}
+
+export async function openView(output: Output, options: { live: boolean; watching: boolean }): Promise<OpenedView> {
+  const deaf = () => undefined
+  if (output.jsonl) return { view: jsonlView(output), steer: deaf }
+  if (output.json) return { view: silentView(output), steer: deaf }
+  if (!options.live) return { view: isGithub() ? githubView(output) : plainView(output), steer: deaf }
+  const coloured = output.colorOn(process.stderr)
+  const { openLiveView } = await withInkColour(coloured, () => import('../live/open-live-view.tsx'))
+  const view = openLiveView({ watching: options.watching, coloured })
+  return { view, steer: (controls) => view.steer(controls), slot: view.slot }
+}

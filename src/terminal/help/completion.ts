@@ -1,0 +1,177 @@
+/** What fits where the cursor stands: commands, flags, and the values of both. Starts with little and loads what the words ask for. */
+import { cleanLine } from '../../core/view/clean.ts'
+import { SHELLS } from './completion-scripts.ts'
+import type { Suggestion } from './completion-values.ts'
+import { TOPICS } from './help-topics.ts'
+import type { Place } from '../command/server-choice.ts'
+
+/** What is known of a command before it is built: oclif's own description of its words. */
+interface Described {
+  summary?: string | undefined
+  args?: Record<string, { options?: readonly string[] }>
+  flags?: Record<string, DescribedFlag>
+  baseFlags?: Record<string, DescribedFlag>
+  place?: Place
+}
+
+interface DescribedFlag {
+  type: 'boolean' | 'option'
+  char?: string
+  description?: string
+  options?: readonly string[]
+  multiple?: boolean
+}
+
+export interface CommandTable {
+  commands: Readonly<Record<string, () => Promise<{ default: object }>>>
+  nouns: readonly string[]
+  shortForms: readonly string[]
+  commandWords: (id: string) => string
+}
+
+/** Only what a shell takes as one word, unquoted, and bash does not break: a resolver could name a message `$(…)`. */
+const PLAIN = /^[A-Za-z0-9_@%+,./=-]+$/
+
+/** Lines for a shell: `word TAB description`, or `:files`. `typed` ends with the word at the cursor, which may be empty. */
+export async function suggest(typed: readonly string[], table: CommandTable): Promise<string[]> {
+  const { before, word, prefix } = joinAssignments(typed)
+  const found = await suggestions(before, word, table)
+  if (found.includes('files')) return [':files']
+  return found
+    .filter((one) => one !== 'files')
+    .filter((one) => PLAIN.test(one.word) && one.word.startsWith(word))
+    .map((one) => `${one.word.slice(prefix)}\t${cleanLine(one.about)}`)
+}
+
+/** bash breaks `--flag=va` into three words, and wants only the last of them back. */
+function joinAssignments(typed: readonly string[]): { before: string[]; word: string; prefix: number } {
+  const words = [...typed]
+  const word = words.pop() ?? ''
+  const last = words.at(-1) ?? ''
+  if (word === '=' && last.startsWith('--'))
+    return { before: words.slice(0, -1), word: `${last}=`, prefix: last.length + 1 }
+  const flag = words.at(-2) ?? ''
+  if (last !== '=' || !flag.startsWith('--')) return { before: words, word, prefix: 0 }
+  return { before: words.slice(0, -2), word: `${flag}=${word}`, prefix: flag.length + 1 }
+}
+
+const GLOBAL_BEFORE = ['--json', '--jsonl', '-q', '--quiet', '--no-input', '--debug']
+
+async function suggestions(before: readonly string[], word: string, table: CommandTable): Promise<Suggestion[]> {
+  let words = [...before]
+  let server: string | undefined
+  for (let at = 0; ; ) {
+    const one = words[at]
+    if (one === '--server') server = words[at + 1]
+    if (one?.startsWith('--server=')) server = one.slice('--server='.length)
+    if (one === '--color' || one === '--server') at += 2
+    else if (one !== undefined && (GLOBAL_BEFORE.includes(one) || /^--(?:color|server)=/.test(one))) at += 1
+    else {
+      words = words.slice(at)
+      break
+    }
+  }
+  const [first, second] = words
+  if (first === undefined) return word.startsWith('-') ? globals() : await firstWords(table)
+  if (first === 'help')
+    return words.length === 1 ? [...topics(), ...(await firstWords(table))] : await verbs(second, table)
+  if (table.nouns.includes(first) && words.length === 1) return await verbs(first, table)
+  for (const [id, used] of [[`${first}:${second}`, 2] as const, [first, 1] as const]) {
+    const load = Object.hasOwn(table.commands, id) ? table.commands[id] : undefined
+    if (load === undefined) continue
+    const canonical = table.shortForms.includes(id) ? `instance:${id}` : id
+    return await insideCommand(canonical, (await load()).default as Described, {
+      rest: words.slice(used),
+      word,
+      server,
+    })
+  }
+  return []
+}
+
+async function firstWords({ commands, nouns, shortForms }: CommandTable): Promise<Suggestion[]> {
+  const single = Object.keys(commands).filter((id) => !id.includes(':'))
+  return [
+    ...nouns.map((noun) => ({ word: noun, about: `what concerns ${noun}s` })),
+    ...(await Promise.all(
+      single.map(async (id) => {
+        const about = shortForms.includes(id) ? `short for instance ${id}` : await summaryOf(commands[id])
+        return { word: id, about }
+      }),
+    )),
+    { word: 'help', about: 'about a command or a topic' },
+    { word: 'version', about: 'the version' },
+  ]
+}
+
+async function verbs(noun: string | undefined, { commands }: CommandTable): Promise<Suggestion[]> {
+  const ids = Object.keys(commands).filter((id) => id.startsWith(`${noun}:`))
+  return await Promise.all(
+    ids.map(async (id) => ({ word: id.slice(`${noun}:`.length), about: await summaryOf(commands[id]) })),
+  )
+}
+
+async function summaryOf(load: CommandTable['commands'][string] | undefined): Promise<string> {
+  return ((await load?.())?.default as Described | undefined)?.summary ?? ''
+}
+
+function topics(): Suggestion[] {
+  return Object.entries(TOPICS).map(([word, { summary }]) => ({ word, about: summary }))
+}
+
+function globals(): Suggestion[] {
+  const about: Record<string, string> = { '--help': 'the commands', '--version': 'the version' }
+  return [...GLOBAL_BEFORE.filter((flag) => flag.startsWith('--')), ...Object.keys(about)].map((word) => ({
+    word,
+    about: about[word] ?? '',
+  }))
+}
+
+async function insideCommand(
+  id: string,
+  command: Described,
+  { rest, word, server: before }: { rest: readonly string[]; word: string; server: string | undefined },
+): Promise<Suggestion[]> {
+  const flags = { ...command.baseFlags, ...command.flags }
+  if (command.place !== undefined && command.place !== 'anywhere') delete flags['server']
+  const named = (given: string) =>
+    Object.entries(flags).find(
+      ([name, { char }]) => given === `--${name}` || (char !== undefined && given === `-${char}`),
+    )
+  const positional: string[] = []
+  const used = new Set<string>()
+  let server = before
+  let open: [string, DescribedFlag] | undefined
+  for (const one of rest) {
+    if (one.startsWith('--server=')) server = one.slice('--server='.length)
+    if (open !== undefined) {
+      if (open[0] === 'server') server = one
+      open = undefined
+      continue
+    }
+    const flag = one.startsWith('-') ? named(one.split('=')[0] ?? one) : undefined
+    if (flag !== undefined) used.add(flag[0])
+    if (flag === undefined && !one.startsWith('-')) positional.push(one)
+    else if (flag?.[1].type === 'option' && !one.includes('=')) open = flag
+  }
+  const values = async (name: string, options: readonly string[] | undefined): Promise<Suggestion[]> => {
+    if (options !== undefined) return options.map((value) => ({ word: value, about: '' }))
+    return await (await import('./completion-values.ts')).valuesOf({ command: id, name, positional, server })
+  }
+  if (open !== undefined) return await values(`--${open[0]}`, open[1].options)
+  const assigned = /^(--[a-z-]+)=/.exec(word)?.[1]
+  if (assigned !== undefined) {
+    const flag = named(assigned)
+    const found = flag === undefined ? [] : await values(`--${flag[0]}`, flag[1].options)
+    return found.map((one) => (one === 'files' ? one : { ...one, word: `${assigned}=${one.word}` }))
+  }
+  if (word.startsWith('-')) {
+    return Object.entries(flags)
+      .filter(([name, { multiple }]) => !used.has(name) || multiple === true)
+      .map(([name, { description = '' }]) => ({ word: `--${name}`, about: description }))
+  }
+  const args = Object.entries(command.args ?? {})
+  const arg = args[positional.length] ?? (id === 'instance:wait' ? args[0] : undefined)
+  if (arg === undefined) return []
+  return arg[0] === 'shell' ? SHELLS.map((shell) => ({ word: shell, about: '' })) : await values(arg[0], arg[1].options)
+}

@@ -1,0 +1,153 @@
+/** What `run` does about a question that opens: a chosen answer, a person, or one of the `--on-input` ways (cli.md). */
+
+import { ResolveError } from '../../core/errors.ts'
+import type { Platform } from '../../core/index.ts'
+import type { Payload } from '../../core/protocol/form.ts'
+import type { Actor } from '../../core/protocol/instance.ts'
+import { cleanText } from '../../core/view/clean.ts'
+import type { Story, StoryRequest } from '../../core/view/story.ts'
+import { pendingRequests } from '../../core/view/story.ts'
+import type { Answers } from './answers.ts'
+import type { LeftReason } from '../output/documents.ts'
+import { EXIT, type ExitCode } from '../output/exit-codes.ts'
+import type { FormEnd } from '../form/form-session.ts'
+import type { FormState } from '../form/form-state.ts'
+import { answerCommand } from '../output/next-steps.ts'
+import type { View } from '../follow/view.ts'
+
+export type OnInput = 'prompt' | 'leave' | 'wait' | 'cancel'
+
+export interface AskedQuestion {
+  request: StoryRequest
+  /** The form as it was when it was put aside. */
+  draft: FormState | undefined
+  /** Aborts when the question is open no more. */
+  signal: AbortSignal
+  /** Every failing check; none: it was taken. */
+  submit: (payload: Payload) => Promise<readonly string[]>
+}
+
+/** Asks a person for an answer, and submits it. */
+export type Ask = (question: AskedQuestion) => Promise<FormEnd>
+
+export interface QuestionPlan {
+  platform: Platform
+  id: string
+  view: View
+  actor: Actor
+  answers: Answers
+  onInput: OnInput
+  ask: Ask
+  /** A question that was put aside: resolves when the person takes it up again, or the signal aborts. Absent: it is left. */
+  aside?: (request: StoryRequest, signal: AbortSignal) => Promise<void>
+}
+
+export type Leave = (why: { reason: LeftReason; exitCode: ExitCode; error?: unknown }) => void
+
+export interface Questions {
+  /** Deals with every pending question that it has not met before. */
+  meet(story: Story, leave: Leave): Promise<void>
+  /** Closes what is open; resolves once the terminal is free. */
+  end(): Promise<void>
+}
+
+export function meetQuestions(plan: QuestionPlan): Questions {
+  const met = new Set<string>()
+  const asking = new Map<string, AbortController>()
+  let turn: Promise<void> = Promise.resolve()
+
+  const meetOne = async (request: StoryRequest, leave: Leave) => {
+    const chosen = plan.answers.forRequest(request.id)
+    if (chosen !== undefined) return await giveChosen(plan, request, chosen, leave)
+    if (plan.onInput === 'leave') return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
+    if (plan.onInput === 'cancel') {
+      plan.view.note(`Nobody may answer "${request.id}": the instance is cancelled.`)
+      await plan.platform.cancel(plan.id)
+      return
+    }
+    if (plan.onInput === 'wait') {
+      return plan.view.note(
+        `Waiting for an answer to "${request.id}" (${cleanText(request.prompt)}):\n  ${answerCommand(plan.id, request)}`,
+      )
+    }
+    const abort = new AbortController()
+    asking.set(request.id, abort)
+    // One at a time: a terminal holds one question. The journal is followed on meanwhile.
+    turn = turn.then(() => askPerson(plan, request, abort.signal, leave)).finally(() => asking.delete(request.id))
+  }
+
+  return {
+    async meet(story, leave) {
+      for (const [id, abort] of asking) {
+        const request = story.requests.find((one) => one.id === id)
+        if (request?.status !== 'pending') abort.abort(closedSentence(id, request))
+      }
+      if (story.status !== 'awaiting_input') return
+      for (const request of pendingRequests(story)) {
+        const key = `${request.id} ${request.asked_at}`
+        if (met.has(key)) continue
+        met.add(key)
+        await meetOne(request, leave)
+      }
+    },
+    async end() {
+      for (const abort of asking.values()) abort.abort(ENDED)
+      await turn
+    },
+  }
+}
+
+/** Why a form is closed when the whole run is: then there is nothing to say. */
+const ENDED = Symbol('ended')
+
+function closedSentence(id: string, request: StoryRequest | undefined): string {
+  if (request?.status !== 'answered') return `"${id}" was withdrawn.`
+  return `"${id}" was answered by ${cleanText(`${request.actor} (${request.via})`)}.`
+}
+
+async function giveChosen(plan: QuestionPlan, request: StoryRequest, payload: Payload, leave: Leave): Promise<void> {
+  try {
+    await plan.platform.answer(plan.id, request.id, payload, plan.actor)
+  } catch (error) {
+    if (isLate(error)) return
+    if (!(error instanceof ResolveError) || error.code !== 'form_invalid') throw error
+    leave({ reason: 'answer_invalid', exitCode: EXIT.formInvalid, error })
+  }
+}
+
+async function askPerson(plan: QuestionPlan, request: StoryRequest, signal: AbortSignal, leave: Leave): Promise<void> {
+  const submit = (payload: Payload) => tryAnswer(plan, request, payload)
+  let draft: FormState | undefined
+  try {
+    while (!signal.aborted) {
+      const ended = await plan.ask({ request, draft, signal, submit })
+      if (ended.kind === 'submitted') return
+      if (ended.kind === 'closed') break
+      if (ended.kind === 'interrupted' || plan.aside === undefined) {
+        return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
+      }
+      draft = ended.draft
+      await plan.aside(request, signal)
+    }
+    if (signal.reason !== ENDED) plan.view.note(String(signal.reason))
+  } catch (error) {
+    if (!isLate(error)) return leave({ reason: 'input_required', exitCode: EXIT.inputRequired, error })
+    plan.view.note(signal.aborted ? String(signal.reason) : cleanText((error as ResolveError).message))
+  }
+}
+
+/** Every failing check (none: it was taken). */
+async function tryAnswer(plan: QuestionPlan, request: StoryRequest, payload: Payload): Promise<readonly string[]> {
+  try {
+    await plan.platform.answer(plan.id, request.id, payload, plan.actor)
+    return []
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'form_invalid') return error.errors
+    throw error
+  }
+}
+
+/** Somebody else was first (R25), or it was withdrawn: no fault of ours. */
+function isLate(error: unknown): boolean {
+  return error instanceof ResolveError && (error.code === 'already_answered' || error.code === 'request_cancelled')
+}

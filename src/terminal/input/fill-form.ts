@@ -1,0 +1,58 @@
+/** A form filled in from flags, or on a terminal by a person, and submitted: for `answer` and `message`. */
+import { fail, ResolveError } from '../../core/errors.ts'
+import type { Form, Payload } from '../../core/protocol/form.ts'
+import { CommandError } from '../output/command-error.ts'
+import { EXIT } from '../output/exit-codes.ts'
+import { askForm } from '../form/ask-form.ts'
+import { fitToForm, type InputFlags, readInput } from './input-flags.ts'
+import type { Output } from '../output/output.ts'
+
+export interface FillPlan {
+  form: Form
+  prompt: string
+  flags: InputFlags
+  mayAsk: boolean
+  output: Output
+  submit: (payload: Payload) => Promise<unknown>
+  /** On the row of the form that submits: `Answer`, `Send`. */
+  submitWord: string
+  /** What Esc does. */
+  escapeWord: string
+  /** What is said where the person gives up. */
+  givenUp: string
+  /** A command line with every field, shown where the form is not valid. */
+  example: string
+  /** Aborts, with the error to end with, when the form is wanted no more. */
+  signal?: AbortSignal
+}
+
+/** Submits once it is valid. Throws `form_invalid` with every message where nobody may be asked, or the person gave up (exit 130). */
+export async function fillForm(plan: FillPlan): Promise<void> {
+  const { form, flags, mayAsk } = plan
+  const given = await readInput(flags)
+  const nothingGiven = given.named.length === 0 && flags['input-file'] === undefined
+  const payload = fitToForm(given, form)
+  if (!mayAsk || !nothingGiven || form.components.length === 0) {
+    const error = await refusalOf(plan, payload)
+    if (error === undefined) return
+    if (!mayAsk) throw new CommandError(error, { next: [plan.example] })
+  }
+  const { prompt, submitWord, escapeWord, signal } = plan
+  const submit = async (filled: Payload) => (await refusalOf(plan, filled))?.errors ?? []
+  const asked = { title: prompt, form, before: payload, submitWord, escapeWord, submit }
+  const ended = await askForm({ ...asked, ...(signal === undefined ? {} : { signal }) }, plan.output)
+  if (ended.kind === 'closed') throw signal?.reason
+  if (ended.kind === 'submitted') return
+  throw new CommandError(fail('usage', { problem: plan.givenUp }), { next: [plan.example] }, EXIT.interrupted)
+}
+
+/** The failing checks as an error; undefined: it was taken. */
+async function refusalOf(plan: FillPlan, payload: Payload): Promise<ResolveError | undefined> {
+  try {
+    await plan.submit(payload)
+    return undefined
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'form_invalid') return error
+    throw error
+  }
+}

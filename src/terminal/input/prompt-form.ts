@@ -1,0 +1,139 @@
+/**
+ * The plain form on a terminal: one field after the other, read by the line from stdin, asked on stderr. For screen readers and
+ * terminals that cannot be drawn on; {@link file://./../form/ask-form.ts} decides.
+ */
+import { createInterface, type Interface } from 'node:readline/promises'
+import { validate } from '../../core/forms/validate.ts'
+import type { Component, Form, Payload, SelectComponent } from '../../core/protocol/form.ts'
+import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { fieldsOf } from '../../core/view/fields.ts'
+import type { FormEnd, FormPlan } from '../form/form-session.ts'
+import type { Output } from '../output/output.ts'
+
+/** Asks, and asks again with every failing message, until it is taken. Fields the resolver adds on the way are asked as they come. */
+export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd> {
+  const { boundedMatcher } = await import('../../core/index.ts')
+  const { signal } = plan
+  const tell = (messages: readonly string[]) => {
+    for (const message of messages) output.say(output.paint('yellow', `  ${message}`))
+  }
+  let { form, before, title } = plan
+  let due = form.components
+  for (;;) {
+    const unshown = fieldsOf(form).find((field) => field.kind === 'unknown')
+    if (unshown !== undefined) {
+      tell([`${unshown.label}: cannot be shown here (its type is "${unshown.type}")`])
+      return { kind: 'interrupted' }
+    }
+    const asked = {
+      prompt: title,
+      form: { ...form, components: due },
+      before,
+      ...(signal === undefined ? {} : { signal }),
+    }
+    const payload = await promptForm(asked)
+    if (payload === undefined) return { kind: signal?.aborted ? 'closed' : 'interrupted' }
+    before = payload
+    title = ''
+    if (plan.schema !== undefined) {
+      const next = (await plan.schema(payload)) ?? { type: 'form', components: [] }
+      const known = form.components.map(({ id }) => id)
+      for (const id of known) if (!next.components.some((component) => component.id === id)) delete payload[id]
+      form = next
+      due = next.components.filter(({ id }) => !known.includes(id))
+      if (due.length > 0) continue
+    }
+    const failing = validate(form, payload, boundedMatcher())
+    const messages = failing.length > 0 ? failing : ((await plan.submit?.(payload)) ?? [])
+    if (messages.length === 0) return { kind: 'submitted', payload }
+    tell(messages)
+    due = form.components
+  }
+}
+
+export interface FormQuestion {
+  prompt: string
+  form: Form
+  /** What stands in the fields already: shown as their default. */
+  before: Payload
+  signal?: AbortSignal
+}
+
+/** The payload, or undefined where the person gives up (Ctrl-C, Ctrl-D) or the signal comes first. */
+export async function promptForm({ prompt, form, before, signal }: FormQuestion): Promise<Payload | undefined> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const givenUp = new AbortController()
+  lines.on('SIGINT', () => givenUp.abort())
+  lines.on('close', () => givenUp.abort())
+  const stop = signal === undefined ? givenUp.signal : AbortSignal.any([signal, givenUp.signal])
+  const payload: Payload = { ...before }
+  try {
+    if (prompt !== '') process.stderr.write(`\n${cleanText(prompt)}\n`)
+    for (const component of form.components) {
+      payload[component.id] = await askField(lines, component, before[component.id], stop)
+    }
+    return payload
+  } catch (error) {
+    if (stop.aborted) return undefined
+    throw error
+  } finally {
+    lines.close()
+  }
+}
+
+/** A free line, for a choice that is no form (which resolver). */
+async function promptLine(question: string): Promise<string | undefined> {
+  const form: Form = { type: 'form', components: [{ id: 'answer', type: 'text', label: question }] }
+  const payload = await promptForm({ prompt: '', form, before: {} })
+  return payload === undefined ? undefined : String(payload['answer'] ?? '').trim()
+}
+
+/** y or n, and n for everything else. */
+export async function promptYes(question: string): Promise<boolean> {
+  const answer = await promptLine(`${question} [y/N]`)
+  return answer !== undefined && /^y(es)?$/i.test(answer)
+}
+
+async function askField(
+  lines: Interface,
+  component: Component,
+  before: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const label = cleanLine(component.label ?? component.id)
+  if (component.description !== undefined) process.stderr.write(`  ${cleanLine(component.description)}\n`)
+  if (component.type === 'checkbox') {
+    const standing = typeof before === 'boolean' ? before : (component.default ?? false)
+    for (;;) {
+      const answer = (await lines.question(`  ${label} [${standing ? 'Y/n' : 'y/N'}]: `, { signal })).trim()
+      if (answer === '') return standing
+      if (/^(y(es)?|true)$/i.test(answer)) return true
+      if (/^(no?|false)$/i.test(answer)) return false
+    }
+  }
+  if (component.type === 'select') return await askOption(lines, component, label, before, signal)
+  const standing = typeof before === 'string' ? before : undefined
+  const example = component.placeholder === undefined ? '' : ` (such as ${cleanLine(component.placeholder)})`
+  const shown = standing === undefined || standing === '' ? example : ` [${cleanLine(standing)}]`
+  const answer = await lines.question(`  ${label}${shown}: `, { signal })
+  return answer === '' && standing !== undefined ? standing : answer
+}
+
+async function askOption(
+  lines: Interface,
+  component: SelectComponent,
+  label: string,
+  before: unknown,
+  signal: AbortSignal,
+): Promise<string> {
+  const standing = typeof before === 'string' ? before : component.default
+  process.stderr.write(`  ${label}\n`)
+  component.options.forEach((option, at) => {
+    const mark = option.value === standing ? '*' : ' '
+    process.stderr.write(`  ${mark} ${at + 1}. ${cleanLine(option.label)}\n`)
+  })
+  const shown = standing === undefined ? '' : ` [${cleanLine(standing)}]`
+  const answer = (await lines.question(`  number or value${shown}: `, { signal })).trim()
+  if (answer === '') return standing ?? ''
+  return component.options[Number(answer) - 1]?.value ?? answer
+}

@@ -1,0 +1,49 @@
+/** Puts data files of a resolver onto the person's disk: whole or not at all, and never outside the directory that was named. */
+import { randomBytes } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { lstat, mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve, sep } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { fail, systemCode } from '../../core/errors.ts'
+import { usage } from '../output/command-error.ts'
+
+/** `mode` is what a new file may be at most; the person's umask takes from it. */
+export async function saveTo(path: string, stream: AsyncIterable<Uint8Array>, mode = 0o666): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.part`
+  try {
+    await pipeline(stream, createWriteStream(temporary, { flags: 'wx', mode }))
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    if (systemCode(error) === 'ENOSPC') throw fail('disk_full', { path }, { cause: error })
+    if (systemCode(error) === undefined) throw error
+    throw usage(`Can't write ${path}: ${systemCode(error)}.`)
+  }
+}
+
+/** Saves below `directory` at the file's own path; refuses a path, or a planted link, that leads outside. Returns where. */
+export async function saveInside(directory: string, path: string, stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const root = resolve(directory)
+  const target = resolve(root, path)
+  if (!target.startsWith(root + sep)) throw fail('path_refused', { path })
+  await mkdir(root, { recursive: true })
+  await makeFolders(root, dirname(target))
+  await saveTo(target, stream)
+  return join(directory, path)
+}
+
+async function makeFolders(root: string, folder: string): Promise<void> {
+  let here = root
+  for (const part of folder
+    .slice(root.length)
+    .split(sep)
+    .filter((one) => one !== '')) {
+    here = join(here, part)
+    try {
+      await mkdir(here)
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error
+      if (!(await lstat(here)).isDirectory()) throw usage(`Can't write below ${here}: it is no directory.`)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+/** The JSON documents of `--json` and `--jsonl` (docs/json.md): shapes a program reads. Fields are only ever added. */
+import type { ResolveError } from '../../core/errors.ts'
+import type { InstanceError } from '../../core/protocol/instance.ts'
+import type { Story, StoryArtifact, StoryRequest } from '../../core/view/story.ts'
+import { pendingRequests } from '../../core/view/story.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { nextCommands } from './next-steps.ts'
+
+export interface InstanceDocument {
+  schema: 'resolve.instance/1'
+  instance_id: string
+  name: string | null
+  resolver: string
+  resolver_version: string
+  status: string
+  /** The exit code of the command that printed this document. */
+  exit_code: number
+  output: string | null
+  error: InstanceError | null
+  input: Record<string, unknown>
+  phase: string | null
+  history: { status: string; at: string; reason: string | null }[]
+  timing: { created_at: string; started_at: string | null; ended_at: string | null; duration_ms: number | null }
+  artifacts: StoryArtifact[]
+  pending_inputs: Pick<StoryRequest, 'id' | 'prompt' | 'schema' | 'asked_at'>[]
+  events: { count: number }
+  /** Commands to run next, each a whole line for a POSIX shell. */
+  next: string[]
+  warnings: string[]
+}
+
+export function instanceDocument(story: Story, exitCode: ExitCode, warnings: readonly string[] = []): InstanceDocument {
+  const { birth } = story
+  return {
+    schema: 'resolve.instance/1',
+    instance_id: birth.instance_id,
+    name: birth.name,
+    resolver: birth.resolver.name,
+    resolver_version: birth.resolver.version,
+    status: story.status,
+    exit_code: exitCode,
+    output: story.output,
+    error: story.error,
+    input: birth.input,
+    phase: story.phase,
+    history: story.history.map(({ status, at, reason }) => ({ status, at, reason })),
+    timing: timingOf(story),
+    artifacts: story.artifacts,
+    pending_inputs: pendingRequests(story).map(({ id, prompt, schema, asked_at }) => ({
+      id,
+      prompt,
+      schema,
+      asked_at,
+    })),
+    events: { count: story.lastSeq },
+    next: nextCommands(story),
+    warnings: [...warnings, ...rejectedWarning(story)],
+  }
+}
+
+function timingOf(story: Story): InstanceDocument['timing'] {
+  const created = story.birth.created_at
+  return {
+    created_at: created,
+    started_at: story.history.find((change) => change.status === 'running')?.at ?? null,
+    ended_at: story.endedAt,
+    duration_ms: story.endedAt === null ? null : Date.parse(story.endedAt) - Date.parse(created),
+  }
+}
+
+function rejectedWarning(story: Story): string[] {
+  if (story.rejected === 0) return []
+  const lines = story.rejected === 1 ? '1 line' : `${story.rejected} lines`
+  return [`${lines} of the resolver did not follow the event contract; see platform.event.rejected.`]
+}
+
+export interface ErrorField {
+  /** The field, flag or component it is about; null where the sentence stands alone. */
+  id: string | null
+  message: string
+}
+
+export interface ErrorDocument {
+  schema: 'resolve.error/1'
+  exit_code: number
+  /** Where the command was about one, and knew which. */
+  instance_id?: string
+  error: { code: string; message: string; hint: string | null; fields: ErrorField[] }
+  next: string[]
+}
+
+export interface ErrorExtras {
+  instance_id?: string
+  /** In place of the error's own. */
+  hint?: string
+  fields?: readonly ErrorField[]
+  next?: readonly string[]
+}
+
+export function errorDocument(error: ResolveError, exitCode: number, extras: ErrorExtras = {}): ErrorDocument {
+  return {
+    schema: 'resolve.error/1',
+    exit_code: exitCode,
+    ...(extras.instance_id === undefined ? {} : { instance_id: extras.instance_id }),
+    error: {
+      code: error.code,
+      message: error.message,
+      hint: extras.hint ?? error.hint ?? null,
+      fields: [...(extras.fields ?? fieldsOf(error))],
+    },
+    next: [...(extras.next ?? [])],
+  }
+}
+
+/** The closing line of `--jsonl`. */
+export type ClosingLine =
+  | { type: 'done'; instance: InstanceDocument }
+  | { type: 'left'; reason: LeftReason; instance: InstanceDocument }
+
+/** Why a command let go of an instance that had not ended. */
+export type LeftReason =
+  | 'input_required'
+  | 'answer_invalid'
+  | 'paused'
+  | 'timeout'
+  | 'detached'
+  | 'hangup'
+  | 'interrupted'
+  | 'terminated'
+  | 'no_host'
+  | 'connection_lost'
+
+function fieldsOf(error: ResolveError): ErrorField[] {
+  return error.fields.length > 0 ? [...error.fields] : error.errors.map((message) => ({ id: null, message }))
+}

@@ -1,0 +1,44 @@
+/** The table of `instance list`: those that wait for a person first, then the newest. */
+import type { InstanceRecord } from '../../core/protocol/instance.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { statusText } from '../../core/view/status-words.ts'
+import { ageText } from '../../core/view/time-words.ts'
+import { tableLines } from './table.ts'
+
+const COLUMNS = [
+  { title: 'ID' },
+  { title: 'STATUS' },
+  { title: 'RESOLVER', flexible: true },
+  { title: 'NAME', flexible: true },
+  { title: 'PHASE', flexible: true },
+  { title: 'AGE' },
+]
+
+export function instanceTable(records: readonly InstanceRecord[], now: number, width: number | undefined): string[] {
+  const rows = waitingFirst(records).map((record) => [
+    record.instance_id,
+    statusText(record.status),
+    cleanLine(record.resolver),
+    cleanLine(record.name ?? ''),
+    cleanLine(record.phase ?? ''),
+    ageText(record.created_at, now),
+  ])
+  return tableLines(COLUMNS, rows, width)
+}
+
+export function waitingFirst(records: readonly InstanceRecord[]): InstanceRecord[] {
+  const waits = (record: InstanceRecord) => record.status === 'awaiting_input' || record.pending_inputs > 0
+  return [...records.filter(waits), ...records.filter((record) => !waits(record))]
+}
+
+/** What a change of it is a change for `list --watch`. */
+export function standingOf({ status, phase, pending_inputs }: InstanceRecord): string {
+  return JSON.stringify([status, phase, pending_inputs])
+}
+
+/** One change as a line: when, which, how it stands now. */
+export function changeLine(record: InstanceRecord): string {
+  const who = record.name === null ? record.resolver : `${record.resolver} (${record.name})`
+  const cells = [record.updated_at, record.instance_id, statusText(record.status), cleanLine(who)]
+  return [...cells, ...(record.phase === null ? [] : [cleanLine(record.phase)])].join('  ')
+}

@@ -1,0 +1,51 @@
+/** What bin/run.js knows and the rooms do not: where the package stands, and its version. Set once by `main`. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SocketDoor } from '../../core/index.ts'
+
+interface Surroundings {
+  /** The package's directory, the one with package.json. */
+  root: string
+  version: string
+  /** What answers other processes for the instances hosted in this one; the rooms below can't reach it. */
+  door?: SocketDoor
+}
+
+let known: Surroundings = { root: process.cwd(), version: '0.0.0' }
+
+export function setSurroundings(surroundings: Surroundings): void {
+  known = surroundings
+}
+
+export function surroundings(): Readonly<Surroundings> {
+  return known
+}
+
+/** Where the built-in resolvers are: built where there is a build, else their source. */
+export function builtinsDirectory(): string {
+  const built = join(known.root, 'dist', 'resolvers')
+  return existsSync(built) ? built : join(known.root, 'src', 'resolvers')
+}
+
+/** The folder of the built web page; undefined where it is not built. */
+export function pageDirectory(): string | undefined {
+  const built = join(known.root, 'dist', 'web')
+  return existsSync(join(built, 'index.html')) ? built : undefined
+}
+
+export function isCi(env: NodeJS.ProcessEnv = process.env): boolean {
+  const value = env['CI']
+  return value !== undefined && value !== '' && value !== '0' && value !== 'false'
+}
+
+/** A job of GitHub Actions: its runner reads workflow commands from both streams. */
+export function isGithub(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env['GITHUB_ACTIONS'] === 'true'
+}
+
+/** Whether a screen reader reads along: plain lines then, each said once, and nothing that is drawn again. */
+export function isScreenReader(env: NodeJS.ProcessEnv = process.env): boolean {
+  return [env['RESOLVE_SCREEN_READER'], env['INK_SCREEN_READER']].some(
+    (value) => value !== undefined && !['', '0', 'false'].includes(value),
+  )
+}

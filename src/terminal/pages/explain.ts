@@ -1,0 +1,173 @@
+/** Why an instance failed, waits or goes on as it does, put together from its journal and what its worker left behind. */
+import { ResolveError } from '../../core/errors.ts'
+import type { JournalEvent, Platform } from '../../core/index.ts'
+import type { EventEnvelope } from '../../core/protocol/event.ts'
+import type { Scope } from '../../core/protocol/http.ts'
+import type { InstanceError } from '../../core/protocol/instance.ts'
+import { hasWorker } from '../../core/protocol/status.ts'
+import { pendingRequests, type Story } from '../../core/view/story.ts'
+import { agoText, durationText } from '../../core/view/time-words.ts'
+import { answerCommand, nextCommands } from '../output/next-steps.ts'
+import { commandLine } from '../output/shell.ts'
+
+const STDERR_LINES = 10
+const REJECTED_KEPT = 5
+
+export interface Explanation {
+  schema: 'resolve.explanation/1'
+  instance_id: string
+  resolver: string
+  status: string
+  /** One sentence. */
+  why: string
+  phase: string | null
+  error: InstanceError | null
+  /** The event that says what went wrong; null where nothing did. */
+  failing_event: (EventEnvelope & { seq: number }) | null
+  /** How its process ended; null while it runs and where none was started. */
+  worker_end: string | null
+  /** Whether a live host looks after it. */
+  host_alive: boolean
+  last_event_at: string
+  /** The last lines of the worker's stderr. */
+  stderr: string[]
+  /** The scope that it takes to read stderr, where the token has too small a one; null where it was read. */
+  stderr_needs: Scope | null
+  /** Lines of the resolver that were not forwarded; the last few of them with their reason. */
+  rejected: { count: number; last: { reason: string; bytes: number; detail: string | null }[] }
+  questions: { request_id: string; prompt: string; asked_at: string; command: string }[]
+  /** What to run next, the most useful first. */
+  next: string[]
+}
+
+export async function explain(platform: Platform, id: string, now: number): Promise<Explanation> {
+  const story = await platform.story(id)
+  const facts = gather()
+  for await (const event of platform.events(id)) facts.note(event)
+  const hostAlive = await platform.isAttended(id)
+  const stderr = (await stderrOf(platform, id))?.trimEnd()
+  return {
+    schema: 'resolve.explanation/1',
+    instance_id: id,
+    resolver: story.birth.resolver.name,
+    status: story.status,
+    why: whyOf(story, hostAlive, now),
+    phase: story.phase,
+    error: story.error,
+    failing_event: story.status === 'failed' ? facts.failing : null,
+    worker_end: workerEnd(story),
+    host_alive: hostAlive,
+    last_event_at: story.lastEventAt,
+    stderr: stderr ? stderr.split('\n').slice(-STDERR_LINES) : [],
+    stderr_needs: stderr === undefined ? 'run' : null,
+    rejected: { count: story.rejected, last: facts.rejected },
+    questions: pendingRequests(story).map((request) => {
+      const { id: request_id, prompt, asked_at } = request
+      return { request_id, prompt, asked_at, command: answerCommand(id, request) }
+    }),
+    next: nextOf(story, hostAlive),
+  }
+}
+
+/** Undefined where the token may not read it: all else is worth telling all the same. */
+async function stderrOf(platform: Platform, id: string): Promise<string | undefined> {
+  try {
+    return await platform.stderrTail(id)
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'scope_missing') return undefined
+    throw error
+  }
+}
+
+interface Facts {
+  failing: Explanation['failing_event']
+  rejected: Explanation['rejected']['last']
+  note(event: JournalEvent): void
+}
+
+/** A cause says more than the status that follows from it, so the status counts only where there is no cause. */
+function gather(): Facts {
+  let hasCause = false
+  const facts: Facts = {
+    failing: null,
+    rejected: [],
+    note({ seq, event }) {
+      const { event_type, data } = event
+      if (event_type === 'platform.event.rejected') {
+        const detail = typeof data['detail'] === 'string' ? data['detail'] : null
+        facts.rejected.push({ reason: String(data['reason'] ?? ''), bytes: Number(data['bytes'] ?? 0), detail })
+        facts.rejected.splice(0, facts.rejected.length - REJECTED_KEPT)
+      }
+      const isMove = event_type === 'platform.instance.status_changed'
+      if (isMove && data['from'] === 'paused') hasCause = false
+      const isCause =
+        CAUSES.includes(event_type) || (event_type === 'resolver:completed' && data['outcome'] === 'failed')
+      if (isCause || (isMove && data['to'] === 'failed' && !hasCause)) facts.failing = { seq, ...event }
+      hasCause ||= isCause
+    },
+  }
+  return facts
+}
+
+const CAUSES = ['platform.setup.failed', 'platform.worker.failed']
+
+function whyOf(story: Story, hostAlive: boolean, now: number): string {
+  const reason = story.history.at(-1)?.reason ?? null
+  const because = reason === null ? '' : ` (${reason})`
+  const count = pendingRequests(story).length
+  switch (story.status) {
+    case 'failed':
+      return story.error === null ? 'It failed.' : `It failed: ${story.error.detail || story.error.code}`
+    case 'awaiting_input':
+      return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${hostAlive ? '' : NO_HOST}`
+    case 'paused':
+      return `It paused at a checkpoint${because} and goes on when it is resumed.`
+    case 'completed':
+      return 'It completed.'
+    case 'cancelled':
+      return `It was cancelled${because}.`
+    default: {
+      const since = story.history.find(({ status }) => hasWorker(status))?.at ?? story.birth.created_at
+      const heard = agoText(story.lastEventAt, now)
+      return `It has been up for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${hostAlive ? '' : NO_HOST}`
+    }
+  }
+}
+
+const NO_HOST = ' No host looks after it.'
+
+function workerEnd(story: Story): string | null {
+  if (story.incarnation === 0 || hasWorker(story.status)) return null
+  const reason = story.history.at(-1)?.reason ?? null
+  if (story.status === 'paused') return 'It ended at its checkpoint.'
+  if (story.status === 'cancelled' && reason === 'forced') return 'It was killed: it did not end when it was asked to.'
+  if (story.status === 'cancelled') return 'It ended after it was asked to stop.'
+  if (story.completion !== null) return 'It ended after its run was over.'
+  return story.error === null ? 'It ended.' : `It ended without a result (${story.error.code}).`
+}
+
+function nextOf(story: Story, hostAlive: boolean): string[] {
+  const { instance_id: id, resolver } = story.birth
+  if (story.status === 'failed') {
+    return [
+      commandLine('instance', 'events', id),
+      commandLine('run', resolver.name, ...inputAgain(story)),
+      commandLine('instance', 'export', id),
+    ]
+  }
+  if (!hostAlive && (hasWorker(story.status) || story.status === 'created')) {
+    return [...new Set([commandLine('instance', 'watch', id), ...nextCommands(story)])]
+  }
+  return nextCommands(story)
+}
+
+/** The input as flags, where flags can say it. */
+function inputAgain(story: Story): string[] {
+  const entries = Object.entries(story.birth.input)
+  const isFlat = entries.every(([name, value]) => !name.includes('=') && ['string', 'boolean'].includes(typeof value))
+  if (!isFlat) return []
+  return entries.flatMap(([name, value]) => {
+    const text = String(value)
+    return ['-i', `${name}=${text.startsWith('@') ? '@' : ''}${text}`]
+  })
+}

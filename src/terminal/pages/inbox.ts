@@ -1,0 +1,77 @@
+/** The open questions of every instance, oldest first: for `inbox`, and for `resolve` alone. */
+import type { Form, Platform } from '../../core/index.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { pendingRequests } from '../../core/view/story.ts'
+import { ageText } from '../../core/view/time-words.ts'
+import { isConnectionError } from '../command/connection.ts'
+import { answerCommand } from '../output/next-steps.ts'
+import type { Output } from '../output/output.ts'
+
+export interface OpenQuestion {
+  instance_id: string
+  name: string | null
+  resolver: string
+  request_id: string
+  prompt: string
+  schema: Form
+  asked_at: string
+  /** The whole line that answers it. */
+  command: string
+}
+
+/** What was read before, for a caller that looks again and again: a journal that did not grow is not read anew. */
+export type ReadBefore = Map<string, { updated_at: string; questions: OpenQuestion[] }>
+
+export async function openQuestions(platform: Platform, before: ReadBefore = new Map()): Promise<OpenQuestion[]> {
+  const { records } = await platform.list({ status: ['awaiting_input'] })
+  const found: OpenQuestion[] = []
+  for (const { instance_id, updated_at } of records) {
+    const known = before.get(instance_id)
+    const questions = known?.updated_at === updated_at ? known.questions : await questionsOf(platform, instance_id)
+    before.set(instance_id, { updated_at, questions })
+    found.push(...questions)
+  }
+  return found.sort((a, b) => (a.asked_at < b.asked_at ? -1 : a.asked_at > b.asked_at ? 1 : 0))
+}
+
+async function questionsOf(platform: Platform, id: string): Promise<OpenQuestion[]> {
+  try {
+    const story = await platform.story(id)
+    const { name, resolver } = story.birth
+    return pendingRequests(story).map((request) => {
+      const { prompt, schema, asked_at } = request
+      const command = answerCommand(id, request)
+      return {
+        instance_id: id,
+        name,
+        resolver: resolver.name,
+        request_id: request.id,
+        prompt,
+        schema,
+        asked_at,
+        command,
+      }
+    })
+  } catch (error) {
+    if (isConnectionError(error)) throw error
+    // It was removed meanwhile, or cannot be read: the others are to be seen all the same.
+    return []
+  }
+}
+
+/** Which question it is: one that is asked again after a resume is another. */
+export function keyOf({ instance_id, request_id, asked_at }: OpenQuestion): string {
+  return `${instance_id} ${request_id} ${asked_at}`
+}
+
+/** Two lines, cleaned and painted for stdout. */
+export function questionLines(output: Output, question: OpenQuestion, now: number): string[] {
+  const { instance_id, resolver, name, request_id, prompt, asked_at, command } = question
+  const who = name === null ? resolver : `${resolver} (${name})`
+  const age = ageText(asked_at, now).padStart(3)
+  const head = [output.paint('dim', age, process.stdout), instance_id, cleanLine(who), cleanLine(request_id)]
+  return [
+    `${head.join('  ')}  ${output.paint('yellow', cleanLine(prompt), process.stdout)}`,
+    `     ${output.paint('cyan', command, process.stdout)}`,
+  ]
+}

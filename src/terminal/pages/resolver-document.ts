@@ -1,0 +1,29 @@
+/** A catalog entry as a program reads it, and as a person does. */
+import type { CatalogEntry } from '../../core/protocol/catalog.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { commandLine } from '../output/shell.ts'
+
+export function resolverDocument(entry: CatalogEntry): Record<string, unknown> {
+  const { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at } = entry
+  // What a server keeps to itself is null.
+  const places = { source: source === '' ? null : source, dir: dir === '' ? null : dir }
+  return { name, version, description, supports_resume, kind, commit, ref, ...places, manifest, added_at }
+}
+
+export function resolverLines(entry: CatalogEntry): string[] {
+  const { manifest } = entry
+  const lines = [
+    `${entry.name} ${entry.version}`,
+    `  ${cleanLine(entry.description)}`,
+    '',
+    `  source     ${cleanLine(entry.source || entry.kind)}${entry.ref === null ? '' : ` at ${cleanLine(entry.ref)}`}`,
+    ...(entry.commit === null ? [] : [`  commit     ${entry.commit}`]),
+    ...(entry.dir === '' ? [] : [`  files      ${cleanLine(entry.dir)}`]),
+    `  command    ${manifest.command.map(cleanLine).join(' ')}`,
+    `  resume     ${entry.supports_resume ? 'yes' : 'no'}`,
+  ]
+  const capabilities = manifest.capabilities_required ?? []
+  if (capabilities.length > 0) lines.push(`  needs      ${capabilities.map(cleanLine).join(', ')}`)
+  if (manifest.container !== undefined) lines.push('  container  yes')
+  return [...lines, '', `  ${commandLine('resolver', 'schema', entry.name)}`, `  ${commandLine('run', entry.name)}`]
+}

@@ -1,0 +1,40 @@
+/** The page of `instance show` for a person. */
+import type { JournalEvent } from '../../core/protocol/journal.ts'
+import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { STATUS_WORDS } from '../../core/view/status-words.ts'
+import { pendingRequests, type Story } from '../../core/view/story.ts'
+import { eventLine } from './event-lines.ts'
+import { nextBesideShow } from '../output/next-steps.ts'
+import type { Output } from '../output/output.ts'
+
+export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
+  const out = process.stdout
+  const { birth } = story
+  const { shape, word, color } = STATUS_WORDS[story.status]
+  const title = (text: string) => ['', output.paint('bold', text, out)]
+  const lines = [
+    output.paint(color, `${shape} ${word}`, out),
+    `  instance  ${birth.instance_id}${birth.name === null ? '' : `  ${cleanLine(birth.name)}`}`,
+    `  resolver  ${cleanLine(birth.resolver.name)} ${birth.resolver.version}`,
+    `  input     ${cleanLine(JSON.stringify(birth.input))}`,
+  ]
+  if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
+  if (story.output !== null) lines.push(`  output    ${cleanText(story.output)}`)
+  if (story.error !== null) lines.push(`  error     ${cleanText(story.error.detail)} (${cleanLine(story.error.code)})`)
+
+  lines.push(...title('History'))
+  for (const change of story.history) {
+    lines.push(`  ${change.at}  ${change.status}${change.reason === null ? '' : ` (${cleanLine(change.reason)})`}`)
+  }
+  const pending = pendingRequests(story)
+  if (pending.length > 0) lines.push(...title('Waiting for an answer'))
+  for (const request of pending) lines.push(`  ${request.id}: ${cleanLine(request.prompt)}`)
+  if (story.artifacts.length > 0) lines.push(...title('Artifacts'))
+  for (const artifact of story.artifacts) lines.push(`  ${cleanLine(artifact.kind)}: ${cleanLine(artifact.value)}`)
+  if (events.length > 0) lines.push(...title('Last events'))
+  for (const { seq, event } of events) lines.push(eventLine(seq, event))
+  const next = nextBesideShow(story)
+  if (next.length > 0) lines.push(...title('Next'))
+  for (const command of next) lines.push(`  ${output.paint('cyan', command, out)}`)
+  return lines
+}

@@ -1,0 +1,84 @@
+/** Events as the timeline shows them: phases as spans with the events that fell into them below (web.md, Timeline). Pure. */
+import { type Tier, tierOf } from '../../../../core/protocol/event.ts'
+import { cleanLine } from '../../../../core/view/clean.ts'
+import { progressLine } from '../../../../core/view/event-words.ts'
+import type { NumberedEvent } from '../../../live/follow-events.ts'
+
+export type TimelineItem =
+  | { kind: 'phase'; key: string; name: string; at: string; count: number; until: string | null }
+  | {
+      kind: 'event'
+      key: string
+      seq: number
+      event: NumberedEvent['event']
+      line: string
+      isKnown: boolean
+      isFailure: boolean
+    }
+
+export interface TimelineFilter {
+  tiers: ReadonlySet<Tier>
+  /** Lower case; "" for all. */
+  text: string
+}
+
+const LINE_MAX = 300
+
+/** The items of a list of events that only ever grows: what was made before is not made again. */
+export class TimelineItems {
+  readonly #filter: TimelineFilter
+  readonly #all: TimelineItem[] = []
+  #span: Extract<TimelineItem, { kind: 'phase' }> | undefined
+  #taken = 0
+
+  constructor(filter: TimelineFilter) {
+    this.#filter = filter
+  }
+
+  /** Every item up to the last of these events. */
+  upTo(events: readonly NumberedEvent[]): readonly TimelineItem[] {
+    for (; this.#taken < events.length; this.#taken += 1) {
+      const numbered = events[this.#taken]
+      if (numbered !== undefined) this.#take(numbered)
+    }
+    // Where something is looked for, a phase without a hit is only in the way.
+    if (this.#filter.text === '') return [...this.#all]
+    return this.#all.filter((item) => item.kind === 'event' || item.count > 0)
+  }
+
+  #take({ seq, event }: NumberedEvent): void {
+    const { tiers, text } = this.#filter
+    if (event.event_type === 'resolver:phase') {
+      const name = cleanLine(String(event.data['name'] ?? event.data['phase']))
+      if (this.#span !== undefined) this.#span.until = event.timestamp
+      this.#span = { kind: 'phase', key: `phase ${seq}`, name, at: event.timestamp, count: 0, until: null }
+      this.#all.push(this.#span)
+    }
+    if (!tiers.has(tierOf(event.event_type))) return
+    const known = progressLine(event)
+    const line = known ?? keysAndValues(event.data)
+    const isMeant = () => `${event.event_type} ${line} ${JSON.stringify(event.data)}`.toLowerCase().includes(text)
+    if (text !== '' && !isMeant()) return
+    if (this.#span !== undefined) this.#span.count += 1
+    this.#all.push({
+      ...{ kind: 'event', key: String(seq), seq, event },
+      ...{ line: line.slice(0, LINE_MAX), isKnown: known !== null, isFailure: isFailure(event) },
+    })
+  }
+}
+
+/** What a person looks for first when something went wrong. */
+export function isFailure({ event_type, data }: NumberedEvent['event']): boolean {
+  if (event_type === 'platform.instance.status_changed') return data['to'] === 'failed'
+  if (event_type === 'resolver:completed') return data['outcome'] === 'failed'
+  if (event_type === 'resolver:artifact') return data['kind'] === 'error'
+  return /^platform\.(?:setup|worker|reality_check)\.failed$/.test(event_type)
+}
+
+/** An event nobody has words for, as its keys and values. */
+function keysAndValues(data: Record<string, unknown>): string {
+  const parts = Object.entries(data).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return cleanLine(parts.join('  '))
+}

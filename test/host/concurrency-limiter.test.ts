@@ -1,0 +1,48 @@
+/** How many processes strangers can make a resolver's form start. */
+import { readFileSync, rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Inquiries } from '../../src/core/host/inquiry/inquiries.ts'
+import { Turns } from '../../src/core/host/inquiry/concurrency-limiter.ts'
+import { INQUIRIES_AT_ONCE } from '../../src/core/limits.ts'
+import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+test('so many have a turn at once, the others in their order; of another kind it is another line', async () => {
+  const turns = new Turns('things', { atOnce: 2, waiting: 2 })
+  const first = await turns.take('a')
+  const second = await turns.take('a')
+  const order: number[] = []
+  const third = turns.take('a').then((leave) => [order.push(3), leave] as const)
+  const fourth = turns.take('a').then((leave) => [order.push(4), leave] as const)
+  await expect(turns.take('a')).rejects.toMatchObject({ code: 'too_many', httpStatus: 429 })
+  const other = await turns.take('b')
+  first()
+  first()
+  const [, leaveThird] = await third
+  expect(order).toEqual([3])
+  second()
+  const [, leaveFourth] = await fourth
+  for (const leave of [leaveThird, leaveFourth, other]) leave()
+  for (const leave of [await turns.take('a'), await turns.take('a')]) leave()
+})
+
+test('however many ask a resolver that hangs for its form, only so many of its processes run', async () => {
+  const { dir, name } = plainResolver('', { name: 'hangs' }, "delete me.on['resolver.getInstantiationSchema']")
+  const manifest = JSON.parse(readFileSync(`${dir}/manifest.json`, 'utf8'))
+  const inquiries = new Inquiries(dir)
+  const opened: (() => void)[] = []
+  const entry = { name, dir, manifest } as CatalogEntry
+  const all = Array.from({ length: 20 }, () =>
+    inquiries.ask(entry, 'local', () => new Promise<void>((done) => opened.push(done))),
+  )
+  await sleep(500)
+  expect(opened).toHaveLength(INQUIRIES_AT_ONCE)
+  for (let closed = 0; closed < all.length; closed += 1) {
+    await expect.poll(() => opened.length).toBeGreaterThan(closed)
+    opened[closed]?.()
+  }
+  await Promise.all(all)
+  await inquiries.close()
+  rmSync(dir, { recursive: true })
+})
