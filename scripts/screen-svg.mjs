@@ -1,5 +1,5 @@
 /**
- * Turns what tmux shows (`capture-pane -e`, rows with their colours) into an SVG: one picture, or several that follow each other.
+ * ConcurrencyLimiter what tmux shows (`capture-pane -e`, rows with their colours) into an SVG: one picture, or several that follow each other.
  * Text stays text, in whatever monospace font there is; every run of characters is held to its columns. Used by record-screens.mjs.
  */
 
@@ -7,7 +7,7 @@ const COLUMN = 8.4
 const ROW = 18
 const EDGE = 12
 
-/** The eight colours and their bright ones, on a dark ground. */
+/** The eight colours and their bright ones, on a dark coordination directory. */
 // biome-ignore format: a table
 const PALETTE = {
   30: '#484f58', 31: '#ff7b72', 32: '#3fb950', 33: '#d29922', 34: '#58a6ff', 35: '#bc8cff', 36: '#39c5cf', 37: '#b1bac4',
@@ -104,15 +104,15 @@ function spanSvg({ text, column, style }, row) {
   const x = round(EDGE + column * COLUMN)
   const y = EDGE + row * ROW
   const length = round(text.length * COLUMN)
-  const ground = style.inverse ? `<rect x="${x}" y="${y}" width="${length}" height="${ROW}" fill="${color}"/>` : ''
-  if (text.trim() === '') return ground
+  const coordination = style.inverse ? `<rect x="${x}" y="${y}" width="${length}" height="${ROW}" fill="${color}"/>` : ''
+  if (text.trim() === '') return coordination
   const marks = [
     ['fill', style.inverse ? GROUND : color],
     ...(style.bold ? [['font-weight', 'bold']] : []),
     ...(style.dim ? [['opacity', '0.65']] : []),
   ]
   const given = marks.map(([name, value]) => ` ${name}="${value}"`).join('')
-  return `${ground}<text x="${x}" y="${y + 13}" textLength="${length}" lengthAdjust="spacingAndGlyphs" xml:space="preserve"${given}>${escaped(text)}</text>`
+  return `${coordination}<text x="${x}" y="${y + 13}" textLength="${length}" lengthAdjust="spacingAndGlyphs" xml:space="preserve"${given}>${escaped(text)}</text>`
 }
 
 function round(number) {

@@ -10,7 +10,7 @@ const STEPS = {
   tokens: ['drafted', 'written', 'renamed'],
   /** An Idempotency-Key: claimed before its effect, answered after it. */
   key: ['drafted', 'linked', 'claimed', 'answering', 'answered'],
-  birth: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
+  creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
   /** Lines of any kind. */
   journal: ['writing', 'written'],

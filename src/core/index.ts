@@ -33,7 +33,7 @@ export type {
   PruneOutcome,
 } from './platform/platform.ts'
 export { openRemotePlatform, type RemoteOptions } from './platform/remote/remote.ts'
-export { type Roll, RollCall } from './platform/local/live-instances.ts'
+export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'
 export type { Form, FormCheck, Payload } from './protocol/form.ts'

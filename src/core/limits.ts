@@ -125,7 +125,7 @@ export const TRACES_CLOSE_LIMIT_MS = 2_000
 export const LOG_BUFFER_MAX_BYTES = 8 * MIB // of a reader that stalls; then lines are dropped
 
 /** Keeping house. */
-export const DRAFT_STALE_MS = 60 * 60_000 // a birth takes milliseconds: a draft this old has no writer
+export const DRAFT_STALE_MS = 60 * 60_000 // a creation takes milliseconds: a draft this old has no writer
 export const PRUNE_AGE_MS = 30 * 24 * 60 * 60_000 // what has ended is kept for a month by default
 export const DISK_FLOOR_BYTES = 2 * GIB // plan: disk floor
 export const DISK_FLOOR_FRACTION = 0.05 // plan: of the whole file system
@@ -190,7 +190,7 @@ export const DISK_WARNING_FRACTION = 0.8
 export const DISK_SAMPLE_MS = 30_000
 export const DISK_SAMPLE_MAX_ENTRIES = 200_000
 
-/** Sub-containers for sandboxed steps (threats B11). */
+/** Sandboxes for sandboxed steps (threats B11). */
 export const SANDBOXES_MAX = 4
 export const SANDBOX_MEMORY_BYTES = 2 * GIB
 export const SANDBOX_SPACE_BYTES = 1 * GIB // of its /tmp, the only place that can be written; counts as memory

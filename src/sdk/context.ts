@@ -6,7 +6,7 @@ import type { InstanceConfig } from '../core/protocol/instance.ts'
 import type { Checkpoint } from './instance/checkpoint.ts'
 import type { SessionFactory } from './contract.ts'
 import type { DataFiles } from './instance/data-files.ts'
-import type { Desk, LogLevel } from './instance/instance-context.ts'
+import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import { type Fields, form, type ValuesOf, valuesOf } from './forms/fields.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 
@@ -49,7 +49,7 @@ export interface Context<V = Payload, P extends string = string> {
 export type MessageListener = (messageType: string, payload: Payload) => void
 
 export interface ContextOptions<V> {
-  desk: Desk
+  instance: InstanceContext
   params: V
   resume: boolean
   sessions: SessionFactory
@@ -57,35 +57,35 @@ export interface ContextOptions<V> {
 }
 
 export function createContext<V, P extends string>(options: ContextOptions<V>): Context<V, P> {
-  const { desk, listeners } = options
+  const { instance, listeners } = options
   return {
     params: options.params,
-    config: desk.config,
-    instanceId: desk.config.instance_id,
-    signal: desk.signal,
+    config: instance.config,
+    instanceId: instance.config.instance_id,
+    signal: instance.signal,
     resume: options.resume,
     sessions: options.sessions,
-    data: desk.data,
-    checkpoint: desk.checkpoint,
+    data: instance.data,
+    checkpoint: instance.checkpoint,
     get state() {
-      return desk.state
+      return instance.state
     },
-    emit: (type, data) => desk.emit(type, data),
-    phase: (name) => desk.phase(name),
-    progress: (milestone, fraction, label) => desk.progress(milestone, fraction, label),
-    artifact: (kind, value, metadata) => desk.artifact(kind, value, metadata),
-    updateState: (state) => desk.updateState(state),
-    mergeState: (state) => desk.mergeState(state),
-    requestInput: (id, prompt, schema) => desk.requestInput(id, prompt, schema),
+    emit: (type, data) => instance.emit(type, data),
+    phase: (name) => instance.phase(name),
+    progress: (milestone, fraction, label) => instance.progress(milestone, fraction, label),
+    artifact: (kind, value, metadata) => instance.artifact(kind, value, metadata),
+    updateState: (state) => instance.updateState(state),
+    mergeState: (state) => instance.mergeState(state),
+    requestInput: (id, prompt, schema) => instance.requestInput(id, prompt, schema),
     async ask(id, prompt, fields) {
-      return valuesOf(fields, await desk.requestInput(id, prompt, form(fields)))
+      return valuesOf(fields, await instance.requestInput(id, prompt, form(fields)))
     },
     onMessage(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    sandbox: (options) => desk.sandboxes.create(options),
-    log: (message, level) => desk.log(message, level),
+    sandbox: (options) => instance.sandboxes.create(options),
+    log: (message, level) => instance.log(message, level),
     pause(summary = 'paused') {
       throw fail('run_paused', { summary })
     },

@@ -3,7 +3,7 @@ import type { Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
 import { type Context, createContext, type MessageListener } from './context.ts'
 import type { Awaitable, ContainerSetup, ResolverContract, SessionFactory, WorkspaceSpec } from './contract.ts'
-import type { Desk } from './instance/instance-context.ts'
+import type { InstanceContext } from './instance/instance-context.ts'
 import { type Fields, form, type ValuesOf, valuesOf } from './forms/fields.ts'
 import { ownManifest } from './own-manifest.ts'
 import { serve } from './serve.ts'
@@ -62,7 +62,7 @@ class FunctionalResolver<F extends Fields, P extends string, M extends Record<st
   readonly supportsResume: boolean
   readonly #definition: Definition<F, P, M>
   readonly #listeners = new Set<MessageListener>()
-  #desk: Desk | undefined
+  #instance: InstanceContext | undefined
   #ctx: Context<ValuesOf<F>, P> | undefined
   #early: (() => Awaitable<void>)[] = []
 
@@ -77,8 +77,8 @@ class FunctionalResolver<F extends Fields, P extends string, M extends Record<st
 
   serve(): void {
     serve(this, {
-      sit: (desk) => {
-        this.#desk = desk
+      sit: (instance) => {
+        this.#instance = instance
       },
     })
   }
@@ -102,9 +102,9 @@ class FunctionalResolver<F extends Fields, P extends string, M extends Record<st
   }
 
   async run(config: InstanceConfig, sessions: SessionFactory, _emitter: unknown, resume: boolean) {
-    const [desk, listeners] = [this.#desk as Desk, this.#listeners]
+    const [instance, listeners] = [this.#instance as InstanceContext, this.#listeners]
     const ctx = createContext<ValuesOf<F>, P>({
-      desk,
+      instance,
       params: this.#values(config.params),
       resume,
       sessions,

@@ -5,7 +5,7 @@ import type { InstanceConfig, MessageType, ResolverResult } from '../core/protoc
 import type { Checkpoint } from './instance/checkpoint.ts'
 import type { Awaitable, ContainerSetup, Emitter, ResolverContract, SessionFactory, WorkspaceSpec } from './contract.ts'
 import type { DataFiles } from './instance/data-files.ts'
-import type { Desk, LogLevel } from './instance/instance-context.ts'
+import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 import { serve } from './serve.ts'
 
@@ -17,7 +17,7 @@ export abstract class Resolver implements ResolverContract {
   abstract readonly description: string
   /** spec: supports_resume. */
   readonly supportsResume: boolean = false
-  #desk: Desk | undefined
+  #instance: InstanceContext | undefined
 
   /** spec: instantiation_schema. The form for a new instance, for what is filled in so far; null for none. */
   instantiationSchema(_params: Payload | null): Awaitable<Form | null> {
@@ -58,7 +58,7 @@ export abstract class Resolver implements ResolverContract {
 
   /** Serves this resolver on stdin and stdout until the platform ends the process. */
   serve(): void {
-    serve(this, { sit: (desk) => this.#sit(desk) })
+    serve(this, { sit: (instance) => this.#sit(instance) })
   }
 
   /** spec: emit. Appends to `events.jsonl` before it returns. */
@@ -104,12 +104,12 @@ export abstract class Resolver implements ResolverContract {
     return this.#seated('watch for a stop').signal
   }
 
-  #sit(desk: Desk): void {
-    this.#desk = desk
+  #sit(instance: InstanceContext): void {
+    this.#instance = instance
   }
 
-  #seated(what: string): Desk {
-    if (this.#desk === undefined) throw fail('resolver_not_ready', { what })
-    return this.#desk
+  #seated(what: string): InstanceContext {
+    if (this.#instance === undefined) throw fail('resolver_not_ready', { what })
+    return this.#instance
   }
 }

@@ -9,13 +9,13 @@ import type { Payload } from '../core/protocol/form.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../core/protocol/instance.ts'
 import type { Peer } from '../core/rpc/peer.ts'
 import type { ResolverContract } from './contract.ts'
-import type { Desk } from './instance/instance-context.ts'
+import type { InstanceContext } from './instance/instance-context.ts'
 import { decideEnding, type Outcome } from './ending.ts'
 import { noSessions } from './instance/sessions.ts'
 
 export class Run {
   readonly #resolver: ResolverContract
-  readonly #desk: Desk
+  readonly #instance: InstanceContext
   readonly #peer: Peer
   readonly #startedAt = performance.now()
   readonly #handled = new Set<number>()
@@ -25,9 +25,9 @@ export class Run {
   #result: ResolverResult | undefined
   #isWritten = false
 
-  constructor(resolver: ResolverContract, desk: Desk, peer: Peer) {
+  constructor(resolver: ResolverContract, instance: InstanceContext, peer: Peer) {
     this.#resolver = resolver
-    this.#desk = desk
+    this.#instance = instance
     this.#peer = peer
   }
 
@@ -41,14 +41,14 @@ export class Run {
     process.on('SIGTERM', () => this.#leave({ left: 'ended by SIGTERM' }, 143))
     process.on('exit', (code) => {
       this.#finish({ left: `the process ended itself with code ${code} before run() returned` })
-      this.#desk.disk.tryNow()
+      this.#instance.disk.tryNow()
     })
-    const { config } = this.#desk
+    const { config } = this.#instance
     if (!resume) this.#emitCreated()
     let outcome: Outcome
     try {
-      this.#desk.signal.throwIfAborted()
-      outcome = { returned: toResult(await this.#resolver.run(config, noSessions, this.#desk, resume)) }
+      this.#instance.signal.throwIfAborted()
+      outcome = { returned: toResult(await this.#resolver.run(config, noSessions, this.#instance, resume)) }
     } catch (error) {
       outcome = { threw: error }
     }
@@ -62,14 +62,14 @@ export class Run {
     if (this.isOver || this.#stopReason === reason) return
     this.#stopReason = reason
     this.#stopping = settled('stop', () => this.#resolver.stop(reason), this.#stopping)
-    this.#desk.stop(reason)
+    this.#instance.stop(reason)
   }
 
   /** Hands messages to the resolver one after the other, each number once (R42). */
   message(type: string, payload: Payload, number: number | undefined): void {
     if (number !== undefined && this.#handled.has(number)) return
     if (number !== undefined) this.#handled.add(number)
-    const deliver = () => this.#resolver.onMessage(this.#desk.config, type, payload)
+    const deliver = () => this.#resolver.onMessage(this.#instance.config, type, payload)
     this.#messages = settled(`message "${type}"`, deliver, this.#messages)
   }
 
@@ -84,8 +84,8 @@ export class Run {
   }
 
   #emitCreated(): void {
-    const { config } = this.#desk
-    this.#desk.emit('resolver:created', {
+    const { config } = this.#instance
+    this.#instance.emit('resolver:created', {
       resolver_name: this.#resolver.name,
       resolver_version: this.#resolver.version,
       instance_id: config.instance_id,
@@ -96,7 +96,7 @@ export class Run {
 
   #leave(outcome: Outcome, exitCode: number): void {
     this.#finish(outcome)
-    this.#desk.disk.tryNow()
+    this.#instance.disk.tryNow()
     process.exit(exitCode)
   }
 
@@ -106,7 +106,7 @@ export class Run {
     const circumstances = {
       stopReason: this.#stopReason,
       supportsResume: this.#resolver.supportsResume,
-      hasCheckpoint: this.#desk.checkpoint.exists,
+      hasCheckpoint: this.#instance.checkpoint.exists,
     }
     const { result, completed } = decideEnding(outcome, circumstances)
     if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)
@@ -116,20 +116,20 @@ export class Run {
       error: result.error ?? null,
       sessions_used: result.sessions_used ?? 0,
     }
-    const desk = this.#desk
-    desk.emit('resolver:completed', {
+    const instance = this.#instance
+    instance.emit('resolver:completed', {
       outcome: completed.outcome,
       summary: completed.summary,
       duration_s: Math.round(performance.now() - this.#startedAt) / 1000,
-      artifact_count: desk.artifacts,
+      artifact_count: instance.artifacts,
       ...(completed.error === undefined ? {} : { error: completed.error }),
     })
-    desk.close()
+    instance.close()
     const text = JSON.stringify(this.#result)
-    desk.disk.do(() => {
+    instance.disk.do(() => {
       // Paused needs a checkpoint (spec, States, rule 2). An empty one says: begin again.
-      if (result.status === 'paused' && !desk.checkpoint.exists) desk.checkpoint.save(null)
-      writeWholeSync(join(desk.dir, STATUS_FILE), text, { mode: 0o644, durable: true })
+      if (result.status === 'paused' && !instance.checkpoint.exists) instance.checkpoint.save(null)
+      writeWholeSync(join(instance.dir, STATUS_FILE), text, { mode: 0o644, durable: true })
       this.#isWritten = true
       this.tellAgain()
     })

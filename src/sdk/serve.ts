@@ -9,16 +9,16 @@ import { type HostCall, INPUT_REFUSED, SHUTDOWN } from '../core/protocol/methods
 import { Peer } from '../core/rpc/peer.ts'
 import { captureStdoutLate } from './capture.ts'
 import type { ResolverContract } from './contract.ts'
-import { Desk } from './instance/instance-context.ts'
+import { InstanceContext } from './instance/instance-context.ts'
 import { checkAgainstManifest } from './own-manifest.ts'
 import { Run } from './run.ts'
 import { StdioChannel } from './stdio-channel.ts'
 
 type Params = Record<string, unknown>
 
-/** What a resolver that uses the base class needs to know: its desk, once there is one. */
+/** What a resolver that uses the base class needs to know: its context, once there is one. */
 export interface Seat {
-  sit(desk: Desk): void
+  sit(instance: InstanceContext): void
 }
 
 /** Returns at once; the process then lives until resolver.shutdown, or until stdin has ended and nothing is left to do. */
@@ -44,7 +44,7 @@ class Service {
   readonly #resolver: ResolverContract
   readonly #peer: Peer
   readonly #seat: Seat | undefined
-  #desk: Desk | undefined
+  #instance: InstanceContext | undefined
   #run: Run | undefined
   #isStarted = false
 
@@ -61,7 +61,7 @@ class Service {
       'resolver.run': ({ resume }) => this.#start(resume === true),
       'resolver.stop': ({ reason }) => this.#stop(String(reason)),
       'resolver.inputResponse': ({ request_id, payload }) =>
-        this.#seated('take an answer').desk.requests.answer(String(request_id), toObject(payload)),
+        this.#seated('take an answer').instance.requests.answer(String(request_id), toObject(payload)),
       'resolver.message': ({ message_type, payload, number }) =>
         this.#seated('take a message').run.message(String(message_type), toObject(payload), toNumber(number)),
       'resolver.getInstantiationSchema': ({ params }) =>
@@ -73,7 +73,7 @@ class Service {
 
   /** A notification of the host: a request's form is malformed (R30). */
   refused({ request_id, errors }: Params): void {
-    this.#desk?.requests.refuse(String(request_id), Array.isArray(errors) ? errors.map(String) : [])
+    this.#instance?.requests.refuse(String(request_id), Array.isArray(errors) ? errors.map(String) : [])
   }
 
   leave(): void {
@@ -82,12 +82,12 @@ class Service {
   }
 
   #initialize(config: InstanceConfig, epoch: number): { status: 'ready' } {
-    if (this.#desk?.config.instance_id === config.instance_id) {
-      this.#desk.sandboxes.adopted(epoch)
+    if (this.#instance?.config.instance_id === config.instance_id) {
+      this.#instance.sandboxes.adopted(epoch)
       return { status: 'ready' }
     }
     checkAgainstManifest(this.#resolver, config.resolver_name)
-    const desk = new Desk({
+    const instance = new InstanceContext({
       config,
       dir: config.resolve_path || process.env['RESOLVE_DIR'] || `${process.cwd()}/.resolve`,
       name: this.#resolver.name,
@@ -95,9 +95,9 @@ class Service {
       epoch,
       onAnswer: (id, payload) => void this.#onAnswer(config, id, payload),
     })
-    this.#desk = desk
-    this.#run = new Run(this.#resolver, desk, this.#peer)
-    this.#seat?.sit(desk)
+    this.#instance = instance
+    this.#run = new Run(this.#resolver, instance, this.#peer)
+    this.#seat?.sit(instance)
     return { status: 'ready' }
   }
 
@@ -132,9 +132,9 @@ class Service {
     }
   }
 
-  #seated(what: string): { desk: Desk; run: Run } {
-    if (this.#desk === undefined || this.#run === undefined) throw fail('resolver_not_ready', { what })
-    return { desk: this.#desk, run: this.#run }
+  #seated(what: string): { instance: InstanceContext; run: Run } {
+    if (this.#instance === undefined || this.#run === undefined) throw fail('resolver_not_ready', { what })
+    return { instance: this.#instance, run: this.#run }
   }
 }
 

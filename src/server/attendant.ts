@@ -3,12 +3,12 @@
  * its host dies (architecture, decision 2). What can't be adopted or read is told of once, and keeps no other waiting.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LocalPlatform, Roll, Status } from '../core/index.ts'
+import type { LocalPlatform, LiveInstanceReport, Status } from '../core/index.ts'
 import { ATTEND_NEWBORN_MS, ATTEND_PARALLEL, ATTEND_RETRY_MAX_MS, ATTEND_SWEEP_MS } from '../core/limits.ts'
 
-export interface AttendantParts {
-  platform: Pick<LocalPlatform, 'host' | 'hosted' | 'isAttended'>
-  roll: { look(): Promise<Roll> }
+export interface SupervisorParts {
+  platform: Pick<LocalPlatform, 'host' | 'hosted' | 'hasHost'>
+  report: { look(): Promise<LiveInstanceReport> }
   /** Told of each adoption. */
   onAdopted?: (id: string) => void
   /** Told once of each instance that can't be read or adopted, and again when the reason changes. */
@@ -16,10 +16,10 @@ export interface AttendantParts {
   sweepMs?: number
 }
 
-export interface Attendant {
+export interface Supervisor {
   /** Resolves after the first sweep. */
   ready: Promise<void>
-  counts(): Roll['counts']
+  counts(): LiveInstanceReport['counts']
   adoptions(): number
   /** What is in trouble now. */
   troubled(): string[]
@@ -27,22 +27,22 @@ export interface Attendant {
 }
 
 /** Begins at once. Never throws for what it finds. */
-export function startAttendant(parts: AttendantParts): Attendant {
-  const attendant = new Sweeper(parts)
+export function startSupervisor(parts: SupervisorParts): Supervisor {
+  const supervisor = new Sweeper(parts)
   const stopped = new AbortController()
-  const ready = attendant.sweep(stopped.signal)
+  const ready = supervisor.sweep(stopped.signal)
   const going = (async () => {
     await ready
     while (!stopped.signal.aborted) {
       await sleep(parts.sweepMs ?? ATTEND_SWEEP_MS, undefined, { signal: stopped.signal }).catch(() => {})
-      await attendant.sweep(stopped.signal)
+      await supervisor.sweep(stopped.signal)
     }
   })()
   return {
     ready,
-    counts: () => attendant.counts,
-    adoptions: () => attendant.adoptions,
-    troubled: () => [...attendant.troubles.keys()],
+    counts: () => supervisor.counts,
+    adoptions: () => supervisor.adoptions,
+    troubled: () => [...supervisor.troubles.keys()],
     async stop() {
       stopped.abort()
       await going
@@ -64,20 +64,20 @@ const FIRST_RETRY_MS = 1_000
 const STEADY_MS = 60_000
 
 class Sweeper {
-  readonly #parts: AttendantParts
+  readonly #parts: SupervisorParts
   readonly #adoptedAt = new Map<string, number>()
   readonly troubles = new Map<string, Trouble>()
   counts: Partial<Record<Status, number>> = {}
   adoptions = 0
 
-  constructor(parts: AttendantParts) {
+  constructor(parts: SupervisorParts) {
     this.#parts = parts
   }
 
   async sweep(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     try {
-      const { live, counts, broken } = await this.#parts.roll.look()
+      const { live, counts, broken } = await this.#parts.report.look()
       this.counts = counts
       this.#forget(new Set([...live, ...broken].map(({ id }) => id)))
       for (const { id, error } of broken) this.#trouble(id, error)
@@ -95,15 +95,15 @@ class Sweeper {
 
   async #attendAll(waiting: string[], signal: AbortSignal): Promise<void> {
     const worker = async () => {
-      for (let id = waiting.pop(); id !== undefined && !signal.aborted; id = waiting.pop()) await this.#attend(id)
+      for (let id = waiting.pop(); id !== undefined && !signal.aborted; id = waiting.pop()) await this.#ensureHost(id)
     }
     await Promise.all(Array.from({ length: ATTEND_PARALLEL }, worker))
   }
 
-  async #attend(id: string): Promise<void> {
+  async #ensureHost(id: string): Promise<void> {
     const { platform, onAdopted } = this.#parts
     try {
-      if (await platform.isAttended(id)) {
+      if (await platform.hasHost(id)) {
         this.troubles.delete(id)
         return
       }

@@ -8,14 +8,14 @@ import {
   isExpired,
   openLocalPlatform,
   openTokens,
-  RollCall,
+  LiveInstances,
   startReaper,
   type Tokens,
 } from '../core/index.ts'
 import { isLoopback } from '../core/protocol/http.ts'
 import { tokenAccess } from './access/access.ts'
 import { buildApp } from './app.ts'
-import { type Attendant, startAttendant } from './attendant.ts'
+import { type Supervisor, startSupervisor } from './attendant.ts'
 import { hostGuard } from './access/guard.ts'
 import { listen } from './http/listen.ts'
 import { type LogOptions, openLog } from './observe/log.ts'
@@ -86,13 +86,13 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     const signIn = await openSignIn(tokens)
     closing.add(() => signIn.close())
 
-    const attending: { attendant?: Attendant } = {}
+    const attending: { supervisor?: Supervisor } = {}
     const streams = new EventStreams()
     const metrics = openMetrics({
       streams: () => ({ open: streams.size, sent: streams.sent }),
       hosted: () => platform.hosted().length,
-      instances: () => attending.attendant?.counts() ?? {},
-      adoptions: () => attending.attendant?.adoptions() ?? 0,
+      instances: () => attending.supervisor?.counts() ?? {},
+      adoptions: () => attending.supervisor?.adoptions() ?? 0,
     })
     const traces = await openTraces({
       env,
@@ -129,15 +129,15 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       logger.info(`The catalog changed: it has ${catalog.list().length} resolvers.`)
     })
     closing.add(async () => stopWatching())
-    const attendant = startAttendant({
+    const supervisor = startSupervisor({
       platform,
-      roll: new RollCall(home, platform.roster),
+      report: new LiveInstances(home, platform.index),
       onAdopted: (id) => logger.info({ instance: id }, `${id} had no host: adopted.`),
       onTrouble: (id, error) => logger.warn(id === '' ? {} : { instance: id }, troubleText(id, error)),
     })
-    attending.attendant = attendant
-    findings.ask(() => attendant.troubled().length > 0)
-    closing.add(() => attendant.stop())
+    attending.supervisor = supervisor
+    findings.ask(() => supervisor.troubled().length > 0)
+    closing.add(() => supervisor.stop())
 
     return {
       url: listening.url,

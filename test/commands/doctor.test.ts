@@ -166,14 +166,14 @@ test('a process that outlived its instance is told, and ended by --fix', async (
   expect(await rows('orphans')).toMatchObject([{ state: 'ok' }])
 })
 
-test('a journal without a birth, one with a gap and one that was frozen are told', async () => {
+test('a journal without a creation, one with a gap and one that was frozen are told', async () => {
   await place.run('resolver', 'add', doer())
-  for (const name of ['birth', 'gap', 'frozen']) await made('this', '--name', name)
+  for (const name of ['creation', 'gap', 'frozen']) await made('this', '--name', name)
   const { stdout } = await place.run('instance', 'list', '--json')
   const { instances } = JSON.parse(stdout) as { instances: { instance_id: string; name: string }[] }
   const paths = (name: string) =>
     instancePaths(place.home, instances.find((one) => one.name === name)?.instance_id ?? '')
-  writeFileSync(paths('birth').journal, 'no birth\n')
+  writeFileSync(paths('creation').journal, 'no creation\n')
   appendFileSync(paths('gap').journal, '999\t-\t{"event_type":"x","data":{}}\n')
   writeFileSync(`${paths('frozen').journal}.frozen-1`, '')
   const told = await rows('journals')

@@ -65,7 +65,7 @@ test('--status narrows it, and the rest goes with -y; what runs, waits or is pau
   expect((await place.run('instance', 'resume', ids['pause'] ?? '')).code).toBe(0)
 })
 
-test('what a killed removal or birth left is removed too; a birth that goes on is not', async () => {
+test('what a killed removal or creation left is removed too; a creation that goes on is not', async () => {
   const instances = instancesDirectory(place.home)
   const longAgo = new Date(Date.now() - 2 * 3_600_000)
   for (const name of ['.removing-0123456789ab-1234', '.new-old', '.new-fresh']) {

@@ -256,7 +256,7 @@ test('Ctrl-C and signals leave an instance to its server', async () => {
   expect(code).toBe(143)
   expect(JSON.parse(stdout)).toMatchObject({ instance_id: id, status: 'running' })
   expect((await served.platform.record(id)).status).toBe('running')
-  expect(await served.platform.isAttended(id)).toBe(true)
+  expect(await served.platform.hasHost(id)).toBe(true)
   expect((await remote('instance', 'stop', id)).code).toBe(0)
 })
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newInstanceId, pathsIn } from '../../src/core/store/home.ts'
 import { DockerDriver } from '../../src/core/worker/docker/docker.ts'
 import { Engine } from '../../src/core/worker/engine/engine.ts'
-import type { Ground, Worker } from '../../src/core/worker/worker.ts'
+import type { CoordinationDirectory, Worker } from '../../src/core/worker/worker.ts'
 import { containersOf, describeWithDocker, docker, testImage } from '../support/docker.ts'
 import { EngineProxy } from '../support/engine-proxy.ts'
 
@@ -21,7 +21,7 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
   let id: string
   let proxy: EngineProxy
   let driver: DockerDriver
-  let ground: Ground
+  let coordination: CoordinationDirectory
   let worker: Worker | undefined
 
   beforeEach(async () => {
@@ -33,12 +33,12 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     proxy = new EngineProxy()
     await proxy.start()
     driver = new DockerDriver(pathsIn(join(home, 'instances', id)), home, new Engine(proxy.socket))
-    ground = driver.openGround()
+    coordination = driver.openCoordination()
   })
 
   afterEach(async () => {
     worker?.release()
-    ground.close()
+    coordination.close()
     proxy.thaw()
     await proxy.cut().catch(() => undefined)
     for (const left of await containersOf(id)) await docker('rm', '-f', left)
@@ -46,7 +46,7 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
   })
 
   async function start(code = TICKS): Promise<{ lines: string[]; worker: Worker }> {
-    const started = await driver.start(ground, {
+    const started = await driver.start(coordination, {
       ...{ command: ['node', '-e', code], directory: join(home, 'source'), environment: {}, incarnation: 1 },
     })
     worker = started
@@ -103,7 +103,7 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     const { worker: ticking } = await start()
     ticking.release()
     await proxy.cut()
-    const adopted = (await driver.adopt(ground, 1)) as Worker
+    const adopted = (await driver.adopt(coordination, 1)) as Worker
     worker = adopted
     const lines: string[] = []
     adopted.channel.onLine((line) => lines.push(line))
@@ -136,6 +136,6 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     await until(() => ticking.condition.link === 'up', 30_000)
     proxy.freeze()
     const plan = { command: ['node'], directory: join(home, 'source'), environment: {}, incarnation: 2 }
-    await expect(driver.start(ground, plan)).rejects.toMatchObject({ code: 'docker_unreachable' })
+    await expect(driver.start(coordination, plan)).rejects.toMatchObject({ code: 'docker_unreachable' })
   })
 })

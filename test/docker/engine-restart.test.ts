@@ -48,10 +48,10 @@ describeWithDocker('an engine that is started again', { timeout: 180_000 }, () =
     const root = join(home, 'instances', newInstanceId())
     mkdirSync(root, { recursive: true })
     driver = new DockerDriver(pathsIn(root), home, new Engine(engine.socket))
-    const ground = driver.openGround()
+    const coordination = driver.openCoordination()
     const command = ['node', '-e', CODE]
-    worker = await driver.start(ground, { command, directory: source, environment: {}, incarnation: 1 })
-    ground.close()
+    worker = await driver.start(coordination, { command, directory: source, environment: {}, incarnation: 1 })
+    coordination.close()
     lines = []
     worker.channel.onLine((line) => lines.push(line))
     await until(() => lines.length > 10)

@@ -38,16 +38,16 @@ function flowOf(name: Failpoint): FlowKind | 'adopt' | 'docker' {
 test('RESOLVE_FAILPOINTS: what names no failpoint, or no action, is refused; the n-th passing can be meant', async () => {
   for (const text of [
     'nowhere.at=kill',
-    'birth.drafted',
-    'birth.drafted=explode',
-    'birth.drafted@0=kill',
-    'birth.drafted=sleep',
+    'creation.drafted',
+    'creation.drafted=explode',
+    'creation.drafted@0=kill',
+    'creation.drafted=sleep',
   ]) {
     expect(() => parseFailpoints(text)).toThrow(`RESOLVE_FAILPOINTS has "${text}"`)
   }
-  expect(parseFailpoints('birth.drafted=kill, journal.written@3=sleep:20,journal.written=throw')).toEqual(
+  expect(parseFailpoints('creation.drafted=kill, journal.written@3=sleep:20,journal.written=throw')).toEqual(
     new Map([
-      ['birth.drafted', [{ at: undefined, action: 'kill' }]],
+      ['creation.drafted', [{ at: undefined, action: 'kill' }]],
       [
         'journal.written',
         [

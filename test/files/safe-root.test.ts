@@ -12,13 +12,13 @@ const CANARY = 'the canary of the host'
 
 beforeEach(() => {
   base = fs.mkdtempSync(join(tmpdir(), 'resolve-root-'))
-  fs.mkdirSync(join(base, 'ground/data'), { recursive: true })
+  fs.mkdirSync(join(base, 'coordination/data'), { recursive: true })
   fs.mkdirSync(join(base, 'outside'))
   fs.writeFileSync(join(base, 'outside/secret'), CANARY)
-  root = new SafeRoot(join(base, 'ground'))
+  root = new SafeRoot(join(base, 'coordination'))
 })
 
-const at = (path: string) => join(base, 'ground', path)
+const at = (path: string) => join(base, 'coordination', path)
 
 test('a regular file is read, a missing one is undefined', () => {
   fs.writeFileSync(at('data/a.txt'), 'A')

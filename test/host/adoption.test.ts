@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { identify } from '../../src/core/files/process-identity.ts'
-import { isAttended, startBackgroundHost } from '../../src/core/host/process/reach.ts'
+import { hasHost, startBackgroundHost } from '../../src/core/host/process/reach.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
 import { created, eventsOf, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
@@ -81,7 +81,7 @@ test('killed while a question is open: the next host takes the answer', async ()
   const first = startHost(id)
   await until(home, id, (story) => story.status === 'awaiting_input')
   await killed(first)
-  expect(await isAttended(home, id)).toBe(false)
+  expect(await hasHost(home, id)).toBe(false)
   await startBackgroundHost(home, id)
   await askOwner(home, id, (owner) => owner.answer(id, 'q', { x: 'late' }, ACTOR))
   await until(home, id, (story) => story.status === 'completed')

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'
-import { openGround } from '../../src/core/host/lifecycle/unusable-coordination.ts'
+import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
 import { Mailbox } from '../../src/core/host/requests/mailbox.ts'
 import { acceptMessage } from '../../src/core/host/requests/accept.ts'
 import { INPUT_REQUESTS_MAX_BYTES, MESSAGES_MAX_BYTES, PAGE_MAX_BYTES } from '../../src/core/limits.ts'
@@ -22,23 +22,23 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 test('messages to an instance have a bound, are listed in pages, and one that is sent again is found at once', async () => {
   const id = await created(home, plainResolver(''))
   const paths = instancePaths(home, id)
-  const [ledger, ground] = [Ledger.open(paths), openGround(new LocalDriver(paths))]
-  const desk = { ledger, ground, mailbox: new Mailbox(paths.mailbox) }
+  const [ledger, coordination] = [Ledger.open(paths), openCoordination(new LocalDriver(paths))]
+  const context = { ledger, coordination, mailbox: new Mailbox(paths.mailbox) }
   const types: MessageType[] = [
     { name: 'note', label: 'Note', description: '', schema: { type: 'form', components: [] } },
   ]
   const text = 'x'.repeat(1_000_000)
-  const say = (key: string) => acceptMessage(desk, types, 'note', { text }, { actor: 'ada', via: 'http', key })
+  const say = (key: string) => acceptMessage(context, types, 'note', { text }, { actor: 'ada', via: 'http', key })
   const most = Math.floor(MESSAGES_MAX_BYTES / 1_000_200)
   for (let n = 1; n <= most; n += 1) expect(say(`key ${n}`)).toBe(n)
   expect(() => say('one more')).toThrow('The mailbox of the instance has')
   expect(say('key 3')).toBe(3)
   // Another host, which has seen none of them, knows as much.
-  desk.mailbox = new Mailbox(paths.mailbox)
+  context.mailbox = new Mailbox(paths.mailbox)
   expect(say('key 3')).toBe(3)
   expect(() => say('one more')).toThrow('The mailbox of the instance has')
   ledger.close()
-  ground.close()
+  coordination.close()
   const platform = await platformOn(home)
   const numbers: number[] = []
   for (let after = 0; ; after = numbers.at(-1) ?? 0) {

@@ -3,13 +3,13 @@ import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Inquiries } from '../../src/core/host/inquiry/inquiries.ts'
-import { Turns } from '../../src/core/host/inquiry/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../src/core/host/inquiry/concurrency-limiter.ts'
 import { INQUIRIES_AT_ONCE } from '../../src/core/limits.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 test('so many have a turn at once, the others in their order; of another kind it is another line', async () => {
-  const turns = new Turns('things', { atOnce: 2, waiting: 2 })
+  const turns = new ConcurrencyLimiter('things', { atOnce: 2, waiting: 2 })
   const first = await turns.take('a')
   const second = await turns.take('a')
   const order: number[] = []

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { Delivery } from '../../src/core/host/requests/delivery.ts'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'
-import { openGround } from '../../src/core/host/lifecycle/unusable-coordination.ts'
+import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
 import { Mailbox } from '../../src/core/host/requests/mailbox.ts'
 import { ResolverCalls } from '../../src/core/host/launch/resolver-calls.ts'
 import { pairedChannels } from '../../src/core/rpc/channel.ts'
@@ -17,7 +17,7 @@ test('a message that comes in the very turn in which nothing was left to deliver
   const home = temporaryHome()
   const paths = instancePaths(home, await created(home, plainResolver('')))
   const ledger = Ledger.open(paths)
-  const ground = openGround(new LocalDriver(paths))
+  const coordination = openCoordination(new LocalDriver(paths))
   const mailbox = new Mailbox(paths.mailbox)
   const [ours, theirs] = pairedChannels()
   const heard: unknown[] = []
@@ -25,7 +25,7 @@ test('a message that comes in the very turn in which nothing was left to deliver
     heard.push((params as { payload: unknown }).payload)
     return null
   })
-  const delivery = new Delivery({ ledger, mailbox, ground }, new ResolverCalls(ours, { epoch: 1 }), async (line) =>
+  const delivery = new Delivery({ ledger, mailbox, coordination }, new ResolverCalls(ours, { epoch: 1 }), async (line) =>
     line(),
   )
   delivery.deliverAll()
@@ -35,7 +35,7 @@ test('a message that comes in the very turn in which nothing was left to deliver
   })
   delivery.deliverAll()
   await expect.poll(() => heard).toEqual([{ text: 'hi' }])
-  ground.close()
+  coordination.close()
   ledger.close()
   rmSync(home, { recursive: true })
 })

@@ -1,7 +1,7 @@
 /** What is kept warm for the next is ended by the last who leaves it, and never under the hands of somebody who came later (threats B3). */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type Keepable, KeptWarm } from '../../src/core/host/inquiry/ref-counted-pool.ts'
+import { type Keepable, RefCountedPool } from '../../src/core/host/inquiry/ref-counted-pool.ts'
 
 const WAIT_MS = 150
 
@@ -17,7 +17,7 @@ class Stove implements Keepable {
 
 function stoves() {
   const opened: Stove[] = []
-  const warm = new KeptWarm<Stove>()
+  const warm = new RefCountedPool<Stove>()
   const use = <T>(work: (stove: Stove, isShared: () => boolean) => Promise<T>) => {
     const open = async () => {
       const stove = new Stove()

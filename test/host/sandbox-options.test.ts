@@ -1,7 +1,7 @@
-/** What a resolver may wish of its sub-containers, and what of it reaches the engine (threats B11, MAN-4). */
+/** What a resolver may wish of its sandboxes, and what of it reaches the engine (threats B11, MAN-4). */
 import { expect, test } from 'vitest'
 import { parseCommand, parseCreation, parseId } from '../../src/core/host/resources/sandbox-options.ts'
-import { NO_NETWORK, subContainerSpec } from '../../src/core/worker/sandbox/sandbox.ts'
+import { NO_NETWORK, sandboxSpec } from '../../src/core/worker/sandbox/sandbox.ts'
 
 const KEY = 'abcdefgh12345678'
 const ID = '0123456789ab'
@@ -99,7 +99,7 @@ test('the engine is asked for exactly this', () => {
     environment: { A: 'b', HOME: '/elsewhere' },
     network: NO_NETWORK,
   }
-  expect(subContainerSpec(plan, 2)).toEqual({
+  expect(sandboxSpec(plan, 2)).toEqual({
     name: 'resolve-0123456789ab-sandbox-2',
     Image: 'image:1',
     Labels: { 'resolve.home': 'home', 'resolve.role': 'sandbox', 'resolve.instance': ID, 'resolve.key': KEY },

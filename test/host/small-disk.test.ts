@@ -26,10 +26,10 @@ const TICKS = 400
 
 /** Says what it has to say however long the disk takes, as the SDK does. */
 const BEHAVIOUR = `
-  const patiently = async (write, path) => { for (;;) { const size = path && fs.existsSync(path) ? fs.statSync(path).size : 0
+  const retryWhileDiskFull = async (write, path) => { for (;;) { const size = path && fs.existsSync(path) ? fs.statSync(path).size : 0
     try { write(); return } catch { if (path && fs.existsSync(path)) fs.truncateSync(path, size); await sleep(20) } } }
-  const say = (type, data) => patiently(() => me.emit(type, data), root + '/events.jsonl')
-  const end = (result) => patiently(() => me.finish(result))
+  const say = (type, data) => retryWhileDiskFull(() => me.emit(type, data), root + '/events.jsonl')
+  const end = (result) => retryWhileDiskFull(() => me.finish(result))
   if (me.params.mode === 'ticks') { for (let n = 1; n <= ${TICKS}; n += 1) { await say('plain.tick', { n, pad: 'x'.repeat(400) })
       while (n === 50 && !fs.existsSync(me.params.go)) await sleep(10) }
     await end({ status: 'completed', output: 'all said' }) }

@@ -82,7 +82,7 @@ export class World {
   }
 
   async host(): Promise<Outcome> {
-    await this.#attend(this.#process)
+    await this.#ensureHost(this.#process)
     return 'ok'
   }
 
@@ -173,14 +173,14 @@ export class World {
       home: this.#home,
       hosts,
       paths: (id) => reads.paths(id),
-      attend: () => this.#attend(made),
+      ensureHost: () => this.#ensureHost(made),
       record: async (id) => reads.record(id),
       leave: async () => {},
     })
     return made
   }
 
-  async #attend(asked: Process): Promise<void> {
+  async #ensureHost(asked: Process): Promise<void> {
     // A process that was killed does nothing any more.
     if (asked !== this.#process) await new Promise(() => {})
     const { status } = readRecord(this.paths)

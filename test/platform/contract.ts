@@ -14,7 +14,7 @@ export const NEEDED = ['asks-once', 'checkpoints', 'many-events', 'ignores-stop'
 const ACTOR = { actor: 'tester', via: 'cli' } as const
 
 /** What a door may be unable to show; the reason stands in the report of the tests. */
-export type Feature = 'moments' | 'pages' | 'rename' | 'messages' | 'attend' | 'leave' | 'ranges'
+export type Feature = 'moments' | 'pages' | 'rename' | 'messages' | 'ensureHost' | 'leave' | 'ranges'
 
 export interface Door {
   lacks?: Partial<Record<Feature, string>>
@@ -267,8 +267,8 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     const calls = [
       () => platform.record(id),
       () => platform.story(id),
-      () => platform.isAttended(id),
-      ...(has('attend') ? [() => platform.attend(id)] : []),
+      () => platform.hasHost(id),
+      ...(has('ensureHost') ? [() => platform.ensureHost(id)] : []),
       ...(has('rename') ? [() => platform.rename(id, 'x')] : []),
       ...(has('messages') ? [() => platform.messages(id)] : []),
       () => platform.stderrTail(id),
@@ -294,7 +294,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
     await until(platform, id, ['awaiting_input'])
-    expect(await platform.isAttended(id)).toBe(true)
+    expect(await platform.hasHost(id)).toBe(true)
     const chunks: Buffer[] = []
     for await (const chunk of await platform.export(id)) chunks.push(chunk)
     const archive = gunzipSync(Buffer.concat(chunks)).toString('latin1')
@@ -313,7 +313,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await until(platform, ended, ['failed'])
     const waiting = (await platform.create({ resolver: 'asks-once', input: {} })).instance_id
     await until(platform, waiting, ['awaiting_input'])
-    await expect.poll(async () => await platform.isAttended(ended)).toBe(false)
+    await expect.poll(async () => await platform.hasHost(ended)).toBe(false)
     const planned = await platform.prune({ older_than_ms: 0, dry_run: true })
     expect(planned.removed.map((one) => one.instance_id)).toContain(ended)
     expect((await platform.record(ended)).status).toBe('failed')
@@ -344,7 +344,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     expect((await platform.rename(id, null)).name).toBeNull()
     expect((await platform.list()).records.find((record) => record.instance_id === id)?.name).toBeNull()
     await platform.rename(id, 'third')
-    await expect.poll(async () => await platform.isAttended(id)).toBe(false)
+    await expect.poll(async () => await platform.hasHost(id)).toBe(false)
     const { removed } = await platform.prune({ older_than_ms: 0, dry_run: true })
     expect(removed.find((one) => one.instance_id === id)?.name).toBe('third')
     await platform.close()

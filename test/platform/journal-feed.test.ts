@@ -20,7 +20,7 @@ afterEach(() => {
 
 function hold() {
   const one = feeds.hold(journal.path, {
-    attend: async () => {
+    ensureHost: async () => {
       journal.attended += 1
     },
     hasEnded: () => journal.hasEnded,
@@ -155,7 +155,7 @@ test('a journal that was frozen and goes on in another file is followed there (t
 })
 
 test('the last reader closes the journal, and letting go twice counts once', () => {
-  const instance = { attend: async () => {}, hasEnded: () => false }
+  const instance = { ensureHost: async () => {}, hasEnded: () => false }
   const [one, other] = [feeds.hold(journal.path, instance), feeds.hold(journal.path, instance)]
   one.release()
   one.release()

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { listInstances } from '../../src/core/platform/local/list-instances.ts'
 import type { InstanceFilter } from '../../src/core/platform/platform.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
-import { Roster } from '../../src/core/store/instance-index.ts'
+import { InstanceIndex } from '../../src/core/store/instance-index.ts'
 import { created, temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
@@ -41,15 +41,15 @@ test('what has ended is read once for its place; a list of others, or after it w
   const { instance_id: id } = await platform.create({ resolver: 'hello', input: { name: 'Ada' } })
   await platform.over(id)
   await platform.close()
-  const roster = new Roster(home)
+  const index = new InstanceIndex(home)
   const ids = async (filter: InstanceFilter) =>
-    (await listInstances(home, filter, roster)).records.map((record) => record.instance_id)
+    (await listInstances(home, filter, index)).records.map((record) => record.instance_id)
   expect(await ids({})).toEqual([id])
-  expect(roster.look(id)).toMatchObject({ status: 'completed', resolver: 'hello' })
+  expect(index.look(id)).toMatchObject({ status: 'completed', resolver: 'hello' })
   expect(await ids({ status: ['running'] })).toEqual([])
   expect(await ids({ resolver: 'hello', status: ['completed'] })).toEqual([id])
   rmSync(instancePaths(home, id).root, { recursive: true })
   expect(await ids({})).toEqual([])
-  expect(() => roster.look(id)).toThrow(/journal/)
+  expect(() => index.look(id)).toThrow(/journal/)
   rmSync(home, { recursive: true })
 })

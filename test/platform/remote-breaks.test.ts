@@ -167,7 +167,7 @@ test('a server that is killed and started again takes nothing from a stream: it 
 
 test('a stream that can not be had again is given up with exit code 10, and never ends as if it were whole', async () => {
   const gone = await serve(home)
-  const remote = openRemotePlatform({ url: gone.url, token, patienceMs: 1_000 })
+  const remote = openRemotePlatform({ url: gone.url, token, waitLimitMs: 1_000 })
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
   await reaches(remote, id, 'awaiting_input')
   const following = collect(remote.events(id, { follow: true }))

@@ -19,7 +19,7 @@ async function answering(listener: RequestListener) {
   const server = createServer(listener)
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const platform = openRemotePlatform({ url, token: TOKEN, patienceMs: 600 })
+  const platform = openRemotePlatform({ url, token: TOKEN, waitLimitMs: 600 })
   closers.push(async () => {
     await platform.close()
     server.closeAllConnections()

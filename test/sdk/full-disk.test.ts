@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { EventLog } from '../../src/sdk/instance/event-log.ts'
-import { PatientDisk } from '../../src/sdk/instance/retry-while-disk-full.ts'
+import { RetryingDisk } from '../../src/sdk/instance/retry-while-disk-full.ts'
 import { smallTmpfs } from '../support/small-disk.ts'
 import { launchSample } from './harness.ts'
 
@@ -37,7 +37,7 @@ test('a line that does not fit is taken back whole and written when there is roo
   const log = new EventLog(path)
   log.append(line(0))
   fill(root, 8 * 1024)
-  const disk = new PatientDisk()
+  const disk = new RetryingDisk()
   for (let number = 1; number < 30; number++) disk.do(() => log.append(line(number)))
   expect(disk.isFull).toBe(true)
   expect(readFileSync(path, 'utf8')).toMatch(/}\n$/)
@@ -80,7 +80,7 @@ test('a torn end that a crashed writer left is closed before the first event', (
 })
 
 test('what is not about space is thrown at once', () => {
-  const disk = new PatientDisk()
+  const disk = new RetryingDisk()
   const fault = Object.assign(new Error('no such directory'), { code: 'ENOENT' })
   expect(() =>
     disk.do(() => {

@@ -30,7 +30,7 @@ test('an instance is created with 202, its record and where it is, and read unti
   expect(state.status).toBe(200)
   expect(state.headers.get('content-type')).toContain('application/json')
   const story = await api.call('GET', `/api/instances/${made.json.instance_id}/story`)
-  expect(story.json).toMatchObject({ status: 'completed', birth: { input: { name: 'Ada' } } })
+  expect(story.json).toMatchObject({ status: 'completed', creation: { input: { name: 'Ada' } } })
   expect(story.text).not.toContain(api.home)
 })
 
@@ -227,7 +227,7 @@ test('stderr, export, host, attending, pruning and the doctor answer', async () 
   await api.until(id, 'awaiting_input')
   const at = `/api/instances/${id}`
   expect((await api.call('GET', `${at}/host`)).json).toEqual({ attended: true })
-  expect((await api.call('POST', `${at}/attend`)).status).toBe(204)
+  expect((await api.call('POST', `${at}/ensureHost`)).status).toBe(204)
   const stderr = await api.call('GET', `${at}/stderr`, { token: api.tokens.run })
   expect(stderr.status).toBe(200)
   expect(stderr.headers.get('content-type')).toContain('text/plain')

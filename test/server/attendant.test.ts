@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { endWorkerProcesses } from '../../src/core/host/ingest/instance-files.ts'
 import { startBackgroundHost } from '../../src/core/host/process/reach.ts'
-import { type LocalPlatform, RollCall } from '../../src/core/index.ts'
+import { type LocalPlatform, LiveInstances } from '../../src/core/index.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
-import { type Attendant, startAttendant } from '../../src/server/attendant.ts'
+import { type Supervisor, startSupervisor } from '../../src/server/attendant.ts'
 import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
@@ -24,25 +24,25 @@ const waits = () =>
   plainResolver(`const answer = await Promise.race([me.ask('q', 'Go on?'), me.stopped.then(() => null)])
     me.finish(answer === null ? { status: 'cancelled' } : { status: 'completed', output: answer.text })`)
 
-async function attend(home: string, sweepMs = 100) {
+async function ensureHost(home: string, sweepMs = 100) {
   const platform = await platformOn(home)
   const troubles: { id: string; error: unknown }[] = []
   const adopted: string[] = []
-  const attendant = startAttendant({
+  const supervisor = startSupervisor({
     platform,
-    roll: new RollCall(home),
+    report: new LiveInstances(home),
     sweepMs,
     onAdopted: (id) => adopted.push(id),
     onTrouble: (id, error) => troubles.push({ id, error }),
   })
   closers.push(async () => {
-    await attendant.stop()
+    await supervisor.stop()
     for (const id of platform.hosted()) await platform.stop(id, { force: true }).catch(() => {})
     for (const id of platform.hosted()) await platform.over(id)
     await platform.letGo()
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   })
-  return { platform, attendant, troubles, adopted }
+  return { platform, supervisor, troubles, adopted }
 }
 
 /** Created more than a moment ago, so that nobody is at it any more. */
@@ -67,8 +67,8 @@ test('what has no host is adopted at the start and goes on; what has one is left
   await startBackgroundHost(home, held)
   await until(home, held, (story) => story.status === 'awaiting_input')
   const owner = readOwner(instancePaths(home, held).owners)
-  const { platform, attendant, adopted } = await attend(home)
-  await attendant.ready
+  const { platform, supervisor, adopted } = await ensureHost(home)
+  await supervisor.ready
   expect(adopted).toEqual([lost])
   expect(platform.hosted()).toEqual([lost])
   expect(readOwner(instancePaths(home, held).owners)).toEqual(owner)
@@ -83,22 +83,22 @@ test('a host that dies later is replaced within a few sweeps', async () => {
   const id = await created(home, waits())
   await startBackgroundHost(home, id)
   await until(home, id, (story) => story.status === 'awaiting_input')
-  const { platform, attendant, adopted } = await attend(home)
-  await attendant.ready
+  const { platform, supervisor, adopted } = await ensureHost(home)
+  await supervisor.ready
   expect(adopted).toEqual([])
   process.kill(readOwner(instancePaths(home, id).owners)?.process.pid as number, 'SIGKILL')
   await expect.poll(() => platform.hosted(), { timeout: 10_000 }).toEqual([id])
-  expect(attendant.adoptions()).toBe(1)
+  expect(supervisor.adoptions()).toBe(1)
   // A record may be a moment behind.
-  await expect.poll(() => attendant.counts(), { timeout: 5_000 }).toMatchObject({ awaiting_input: 1 })
+  await expect.poll(() => supervisor.counts(), { timeout: 5_000 }).toMatchObject({ awaiting_input: 1 })
   await answered(platform, home, id, 'ok')
 })
 
 test('an instance that is being created is left to its creator for a moment, and adopted where nobody came', async () => {
   const home = temporaryHome()
   const id = await created(home, waits())
-  const { platform, attendant } = await attend(home)
-  await attendant.ready
+  const { platform, supervisor } = await ensureHost(home)
+  await supervisor.ready
   expect(platform.hosted()).toEqual([])
   await expect.poll(() => platform.hosted(), { timeout: 10_000 }).toEqual([id])
 })
@@ -112,14 +112,14 @@ test('what can not be read or adopted is told of once, with its reason, and keep
   const planted = 'ffffffffffff'
   mkdirSync(join(instancePaths(home, planted).journal), { recursive: true })
   const good = await orphan(home)
-  const { attendant, troubles, adopted } = await attend(home, 50)
-  await attendant.ready
+  const { supervisor, troubles, adopted } = await ensureHost(home, 50)
+  await supervisor.ready
   await sleep(500)
   expect(adopted).toEqual([good])
   expect(troubles.map(({ id }) => id).toSorted()).toEqual([broken, planted].toSorted())
-  expect(attendant.troubled().toSorted()).toEqual([broken, planted].toSorted())
+  expect(supervisor.troubled().toSorted()).toEqual([broken, planted].toSorted())
   rmSync(instancePaths(home, planted).root, { recursive: true })
-  await expect.poll(() => attendant.troubled()).toEqual([broken])
+  await expect.poll(() => supervisor.troubled()).toEqual([broken])
   // No journal leads to its worker any more.
   await endWorkerProcesses(instancePaths(home, broken))
 })
@@ -127,23 +127,23 @@ test('what can not be read or adopted is told of once, with its reason, and keep
 test('an adoption that fails is tried again, more and more rarely, and told of once', async () => {
   const tries: number[] = []
   const troubles: string[] = []
-  const attendant: Attendant = startAttendant({
+  const supervisor: Supervisor = startSupervisor({
     platform: {
       hosted: () => [],
-      isAttended: async () => false,
+      hasHost: async () => false,
       host: async () => {
         tries.push(performance.now())
         throw new Error('the disk is full')
       },
     },
-    roll: {
+    report: {
       look: async () => ({ live: [{ id: 'a'.repeat(12), status: 'running', createdAt: 0 }], counts: {}, broken: [] }),
     },
     onTrouble: (id) => troubles.push(id),
     sweepMs: 20,
   })
   await sleep(4_500)
-  await attendant.stop()
+  await supervisor.stop()
   expect(troubles).toEqual(['a'.repeat(12)])
   expect(tries.length).toBe(2)
 })
@@ -151,9 +151,9 @@ test('an adoption that fails is tried again, more and more rarely, and told of o
 test('a home that can not be looked at is trouble, and no end', async () => {
   let isBroken = true
   const troubles: string[] = []
-  const attendant = startAttendant({
-    platform: { hosted: () => [], isAttended: async () => true, host: async () => true },
-    roll: {
+  const supervisor = startSupervisor({
+    platform: { hosted: () => [], hasHost: async () => true, host: async () => true },
+    report: {
       look: async () => {
         if (isBroken) throw new Error('gone')
         return { live: [], counts: { completed: 1 }, broken: [] }
@@ -162,13 +162,13 @@ test('a home that can not be looked at is trouble, and no end', async () => {
     onTrouble: (id) => troubles.push(id),
     sweepMs: 20,
   })
-  await attendant.ready
+  await supervisor.ready
   await sleep(200)
   expect(troubles).toEqual([''])
   isBroken = false
-  await expect.poll(() => attendant.counts()).toEqual({ completed: 1 })
-  expect(attendant.troubled()).toEqual([])
-  await attendant.stop()
+  await expect.poll(() => supervisor.counts()).toEqual({ completed: 1 })
+  expect(supervisor.troubled()).toEqual([])
+  await supervisor.stop()
 })
 
 test('thousands that have ended are read once: a look at them costs next to nothing then (F14)', {
@@ -184,11 +184,11 @@ test('thousands that have ended are read once: a look at them costs next to noth
     linkSync(journal, paths.journal)
     linkSync(record, paths.record)
   }
-  const roll = new RollCall(home)
+  const report = new LiveInstances(home)
   const before = performance.now()
-  const first = await roll.look()
+  const first = await report.look()
   const between = performance.now()
-  const second = await roll.look()
+  const second = await report.look()
   const after = performance.now()
   expect(first.counts).toEqual({ completed: 3_001 })
   expect(second).toEqual(first)
@@ -201,13 +201,13 @@ test('a paused instance is read again only when its files change, and a resumed 
   const home = temporaryHome()
   closers.push(async () => rmSync(home, { recursive: true, force: true }))
   const { id } = await ranToEnd(home, plainResolver(`me.finish({ status: 'paused' })`, { supports_resume: true }))
-  const roll = new RollCall(home)
-  expect(await roll.look()).toMatchObject({ live: [], counts: { paused: 1 } })
+  const report = new LiveInstances(home)
+  expect(await report.look()).toMatchObject({ live: [], counts: { paused: 1 } })
   const { journal } = instancePaths(home, id)
   const last = eventsOf(home, id).at(-1)
   const moved = { ...last?.event, data: { from: 'paused', to: 'running', reason: 'resumed' } }
   appendFileSync(journal, `${(last?.seq ?? 0) + 1}\t-\t${JSON.stringify(moved)}\n`)
   await expect
-    .poll(async () => (await roll.look()).live.map((one) => one.status), { timeout: 5_000 })
+    .poll(async () => (await report.look()).live.map((one) => one.status), { timeout: 5_000 })
     .toEqual(['running'])
 })

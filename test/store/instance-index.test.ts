@@ -5,11 +5,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listInstances } from '../../src/core/platform/local/list-instances.ts'
 import type { InstanceFilter } from '../../src/core/platform/platform.ts'
-import { RollCall } from '../../src/core/platform/local/live-instances.ts'
+import { LiveInstances } from '../../src/core/platform/local/live-instances.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
 import { readIndex, writeIndex } from '../../src/core/store/instance-index-file.ts'
-import { Roster } from '../../src/core/store/instance-index-file.ts'
+import { InstanceIndex } from '../../src/core/store/instance-index.ts'
 import { temporaryHome } from '../support/instances.ts'
 import { seedHome } from '../support/seeded-home.ts'
 
@@ -75,14 +75,14 @@ test('a list of many leaves an index, and a list by it is the same', async () =>
 
 test('with an index no instance is looked at for its place, and each is without', async () => {
   const looksFor = async (filter: InstanceFilter) => {
-    const roster = new Roster(home)
+    const index = new InstanceIndex(home)
     let looks = 0
-    const look = roster.look.bind(roster)
-    roster.look = (id) => {
+    const look = index.look.bind(index)
+    index.look = (id) => {
       looks += 1
       return look(id)
     }
-    await listInstances(home, filter, roster)
+    await listInstances(home, filter, index)
     return looks
   }
   expect(await looksFor({ limit: 10 })).toBe(0)
@@ -185,8 +185,8 @@ test('one bit of the index that is not as it was written, wherever, and it is no
 })
 
 test('an index that somebody wrote with false places is found out', async () => {
-  const roster = new Roster(home)
-  const places = [...(await roster.newestFirst(() => undefined))]
+  const index = new InstanceIndex(home)
+  const places = [...(await index.newestFirst(() => undefined))]
   const [oldest, newest] = [places.at(-1), places[0]]
   expect(oldest?.order).not.toBe(newest?.order)
   // The newest said to be the oldest.
@@ -202,10 +202,10 @@ test('an index that somebody wrote with false places is found out', async () => 
 })
 
 test('who looks after instances finds by the index what it finds without: ended ones are not read again', async () => {
-  const withIndex = await new RollCall(home).look()
+  const withIndex = await new LiveInstances(home).look()
   const kept = fs.readFileSync(index)
   fs.rmSync(index)
-  const without = await new RollCall(home).look()
+  const without = await new LiveInstances(home).look()
   expect(withIndex).toEqual(without)
   expect(Object.keys(withIndex.counts).every((status) => (STATUSES as readonly string[]).includes(status))).toBe(true)
   fs.writeFileSync(index, kept)
@@ -215,7 +215,7 @@ test('a home without much in it has no index', async () => {
   const small = temporaryHome()
   await seedHome(small, 20)
   await listInstances(small, {})
-  await new RollCall(small).look()
+  await new LiveInstances(small).look()
   expect(fs.readdirSync(small).sort()).toEqual(['instances', 'resolvers'])
   fs.rmSync(small, { recursive: true })
 })

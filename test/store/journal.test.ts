@@ -13,17 +13,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { JOURNAL_SYNC_MS } from '../../src/core/limits.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
-import { birthLine, parseLine } from '../../src/core/store/journal-line.ts'
-import { JournalReader, readBirth } from '../../src/core/store/journal-reader.ts'
+import type { CreationRecord } from '../../src/core/protocol/journal.ts'
+import { creationLine, parseLine } from '../../src/core/store/journal-line.ts'
+import { JournalReader, readCreationRecord } from '../../src/core/store/journal-reader.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 
 let path: string
-const birth = { schema: 'resolve.journal/1', instance_id: '0123456789ab', input: { name: 'Ada' } } as unknown as Birth
+const creation = { schema: 'resolve.journal/1', instance_id: '0123456789ab', input: { name: 'Ada' } } as unknown as CreationRecord
 
 beforeEach(() => {
   path = join(mkdtempSync(join(tmpdir(), 'resolve-journal-')), 'journal')
-  writeFileSync(path, birthLine(birth))
+  writeFileSync(path, creationLine(creation))
 })
 
 function readAll(after = 0): { seq: number; sourceEnd: number | null; text: string }[] {
@@ -42,12 +42,12 @@ const fill = (writer: JournalWriter, count: number, size = 20) => {
   }
 }
 
-test('events are numbered from 1 without gaps, and the birth is never one of them (R15)', () => {
+test('events are numbered from 1 without gaps, and the creation is never one of them (R15)', () => {
   const writer = JournalWriter.open(path)
   fill(writer, 50)
   writer.close()
   expect(readAll().map((line) => line.seq)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
-  expect(readBirth(path)).toEqual(birth)
+  expect(readCreationRecord(path)).toEqual(creation)
 })
 
 test('reading after any number begins with the next one, however long the lines are', () => {

@@ -13,7 +13,7 @@ import type { Platform, Story } from '../../src/core/index.ts'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
-import type { Birth, JournalEvent } from '../../src/core/protocol/journal.ts'
+import type { CreationRecord, JournalEvent } from '../../src/core/protocol/journal.ts'
 import { beginStory, tell } from '../../src/core/view/story.ts'
 import type { Door } from '../platform/contract.ts'
 
@@ -24,7 +24,7 @@ export const LACKS = {
   pages: 'list has --limit and --all, and no --cursor',
   rename: 'no command renames an instance; --name is given to run',
   messages: 'no command lists the messages that were sent, and none takes a key',
-  attend: 'watch and wait attend as they begin; no command does only that',
+  ensureHost: 'watch and wait ensureHost as they begin; no command does only that',
   leave: 'every command leaves when it ends',
   ranges: 'data prints a file whole',
 } as const satisfies Door['lacks']
@@ -119,17 +119,17 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     async story(id) {
       const shown = await document(['instance', 'show', id])
       const { resolver: name, resolver_version: version, input, timing } = shown
-      const birth = {
+      const creation = {
         instance_id: id,
         input,
         created_at: (timing as Document)['created_at'],
         resolver: { name, version },
       }
-      const story = beginStory(birth as unknown as Birth)
+      const story = beginStory(creation as unknown as CreationRecord)
       for await (const { seq, event } of platform.events(id)) tell(story, seq, event)
       return story as Story
     },
-    attend: () => lacking('attend'),
+    ensureHost: () => lacking('ensureHost'),
     async state(id) {
       return (await document(['instance', 'state', id]))['state'] as never
     },
@@ -154,7 +154,7 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
         stop()
       }
     },
-    async isAttended(id) {
+    async hasHost(id) {
       return (await document(['instance', 'explain', id]))['host_alive'] as boolean
     },
     async stderrTail(id) {

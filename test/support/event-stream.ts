@@ -7,15 +7,15 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { fastify } from 'fastify'
 import { ResolveError } from '../../src/core/errors.ts'
 import { JournalFeeds } from '../../src/core/platform/journal/journal-feed.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
-import { birthLine } from '../../src/core/store/journal-line.ts'
+import type { CreationRecord } from '../../src/core/protocol/journal.ts'
+import { creationLine } from '../../src/core/store/journal-line.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 import { eventRoutes } from '../../src/server/routes/events.ts'
 import { EventStreams, type StreamLimits } from '../../src/server/http/sse.ts'
 
 export const ID = '0123456789ab'
 
-/** A journal of its own, with a birth and nothing else. */
+/** A journal of its own, with a creation and nothing else. */
 export class GrowingJournal {
   readonly path = join(mkdtempSync(join(tmpdir(), 'resolve-feed-')), 'journal')
   readonly writer: JournalWriter
@@ -26,8 +26,8 @@ export class GrowingJournal {
   attended = 0
 
   constructor() {
-    const birth = { schema: 'resolve.journal/1', instance_id: ID, input: {} } as unknown as Birth
-    writeFileSync(this.path, birthLine(birth))
+    const creation = { schema: 'resolve.journal/1', instance_id: ID, input: {} } as unknown as CreationRecord
+    writeFileSync(this.path, creationLine(creation))
     this.writer = JournalWriter.open(this.path)
   }
 
@@ -93,7 +93,7 @@ export async function serveJournal(journal: GrowingJournal, limits: Partial<Stre
     return reply.code(error.httpStatus).send({ detail: error.outside, code: error.code })
   })
   const instance = {
-    attend: async () => {
+    ensureHost: async () => {
       journal.attended += 1
     },
     hasEnded: () => journal.hasEnded,

@@ -50,7 +50,7 @@ export interface Loose {
 }
 
 /** How one kind of worker is looked at, past our own code. */
-export interface Grounds {
+export interface Coordinations {
   executor: 'local' | 'docker'
   /** How many workers each directory of a local worker, or each instance of a container, has now. */
   workers(): Promise<ReadonlyMap<string, number>>
@@ -67,7 +67,7 @@ export class Arena {
   readonly canary = mkdtempSync(join(tmpdir(), 'resolve-canary-'))
   /** How long the slowest answer to somebody who has nothing to do with it all took. */
   slowestMs = 0
-  readonly #grounds: Grounds
+  readonly #coordinations: Coordinations
   #before = ''
   #server!: MeasuredServer
   #stranger!: ChildProcess
@@ -78,9 +78,9 @@ export class Arena {
   #busy: Promise<unknown> = Promise.resolve()
   readonly #looks: { at: number; workers: ReadonlyMap<string, number> }[] = []
 
-  constructor(home: string, grounds?: Grounds) {
+  constructor(home: string, coordinations?: Coordinations) {
     this.home = home
-    this.#grounds = grounds ?? {
+    this.#coordinations = coordinations ?? {
       executor: 'local',
       workers: async () => localWorkers('resolver.mjs'),
       left: async (id) => processesOf({ leader: 0, variable: `RESOLVE_DIR=${this.#directoryOf(id)}` }),
@@ -103,7 +103,7 @@ export class Arena {
     const copy = join(this.home, 'sources', 'evil')
     cpSync(join(import.meta.dirname, '../fixtures/resolvers/evil'), copy, { recursive: true })
     const manifest = JSON.parse(readFileSync(join(copy, 'manifest.json'), 'utf8')) as object
-    const whole = this.#grounds.executor === 'docker' ? { ...manifest, container: {} } : manifest
+    const whole = this.#coordinations.executor === 'docker' ? { ...manifest, container: {} } : manifest
     writeFileSync(join(copy, 'manifest.json'), JSON.stringify(whole))
     chmodSync(copy, 0o755)
     const platform = await platformOn(this.home)
@@ -223,13 +223,13 @@ export class Arena {
     const of = (workers: ReadonlyMap<string, number>) => workers.get(id) ?? workers.get(this.#directoryOf(id)) ?? 0
     return {
       workers: this.#looks.filter(({ at }) => at >= began).map(({ at, workers }) => ({ at, count: of(workers) })),
-      left: await this.#grounds.left(id),
+      left: await this.#coordinations.left(id),
       foreign: { before: this.#foreign, after: await this.#others() },
     }
   }
 
   async #others(): Promise<Record<string, string>> {
-    return { 'a process': lookOf(this.#stranger.pid as number), ...(await this.#grounds.foreign()) }
+    return { 'a process': lookOf(this.#stranger.pid as number), ...(await this.#coordinations.foreign()) }
   }
 
   async #follow(own: string): Promise<StreamConnection> {
@@ -272,7 +272,7 @@ export class Arena {
   async #keepLooking(): Promise<void> {
     while (!this.#isOver) {
       const at = Date.now()
-      this.#looks.push({ at, workers: await this.#grounds.workers() })
+      this.#looks.push({ at, workers: await this.#coordinations.workers() })
       await sleep(LOOK_MS)
     }
   }

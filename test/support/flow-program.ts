@@ -19,7 +19,7 @@ const core = (await import(pathToFileURL(join(dist, 'core/index.js')).href)) as 
 
 /** What was acknowledged to this process. */
 const told = new Set<string>()
-const { platform, keys } = await patiently(async () => ({
+const { platform, keys } = await retryWhileDiskFull(async () => ({
   platform: await core.openLocalPlatform({ home, builtins: join(dist, 'resolvers') }),
   keys: new core.IdempotencyKeys(home),
 }))
@@ -129,7 +129,7 @@ async function keepHome(flow: FlowCase): Promise<void> {
   await catalog.add(flow.directory as string, { cwd: home })
 }
 
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
+async function retryWhileDiskFull<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work()

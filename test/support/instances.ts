@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
+import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import type { Manifest } from '../../src/core/protocol/manifest.ts'
 import { isTerminal, type Status } from '../../src/core/protocol/status.ts'
 import { createInstance } from '../../src/core/store/create-instance.ts'
@@ -27,7 +27,7 @@ export async function created(
   home: string,
   resolver: PlainResolver,
   input: Payload = {},
-  birth: (manifest: Manifest) => Partial<Birth> = () => ({}),
+  creation: (manifest: Manifest) => Partial<CreationRecord> = () => ({}),
 ): Promise<string> {
   const id = newInstanceId()
   const manifest = JSON.parse(readFileSync(join(resolver.dir, 'manifest.json'), 'utf8')) as Manifest
@@ -41,7 +41,7 @@ export async function created(
     executor: 'local',
     environment: {},
     resolver: { name: manifest.name, version: manifest.version, dir: resolver.dir, commit: null, manifest },
-    ...birth(manifest),
+    ...creation(manifest),
   })
   return id
 }
@@ -97,7 +97,7 @@ export async function until(
     const story = storyOf(home, id)
     if (condition(story)) return story
     if (Date.now() > deadline || isTerminal(story.status)) {
-      throw new Error(`The instance came no further than ${JSON.stringify({ ...story, birth: undefined }, null, 1)}`)
+      throw new Error(`The instance came no further than ${JSON.stringify({ ...story, creation: undefined }, null, 1)}`)
     }
     await sleep(20)
   }

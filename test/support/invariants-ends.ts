@@ -12,8 +12,8 @@ import { type Exchange, routeOf } from './invariants-http.ts'
 const SLACK_MS = 15_000
 export const STOP_BUDGET_MS = STOP_LIMIT_MS + TERM_LIMIT_MS + SLACK_MS
 
-export function checkEnd({ birth, lines }: Left, answers: readonly Exchange[], report: Report): void {
-  const own = `/instances/${birth.instance_id}`
+export function checkEnd({ creation, lines }: Left, answers: readonly Exchange[], report: Report): void {
+  const own = `/instances/${creation.instance_id}`
   const end = lines.find((line) => isTerminal(moveOf(line) ?? 'created'))
   for (const { method, path, status, to } of answers) {
     const isStop =
@@ -26,13 +26,13 @@ export function checkEnd({ birth, lines }: Left, answers: readonly Exchange[], r
   }
 }
 
-export function checkReplay({ paths, birth, hasEnded }: Left, answers: readonly Exchange[], report: Report): void {
+export function checkReplay({ paths, creation, hasEnded }: Left, answers: readonly Exchange[], report: Report): void {
   const story = readStory(paths.journal)
   const rebuilt = plain(toRecord(story, dirname(paths.record)))
   // The cache is as good as the journal, whatever state it is in.
   if (!isDeepStrictEqual(plain(readRecord(paths)), rebuilt)) report('I12', 'the record is not what the journal tells')
   if (!hasEnded) return
-  const own = `/instances/${birth.instance_id}`
+  const own = `/instances/${creation.instance_id}`
   const last = (route: string) =>
     answers.findLast(({ method, path, status }) => isRead(method, status) && routeOf(path) === route)
   const compare = (what: string, told: Exchange | undefined, from: unknown) => {

@@ -5,8 +5,8 @@ import { referenceMessages } from '../forms/reference.ts'
 import type { Left, Report } from './invariants.ts'
 import { type Exchange, routeOf } from './invariants-http.ts'
 
-export function checkForms({ birth, lines }: Left, answers: readonly Exchange[], report: Report): void {
-  const own = `/instances/${birth.instance_id}`
+export function checkForms({ creation, lines }: Left, answers: readonly Exchange[], report: Report): void {
+  const own = `/instances/${creation.instance_id}`
   for (const [index, { method, path, status, sent, body }] of answers.entries()) {
     const route = routeOf(path)
     if (method !== 'POST' || !route.startsWith(`${own}/`)) continue

@@ -53,10 +53,10 @@ function checkError(home: string, { method, path, status, body }: Exchange, repo
 const SLACK_MS = 25
 
 /** I4: a record tells a status the instance had while it was asked for. */
-function checkStatus({ birth, lines }: Left, { method, path, status, body, from, to }: Exchange, report: Report): void {
-  if (method !== 'GET' || status !== 200 || routeOf(path) !== `/instances/${birth.instance_id}`) return
+function checkStatus({ creation, lines }: Left, { method, path, status, body, from, to }: Exchange, report: Report): void {
+  if (method !== 'GET' || status !== 200 || routeOf(path) !== `/instances/${creation.instance_id}`) return
   const held = [
-    { status: 'created', at: Date.parse(birth.created_at) },
+    { status: 'created', at: Date.parse(creation.created_at) },
     ...lines.flatMap((line) => {
       const moved = moveOf(line)
       return moved === undefined ? [] : [{ status: moved as string, at: Date.parse(line.event.timestamp) }]
@@ -71,8 +71,8 @@ function checkStatus({ birth, lines }: Left, { method, path, status, body, from,
 }
 
 /** I6: what was acknowledged is in the journal. I7: one request is answered once. */
-function checkAcknowledged({ paths, birth, lines }: Left, answers: readonly Exchange[], report: Report): void {
-  const own = `/instances/${birth.instance_id}`
+function checkAcknowledged({ paths, creation, lines }: Left, answers: readonly Exchange[], report: Report): void {
+  const own = `/instances/${creation.instance_id}`
   const accepted = answers.filter(({ method, status }) => method === 'POST' && status >= 200 && status < 300)
   const count = (type: string, rid?: string) =>
     lines.filter(({ event }) => event.event_type === type && (rid === undefined || event.data['request_id'] === rid))
@@ -86,9 +86,9 @@ function checkAcknowledged({ paths, birth, lines }: Left, answers: readonly Exch
       : undefined
     if (rid !== undefined) answersTo.set(rid, [...(answersTo.get(rid) ?? []), exchange])
     if (route === `${own}/messages`) messages.push(exchange)
-    const isBirth =
-      route === '/instances' && (exchange.body as { instance_id?: unknown }).instance_id === birth.instance_id
-    if (isBirth && !isDeepStrictEqual(birth.input, (exchange.sent as { input?: unknown }).input ?? {})) {
+    const isCreation =
+      route === '/instances' && (exchange.body as { instance_id?: unknown }).instance_id === creation.instance_id
+    if (isCreation && !isDeepStrictEqual(creation.input, (exchange.sent as { input?: unknown }).input ?? {})) {
       report('I6', 'the journal was born with another input')
     }
     const isStop = route === `${own}/stop` || route === `${own}/pause`

@@ -11,7 +11,7 @@ import { judgeLine } from '../../src/core/host/ingest/event-line.ts'
 import { Redactor } from '../../src/core/host/ledger/redact.ts'
 import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
+import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { canMove, isTerminal, type Status } from '../../src/core/protocol/status.ts'
 import { type InstancePaths, instancePaths } from '../../src/core/store/home.ts'
 import { type Canaries, checkCanaries } from './invariants-canaries.ts'
@@ -57,7 +57,7 @@ export interface KeptLine {
 /** An instance as it stands on disk. */
 export interface Left {
   paths: InstancePaths
-  birth: Birth
+  creation: CreationRecord
   lines: KeptLine[]
   hasEnded: boolean
 }
@@ -101,7 +101,7 @@ function readLeft(paths: InstancePaths, report: Report): Left | undefined {
     report('I2', `line ${index} of the journal begins with "${texts[index]?.slice(0, 30)}"`)
     return undefined
   }
-  const [birth, ...rest] = parsed.map((line) => JSON.parse(line?.[3] as string) as unknown)
+  const [creation, ...rest] = parsed.map((line) => JSON.parse(line?.[3] as string) as unknown)
   const lines = rest.map((event, index) => {
     const [, seq, sourceEnd, text] = parsed[index + 1] as unknown as [string, string, string, string]
     return {
@@ -113,7 +113,7 @@ function readLeft(paths: InstancePaths, report: Report): Left | undefined {
   })
   const hasEnded = lines.some((line) => isTerminal(moveOf(line) ?? 'created'))
   if (hasEnded && torn !== '') report('I5', 'a line is torn after the end')
-  return { paths, birth: birth as Birth, lines, hasEnded }
+  return { paths, creation: creation as CreationRecord, lines, hasEnded }
 }
 
 export function moveOf(line: KeptLine): Status | undefined {
@@ -129,7 +129,7 @@ function isOfPlatform(line: KeptLine): boolean {
 const SOURCE_MAX_BYTES = 256 * 1024 * 1024
 
 /** I1: every good line of the worker's events file stands in the journal once, in order, byte for byte. */
-function checkSource({ paths, birth, lines, hasEnded }: Left, report: Report, redactor: Redactor): void {
+function checkSource({ paths, creation, lines, hasEnded }: Left, report: Report, redactor: Redactor): void {
   const path = join(paths.project, '.resolve', 'events.jsonl')
   const reset = lines.findLastIndex((line) => isOfPlatform(line) && line.event.data['reason'] === 'source_reset')
   const carried = lines.slice(reset + 1).filter((line) => line.sourceEnd !== null)
@@ -153,7 +153,7 @@ function checkSource({ paths, birth, lines, hasEnded }: Left, report: Report, re
     const bytes = source.subarray(start, end - 1)
     start = end
     const isGood =
-      bytes.length > 0 && bytes.length <= EVENT_LINE_MAX_BYTES && 'event' in judgeLine(bytes, birth.instance_id)
+      bytes.length > 0 && bytes.length <= EVENT_LINE_MAX_BYTES && 'event' in judgeLine(bytes, creation.instance_id)
     const line = journaled.get(end)
     journaled.delete(end)
     if (isGood && line === undefined) report('I1', `the source line that ends at ${end} is missing`)

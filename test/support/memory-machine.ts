@@ -1,6 +1,6 @@
 /**
  * The third driver of workers, for tests alone: a machine in memory whose processes are functions. Its workers outlive their hosts
- * as those of the others do, and the ground is real files; the model test of the instance walks beside it.
+ * as those of the others do, and the coordination directory is real files; the model test of the instance walks beside it.
  */
 import * as fs from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
@@ -8,8 +8,8 @@ import { fail } from '../../src/core/errors.ts'
 import type { Channel } from '../../src/core/rpc/channel.ts'
 import type { InstancePaths } from '../../src/core/store/home.ts'
 import { workerEnvironment } from '../../src/core/worker/local/environment.ts'
-import { openLocalGround } from '../../src/core/worker/coordination-directory.ts'
-import type { Condition, Driver, Ground, LaunchPlan, Worker } from '../../src/core/worker/worker.ts'
+import { openLocalCoordination } from '../../src/core/worker/coordination-directory.ts'
+import type { Condition, Driver, CoordinationDirectory, LaunchPlan, Worker } from '../../src/core/worker/worker.ts'
 
 /** What runs on the machine: called once, with the process that it is. It ends when it says so, or when nothing is left to wait for. */
 export type Program = (me: MemoryProcess, args: readonly string[]) => void
@@ -157,17 +157,17 @@ class MemoryDriver implements Driver {
     this.#find = find
   }
 
-  openGround(): Ground {
-    return openLocalGround(this.#project)
+  openCoordination(): CoordinationDirectory {
+    return openLocalCoordination(this.#project)
   }
 
-  async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
+  async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     await this.sweep()
     const [command = '', ...args] = plan.command
     const program = this.#find(command)
     if (plan.signal?.aborted === true) throw fail('launch_failed', { command, reason: 'it was ended' })
     if (program === undefined) throw fail('launch_failed', { command, reason: 'there is no such program' })
-    const environment = workerEnvironment({ resolveDirectory: ground.seen.resolve, added: plan.environment })
+    const environment = workerEnvironment({ resolveDirectory: coordination.seen.resolve, added: plan.environment })
     this.#place.incarnation = plan.incarnation
     this.#place.stdout = ''
     this.#place.main = new MemoryProcess(this.#place, environment as Record<string, string>, program)
@@ -176,7 +176,7 @@ class MemoryDriver implements Driver {
     return new MemoryWorker(this.#place, false)
   }
 
-  async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
+  async adopt(_coordination: CoordinationDirectory, incarnation: number): Promise<Worker | undefined> {
     await setImmediate()
     return this.#place.incarnation === incarnation ? new MemoryWorker(this.#place, true) : undefined
   }

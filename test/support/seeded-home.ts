@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
+import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import type { Status } from '../../src/core/protocol/status.ts'
 import { createInstance } from '../../src/core/store/create-instance.ts'
 import { instancePaths, newInstanceId, prepareHome } from '../../src/core/store/home.ts'
@@ -41,7 +41,7 @@ const WAYS: { share: number; steps: Step[] }[] = [
   { share: 5, steps: [...BEGIN, move('running', 'paused')] },
 ]
 const RESOLVERS = ['hello', 'tour', 'mender'] as const
-/** Between the births of two. */
+/** Between the creations of two. */
 const APART_MS = 60_000
 const BEGAN_AT = Date.parse('2026-01-01T00:00:00Z')
 
@@ -53,7 +53,7 @@ export async function seedHome(home: string, count: number): Promise<string[]> {
     const id = newInstanceId()
     ids.push(id)
     const at = BEGAN_AT + n * APART_MS
-    await createInstance(home, birthOf(id, RESOLVERS[n % RESOLVERS.length] as string, at))
+    await createInstance(home, creationOf(id, RESOLVERS[n % RESOLVERS.length] as string, at))
     const paths = instancePaths(home, id)
     const writer = JournalWriter.open(paths.journal)
     // Prime to a hundred: every way in its share, and none in a row.
@@ -81,7 +81,7 @@ function envelope(id: string, type: string, data: Record<string, unknown>, at: n
   return { schema_version: 1, event_type: type, instance_id: id, data, timestamp: new Date(at).toISOString() }
 }
 
-function birthOf(id: string, name: string, at: number): Birth {
+function creationOf(id: string, name: string, at: number): CreationRecord {
   return {
     schema: 'resolve.journal/1',
     instance_id: id,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { COMMANDS, commandWords, SHORT_FORMS } from '../../src/commands/index.ts'
 import { describeError, ERROR_CODES } from '../../src/core/errors.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
+import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
 import { beginStory } from '../../src/core/view/story.ts'
 import { instanceDocument } from '../../src/terminal/output/documents.ts'
@@ -64,7 +64,7 @@ test('docs/json.md names every schema that is printed, and no other', () => {
 })
 
 test('docs/json.md lists every field of the instance document, and no other', () => {
-  const birth = {
+  const creation = {
     schema: 'resolve.journal/1',
     instance_id: '0123456789ab',
     name: null,
@@ -73,12 +73,12 @@ test('docs/json.md lists every field of the instance document, and no other', ()
     input: {},
     executor: 'local',
     resolver: { name: 'hello', version: '1.0.0', dir: '', commit: null },
-  } as unknown as Birth
+  } as unknown as CreationRecord
   const section = page('json.md').split('## The instance document')[1]?.split('\n## ')[0] ?? ''
   const listed = rows(section)
     .map(([, field]) => codeIn(field))
     .filter((field) => field !== undefined)
-  expect(listed).toEqual(Object.keys(instanceDocument(beginStory(birth), 0)))
+  expect(listed).toEqual(Object.keys(instanceDocument(beginStory(creation), 0)))
 })
 
 test('docs/json.md lists every reason for leaving, and no other', () => {

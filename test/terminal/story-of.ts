@@ -1,6 +1,6 @@
 /** Stories of an instance as a few events tell them, for tests of what is drawn. */
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
-import type { Birth } from '../../src/core/protocol/journal.ts'
+import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import type { Status } from '../../src/core/protocol/status.ts'
 import { beginStory, type Story, tell } from '../../src/core/view/story.ts'
 
@@ -10,15 +10,15 @@ type Told = [string, Record<string, unknown>]
 
 /** Each event comes a second after the one before. */
 export function storyOf(...events: Told[]): Story {
-  const birth = {
+  const creation = {
     schema: 'resolve.journal/1',
     instance_id: '0123456789ab',
     name: null,
     created_at: BORN,
     input: {},
     resolver: { name: 'tour', version: '1.0.0' },
-  } as unknown as Birth
-  const story = beginStory(birth)
+  } as unknown as CreationRecord
+  const story = beginStory(creation)
   for (const [at, [event_type, data]] of events.entries()) tell(story, at + 1, envelope(event_type, data, at + 1))
   return story
 }
@@ -47,7 +47,7 @@ export function storyAt(status: Status): Story {
     'platform.input.requested',
     { request_id: 'go', prompt: 'Build a lighthouse in 4 steps?', schema: { type: 'form', components: [] } },
   ]
-  const error = { code: 'broke', detail: 'The ground gave way' }
+  const error = { code: 'broke', detail: 'The coordination gave way' }
   const way: Record<Status, Told[]> = {
     created: [],
     starting: [moved('created', 'starting')],

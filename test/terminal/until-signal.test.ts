@@ -7,7 +7,7 @@ import { lookUntilSignal } from '../../src/terminal/command/until-signal.ts'
 const gone = () => fail('server_unreachable', { url: 'http://x', reason: 'nothing listens there' })
 
 /** Looks that end as this list says, and what was told of the connection; the last one goes on for ever. */
-function looks(ends: readonly (Error | undefined)[], patienceMs = 60_000) {
+function looks(ends: readonly (Error | undefined)[], waitLimitMs = 60_000) {
   const told: Connection[] = []
   let at = 0
   const look = async () => {
@@ -15,7 +15,7 @@ function looks(ends: readonly (Error | undefined)[], patienceMs = 60_000) {
     at += 1
     if (end !== undefined) throw end
   }
-  const options = { onConnection: (one: Connection) => told.push(one), again: 'resolve inbox --watch', patienceMs }
+  const options = { onConnection: (one: Connection) => told.push(one), again: 'resolve inbox --watch', waitLimitMs }
   return { told, ended: lookUntilSignal(look, options) }
 }
 
@@ -26,7 +26,7 @@ test('a look that fails for want of the server is made again, and what is seen t
   expect(new Set(told.map(({ since }) => since)).size).toBe(1)
 })
 
-test('patience ends with exit code 10, the time it took and the command to give again', async () => {
+test('waitLimit ends with exit code 10, the time it took and the command to give again', async () => {
   const { told, ended } = looks([undefined, gone()], 1_200)
   await expect(ended).rejects.toMatchObject({
     exitCode: 10,

@@ -79,7 +79,7 @@ describePage('the page: one story', () => {
         if (story.error !== null)
           await page.locator(`[data-error="${story.error.code}"]`).getByText(story.error.detail).waitFor()
         if (story.endedAt !== null) {
-          const took = durationText(Date.parse(story.endedAt) - Date.parse(story.birth.created_at))
+          const took = durationText(Date.parse(story.endedAt) - Date.parse(story.creation.created_at))
           await page.locator('.elapsed').getByText(took).waitFor()
         }
       }

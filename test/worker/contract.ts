@@ -1,7 +1,7 @@
 /** What every driver of workers must do, whatever a worker is: one suite, run by the test of each driver. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Driver, Ground, Worker } from '../../src/core/worker/worker.ts'
+import type { Driver, CoordinationDirectory, Worker } from '../../src/core/worker/worker.ts'
 
 /** One worker's surroundings, fresh for each test. */
 export interface DriverStage {
@@ -25,25 +25,25 @@ const ECHO = `let rest = ''; process.stdin.on('data', (bytes) => { const lines =
 export function driverContract(open: () => Promise<DriverStage>): void {
   let stage: DriverStage
   let driver: Driver
-  let ground: Ground
+  let coordination: CoordinationDirectory
   const held: Worker[] = []
 
   beforeEach(async () => {
     stage = await open()
     driver = stage.driver()
-    ground = driver.openGround()
+    coordination = driver.openCoordination()
   })
 
   afterEach(async () => {
     for (const worker of held.splice(0)) worker.release()
     await driver.sweep()
-    ground.close()
+    coordination.close()
     await stage.clear()
   })
 
   async function start(code: string, incarnation = 1): Promise<Worker> {
     const command = [stage.node, '-e', code]
-    const worker = await driver.start(ground, {
+    const worker = await driver.start(coordination, {
       command,
       directory: stage.directory,
       environment: { MINE: 'yes' },
@@ -54,7 +54,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
   }
 
   async function adopt(incarnation = 1): Promise<Worker | undefined> {
-    const worker = await stage.driver().adopt(ground, incarnation)
+    const worker = await stage.driver().adopt(coordination, incarnation)
     if (worker !== undefined) held.push(worker)
     return worker
   }
@@ -147,8 +147,8 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     const child = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { detached: true, stdio: 'ignore' }).unref()`
     const data = `require('node:fs').mkdirSync(process.env.RESOLVE_DIR + '/data', { recursive: true })`
     const worker = await start(`${data}; ${child}; setTimeout(() => { ${child} }, 50); setInterval(() => {}, 1000)`)
-    for (let tries = 0; tries < 500 && ground.list('data', 10).length < 2; tries += 1) await sleep(10)
-    expect(ground.list('data', 10)).toHaveLength(2)
+    for (let tries = 0; tries < 500 && coordination.list('data', 10).length < 2; tries += 1) await sleep(10)
+    expect(coordination.list('data', 10)).toHaveLength(2)
     expect(await worker.isGone()).toBe(false)
     expect(worker.signal('SIGTERM')).toBeGreaterThan(0)
     await worker.ended
@@ -170,31 +170,31 @@ export function driverContract(open: () => Promise<DriverStage>): void {
   })
 
   test('a worker sees the places it is told, may write them, and what it is given is its own to read (R43)', async () => {
-    ground.put('config.json', '{"a":1}', { mode: 0o600 })
+    coordination.put('config.json', '{"a":1}', { mode: 0o600 })
     const code = `const fs = require('node:fs'); const dir = process.env.RESOLVE_DIR
       fs.mkdirSync(dir + '/data', { recursive: true }); fs.writeFileSync(dir + '/data/out.txt', fs.readFileSync(dir + '/config.json', 'utf8') + process.env.MINE)
       fs.mkdirSync(${JSON.stringify('WORKSPACE')} + '/repo'); fs.writeSync(1, dir + '\\n')`.replace(
       '"WORKSPACE"',
-      JSON.stringify(ground.seen.workspace),
+      JSON.stringify(coordination.seen.workspace),
     )
     const worker = await start(code)
     const { until } = linesOf(worker)
-    expect(await until(1)).toEqual([ground.seen.resolve])
-    expect(ground.read('data/out.txt', 100)?.toString()).toBe('{"a":1}yes')
+    expect(await until(1)).toEqual([coordination.seen.resolve])
+    expect(coordination.read('data/out.txt', 100)?.toString()).toBe('{"a":1}yes')
   })
 
   test('the environment is an allow-list: nothing of the host is in it (R45)', async () => {
     process.env['A_SECRET_OF_THE_HOST'] = 'hidden'
     const worker = await start(`require('node:fs').writeSync(1, JSON.stringify(process.env) + '\\n')`)
     const environment = JSON.parse((await linesOf(worker).until(1))[0] as string)
-    expect(environment).toMatchObject({ RESOLVE_DIR: ground.seen.resolve, RESOLVE_CHANNEL: '1', MINE: 'yes' })
+    expect(environment).toMatchObject({ RESOLVE_DIR: coordination.seen.resolve, RESOLVE_CHANNEL: '1', MINE: 'yes' })
     expect(JSON.stringify(environment)).not.toContain('hidden')
   })
 
   test('a program that is not there is a clear failure to launch', async () => {
     const plan = { command: ['no-such-program'], directory: stage.directory, environment: {}, incarnation: 1 }
     // Where only the engine can tell, the worker ends at once and says so.
-    const why = await driver.start(ground, plan).then(
+    const why = await driver.start(coordination, plan).then(
       async (worker) => {
         held.push(worker)
         await worker.ended

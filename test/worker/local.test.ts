@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isSameProcess } from '../../src/core/files/process-identity.ts'
 import { pathsIn } from '../../src/core/store/home.ts'
 import { LocalDriver } from '../../src/core/worker/local/local.ts'
-import type { Ground, Worker } from '../../src/core/worker/worker.ts'
+import type { CoordinationDirectory, Worker } from '../../src/core/worker/worker.ts'
 import { root as repository } from '../house/source-files.ts'
 import { driverContract } from './contract.ts'
 
@@ -30,17 +30,17 @@ describe('as a process', () => {
 
 let root: string
 let driver: LocalDriver
-let ground: Ground
+let coordination: CoordinationDirectory
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'resolve-worker-'))
   driver = new LocalDriver(pathsIn(root))
-  ground = driver.openGround()
+  coordination = driver.openCoordination()
 })
 
 afterEach(async () => {
   await driver.sweep()
-  ground.close()
+  coordination.close()
 })
 
 // What a program prints goes to stderr here; the channel itself is descriptor 1.
@@ -48,7 +48,7 @@ const ECHO = `process.stdin.on('data', (bytes) => require('node:fs').writeSync(1
 
 async function start(code: string, incarnation = 1): Promise<Worker> {
   const command = [process.execPath, '-e', code]
-  return await driver.start(ground, { command, directory: root, environment: { MINE: 'yes' }, incarnation })
+  return await driver.start(coordination, { command, directory: root, environment: { MINE: 'yes' }, incarnation })
 }
 
 function linesOf(worker: Worker): { lines: string[]; until: (count: number) => Promise<string[]> } {
@@ -66,7 +66,7 @@ test('the exit of its own worker is known with its code, that of an adopted one 
   linesOf(own)
   await own.ended
   expect(own.condition).toMatchObject({ engine: 'exited', exitCode: 7 })
-  const adopted = (await driver.adopt(ground, 1)) as Worker
+  const adopted = (await driver.adopt(coordination, 1)) as Worker
   linesOf(adopted)
   await adopted.ended
   expect(adopted.condition).toMatchObject({ engine: 'exited', exitCode: null })
@@ -99,7 +99,7 @@ test('a worker without the platform gets an allow-list of the environment and th
   const worker = await start(`require('node:fs').writeSync(1, JSON.stringify(process.env) + '\\n')`)
   const { until } = linesOf(worker)
   const environment = JSON.parse((await until(1))[0] as string)
-  expect(environment).toMatchObject({ RESOLVE_DIR: ground.seen.resolve, MINE: 'yes', HOME: process.env['HOME'] })
+  expect(environment).toMatchObject({ RESOLVE_DIR: coordination.seen.resolve, MINE: 'yes', HOME: process.env['HOME'] })
   expect(JSON.stringify(environment)).not.toContain('hidden')
 })
 
@@ -117,7 +117,7 @@ test('a stranger that got the pid of an ended worker is never signalled', async 
   const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore', detached: true })
   const saved = JSON.parse(readFileSync(pathsIn(root).worker, 'utf8'))
   writeFileSync(pathsIn(root).worker, JSON.stringify({ ...saved, process: { ...saved.process, pid: stranger.pid } }))
-  const adopted = (await driver.adopt(ground, 1)) as Worker
+  const adopted = (await driver.adopt(coordination, 1)) as Worker
   linesOf(adopted)
   expect(adopted.signal('SIGTERM')).toBe(0)
   expect(await adopted.isGone()).toBe(true)
@@ -147,7 +147,7 @@ test.runIf(process.platform === 'linux')(
     const places = pathsIn(directory)
     const driver = new LocalDriver(places)
     const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)']
-    const worker = await driver.start(driver.openGround(), { command, directory, environment: {}, incarnation: 1 })
+    const worker = await driver.start(driver.openCoordination(), { command, directory, environment: {}, incarnation: 1 })
     const { pid } = JSON.parse(readFileSync(places.worker, 'utf8')).process
     const opened = []
     const exhaust = () => { try { for (;;) opened.push(openSync('/dev/null')) } catch {} }

@@ -25,7 +25,7 @@ export class SafeRoot {
   readonly #fd: number
   readonly #owner: Owner | undefined
 
-  /** Opens a directory on the platform's own ground. What is made below it is given to `owner`. Throws the system's error. */
+  /** Opens a directory on the platform's own coordination directory. What is made below it is given to `owner`. Throws the system's error. */
   constructor(path: string, owner?: Owner) {
     this.path = path
     this.#owner = owner
@@ -276,7 +276,7 @@ function openDirectory(at: string, relative: string): number {
 /** The system's own errors that a caller tells apart, or that are the machine's and not the resolver's. */
 const KEPT = ['EEXIST', 'EMFILE', 'ENFILE', 'EIO', 'ENOMEM']
 
-/** What a resolver did to its ground is no fault of ours: a directory in a file's place, permissions taken away, the whole of it gone. */
+/** What a resolver did to its coordination directory is no fault of ours: a directory in a file's place, permissions taken away, the whole of it gone. */
 export function toCoordinationError(error: unknown, relative: string): unknown {
   const code = systemCode(error)
   if (error instanceof ResolveError || code === undefined || KEPT.includes(code)) return error

@@ -78,7 +78,7 @@ export class Tail {
   }
 }
 
-/** Opens a regular file on the platform's own ground for a {@link Tail}. */
+/** Opens a regular file on the platform's own coordination directory for a {@link Tail}. */
 export function openOwnFile(path: string): OpenedFile | undefined {
   try {
     const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)

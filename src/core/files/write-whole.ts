@@ -1,4 +1,4 @@
-/** Writes a file whole on the platform's own ground: readers see the old content or the new, never half. */
+/** Writes a file whole on the platform's own coordination directory: readers see the old content or the new, never half. */
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'

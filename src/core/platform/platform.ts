@@ -95,7 +95,7 @@ export interface Pruned {
 export interface PruneOutcome {
   dry_run: boolean
   removed: Pruned[]
-  /** What killed removals and births had left behind. */
+  /** What killed removals and creations had left behind. */
   leftovers: { count: number; bytes: number }
 }
 
@@ -129,12 +129,12 @@ export interface Platform {
   rename(id: string, name: string | null): Promise<InstanceRecord>
   story(id: string): Promise<Story>
   /** Sees to it that a live host owns the instance: adopts it where its host is gone. */
-  attend(id: string): Promise<void>
+  ensureHost(id: string): Promise<void>
   state(id: string): Promise<Record<string, unknown> | null>
   /** Events of the journal, in order, each once. With `follow` it ends when the instance has ended (also paused: no). */
   events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
   /** Whether a live host owns the instance; looks, and starts none. */
-  isAttended(id: string): Promise<boolean>
+  hasHost(id: string): Promise<boolean>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 

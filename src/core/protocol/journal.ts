@@ -19,7 +19,7 @@ export interface ContainerWish {
 }
 
 /** Line 0 of a journal: what was fixed when the instance was created. Never an event, never streamed. */
-export interface Birth {
+export interface CreationRecord {
   schema: 'resolve.journal/1'
   instance_id: string
   name: string | null

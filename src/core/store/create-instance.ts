@@ -5,28 +5,28 @@ import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { syncDirectory } from '../files/write-whole.ts'
-import type { Birth } from '../protocol/journal.ts'
+import type { CreationRecord } from '../protocol/journal.ts'
 import { beginStory } from '../view/story.ts'
 import { instancesDirectory, pathsIn } from './home.ts'
-import { birthLine } from './journal-line.ts'
+import { creationLine } from './journal-line.ts'
 import { writeRecord } from './record.ts'
 
-/** Returns once the birth is on disk (R12). Throws `disk_full`, `home_unusable`. */
-export async function createInstance(home: string, birth: Birth): Promise<void> {
+/** Returns once the creation is on disk (R12). Throws `disk_full`, `home_unusable`. */
+export async function createInstance(home: string, creation: CreationRecord): Promise<void> {
   const instances = instancesDirectory(home)
   const draft = join(instances, `.new-${randomBytes(8).toString('hex')}`)
   try {
     const paths = pathsIn(draft)
     for (const path of [draft, paths.owners, paths.mailbox]) mkdirSync(path, { mode: 0o700 })
-    failpoint('birth.drafted')
-    writeFileSync(paths.journal, birthLine(birth), { mode: 0o600, flag: 'wx', flush: true })
-    failpoint('birth.written')
-    writeRecord(paths, beginStory(birth))
-    failpoint('birth.recorded')
-    renameSync(draft, join(instances, birth.instance_id))
-    failpoint('birth.renamed')
+    failpoint('creation.drafted')
+    writeFileSync(paths.journal, creationLine(creation), { mode: 0o600, flag: 'wx', flush: true })
+    failpoint('creation.written')
+    writeRecord(paths, beginStory(creation))
+    failpoint('creation.recorded')
+    renameSync(draft, join(instances, creation.instance_id))
+    failpoint('creation.renamed')
     await syncDirectory(instances)
-    failpoint('birth.durable')
+    failpoint('creation.durable')
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
     const code = systemCode(error)

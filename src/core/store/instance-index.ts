@@ -21,7 +21,7 @@ interface Listing {
   print: string
 }
 
-export class Roster {
+export class InstanceIndex {
   readonly #home: string
   readonly #known = new Map<string, Standing>()
   /** How many were read, or are gone, since the index was written. */

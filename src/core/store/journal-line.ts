@@ -1,6 +1,6 @@
 /** The shape of a journal line: `seq TAB source_end TAB envelope` (plan, decision 1). */
 import type { EventEnvelope } from '../protocol/event.ts'
-import type { Birth } from '../protocol/journal.ts'
+import type { CreationRecord } from '../protocol/journal.ts'
 
 export interface JournalLine {
   seq: number
@@ -38,6 +38,6 @@ export function prefixOf(seq: number, sourceEnd: number | null): string {
   return `${seq}\t${sourceEnd ?? '-'}\t`
 }
 
-export function birthLine(birth: Birth): string {
-  return `${prefixOf(0, null)}${JSON.stringify(birth)}\n`
+export function creationLine(creation: CreationRecord): string {
+  return `${prefixOf(0, null)}${JSON.stringify(creation)}\n`
 }

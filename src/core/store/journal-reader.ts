@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { fail } from '../errors.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
-import type { Birth } from '../protocol/journal.ts'
+import type { CreationRecord } from '../protocol/journal.ts'
 import { type JournalLine, parseEnvelope, parseLine } from './journal-line.ts'
 
 const CHUNK_BYTES = 256 * 1024
@@ -76,7 +76,7 @@ export function readEnvelope(path: string, line: JournalLine): EventEnvelope {
 }
 
 /** Line 0. Throws `journal_broken`. */
-export function readBirth(path: string): Birth {
+export function readCreationRecord(path: string): CreationRecord {
   let text: string
   try {
     const fd = fs.openSync(path, 'r')
@@ -89,11 +89,11 @@ export function readBirth(path: string): Birth {
     throw fail('journal_broken', { path, reason: cause instanceof Error ? cause.message : String(cause) }, { cause })
   }
   const line = parseLine(text)
-  if (line?.seq !== 0) throw fail('journal_broken', { path, reason: 'its first line is not the birth of an instance' })
+  if (line?.seq !== 0) throw fail('journal_broken', { path, reason: 'its first line is not the creation of an instance' })
   try {
-    return JSON.parse(line.text) as Birth
+    return JSON.parse(line.text) as CreationRecord
   } catch (cause) {
-    throw fail('journal_broken', { path, reason: 'the birth of its instance is not JSON' }, { cause })
+    throw fail('journal_broken', { path, reason: 'the creation of its instance is not JSON' }, { cause })
   }
 }
 

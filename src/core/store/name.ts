@@ -1,4 +1,4 @@
-/** The name a consumer gave an instance after its birth (R9): a file of its own, since a journal's first line never changes. */
+/** The name a consumer gave an instance after its creation (R9): a file of its own, since a journal's first line never changes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'

@@ -5,36 +5,36 @@ import { writeWholeSync } from '../files/write-whole.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
 import { beginStory, pendingRequests, type Story, tell } from '../view/story.ts'
-import { JournalReader, readBirth, readEnvelope } from './journal-reader.ts'
+import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
 import { readName } from './name.ts'
 
 /** R8, without the state snapshot, which is read from its own file. `root` is the instance's directory, for its name. */
 export function toRecord(story: Story, root: string): InstanceRecord {
-  const { birth } = story
+  const { creation } = story
   const renamed = readName(root)
   return {
-    instance_id: birth.instance_id,
-    name: renamed === undefined ? birth.name : renamed,
-    resolver: birth.resolver.name,
-    resolver_version: birth.resolver.version,
+    instance_id: creation.instance_id,
+    name: renamed === undefined ? creation.name : renamed,
+    resolver: creation.resolver.name,
+    resolver_version: creation.resolver.version,
     status: story.status,
-    input: birth.input,
+    input: creation.input,
     output: story.output,
     error: story.error,
-    supports_resume: birth.resolver.manifest.supports_resume === true,
+    supports_resume: creation.resolver.manifest.supports_resume === true,
     resolver_state: null,
     phase: story.phase,
     pending_inputs: pendingRequests(story).length,
-    created_at: birth.created_at,
+    created_at: creation.created_at,
     updated_at: story.lastEventAt,
     ended_at: story.endedAt,
-    parent_id: birth.parent_id,
+    parent_id: creation.parent_id,
   }
 }
 
 /** The whole story of a journal up to now. Throws `journal_broken`. */
 export function readStory(journal: string): Story {
-  const story = beginStory(readBirth(journal))
+  const story = beginStory(readCreationRecord(journal))
   const reader = new JournalReader(journal, 0)
   try {
     for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {

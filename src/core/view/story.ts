@@ -6,7 +6,7 @@ import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
 import type { Form } from '../protocol/form.ts'
 import type { InstanceError, RequestStatus } from '../protocol/instance.ts'
-import type { Birth } from '../protocol/journal.ts'
+import type { CreationRecord } from '../protocol/journal.ts'
 import { isStatus, isTerminal, type Status } from '../protocol/status.ts'
 
 export interface StatusChange {
@@ -62,7 +62,7 @@ export interface StoryCompletion {
 }
 
 export interface Story {
-  birth: Birth
+  creation: CreationRecord
   status: Status
   history: StatusChange[]
   phase: string | null
@@ -90,11 +90,11 @@ export interface Story {
 }
 
 /** The story before its first event: an instance that was just created. */
-export function beginStory(birth: Birth): Story {
+export function beginStory(creation: CreationRecord): Story {
   return {
-    birth,
+    creation,
     status: 'created',
-    history: [{ status: 'created', at: birth.created_at, reason: null }],
+    history: [{ status: 'created', at: creation.created_at, reason: null }],
     phase: null,
     phases: [],
     progress: null,
@@ -110,7 +110,7 @@ export function beginStory(birth: Birth): Story {
     adoptions: 0,
     rejected: 0,
     lastSeq: 0,
-    lastEventAt: birth.created_at,
+    lastEventAt: creation.created_at,
     endedAt: null,
   }
 }

@@ -1,4 +1,4 @@
-/** The ground of a local worker: a directory of this machine, read and written as hostile (threats B1, B2). */
+/** The coordination directory of a local worker: a directory of this machine, read and written as hostile (threats B1, B2). */
 import { closeSync, createReadStream, lchownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -7,11 +7,11 @@ import { type Owner, SafeRoot, toCoordinationError } from '../files/safe-root.ts
 import { Tail } from '../files/tail.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.ts'
-import type { Following, Ground, OpenFile } from './worker.ts'
+import type { Following, CoordinationDirectory, OpenFile } from './worker.ts'
 
-export interface LocalGroundOptions {
+export interface LocalCoordinationOptions {
   /** The places as the worker sees them, where they are others. */
-  seen?: Ground['seen']
+  seen?: CoordinationDirectory['seen']
   /** Whom what is made here belongs to, where it is not this user. */
   owner?: Owner
   /** Directories of `.resolve/` to be made at once. */
@@ -19,14 +19,14 @@ export interface LocalGroundOptions {
 }
 
 /** Opens `<project>/.resolve`, made where it is missing. Throws `coordination_tampered`, `disk_full`. */
-export function openLocalGround(project: string, options: LocalGroundOptions = {}): Ground {
+export function openLocalCoordination(project: string, options: LocalCoordinationOptions = {}): CoordinationDirectory {
   const resolve = join(project, '.resolve')
   const workspace = join(project, 'workspace')
   try {
     for (const path of [project, resolve, workspace]) makeOwned(path, options.owner)
-    const ground = new LocalGround(options.seen ?? { project, resolve, workspace }, resolve, options.owner)
-    for (const name of options.directories ?? []) ground.makeDirectory(name)
-    return ground
+    const coordination = new LocalCoordinationDirectory(options.seen ?? { project, resolve, workspace }, resolve, options.owner)
+    for (const name of options.directories ?? []) coordination.makeDirectory(name)
+    return coordination
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw toCoordinationError(error, '.resolve')
     throw fail('coordination_tampered', { path: '.resolve', reason: 'something else has its place' }, { cause: error })
@@ -39,11 +39,11 @@ function makeOwned(path: string, owner: Owner | undefined): void {
   if (made !== undefined && owner !== undefined) lchownSync(path, owner.uid, owner.gid)
 }
 
-class LocalGround implements Ground {
-  readonly seen: Ground['seen']
+class LocalCoordinationDirectory implements CoordinationDirectory {
+  readonly seen: CoordinationDirectory['seen']
   readonly #root: SafeRoot
 
-  constructor(seen: Ground['seen'], resolve: string, owner: Owner | undefined) {
+  constructor(seen: CoordinationDirectory['seen'], resolve: string, owner: Owner | undefined) {
     this.seen = seen
     this.#root = new SafeRoot(resolve, owner)
   }

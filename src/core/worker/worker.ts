@@ -1,16 +1,16 @@
 /**
  * The contract between host and worker. The host uses nothing else, so an engine on another machine fits later: no host
- * paths, no container ids. Ground outlives its process: a finished instance still serves its files.
+ * paths, no container ids. Coordination directory outlives its process: a finished instance still serves its files.
  */
 
 import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
 import type { PlatformEvent } from '../protocol/event.ts'
 import type { Channel } from '../rpc/channel.ts'
-import type { SubContainerNetwork } from './sandbox/sandbox.ts'
+import type { SandboxNetwork } from './sandbox/sandbox.ts'
 
 /** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */
-export interface Ground {
+export interface CoordinationDirectory {
   /** The places as the worker sees them (R43). */
   readonly seen: { project: string; resolve: string; workspace: string }
   /** Writes a file whole; with `exclusive` only where there is none (then it answers false). */
@@ -67,7 +67,7 @@ export interface ContainerLaunch {
   /** Where the resolver came from; null where its directory may change at any time. */
   commit: string | null
   /** What the worker may reach; the engine's ordinary network where none is given. */
-  network?: SubContainerNetwork | undefined
+  network?: SandboxNetwork | undefined
 }
 
 export interface LaunchPlan {
@@ -128,12 +128,12 @@ export interface Worker {
 }
 
 export interface Driver {
-  /** Makes the ground of an instance, or opens the one that is there. */
-  openGround(): Ground
+  /** Makes the coordination directory of an instance, or opens the one that is there. */
+  openCoordination(): CoordinationDirectory
   /** Starts a worker and remembers how to reach it again. Throws `launch_failed`. */
-  start(ground: Ground, plan: LaunchPlan): Promise<Worker>
+  start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker>
   /** Reaches the remembered worker again, alive or dead; undefined where none of this incarnation was started. */
-  adopt(ground: Ground, incarnation: number): Promise<Worker | undefined>
+  adopt(coordination: CoordinationDirectory, incarnation: number): Promise<Worker | undefined>
   /** Ends whatever is left of any worker of the instance, remembered or not. */
   sweep(): Promise<void>
   /** Removes what a worker that has ended leaves with its engine. */

@@ -65,7 +65,7 @@ resolver({
     if (!ctx.resume) {
       ctx.phase('surveying')
       await step()
-      await ctx.data.write('survey.md', `# Survey\n\nThe ground is good for ${subject}.\n`)
+      await ctx.data.write('survey.md', `# Survey\n\nThe coordination is good for ${subject}.\n`)
     }
 
     if (place.built === 0) ctx.phase('planning')

@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail, systemCode } from '../../core/errors.ts'
 import { writeWholeSync } from '../../core/files/write-whole.ts'
-import type { PatientDisk } from './retry-while-disk-full.ts'
+import type { RetryingDisk } from './retry-while-disk-full.ts'
 
 export interface DataFiles {
   /** Replaces the file whole and emits `<name>.data_changed {paths}`. Throws `path_refused`. */
@@ -12,7 +12,7 @@ export interface DataFiles {
   read(path: string): Promise<string | undefined>
 }
 
-export function dataFiles(root: string, disk: PatientDisk, changed: (paths: string[]) => void): DataFiles {
+export function dataFiles(root: string, disk: RetryingDisk, changed: (paths: string[]) => void): DataFiles {
   return {
     async write(path, content) {
       const target = inside(root, path)

@@ -14,14 +14,14 @@ import { Checkpoint } from './checkpoint.ts'
 import type { Emitter } from '../contract.ts'
 import { type DataFiles, dataFiles } from './data-files.ts'
 import { EventLog } from './event-log.ts'
-import { PatientDisk } from './retry-while-disk-full.ts'
+import { RetryingDisk } from './retry-while-disk-full.ts'
 import { Requests } from './requests.ts'
 import { Sandboxes } from './sandbox.ts'
 import { type State, StateFile } from './state-file.ts'
 
 export type LogLevel = ResolverNotices['resolver.log']['level']
 
-export interface DeskOptions {
+export interface InstanceContextOptions {
   config: InstanceConfig
   /** Where `.resolve` is. */
   dir: string
@@ -36,10 +36,10 @@ export interface DeskOptions {
 /** The two events that a run writes about itself; an author's own come through, but never twice. */
 const ONCE = ['resolver:created', 'resolver:completed']
 
-export class Desk implements Emitter {
+export class InstanceContext implements Emitter {
   readonly config: InstanceConfig
   readonly dir: string
-  readonly disk = new PatientDisk()
+  readonly disk = new RetryingDisk()
   readonly data: DataFiles
   readonly checkpoint: Checkpoint
   readonly requests: Requests
@@ -54,7 +54,7 @@ export class Desk implements Emitter {
   #isClosed = false
   artifacts = 0
 
-  constructor(options: DeskOptions) {
+  constructor(options: InstanceContextOptions) {
     this.config = options.config
     this.dir = options.dir
     this.#name = options.name

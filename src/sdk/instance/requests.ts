@@ -9,7 +9,7 @@ import { writeWholeSync } from '../../core/files/write-whole.ts'
 import { isRequestId, refusalFile, requestFile, responseFile } from '../../core/protocol/coordination.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import type { InputRequest } from '../../core/protocol/instance.ts'
-import type { PatientDisk } from './retry-while-disk-full.ts'
+import type { RetryingDisk } from './retry-while-disk-full.ts'
 import { readJsonObject } from './state-file.ts'
 
 /** The host's call is the fast way; looking at the file is the sure one. */
@@ -17,7 +17,7 @@ const LOOK_MS = 500
 
 export interface RequestsOptions {
   dir: string
-  disk: PatientDisk
+  disk: RetryingDisk
   /** Aborted by a stop: nothing is asked any more. */
   signal: AbortSignal
   emit: (eventType: string, data: Record<string, unknown>) => void

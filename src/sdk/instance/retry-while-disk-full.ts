@@ -10,7 +10,7 @@ const LONGEST_PAUSE_MS = 2_000
 /** A write that may be called again after it threw. */
 export type Step = () => void
 
-export class PatientDisk {
+export class RetryingDisk {
   readonly #waiting: Step[] = []
   #timer: NodeJS.Timeout | undefined
   #pauseMs = FIRST_PAUSE_MS

@@ -1,17 +1,17 @@
 /** The state snapshot: replaced whole, so that no reader sees a part of it (spec, State snapshot). */
 import { readFileSync } from 'node:fs'
 import { writeWholeSync } from '../../core/files/write-whole.ts'
-import type { PatientDisk } from './retry-while-disk-full.ts'
+import type { RetryingDisk } from './retry-while-disk-full.ts'
 
 export type State = Record<string, unknown>
 
 export class StateFile {
   readonly #path: string
-  readonly #disk: PatientDisk
+  readonly #disk: RetryingDisk
   readonly #written: () => void
   #latest: State
 
-  constructor(path: string, disk: PatientDisk, written: () => void) {
+  constructor(path: string, disk: RetryingDisk, written: () => void) {
     this.#path = path
     this.#disk = disk
     this.#written = written

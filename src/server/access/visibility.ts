@@ -10,10 +10,10 @@ export function toldEntry(entry: CatalogEntry, isOwner: boolean): ToldEntry {
 
 export function toldStory(story: Story, isOwner: boolean): Story {
   if (isOwner) return story
-  return { ...story, birth: toldBirth(story.birth) }
+  return { ...story, creation: visibleCreation(story.creation) }
 }
 
 /** To anybody but the owner. */
-export function toldBirth(birth: Story['birth']): Story['birth'] {
-  return { ...birth, environment: {}, resolver: { ...birth.resolver, dir: '' } }
+export function visibleCreation(creation: Story['creation']): Story['creation'] {
+  return { ...creation, environment: {}, resolver: { ...creation.resolver, dir: '' } }
 }

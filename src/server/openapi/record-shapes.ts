@@ -30,7 +30,7 @@ const record = {
 }
 
 const story = {
-  birth: { type: 'object', description: 'What was fixed when the instance was created' },
+  creation: { type: 'object', description: 'What was fixed when the instance was created' },
   status,
   history: {
     type: 'array',

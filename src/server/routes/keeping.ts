@@ -7,7 +7,7 @@ import { STATUSES } from '../../core/protocol/status.ts'
 import { type AppParts, callerOf } from '../parts.ts'
 import { HOST_TROUBLE } from '../openapi/refusals.ts'
 import { listOf, object, shape } from '../openapi/shapes.ts'
-import { toldBirth } from '../access/visibility.ts'
+import { visibleCreation } from '../access/visibility.ts'
 
 interface OfInstance {
   Params: { id: string }
@@ -66,7 +66,7 @@ export function keepingRoutes(app: FastifyInstance, { platform }: AppParts): voi
       // No more than the other routes would tell this caller.
       const archive = await platform.export(id, {
         stderr: covers(scope, 'run'),
-        ...(isOwner ? {} : { tell: toldBirth }),
+        ...(isOwner ? {} : { tell: visibleCreation }),
       })
       reply.header('content-disposition', `attachment; filename="resolve-${id}.tar.gz"`)
       return reply.type('application/gzip').send(Readable.from(archive))
@@ -84,11 +84,11 @@ export function keepingRoutes(app: FastifyInstance, { platform }: AppParts): voi
       },
       config: { needs: 'read', refuses: ['instance_unknown'] },
     },
-    async ({ params: { id } }) => ({ attended: await platform.isAttended(id) }),
+    async ({ params: { id } }) => ({ attended: await platform.hasHost(id) }),
   )
 
   app.post<OfInstance>(
-    '/instances/:id/attend',
+    '/instances/:id/ensureHost',
     {
       schema: {
         ...{ summary: 'See to it that a live host owns it', tags, params },
@@ -97,7 +97,7 @@ export function keepingRoutes(app: FastifyInstance, { platform }: AppParts): voi
       config: { needs: 'run', refuses: ['instance_unknown', ...HOST_TROUBLE] },
     },
     async ({ params: { id } }, reply) => {
-      await platform.attend(id)
+      await platform.ensureHost(id)
       return reply.code(204).send()
     },
   )

@@ -14,7 +14,7 @@ export interface LookOptions {
   onConnection: (connection: Connection) => void
   /** The command that looks again, for who is told that it was given up. */
   again: string
-  patienceMs?: number
+  waitLimitMs?: number
 }
 
 /**
@@ -22,7 +22,7 @@ export interface LookOptions {
  * looked for as long as a stream of events is, then `server_unreachable` is thrown.
  */
 export async function lookUntilSignal(look: () => Promise<void>, options: LookOptions): Promise<ExitCode> {
-  const { onConnection, again, patienceMs = REMOTE_PATIENCE_MS } = options
+  const { onConnection, again, waitLimitMs = REMOTE_PATIENCE_MS } = options
   const ended = new AbortController()
   let exitCode: ExitCode = EXIT.interrupted
   const stopListening = onSignals((signal) => {
@@ -44,7 +44,7 @@ export async function lookUntilSignal(look: () => Promise<void>, options: LookOp
       } catch (error) {
         if (!wasThere || !isConnectionError(error)) throw error
         since ??= began
-        const givesUpAt = since + patienceMs
+        const givesUpAt = since + waitLimitMs
         if (Date.now() >= givesUpAt) throw lostError(error, { since, again })
         onConnection({ state: 'lost', since, givesUpAt })
       }

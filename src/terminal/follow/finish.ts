@@ -50,7 +50,7 @@ export async function finish(output: Output, end: FollowEnd): Promise<number> {
 function tellClosing(output: Output, { story, reason }: FollowEnd): void {
   const line = closingLine(output, story, reason)
   const failed = reason === 'done' && story.status === 'failed'
-  const title = `${story.birth.resolver.name} failed`
+  const title = `${story.creation.resolver.name} failed`
   if (isGithub() && failed) output.command(workflowCommand('error', stripVTControlCharacters(line), { title }))
   else output.say(line)
 }
@@ -69,11 +69,11 @@ function* artifactLines(output: Output, { story, reason }: FollowEnd): Generator
 
 function closingLine(output: Output, story: Story, reason: FollowEnd['reason']): string {
   const { shape, word, color } = STATUS_WORDS[story.status]
-  const { instance_id, resolver } = story.birth
+  const { instance_id, resolver } = story.creation
   const who = `${resolver.name} ${instance_id}`
   if (reason !== 'done' && reason !== 'paused') return output.paint('yellow', `${leftText(reason)} ${who} is ${word}.`)
   const took =
-    story.endedAt === null ? '' : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.birth.created_at))}`
+    story.endedAt === null ? '' : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.creation.created_at))}`
   const why = story.error === null ? '' : `: ${cleanText(story.error.detail)} (${story.error.code})`
   return output.paint(color, `${shape} ${who} ${word}${took}${why}`)
 }

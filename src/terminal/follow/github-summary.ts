@@ -26,7 +26,7 @@ export function appendSummary(story: Story, env: NodeJS.ProcessEnv = process.env
 /** Outcome, error, phases with their durations, artifacts, open questions with the command that answers each. */
 export function summaryOf(story: Story): string {
   const { shape, word } = STATUS_WORDS[story.status]
-  const { resolver, instance_id, name, created_at } = story.birth
+  const { resolver, instance_id, name, created_at } = story.creation
   const took = story.endedAt === null ? '' : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(created_at))}`
   const blocks = [`### ${shape} ${escaped(name ?? resolver.name)} ${word}${took}`]
   blocks.push(`Instance \`${instance_id}\` of ${escaped(resolver.name)} ${escaped(resolver.version)}`)

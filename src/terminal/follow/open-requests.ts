@@ -8,8 +8,8 @@ const LIMIT_MS = 3_000
 
 export async function openRequests(platform: Platform, id: string): Promise<InputRequest[]> {
   const known = await platform.inputRequests(id, 'pending')
-  if (known.length > 0 || !(await isUp(platform, id)) || (await platform.isAttended(id))) return known
-  await platform.attend(id)
+  if (known.length > 0 || !(await isUp(platform, id)) || (await platform.hasHost(id))) return known
+  await platform.ensureHost(id)
   for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline; await sleep(LOOK_MS)) {
     const open = await platform.inputRequests(id, 'pending')
     if (open.length > 0 || !(await isUp(platform, id))) return open

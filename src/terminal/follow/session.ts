@@ -52,7 +52,7 @@ export interface Session extends SessionPlan {
 /** Follows, tells the end, and returns the exit code. */
 export async function runSession(session: Session): Promise<number> {
   const { platform, id, output } = session
-  const story = session.story ?? beginStory((await platform.story(id)).birth)
+  const story = session.story ?? beginStory((await platform.story(id)).creation)
   let steered: Controls | undefined
   const { view, steer, slot } = await openView(output, { live: session.live, watching: session.watching })
   const questions = meetQuestions({

@@ -62,7 +62,7 @@ async function ofInstance(platform: Platform, name: string, id: string): Promise
       return (await platform.inputRequests(id, 'pending')).map((one) => ({ word: one.id, about: one.prompt }))
     case 'type':
       // Asked of a host that is there; a key press is no reason to start one.
-      if (!(await platform.isAttended(id))) return []
+      if (!(await platform.hasHost(id))) return []
       return (await platform.messageTypes(id)).map((one) => ({ word: one.name, about: one.description || one.label }))
     case 'path':
       return (await platform.dataFiles(id)).map((file) => ({ word: file.path, about: `${file.bytes} bytes` }))

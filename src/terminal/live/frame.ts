@@ -76,7 +76,7 @@ function fitted(lines: readonly FrameLine[], { rows, columns }: FrameState): Fra
 
 function statusLine(story: Story, { now, columns }: FrameState): FrameLine {
   const { shape, word, color } = STATUS_WORDS[story.status]
-  const { resolver, instance_id, name, created_at } = story.birth
+  const { resolver, instance_id, name, created_at } = story.creation
   const age = ageText(story.lastEventAt, now)
   const text = packed(
     [

@@ -30,18 +30,18 @@ export interface InstanceDocument {
 }
 
 export function instanceDocument(story: Story, exitCode: ExitCode, warnings: readonly string[] = []): InstanceDocument {
-  const { birth } = story
+  const { creation } = story
   return {
     schema: 'resolve.instance/1',
-    instance_id: birth.instance_id,
-    name: birth.name,
-    resolver: birth.resolver.name,
-    resolver_version: birth.resolver.version,
+    instance_id: creation.instance_id,
+    name: creation.name,
+    resolver: creation.resolver.name,
+    resolver_version: creation.resolver.version,
     status: story.status,
     exit_code: exitCode,
     output: story.output,
     error: story.error,
-    input: birth.input,
+    input: creation.input,
     phase: story.phase,
     history: story.history.map(({ status, at, reason }) => ({ status, at, reason })),
     timing: timingOf(story),
@@ -59,7 +59,7 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
 }
 
 function timingOf(story: Story): InstanceDocument['timing'] {
-  const created = story.birth.created_at
+  const created = story.creation.created_at
   return {
     created_at: created,
     started_at: story.history.find((change) => change.status === 'running')?.at ?? null,

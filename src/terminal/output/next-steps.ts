@@ -7,7 +7,7 @@ import { commandLine } from './shell.ts'
 
 /** The commands that make sense for an instance that stands where this story does. */
 export function nextCommands(story: Story): string[] {
-  const id = story.birth.instance_id
+  const id = story.creation.instance_id
   const steps: Record<Status, () => string[]> = {
     created: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
     starting: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
@@ -26,7 +26,7 @@ export function nextCommands(story: Story): string[] {
 
 /** The same, for who looks at it with `instance show` already. */
 export function nextBesideShow(story: Story): string[] {
-  const show = commandLine('instance', 'show', story.birth.instance_id)
+  const show = commandLine('instance', 'show', story.creation.instance_id)
   return nextCommands(story).filter((command) => command !== show)
 }
 

@@ -44,12 +44,12 @@ export async function explain(platform: Platform, id: string, now: number): Prom
   const story = await platform.story(id)
   const facts = gather()
   for await (const event of platform.events(id)) facts.note(event)
-  const hostAlive = await platform.isAttended(id)
+  const hostAlive = await platform.hasHost(id)
   const stderr = (await stderrOf(platform, id))?.trimEnd()
   return {
     schema: 'resolve.explanation/1',
     instance_id: id,
-    resolver: story.birth.resolver.name,
+    resolver: story.creation.resolver.name,
     status: story.status,
     why: whyOf(story, hostAlive, now),
     phase: story.phase,
@@ -127,7 +127,7 @@ function whyOf(story: Story, hostAlive: boolean, now: number): string {
     case 'cancelled':
       return `It was cancelled${because}.`
     default: {
-      const since = story.history.find(({ status }) => hasWorker(status))?.at ?? story.birth.created_at
+      const since = story.history.find(({ status }) => hasWorker(status))?.at ?? story.creation.created_at
       const heard = agoText(story.lastEventAt, now)
       return `It has been up for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${hostAlive ? '' : NO_HOST}`
     }
@@ -147,7 +147,7 @@ function workerEnd(story: Story): string | null {
 }
 
 function nextOf(story: Story, hostAlive: boolean): string[] {
-  const { instance_id: id, resolver } = story.birth
+  const { instance_id: id, resolver } = story.creation
   if (story.status === 'failed') {
     return [
       commandLine('instance', 'events', id),
@@ -163,7 +163,7 @@ function nextOf(story: Story, hostAlive: boolean): string[] {
 
 /** The input as flags, where flags can say it. */
 function inputAgain(story: Story): string[] {
-  const entries = Object.entries(story.birth.input)
+  const entries = Object.entries(story.creation.input)
   const isFlat = entries.every(([name, value]) => !name.includes('=') && ['string', 'boolean'].includes(typeof value))
   if (!isFlat) return []
   return entries.flatMap(([name, value]) => {

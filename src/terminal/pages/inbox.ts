@@ -37,7 +37,7 @@ export async function openQuestions(platform: Platform, before: ReadBefore = new
 async function questionsOf(platform: Platform, id: string): Promise<OpenQuestion[]> {
   try {
     const story = await platform.story(id)
-    const { name, resolver } = story.birth
+    const { name, resolver } = story.creation
     return pendingRequests(story).map((request) => {
       const { prompt, schema, asked_at } = request
       const command = answerCommand(id, request)

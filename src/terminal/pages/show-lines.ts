@@ -9,14 +9,14 @@ import type { Output } from '../output/output.ts'
 
 export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
   const out = process.stdout
-  const { birth } = story
+  const { creation } = story
   const { shape, word, color } = STATUS_WORDS[story.status]
   const title = (text: string) => ['', output.paint('bold', text, out)]
   const lines = [
     output.paint(color, `${shape} ${word}`, out),
-    `  instance  ${birth.instance_id}${birth.name === null ? '' : `  ${cleanLine(birth.name)}`}`,
-    `  resolver  ${cleanLine(birth.resolver.name)} ${birth.resolver.version}`,
-    `  input     ${cleanLine(JSON.stringify(birth.input))}`,
+    `  instance  ${creation.instance_id}${creation.name === null ? '' : `  ${cleanLine(creation.name)}`}`,
+    `  resolver  ${cleanLine(creation.resolver.name)} ${creation.resolver.version}`,
+    `  input     ${cleanLine(JSON.stringify(creation.input))}`,
   ]
   if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
   if (story.output !== null) lines.push(`  output    ${cleanText(story.output)}`)

@@ -61,7 +61,7 @@ export class InstanceStore {
       }
     }
     if (!this.#isOpen || this.#snapshot === undefined) return
-    this.#told ??= beginStory(this.#snapshot.birth)
+    this.#told ??= beginStory(this.#snapshot.creation)
     this.#show({ story: this.#snapshot })
     this.#stop = followEvents(this.#id, {
       onEvents: (events) => this.#take(events),

@@ -72,7 +72,7 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
       const { now, live, story } = latest.current
       sent.current = live.count
       const events = live.events.map(({ event }) => event)
-      tell({ type: 'begin', code, instanceId: id, resolverName: story.birth.resolver.name, events, now })
+      tell({ type: 'begin', code, instanceId: id, resolverName: story.creation.resolver.name, events, now })
     }
     const ping = setInterval(() => {
       // A page that is hidden hears late.
@@ -112,11 +112,11 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
     <div className="viewport" data-viewport={phase.name}>
       {phase.name === 'loading' && <Loading what="The view is loading…" />}
       <p className="quiet">
-        This view comes from {story.birth.resolver.name}. It runs apart from this page and knows this instance only.
+        This view comes from {story.creation.resolver.name}. It runs apart from this page and knows this instance only.
       </p>
       <iframe
         ref={frame}
-        title={`View of ${story.birth.resolver.name}`}
+        title={`View of ${story.creation.resolver.name}`}
         sandbox="allow-scripts"
         src="/viewport.html"
         referrerPolicy="no-referrer"

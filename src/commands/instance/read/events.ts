@@ -31,7 +31,7 @@ export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
     if (this.flags.follow && this.output.json) throw usage('--follow has no single document; use --jsonl.')
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
-    if (this.flags.follow) await platform.attend(id)
+    if (this.flags.follow) await platform.ensureHost(id)
     if (this.output.json) return await this.tellDocument(platform, id)
     for await (const event of this.wanted(platform, id)) {
       if (this.output.jsonl) await this.output.raw(`${event.text}\n`)

@@ -36,7 +36,7 @@ With --until settled a paused instance and an open question count as reached.`
     if (ids.length === 0) throw usage('Name at least one instance to wait for.')
     if (ids.length === 1) this.about = ids[0]
     const until = this.flags.until === 'settled' ? untilSettled : untilTerminal
-    await Promise.all(ids.map((id) => platform.attend(id)))
+    await Promise.all(ids.map((id) => platform.ensureHost(id)))
 
     const enough = new AbortController()
     let timedOut = false

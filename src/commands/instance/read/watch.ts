@@ -23,7 +23,7 @@ A question is asked on a terminal; without one it is shown, and the wait goes on
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id, ['created', 'starting', 'running', 'awaiting_input', 'paused'])
     const { lastSeq } = await platform.story(id)
-    await platform.attend(id)
+    await platform.ensureHost(id)
     return await runSession({
       ...(await planSession({ 'on-input': this.mayAsk ? 'prompt' : 'wait' }, this.mayAsk)),
       platform,

@@ -1,4 +1,4 @@
-/** Turns what ajv found in a manifest into sentences a person understands; {@link file://./parse-manifest.ts} calls it. */
+/** ConcurrencyLimiter what ajv found in a manifest into sentences a person understands; {@link file://./parse-manifest.ts} calls it. */
 import type { ErrorObject } from 'ajv'
 
 const SHOWN_CHARS = 80

@@ -7,14 +7,14 @@ import { DATA_DIR } from '../../protocol/coordination.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
-import type { Ground, OpenFile } from '../../worker/worker.ts'
+import type { CoordinationDirectory, OpenFile } from '../../worker/worker.ts'
 import { readState } from '../requests/accept.ts'
 import { type Redactor, redactorOf } from '../ledger/redact.ts'
-import { secretsOfHost, secretsOnGround } from './secrets.ts'
+import { secretsOfHost, secretsInCoordination } from './secrets.ts'
 
 /** Without the secrets that are known here (threats B9). */
 export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
-  return withGround(paths, null, (ground) => redactorFor(ground).value(readState(ground)))
+  return withCoordination(paths, null, (coordination) => redactorFor(coordination).value(readState(coordination)))
 }
 
 export interface ListedFile {
@@ -25,8 +25,8 @@ export interface ListedFile {
 }
 
 export function listData(paths: InstancePaths): ListedFile[] {
-  return withGround(paths, [], (ground) =>
-    ground.list(DATA_DIR, DATA_LISTING_MAX_FILES).map(({ path, bytes, modifiedMs }) => {
+  return withCoordination(paths, [], (coordination) =>
+    coordination.list(DATA_DIR, DATA_LISTING_MAX_FILES).map(({ path, bytes, modifiedMs }) => {
       return { path, bytes, modified_at: new Date(modifiedMs).toISOString() }
     }),
   )
@@ -35,7 +35,7 @@ export function listData(paths: InstancePaths): ListedFile[] {
 /** Throws `path_refused`, and `file_unknown` for anything but a regular file below `data/`. */
 export function openData(paths: InstancePaths, path: string): OpenFile {
   try {
-    const opened = withGround(paths, undefined, (ground) => ground.open(`${DATA_DIR}/${path}`))
+    const opened = withCoordination(paths, undefined, (coordination) => coordination.open(`${DATA_DIR}/${path}`))
     if (opened !== undefined) return opened
   } catch (error) {
     if (!(error instanceof ResolveError) || error.code !== 'coordination_tampered') throw error
@@ -48,17 +48,17 @@ export function readStderrTail(paths: InstancePaths): string {
   const driver = new LocalDriver(paths)
   let redactor = redactorOf(secretsOfHost())
   try {
-    redactor = withGround(paths, redactor, redactorFor)
+    redactor = withCoordination(paths, redactor, redactorFor)
   } catch (error) {
-    // A ground that was tampered with holds no config either.
+    // A coordination directory that was tampered with holds no config either.
     if (!(error instanceof ResolveError)) throw error
   }
   return redactor.tail((bytes) => driver.stderrTail(bytes), STDERR_TAIL_BYTES)
 }
 
 /** While it lives the config lies with the worker; afterwards what is left was cleaned by its host, and this process may know more. */
-function redactorFor(ground: Ground): Redactor {
-  return redactorOf([...new Set([...secretsOnGround(ground), ...secretsOfHost()])])
+function redactorFor(coordination: CoordinationDirectory): Redactor {
+  return redactorOf([...new Set([...secretsInCoordination(coordination), ...secretsOfHost()])])
 }
 
 /** Processes of workers of instances below this home, by the instance's id: by the mark they carry, whatever became of it. */
@@ -76,12 +76,12 @@ export async function endWorkerProcesses(paths: InstancePaths): Promise<void> {
   await new LocalDriver(paths).sweep()
 }
 
-function withGround<T>(paths: InstancePaths, missing: T, read: (ground: Ground) => T): T {
+function withCoordination<T>(paths: InstancePaths, missing: T, read: (coordination: CoordinationDirectory) => T): T {
   if (!existsSync(paths.project)) return missing
-  const ground = new LocalDriver(paths).openGround()
+  const coordination = new LocalDriver(paths).openCoordination()
   try {
-    return read(ground)
+    return read(coordination)
   } finally {
-    ground.close()
+    coordination.close()
   }
 }

@@ -20,7 +20,7 @@ import {
 } from '../../protocol/coordination.ts'
 import { LineSplitter } from '../../rpc/lines.ts'
 import { pendingRequests } from '../../view/story.ts'
-import type { Following, Ground } from '../../worker/worker.ts'
+import type { Following, CoordinationDirectory } from '../../worker/worker.ts'
 import { judgeChunk } from './event-line.ts'
 import { readRequest } from './input-request.ts'
 import type { ForwardedLine, Ledger } from '../ledger/ledger.ts'
@@ -44,7 +44,7 @@ export interface MonitorHooks {
 }
 
 export class Monitor {
-  readonly #ground: Ground
+  readonly #coordination: CoordinationDirectory
   readonly #ledger: Ledger
   readonly #hooks: MonitorHooks
   readonly #following: Following
@@ -59,11 +59,11 @@ export class Monitor {
   #isEndless = false
   #closed = false
 
-  constructor(ground: Ground, ledger: Ledger, hooks: MonitorHooks) {
-    this.#ground = ground
+  constructor(coordination: CoordinationDirectory, ledger: Ledger, hooks: MonitorHooks) {
+    this.#coordination = coordination
     this.#ledger = ledger
     this.#hooks = hooks
-    this.#following = ground.follow(EVENTS_FILE, ledger.sourceEnd)
+    this.#following = coordination.follow(EVENTS_FILE, ledger.sourceEnd)
     for (const request of ledger.story.requests) if (request.status !== 'cancelled') this.#settled.add(request.id)
   }
 
@@ -76,7 +76,7 @@ export class Monitor {
   }
 
   start(): void {
-    this.#stopWatch = this.#ground.watch((swept) => (swept ? this.look(true) : this.ring()))
+    this.#stopWatch = this.#coordination.watch((swept) => (swept ? this.look(true) : this.ring()))
     this.look(true)
   }
 
@@ -157,7 +157,7 @@ export class Monitor {
   }
 
   #carryChunk({ bytes, end }: Chunk): void {
-    const { instance_id: id } = this.#ledger.story.birth
+    const { instance_id: id } = this.#ledger.story.creation
     let at = end - bytes.length - this.#splitter.pendingBytes
     let batch: ForwardedLine[] = []
     for (const { verdict, size } of judgeChunk(this.#splitter, bytes, id)) {
@@ -196,7 +196,7 @@ export class Monitor {
 
   #findRequests(): void {
     if (this.#ledger.status !== 'running' && this.#ledger.status !== 'awaiting_input') return
-    const names = new Set(this.#ground.names(REQUESTS_DIR, INPUT_REQUESTS_MAX_FILES * 3))
+    const names = new Set(this.#coordination.names(REQUESTS_DIR, INPUT_REQUESTS_MAX_FILES * 3))
     for (const name of [...names].sort()) {
       const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
       if (!isRequestId(id) || this.#settled.has(id)) continue
@@ -206,7 +206,7 @@ export class Monitor {
   }
 
   #take(id: string): void {
-    const read = readRequest(() => this.#ground.read(requestFile(id), COORDINATION_FILE_MAX_BYTES), id)
+    const read = readRequest(() => this.#coordination.read(requestFile(id), COORDINATION_FILE_MAX_BYTES), id)
     if (read === undefined) return
     if ('errors' in read) {
       if (!read.mayBeHalf || !this.#isYoung(id)) this.#refuse(id, read.errors)
@@ -222,7 +222,7 @@ export class Monitor {
     this.#requestBytes = bytes
     failpoint('request.noticed')
     // A response that was there before the question is nobody's answer.
-    this.#ground.remove(responseFile(id))
+    this.#coordination.remove(responseFile(id))
     this.#ledger.record('platform.input.requested', { request_id: id, prompt, schema, status: 'pending' })
     failpoint('request.noted')
     this.#settled.add(id)
@@ -235,7 +235,7 @@ export class Monitor {
   }
 
   #refuse(id: string, errors: readonly string[]): void {
-    this.#ground.put(refusalFile(id), JSON.stringify({ errors }))
+    this.#coordination.put(refusalFile(id), JSON.stringify({ errors }))
     const detail = errors.join(' ').slice(0, 4_000)
     this.#ledger.record('platform.event.rejected', { reason: 'input_request', bytes: 0, request_id: id, detail })
     this.#settled.add(id)

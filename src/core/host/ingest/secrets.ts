@@ -3,7 +3,7 @@ import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { CONFIG_FILE, DATA_DIR, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
-import type { Ground } from '../../worker/worker.ts'
+import type { CoordinationDirectory } from '../../worker/worker.ts'
 import { isWithinDepth } from './event-line.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
@@ -16,9 +16,9 @@ export function secretsOf(config: InstanceConfig): string[] {
 }
 
 /** The secrets in the config that lies with the worker: an earlier host may have had others. None where there is none. */
-export function secretsOnGround(ground: Ground): string[] {
+export function secretsInCoordination(coordination: CoordinationDirectory): string[] {
   try {
-    const bytes = ground.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
+    const bytes = coordination.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
     return bytes === undefined ? [] : secretsOf(JSON.parse(bytes.toString('utf8')) as InstanceConfig)
   } catch {
     // The resolver can write there: what it made of it says nothing.
@@ -35,12 +35,12 @@ export function secretsOfHost(env: NodeJS.ProcessEnv = process.env): string[] {
 }
 
 /** Redacts state and result where they lie: after the config is scrubbed nobody knows any more what to look for. */
-export function scrubFiles(ground: Ground, redactor: Redactor): void {
-  for (const file of [STATE_FILE, STATUS_FILE]) scrubFile(ground, file, redactor)
+export function scrubFiles(coordination: CoordinationDirectory, redactor: Redactor): void {
+  for (const file of [STATE_FILE, STATUS_FILE]) scrubFile(coordination, file, redactor)
 }
 
-function scrubFile(ground: Ground, file: string, redactor: Redactor): void {
-  const bytes = ground.read(file, COORDINATION_FILE_MAX_BYTES)
+function scrubFile(coordination: CoordinationDirectory, file: string, redactor: Redactor): void {
+  const bytes = coordination.read(file, COORDINATION_FILE_MAX_BYTES)
   if (bytes === undefined || !redactor.suspects(bytes)) return
   let content: unknown
   try {
@@ -52,25 +52,25 @@ function scrubFile(ground: Ground, file: string, redactor: Redactor): void {
   // Nor is what nests too deep to be handed on.
   if (!isWithinDepth(content, JSON_MAX_DEPTH)) return
   const clean = redactor.value(content)
-  if (clean !== content) ground.put(file, JSON.stringify(clean))
+  if (clean !== content) coordination.put(file, JSON.stringify(clean))
 }
 
 /** Paths below `data/` whose content holds a secret as it is: told, never changed, for their bytes are the resolver's work. */
-export async function findInData(ground: Ground, redactor: Redactor): Promise<string[]> {
+export async function findInData(coordination: CoordinationDirectory, redactor: Redactor): Promise<string[]> {
   const found: string[] = []
   if (redactor.isIdle) return found
   let budget = DATA_SEARCH_MAX_BYTES
-  for (const { path, bytes } of ground.list(DATA_DIR, DATA_SEARCH_MAX_FILES)) {
+  for (const { path, bytes } of coordination.list(DATA_DIR, DATA_SEARCH_MAX_FILES)) {
     if (budget <= 0) break
     budget -= bytes
-    if (await holdsSecret(ground, `${DATA_DIR}/${path}`, redactor)) found.push(path)
+    if (await holdsSecret(coordination, `${DATA_DIR}/${path}`, redactor)) found.push(path)
   }
   return found
 }
 
-async function holdsSecret(ground: Ground, path: string, redactor: Redactor): Promise<boolean> {
+async function holdsSecret(coordination: CoordinationDirectory, path: string, redactor: Redactor): Promise<boolean> {
   try {
-    const file = ground.open(path)
+    const file = coordination.open(path)
     if (file === undefined) return false
     let before: Buffer = Buffer.alloc(0)
     for await (const chunk of file.read(0, Math.min(file.bytes, DATA_SEARCH_MAX_BYTES))) {

@@ -1,18 +1,18 @@
 /** So many at once of a kind, the others in the order they came; whoever comes when too many wait is refused. */
 import { fail } from '../../errors.ts'
 
-export interface TurnLimits {
+export interface ConcurrencyLimits {
   atOnce: number
   waiting: number
 }
 
-export class Turns {
-  readonly #limits: TurnLimits
+export class ConcurrencyLimiter {
+  readonly #limits: ConcurrencyLimits
   readonly #what: string
   readonly #busy = new Map<string, { running: number; waiting: (() => void)[] }>()
 
   /** `what` names them in the refusal. */
-  constructor(what: string, limits: TurnLimits) {
+  constructor(what: string, limits: ConcurrencyLimits) {
     this.#what = what
     this.#limits = limits
   }

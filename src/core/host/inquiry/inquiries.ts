@@ -8,10 +8,10 @@ import { ResolveError } from '../../errors.ts'
 import { INQUIRY_WARM_LOCAL_MS, INQUIRY_WARM_MS } from '../../limits.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Executor } from '../../protocol/journal.ts'
-import { openQuestionContainer } from '../../worker/docker/inquiry-container.ts'
-import { Inquiry, inquiryTurns, openLocalInquiry } from './inquiry.ts'
+import { openInquiryContainer } from '../../worker/docker/inquiry-container.ts'
+import { Inquiry, inquiryLimiter, openLocalInquiry } from './inquiry.ts'
 import { containerLaunch, containerWish } from '../launch/container-launch.ts'
-import { KeptWarm } from './ref-counted-pool.ts'
+import { RefCountedPool } from './ref-counted-pool.ts'
 import { sourceStamp } from './source-stamp.ts'
 
 /** A process that was asked, and may be asked again: by one at a time. */
@@ -34,7 +34,7 @@ const LEISURE_MS = 15
 
 export class Inquiries {
   readonly #home: string
-  readonly #warm = new KeptWarm<Inquiry>()
+  readonly #warm = new RefCountedPool<Inquiry>()
   readonly #idle = new Map<string, Idle>()
   readonly #ending = new Set<Promise<void>>()
   #isClosed = false
@@ -50,7 +50,7 @@ export class Inquiries {
     work: (inquiry: Inquiry) => Promise<T>,
     options: AskOptions = {},
   ): Promise<T> {
-    const leave = await inquiryTurns.take(entry.name)
+    const leave = await inquiryLimiter.take(entry.name)
     if (executor === 'docker') return await this.#askInContainer(entry, work).finally(leave)
     return await this.#askProcess(entry, work, options.last === true, leave)
   }
@@ -160,7 +160,7 @@ export class Inquiries {
 
   async #open(entry: CatalogEntry): Promise<Inquiry> {
     const wish = containerWish(entry.manifest, null)
-    const container = await openQuestionContainer({
+    const container = await openInquiryContainer({
       home: this.#home,
       directory: entry.dir,
       command: wish.command,
@@ -184,6 +184,6 @@ function keyOf({ name, dir, commit, manifest }: CatalogEntry): string {
   return JSON.stringify([name, dir, commit, manifest])
 }
 
-function bound(container: Awaited<ReturnType<typeof openQuestionContainer>>) {
+function bound(container: Awaited<ReturnType<typeof openInquiryContainer>>) {
   return { channel: container.channel, stderr: () => container.stderr(), close: () => container.close() }
 }

@@ -13,16 +13,16 @@ import { workerEnvironment } from '../../worker/local/environment.ts'
 import { freshProcesses } from '../../worker/local/process-table.ts'
 import { processesOf, signalAll } from '../../worker/local/process-tree.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
-import { Turns } from './concurrency-limiter.ts'
+import { ConcurrencyLimiter } from './concurrency-limiter.ts'
 
 /** Anybody who may read can ask: what that starts is bounded, and a resolver that hangs keeps no other's callers waiting. */
-export const inquiryTurns = new Turns('questions to one resolver', {
+export const inquiryLimiter = new ConcurrencyLimiter('questions to one resolver', {
   atOnce: INQUIRIES_AT_ONCE,
   waiting: INQUIRIES_WAITING,
 })
 
 /** Where the questions go: a resolver that runs and does nothing else. */
-interface Respondent {
+interface FormSource {
   channel: Channel
   /** The last it wrote to stderr. */
   stderr(): string
@@ -34,14 +34,14 @@ interface Respondent {
 /** A resolver that only answers questions. Close it. */
 export class Inquiry {
   readonly #entry: CatalogEntry
-  readonly #respondent: Respondent
+  readonly #formSource: FormSource
   readonly #calls: ResolverCalls
   #isOver = false
 
-  constructor(entry: CatalogEntry, respondent: Respondent) {
+  constructor(entry: CatalogEntry, formSource: FormSource) {
     this.#entry = entry
-    this.#respondent = respondent
-    this.#calls = new ResolverCalls(respondent.channel, { epoch: 0 })
+    this.#formSource = formSource
+    this.#calls = new ResolverCalls(formSource.channel, { epoch: 0 })
   }
 
   /** Whether nobody answers any more. */
@@ -66,7 +66,7 @@ export class Inquiry {
 
   async close(): Promise<void> {
     this.#isOver = true
-    await this.#respondent.close()
+    await this.#formSource.close()
   }
 
   async #ask<M extends HostCall>(method: M, params: HostCalls[M]['params']): Promise<unknown> {
@@ -80,7 +80,7 @@ export class Inquiry {
 
   #explain(error: unknown, method: string): unknown {
     if (!(error instanceof ResolveError) || error.code !== 'connection_closed') return error
-    const launchError = this.#respondent.launchError()
+    const launchError = this.#formSource.launchError()
     if (launchError !== undefined) {
       const command = this.#entry.manifest.command.join(' ')
       const reason =
@@ -95,7 +95,7 @@ export class Inquiry {
     const byHand = `cd ${dir} && ${command.join(' ')}`
     return fail(
       'resolver_gone',
-      { method, detail: lastWords(this.#respondent.stderr()), by_hand: byHand },
+      { method, detail: lastWords(this.#formSource.stderr()), by_hand: byHand },
       { cause: error },
     )
   }
@@ -117,10 +117,10 @@ function lastWords(stderr: string): string {
 
 /** A resolver as a process of this machine. */
 export function openLocalInquiry(entry: CatalogEntry): Inquiry {
-  return new Inquiry(entry, new ChildRespondent(entry))
+  return new Inquiry(entry, new ChildFormSource(entry))
 }
 
-class ChildRespondent implements Respondent {
+class ChildFormSource implements FormSource {
   readonly channel: Channel
   readonly #child: ChildProcessWithoutNullStreams
   readonly #mark = randomBytes(12).toString('hex')

@@ -23,7 +23,7 @@ export interface Use<T> {
   isShared(): boolean
 }
 
-export class KeptWarm<T extends Keepable> {
+export class RefCountedPool<T extends Keepable> {
   readonly #kept = new Map<string, Kept<T>>()
 
   /** Has `work` use what is kept under `key`, or what `open` opens; the last to leave it keeps it for `waitMs`. Throws what both may. */

@@ -4,26 +4,26 @@ import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
 import { CONFIG_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
-import type { Birth } from '../../protocol/journal.ts'
-import type { Ground } from '../../worker/worker.ts'
+import type { CreationRecord } from '../../protocol/journal.ts'
+import type { CoordinationDirectory } from '../../worker/worker.ts'
 
-export function buildConfig(birth: Birth, ground: Ground, env: NodeJS.ProcessEnv = process.env): InstanceConfig {
-  const { manifest } = birth.resolver
+export function buildConfig(creation: CreationRecord, coordination: CoordinationDirectory, env: NodeJS.ProcessEnv = process.env): InstanceConfig {
+  const { manifest } = creation.resolver
   const token = env['RESOLVE_GIT_HOST_TOKEN'] ?? ''
   return {
-    instance_id: birth.instance_id,
-    resolver_name: birth.resolver.name,
-    params: birth.input,
-    workspace_path: ground.seen.workspace,
-    project_path: ground.seen.project,
-    resolve_path: ground.seen.resolve,
+    instance_id: creation.instance_id,
+    resolver_name: creation.resolver.name,
+    params: creation.input,
+    workspace_path: coordination.seen.workspace,
+    project_path: coordination.seen.project,
+    resolve_path: coordination.seen.resolve,
     git_provider: {
       type: env['RESOLVE_GIT_PROVIDER'] ?? '',
       base_url: env['RESOLVE_GIT_BASE_URL'] ?? '',
       token,
     },
     credentials: { llm_provider_api_key: env['RESOLVE_LLM_PROVIDER_API_KEY'] ?? '', git_host_token: token },
-    sub_container_token: tokenOn(ground) ?? randomBytes(32).toString('hex'),
+    sub_container_token: tokenOn(coordination) ?? randomBytes(32).toString('hex'),
     capabilities: manifest.capabilities_required ?? [],
   }
 }
@@ -32,9 +32,9 @@ export function buildConfig(birth: Birth, ground: Ground, env: NodeJS.ProcessEnv
  * The token that the worker of an earlier host was given: an adopted one keeps it. A resolver that writes another there gains
  * nothing, for it only ever speaks for itself.
  */
-function tokenOn(ground: Ground): string | undefined {
+function tokenOn(coordination: CoordinationDirectory): string | undefined {
   try {
-    const bytes = ground.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
+    const bytes = coordination.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
     const token = bytes === undefined ? '' : (JSON.parse(bytes.toString('utf8')) as InstanceConfig).sub_container_token
     return typeof token === 'string' && /^[0-9a-f]{64}$/.test(token) ? token : undefined
   } catch {
@@ -50,12 +50,12 @@ export function availableCredentials(env: NodeJS.ProcessEnv = process.env): stri
   return names
 }
 
-export function writeConfig(ground: Ground, config: InstanceConfig): void {
-  ground.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable: true })
+export function writeConfig(coordination: CoordinationDirectory, config: InstanceConfig): void {
+  coordination.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable: true })
 }
 
 /** Throws `disk_full`. */
-export function scrubConfig(ground: Ground, config: InstanceConfig): void {
+export function scrubConfig(coordination: CoordinationDirectory, config: InstanceConfig): void {
   const scrubbed: InstanceConfig = {
     ...config,
     git_provider: { ...config.git_provider, base_url: withoutUser(config.git_provider.base_url), token: '' },
@@ -63,11 +63,11 @@ export function scrubConfig(ground: Ground, config: InstanceConfig): void {
     sub_container_token: '',
   }
   try {
-    writeConfig(ground, scrubbed)
+    writeConfig(coordination, scrubbed)
   } catch (error) {
     if (error instanceof ResolveError && error.code === 'disk_full') throw error
     // Where it can't be written anew it goes as a whole.
-    ground.remove(CONFIG_FILE)
+    coordination.remove(CONFIG_FILE)
   }
 }
 

@@ -78,7 +78,7 @@ export class Ledger {
     const event: EventEnvelope = {
       schema_version: EVENT_SCHEMA_VERSION,
       event_type: type,
-      instance_id: this.story.birth.instance_id,
+      instance_id: this.story.creation.instance_id,
       data: this.#redactor.value(data),
       timestamp: new Date().toISOString(),
     }

@@ -5,7 +5,7 @@ import { ResolveError, systemCode } from '../../errors.ts'
 const RETRY_MS = 250
 
 /** Repeats what a full disk refuses until there is room, or until `isOver`; every other error is thrown. */
-export async function patiently(write: () => void, isOver: () => boolean): Promise<void> {
+export async function retryWhileDiskFull(write: () => void, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     try {
       write()

@@ -2,7 +2,7 @@
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Mailbox } from '../requests/mailbox.ts'
-import type { WayOutParts } from '../resources/instance-egress.ts'
+import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 
 export interface HostParts {
   ledger: Ledger
@@ -17,5 +17,5 @@ export interface HostParts {
   letGo: () => void
   /** How often the watchdog looks. */
   watchdogMs?: number | undefined
-  egress?: WayOutParts['egress']
+  egress?: InstanceEgressParts['egress']
 }

@@ -6,36 +6,36 @@ import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
 import { isTerminal } from '../../protocol/status.ts'
-import type { Ground, Worker } from '../../worker/worker.ts'
-import { Annexes } from '../resources/instance-resources.ts'
+import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import { InstanceResources } from '../resources/instance-resources.ts'
 import { buildConfig } from '../launch/config.ts'
 import { Delivery } from '../requests/delivery.ts'
 import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
 import { failedToBegin, reachWorker } from './launch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { openGround } from './unusable-coordination.ts'
+import { openCoordination } from './unusable-coordination.ts'
 import { Monitor } from '../ingest/monitor.ts'
 import { decide, type EndingOf, isToEnd, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
-import { oversee } from './supervision.ts'
-import { patiently } from '../ledger/retry-while-disk-full.ts'
-import { Reception } from '../requests/request-api.ts'
+import { superviseWorker } from './supervision.ts'
+import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
+import { RequestApi } from '../requests/request-api.ts'
 import { redactorOf } from '../ledger/redact.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
 import { letRun, RunWatch } from './run-watch.ts'
-import { secretsOf, secretsOnGround } from '../ingest/secrets.ts'
+import { secretsOf, secretsInCoordination } from '../ingest/secrets.ts'
 import { Stopping } from './stopping.ts'
-import { tidy, tryAll } from './clean-up.ts'
+import { cleanUp, tryAll } from './clean-up.ts'
 
 /** Why a wait ended before what it waited for came. */
 type Interruption = 'ended' | 'stopped' | 'released'
 
 export class InstanceHost {
   readonly #parts: HostParts
-  readonly #ground: Ground
+  readonly #coordination: CoordinationDirectory
   readonly #config: InstanceConfig
   readonly #stopping: Stopping
-  readonly #annexes: Annexes
+  readonly #resources: InstanceResources
   #worker: Worker | undefined
   #calls: ResolverCalls | undefined
   #monitor: Monitor | undefined
@@ -43,18 +43,18 @@ export class InstanceHost {
   #runWatch: RunWatch | undefined
   #isClosed = false
   readonly #launch = new AbortController()
-  #stopOversight: () => void = () => {}
+  #stopSupervision: () => void = () => {}
   #interrupt: (why: Interruption) => void = () => {}
-  readonly #reception: Reception
+  readonly #requestApi: RequestApi
 
   constructor(parts: HostParts) {
     const { ledger, mailbox, driver } = parts
     this.#parts = parts
-    this.#ground = openGround(driver)
-    this.#config = buildConfig(ledger.story.birth, this.#ground)
-    ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsOnGround(this.#ground)])]))
-    this.#annexes = new Annexes({ ...parts, token: this.#config.sub_container_token, write: this.#write })
-    this.#reception = new Reception({ ledger, mailbox, ground: this.#ground }, () => this.#deliver())
+    this.#coordination = openCoordination(driver)
+    this.#config = buildConfig(ledger.story.creation, this.#coordination)
+    ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination)])]))
+    this.#resources = new InstanceResources({ ...parts, token: this.#config.sub_container_token, write: this.#write })
+    this.#requestApi = new RequestApi({ ledger, mailbox, coordination: this.#coordination }, () => this.#deliver())
     this.#stopping = new Stopping({
       ledger,
       mailbox,
@@ -86,16 +86,16 @@ export class InstanceHost {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#launch.abort()
-    this.#reception.close()
+    this.#requestApi.close()
     this.#interrupt('released')
     const { ledger, letGo } = this.#parts
     tryAll(
       () => this.#runWatch?.release(),
-      () => this.#stopOversight(),
-      () => this.#annexes.close(),
+      () => this.#stopSupervision(),
+      () => this.#resources.close(),
       () => this.#monitor?.close(),
       () => this.#worker?.release(),
-      () => this.#ground.close(),
+      () => this.#coordination.close(),
       () => ledger.close(),
       letGo,
     )
@@ -137,10 +137,10 @@ export class InstanceHost {
         this.#runWatch?.breakOff({ code: 'protocol_error', detail })
       },
     })
-    this.#annexes.subContainers.serve(this.#calls)
-    this.#delivery = new Delivery({ ...this.#parts, ground: this.#ground }, this.#calls, this.#write)
-    this.#reception.open(this.#calls)
-    this.#monitor = new Monitor(this.#ground, ledger, {
+    this.#resources.sandboxes.serve(this.#calls)
+    this.#delivery = new Delivery({ ...this.#parts, coordination: this.#coordination }, this.#calls, this.#write)
+    this.#requestApi.open(this.#calls)
+    this.#monitor = new Monitor(this.#coordination, ledger, {
       onLook: (swept) => this.#look(swept),
       onLost: () => this.release(),
       onRefused: (id, errors) => this.#calls?.refuse(id, errors),
@@ -149,7 +149,7 @@ export class InstanceHost {
       this.#interrupt('ended')
       this.#runWatch?.check()
     })
-    this.#stopOversight = oversee({
+    this.#stopSupervision = superviseWorker({
       worker,
       story: ledger.story,
       warn: (kind, value, limit) => this.#warn(kind, value, limit),
@@ -203,7 +203,7 @@ export class InstanceHost {
 
   async #run(worker: Worker): Promise<RunEnd | 'released'> {
     const { ledger, mailbox, driver } = this.#parts
-    const watch = new RunWatch({ ledger, driver, ground: this.#ground, worker, drain: () => this.#monitor?.finish() })
+    const watch = new RunWatch({ ledger, driver, coordination: this.#coordination, worker, drain: () => this.#monitor?.finish() })
     this.#runWatch = watch
     if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
     await this.#write(() => this.#delivery?.publishKept())
@@ -228,14 +228,14 @@ export class InstanceHost {
   async #settle(worker: Worker, end: RunEnd): Promise<void> {
     const { ledger, driver } = this.#parts
     failpoint('end.known')
-    this.#stopOversight()
+    this.#stopSupervision()
     await endWorker(worker, driver, () => this.#calls?.shutdown())
     failpoint('end.gone')
     if (this.#isClosed) return
     this.#monitor?.finish()
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
-    const supportsResume = ledger.story.birth.resolver.manifest.supports_resume === true
+    const supportsResume = ledger.story.creation.resolver.manifest.supports_resume === true
     await this.#finish((stop) => decide({ ...end, completion }, stop, supportsResume))
   }
 
@@ -243,7 +243,7 @@ export class InstanceHost {
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger, mailbox } = this.#parts
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
-    await tidy(this.#held)
+    await cleanUp(this.#held)
     failpoint('end.tidied')
     if (this.#isClosed) return
     await this.#write(() => {
@@ -260,7 +260,7 @@ export class InstanceHost {
   }
 
   get #held() {
-    return { ...this.#parts, ground: this.#ground, config: this.#config, annexes: this.#annexes, write: this.#write }
+    return { ...this.#parts, coordination: this.#coordination, config: this.#config, resources: this.#resources, write: this.#write }
   }
 
   /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */
@@ -276,18 +276,18 @@ export class InstanceHost {
 
   // What consumers ask
 
-  /** On disk when this returns. Throws as {@link Reception.answer}. */
+  /** On disk when this returns. Throws as {@link RequestApi.answer}. */
   answer(requestId: string, payload: Payload, actor: Actor): void {
-    this.#reception.answer(requestId, payload, actor)
+    this.#requestApi.answer(requestId, payload, actor)
   }
 
   async messageTypes(): Promise<MessageType[]> {
-    return await this.#reception.messageTypes()
+    return await this.#requestApi.messageTypes()
   }
 
-  /** The number the message got; on disk when this returns. Throws as {@link Reception.message}. */
+  /** The number the message got; on disk when this returns. Throws as {@link RequestApi.message}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
-    return await this.#reception.message(type, payload, actor)
+    return await this.#requestApi.message(type, payload, actor)
   }
 
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
@@ -308,5 +308,5 @@ export class InstanceHost {
     this.#write(() => this.#parts.ledger.record('platform.watchdog.warning', data)).catch(() => {})
   }
 
-  #write = (line: () => void): Promise<void> => patiently(line, () => this.#isClosed)
+  #write = (line: () => void): Promise<void> => retryWhileDiskFull(line, () => this.#isClosed)
 }

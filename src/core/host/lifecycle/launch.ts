@@ -3,19 +3,19 @@ import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
-import type { Driver, Ground, Worker } from '../../worker/worker.ts'
-import type { Annexes } from '../resources/instance-resources.ts'
+import type { Driver, CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import type { InstanceResources } from '../resources/instance-resources.ts'
 import { writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { requireGround } from './unusable-coordination.ts'
+import { requireCoordination } from './unusable-coordination.ts'
 import type { Ending } from './outcome.ts'
 import { describeExit } from './run-result.ts'
 
 export interface Launch {
   ledger: Ledger
   driver: Driver
-  ground: Ground
+  coordination: CoordinationDirectory
   config: InstanceConfig
   epoch: number
   /** Writes to the journal, waiting for room where the disk is full. */
@@ -24,19 +24,19 @@ export interface Launch {
   signal: AbortSignal
   /** Whether this host has let go of the instance: then nothing of it is touched any more. */
   isReleased: () => boolean
-  annexes: Annexes
+  resources: InstanceResources
 }
 
 /** A worker of the wanted incarnation, or the ending where there can be none. */
 export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
-  const { ledger, driver, ground, epoch, write } = launch
+  const { ledger, driver, coordination, epoch, write } = launch
   const { incarnation, wantedIncarnation } = ledger.story
   let worker: Worker | undefined
   try {
-    requireGround(ground)
-    worker = await driver.adopt(ground, wantedIncarnation)
+    requireCoordination(coordination)
+    worker = await driver.adopt(coordination, wantedIncarnation)
   } catch (error) {
-    // What the worker did to its ground or its stdio cannot be mended; its processes can be ended.
+    // What the worker did to its coordination directory or its stdio cannot be mended; its processes can be ended.
     if (!(error instanceof ResolveError)) throw error
     await driver.sweep()
     return failed(error.code, error.message)
@@ -44,8 +44,8 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
   if (launch.isReleased()) return worker ?? interrupted()
   if (worker !== undefined) {
     failpoint('adoption.reached')
-    launch.annexes.wayOut.reopen()
-    ground.clearDrafts()
+    launch.resources.egress.reopen()
+    coordination.clearDrafts()
     // Its host died between the start and the journal line about it.
     if (incarnation < wantedIncarnation) await noteLaunch(launch)
     await write(() => ledger.record('platform.worker.adopted', { epoch }))
@@ -58,21 +58,21 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
 }
 
 async function startWorker(launch: Launch): Promise<Worker | Ending> {
-  const { ledger, driver, ground, config, epoch, write, signal, annexes } = launch
-  const { birth, wantedIncarnation } = ledger.story
+  const { ledger, driver, coordination, config, epoch, write, signal, resources } = launch
+  const { creation, wantedIncarnation } = ledger.story
   try {
-    ground.remove(STATUS_FILE)
-    writeConfig(ground, config)
+    coordination.remove(STATUS_FILE)
+    writeConfig(coordination, config)
     failpoint('launch.configured')
-    const network = await annexes.wayOut.open()
+    const network = await resources.egress.open()
     if (signal.aborted) return interrupted()
-    const worker = await driver.start(ground, {
-      command: birth.container?.command ?? birth.resolver.manifest.command,
-      directory: birth.resolver.dir,
-      environment: birth.environment,
+    const worker = await driver.start(coordination, {
+      command: creation.container?.command ?? creation.resolver.manifest.command,
+      directory: creation.resolver.dir,
+      environment: creation.environment,
       incarnation: wantedIncarnation,
       isFirst: epoch === 1,
-      ...(birth.container ? { container: { ...containerLaunch(birth.container, birth.resolver), network } } : {}),
+      ...(creation.container ? { container: { ...containerLaunch(creation.container, creation.resolver), network } } : {}),
       report: (event, data) => write(() => ledger.record(event, data)),
       signal,
     })
@@ -114,8 +114,8 @@ export async function failedToBegin(
 }
 
 async function noteLaunch({ ledger, write }: Launch): Promise<void> {
-  const { birth, wantedIncarnation } = ledger.story
-  const data = { incarnation: wantedIncarnation, executor: birth.executor, events_offset: ledger.sourceEnd }
+  const { creation, wantedIncarnation } = ledger.story
+  const data = { incarnation: wantedIncarnation, executor: creation.executor, events_offset: ledger.sourceEnd }
   await write(() => ledger.record('platform.worker.launched', data))
 }
 

@@ -3,16 +3,16 @@ import { isScarcity } from '../../errors.ts'
 import { CONTAINER_MEMORY_BYTES, COORDINATION_FILE_MAX_BYTES, GIB } from '../../limits.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../../protocol/instance.ts'
-import type { Driver, Ground, Worker } from '../../worker/worker.ts'
+import type { Driver, CoordinationDirectory, Worker } from '../../worker/worker.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
 const DETAIL_BYTES = 2_000
 const DETAIL_LINES = 3
 
 /** null for none, for a mere checkpoint (spec, `.resolve/status.json`), and for what is no JSON of ours. Throws where it can't be read now. */
-export function readResult(ground: Ground): ResolverResult | null {
+export function readResult(coordination: CoordinationDirectory): ResolverResult | null {
   try {
-    const bytes = ground.read(STATUS_FILE, COORDINATION_FILE_MAX_BYTES)
+    const bytes = coordination.read(STATUS_FILE, COORDINATION_FILE_MAX_BYTES)
     return bytes === undefined ? null : parseResult(JSON.parse(bytes.toString('utf8')))
   } catch (error) {
     if (isScarcity(error)) throw error

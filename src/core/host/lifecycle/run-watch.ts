@@ -3,7 +3,7 @@ import { isScarcity, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { OUTCOME_GRACE_MS } from '../../limits.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
-import type { Driver, Ground, Worker } from '../../worker/worker.ts'
+import type { Driver, CoordinationDirectory, Worker } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Mailbox } from '../requests/mailbox.ts'
 import type { RunEnd } from './outcome.ts'
@@ -13,7 +13,7 @@ import { describeExit, readResult } from './run-result.ts'
 export interface RunWatchParts {
   ledger: Ledger
   driver: Driver
-  ground: Ground
+  coordination: CoordinationDirectory
   worker: Worker
   /** Carries over the last events of a worker that has ended. */
   drain: () => void
@@ -97,7 +97,7 @@ export class RunWatch {
   }
 
   #whatWasSaid(): Pick<RunEnd, 'result' | 'completion'> {
-    return { result: readResult(this.#parts.ground), completion: this.#parts.ledger.story.completion }
+    return { result: readResult(this.#parts.coordination), completion: this.#parts.ledger.story.completion }
   }
 
   #end(end: RunEnd): void {

@@ -57,7 +57,7 @@ export class Stopping {
   /** R24. Throws `resume_unsupported`, `invalid_state`. */
   pause(): void {
     const { ledger, mailbox } = this.#parts
-    const { resolver } = ledger.story.birth
+    const { resolver } = ledger.story.creation
     if (resolver.manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: resolver.name })
     if (ledger.status !== 'running' && ledger.status !== 'awaiting_input') {
       throw fail('invalid_state', { action: 'pause', status: ledger.status })

@@ -4,7 +4,7 @@ import type { Worker } from '../../worker/worker.ts'
 import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
 import { startWatchdog } from './watchdog.ts'
 
-export interface OversightOptions {
+export interface SupervisionOptions {
   worker: Worker
   story: Story
   warn: (kind: string, value: number, limit: number) => void
@@ -14,7 +14,7 @@ export interface OversightOptions {
 }
 
 /** Answers its stop. */
-export function oversee({ worker, story, warn, onLifetimeOver, watchdogMs }: OversightOptions): () => void {
+export function superviseWorker({ worker, story, warn, onLifetimeOver, watchdogMs }: SupervisionOptions): () => void {
   const limitMs = lifetimeMs()
   const stopLifetime = startLifetime(
     limitMs,

@@ -1,16 +1,16 @@
-/** Stands for the ground of a worker that cannot be used any more: every use says why, so the instance can still be ended. */
-import type { Driver, Ground } from '../../worker/worker.ts'
+/** Stands for the coordination directory of a worker that cannot be used any more: every use says why, so the instance can still be ended. */
+import type { Driver, CoordinationDirectory } from '../../worker/worker.ts'
 
-/** The ground of the worker, or one that says why there is none. */
-export function openGround(driver: Driver): Ground {
+/** The coordination directory of the worker, or one that says why there is none. */
+export function openCoordination(driver: Driver): CoordinationDirectory {
   try {
-    return driver.openGround()
+    return driver.openCoordination()
   } catch (error) {
-    return lostGround(error)
+    return unusableCoordination(error)
   }
 }
 
-function lostGround(why: unknown): Ground {
+function unusableCoordination(why: unknown): CoordinationDirectory {
   const refuse = (): never => {
     throw why
   }
@@ -29,7 +29,7 @@ function lostGround(why: unknown): Ground {
   }
 }
 
-/** Throws what {@link lostGround} was made with, where it was. */
-export function requireGround(ground: Ground): void {
-  ground.names('data', 1)
+/** Throws what {@link unusableCoordination} was made with, where it was. */
+export function requireCoordination(coordination: CoordinationDirectory): void {
+  coordination.names('data', 1)
 }

@@ -13,7 +13,7 @@ import { InstanceHost } from '../lifecycle/instance-host.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { Mailbox } from '../requests/mailbox.ts'
 import { startReaper } from './reaper.ts'
-import type { WayOutParts } from '../resources/instance-egress.ts'
+import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 
 interface Held {
   host: InstanceHost
@@ -27,7 +27,7 @@ export interface HostOptions {
   /** How often the watchdog looks at each worker. */
   watchdogMs?: number
   /** Where workers on an allowlist may go beside public addresses: tests only. */
-  egress?: WayOutParts['egress']
+  egress?: InstanceEgressParts['egress']
   /** Where workers are that are neither processes nor containers of this machine; else {@link driverFor} knows. */
   driver?: (executor: Executor, paths: InstancePaths) => Driver
 }
@@ -136,7 +136,7 @@ export class HostProcess {
 
   #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
     const held = { paths, epoch } as Held
-    const { executor } = ledger.story.birth
+    const { executor } = ledger.story.creation
     const { driver, ...options } = this.#options
     const host = new InstanceHost({
       ledger,

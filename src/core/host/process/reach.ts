@@ -12,7 +12,7 @@ import { isOwnerAlive, readOwner } from '../../store/owners.ts'
 const LOOK_MS = 20
 
 /** Whether a live host owns the instance; whoever listens on `ownSocket` asks of all others, and knows what it hosts itself. */
-export async function isAttended(home: string, id: string, ownSocket?: string): Promise<boolean> {
+export async function hasHost(home: string, id: string, ownSocket?: string): Promise<boolean> {
   const owner = readOwner(instancePaths(home, id).owners)
   return owner !== undefined && owner.socket !== ownSocket && (await isOwnerAlive(owner))
 }

@@ -12,7 +12,7 @@ import { homeLabel } from '../../worker/docker/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { containersOfHome, endContainer, type HomeContainer } from '../../worker/docker/home-containers.ts'
 import { networkedInstances, removeNetwork } from '../../worker/egress/network.ts'
-import { isAttended } from './reach.ts'
+import { hasHost } from './reach.ts'
 
 export interface Orphan extends HomeContainer {
   /** Why nobody needs it. */
@@ -54,7 +54,7 @@ async function whyOver(home: string, instance: string): Promise<string | undefin
   if (!isInstanceId(instance)) return undefined
   const status = statusOf(home, instance)
   // A host ends its worker before it says that the instance has ended; while it lives it is at it.
-  if (status === 'unreadable' || (await isAttended(home, instance))) return undefined
+  if (status === 'unreadable' || (await hasHost(home, instance))) return undefined
   if (status === 'gone') return `${instance} is gone`
   return isTerminal(status) || status === 'paused' ? `${instance} is ${status}` : undefined
 }

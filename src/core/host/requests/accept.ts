@@ -6,16 +6,16 @@ import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH, MESSAGES_MAX_BYTES } from 
 import { STATE_FILE } from '../../protocol/coordination.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, MessageType } from '../../protocol/instance.ts'
-import type { Ground } from '../../worker/worker.ts'
+import type { CoordinationDirectory } from '../../worker/worker.ts'
 import { isWithinDepth } from '../ingest/event-line.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type Delivery, type Mailbox, publish } from './mailbox.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 
-export interface Desk {
+export interface RequestContext {
   ledger: Ledger
-  ground: Ground
+  coordination: CoordinationDirectory
   mailbox: Mailbox
 }
 
@@ -23,15 +23,15 @@ export interface Desk {
  * Keeps a valid answer and moves the status on; it is on disk when this returns.
  * Throws `request_unknown`, `already_answered`, `request_cancelled`, `form_invalid`, `disk_full`.
  */
-export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, actor: Actor): void {
-  const { ledger, mailbox } = desk
-  const { instance_id: instance } = ledger.story.birth
+export function acceptAnswer(context: RequestContext, requestId: string, payload: Payload, actor: Actor): void {
+  const { ledger, mailbox } = context
+  const { instance_id: instance } = ledger.story.creation
   const request = ledger.story.requests.find((candidate) => candidate.id === requestId)
   if (request === undefined) throw fail('request_unknown', { request: requestId, instance })
   if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
   const before = mailbox.readAnswer(requestId)
   if (actor.key !== undefined && before?.key === actor.key) {
-    settle(desk, before)
+    settle(context, before)
     return
   }
   if (request.status === 'answered') {
@@ -46,14 +46,14 @@ export function acceptAnswer(desk: Desk, requestId: string, payload: Payload, ac
     throw fail('already_answered', { request: requestId, actor: first.actor, via: first.via, at: first.at })
   }
   failpoint('answer.kept')
-  keepOrDrop(desk, intent, () => mailbox.dropAnswer(requestId))
-  settle(desk, intent)
+  keepOrDrop(context, intent, () => mailbox.dropAnswer(requestId))
+  settle(context, intent)
   failpoint('answer.accepted')
 }
 
 /** The catalog of message types for the present state (spec, Message type). Throws what the call throws, `form_malformed`. */
-export async function askMessageTypes(desk: Desk, calls: ResolverCalls): Promise<MessageType[]> {
-  const answer = await calls.ask('resolver.getMessageTypes', { instance_state: readState(desk.ground) ?? {} })
+export async function askMessageTypes(context: RequestContext, calls: ResolverCalls): Promise<MessageType[]> {
+  const answer = await calls.ask('resolver.getMessageTypes', { instance_state: readState(context.coordination) ?? {} })
   if (answer === null) return []
   if (!Array.isArray(answer)) throw malformed(['It is not a list.'])
   return answer.map(parseMessageType)
@@ -61,7 +61,7 @@ export async function askMessageTypes(desk: Desk, calls: ResolverCalls): Promise
 
 /** Throws `message_type_unknown`, `form_invalid`, `disk_full`. */
 export function acceptMessage(
-  desk: Desk,
+  context: RequestContext,
   types: readonly MessageType[],
   type: string,
   payload: Payload,
@@ -71,24 +71,24 @@ export function acceptMessage(
   if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
   const refusal = formRefusal(known.schema, payload)
   if (refusal !== undefined) throw refusal
-  const before = keptMessage(desk, actor.key)
+  const before = keptMessage(context, actor.key)
   if (before !== undefined) return before
-  const bytes = desk.mailbox.messageBytes() + JSON.stringify(payload).length
+  const bytes = context.mailbox.messageBytes() + JSON.stringify(payload).length
   if (bytes > MESSAGES_MAX_BYTES) {
     throw fail('input_too_large', { what: 'mailbox of the instance', bytes, limit: MESSAGES_MAX_BYTES })
   }
   const at = new Date().toISOString()
-  const intent = desk.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
+  const intent = context.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
   failpoint('message.kept')
-  keepOrDrop(desk, intent, () => desk.mailbox.dropMessage(intent.number))
-  settle(desk, intent)
+  keepOrDrop(context, intent, () => context.mailbox.dropMessage(intent.number))
+  settle(context, intent)
   failpoint('message.accepted')
   return intent.number
 }
 
 /** The state snapshot; null where there is none, or it is not an object, or nests deeper than anything that is handed on (R16). Throws `coordination_tampered`. */
-export function readState(ground: Ground): Record<string, unknown> | null {
-  const bytes = ground.read(STATE_FILE, COORDINATION_FILE_MAX_BYTES)
+export function readState(coordination: CoordinationDirectory): Record<string, unknown> | null {
+  const bytes = coordination.read(STATE_FILE, COORDINATION_FILE_MAX_BYTES)
   if (bytes === undefined) return null
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
@@ -101,22 +101,22 @@ export function readState(ground: Ground): Record<string, unknown> | null {
 }
 
 /** The number of the message that came with this key before, accepted by now if it was not. Throws `disk_full`. */
-export function keptMessage(desk: Desk, key: string | undefined): number | undefined {
-  const number = key === undefined ? undefined : desk.mailbox.findMessage(key)
-  const kept = number === undefined ? undefined : desk.mailbox.readMessage(number)
-  if (kept !== undefined) settle(desk, kept)
+export function keptMessage(context: RequestContext, key: string | undefined): number | undefined {
+  const number = key === undefined ? undefined : context.mailbox.findMessage(key)
+  const kept = number === undefined ? undefined : context.mailbox.readMessage(number)
+  if (kept !== undefined) settle(context, kept)
   return number
 }
 
 /** What is kept is in the journal, and on disk, before anybody is told that it was accepted. */
-function settle(desk: Desk, intent: Delivery): void {
-  const { ledger } = desk
-  if (!isJournaled(desk, intent)) publish(intent, ledger, desk.ground)
+function settle(context: RequestContext, intent: Delivery): void {
+  const { ledger } = context
+  if (!isJournaled(context, intent)) publish(intent, ledger, context.coordination)
   ledger.reconcile()
   ledger.sync()
 }
 
-function isJournaled({ ledger }: Desk, intent: Delivery): boolean {
+function isJournaled({ ledger }: RequestContext, intent: Delivery): boolean {
   const { requests, messages } = ledger.story
   return intent.kind === 'answer'
     ? !requests.some(({ id, status }) => id === intent.request_id && status === 'pending')
@@ -124,12 +124,12 @@ function isJournaled({ ledger }: Desk, intent: Delivery): boolean {
 }
 
 /** What the journal could not take was not accepted; a file that could not be published yet is published at delivery. */
-function keepOrDrop(desk: Desk, intent: Delivery, drop: () => void): void {
-  const before = desk.ledger.story.lastSeq
+function keepOrDrop(context: RequestContext, intent: Delivery, drop: () => void): void {
+  const before = context.ledger.story.lastSeq
   try {
-    publish(intent, desk.ledger, desk.ground)
+    publish(intent, context.ledger, context.coordination)
   } catch (error) {
-    if (desk.ledger.story.lastSeq > before) return
+    if (context.ledger.story.lastSeq > before) return
     drop()
     throw error
   }

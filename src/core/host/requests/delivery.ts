@@ -3,11 +3,11 @@ import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { pendingRequests } from '../../view/story.ts'
 import { type Delivery as Intent, publish } from './mailbox.ts'
-import type { Desk } from './accept.ts'
+import type { RequestContext } from './accept.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 
 export class Delivery {
-  readonly #desk: Desk
+  readonly #context: RequestContext
   readonly #calls: ResolverCalls
   /** Waits for room where the disk is full. */
   readonly #write: (line: () => void) => Promise<void>
@@ -16,18 +16,18 @@ export class Delivery {
   #isBusy = false
   #isAsked = false
 
-  constructor(desk: Desk, calls: ResolverCalls, write: (line: () => void) => Promise<void>) {
-    this.#desk = desk
+  constructor(context: RequestContext, calls: ResolverCalls, write: (line: () => void) => Promise<void>) {
+    this.#context = context
     this.#calls = calls
     this.#write = write
   }
 
   /** An answer that was kept is an answer, whatever became of its journal line. */
   publishKept(): void {
-    const { ledger, mailbox, ground } = this.#desk
+    const { ledger, mailbox, coordination } = this.#context
     for (const { id } of pendingRequests(ledger.story)) {
       const intent = mailbox.readAnswer(id)
-      if (intent !== undefined) publish(intent, ledger, ground)
+      if (intent !== undefined) publish(intent, ledger, coordination)
     }
   }
 
@@ -43,7 +43,7 @@ export class Delivery {
     try {
       while (this.#isAsked) {
         this.#isAsked = false
-        for (const intent of this.#desk.mailbox.undelivered()) {
+        for (const intent of this.#context.mailbox.undelivered()) {
           const name = intent.kind === 'answer' ? intent.request_id : String(intent.number)
           const key = `${intent.kind} ${name}`
           if (this.#tried.has(key)) continue
@@ -62,7 +62,7 @@ export class Delivery {
   #mark(intent: Intent): void {
     try {
       failpoint(`${intent.kind}.called`)
-      this.#desk.mailbox.markDelivered(intent)
+      this.#context.mailbox.markDelivered(intent)
       failpoint(`${intent.kind}.marked`)
     } catch {
       // As said above.
@@ -72,7 +72,7 @@ export class Delivery {
   async #deliver(intent: Intent): Promise<boolean> {
     try {
       // It was acknowledged: a full disk may keep it waiting, and must not lose it to this run.
-      await this.#write(() => publish(intent, this.#desk.ledger, this.#desk.ground))
+      await this.#write(() => publish(intent, this.#context.ledger, this.#context.coordination))
       await this.#call(intent)
       return true
     } catch (error) {

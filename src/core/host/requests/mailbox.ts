@@ -1,5 +1,5 @@
 /**
- * What consumers sent: kept durably on the host's own ground before it is acknowledged, then journaled, published to the
+ * What consumers sent: kept durably on the host's own coordination directory before it is acknowledged, then journaled, published to the
  * worker and called in, as often as it takes (R12, R25, R42; threats F11).
  */
 
@@ -11,7 +11,7 @@ import { failpoint } from '../../failpoints.ts'
 import { messageFile, responseFile } from '../../protocol/coordination.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, Message } from '../../protocol/instance.ts'
-import type { Ground } from '../../worker/worker.ts'
+import type { CoordinationDirectory } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 export interface AnswerIntent extends Actor {
@@ -134,7 +134,7 @@ export class Mailbox {
     return this.#names().includes(`run-${incarnation}${SENT}`)
   }
 
-  /** Notes that the instance had a sub-container: whoever ends it looks for what is left. */
+  /** Notes that the instance had a sandbox: whoever ends it looks for what is left. */
   markSandbox(): void {
     writeFileSync(join(this.#directory, SANDBOX_FILE), '', { mode: 0o600 })
   }
@@ -243,7 +243,7 @@ function toOurs(error: unknown): unknown {
 }
 
 /** The journal line and the worker's file of a kept intent; doing it again changes nothing. */
-export function publish(intent: Delivery, ledger: Ledger, ground: Ground): void {
+export function publish(intent: Delivery, ledger: Ledger, coordination: CoordinationDirectory): void {
   const { actor, via } = intent
   if (intent.kind === 'answer') {
     const request = ledger.story.requests.find((candidate) => candidate.id === intent.request_id)
@@ -251,7 +251,7 @@ export function publish(intent: Delivery, ledger: Ledger, ground: Ground): void 
       ledger.record('platform.input.answered', { request_id: intent.request_id, actor, via })
     }
     failpoint('answer.noted')
-    ground.put(responseFile(intent.request_id), JSON.stringify(intent.payload), { durable: true })
+    coordination.put(responseFile(intent.request_id), JSON.stringify(intent.payload), { durable: true })
     failpoint('answer.published')
     return
   }
@@ -261,7 +261,7 @@ export function publish(intent: Delivery, ledger: Ledger, ground: Ground): void 
   }
   failpoint('message.noted')
   const message: Message = { number, message_type, payload }
-  ground.put(messageFile(number), JSON.stringify(message), { durable: true })
+  coordination.put(messageFile(number), JSON.stringify(message), { durable: true })
   failpoint('message.published')
 }
 

@@ -4,19 +4,19 @@ import { fail } from '../../errors.ts'
 import { MESSAGE_TYPES_LIMIT_MS } from '../../limits.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, MessageType } from '../../protocol/instance.ts'
-import { acceptAnswer, acceptMessage, askMessageTypes, type Desk, keptMessage } from './accept.ts'
+import { acceptAnswer, acceptMessage, askMessageTypes, type RequestContext, keptMessage } from './accept.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 
-export class Reception {
-  readonly #desk: Desk
+export class RequestApi {
+  readonly #context: RequestContext
   readonly #deliver: () => void
   /** Ends when the worker can be asked, or never will be. */
   readonly #reached = Promise.withResolvers<ResolverCalls | undefined>()
   #isClosed = false
 
   /** `deliver` is called after something was accepted. */
-  constructor(desk: Desk, deliver: () => void) {
-    this.#desk = desk
+  constructor(context: RequestContext, deliver: () => void) {
+    this.#context = context
     this.#deliver = deliver
   }
 
@@ -32,7 +32,7 @@ export class Reception {
 
   /** On disk when this returns. Throws as {@link acceptAnswer}. */
   answer(requestId: string, payload: Payload, actor: Actor): void {
-    this.#accept(() => acceptAnswer(this.#desk, requestId, payload, actor))
+    this.#accept(() => acceptAnswer(this.#context, requestId, payload, actor))
   }
 
   /** Throws `invalid_state`, and as {@link askMessageTypes}. */
@@ -43,7 +43,7 @@ export class Reception {
     const calls = await Promise.race([this.#reached.promise, limit])
     this.#refuseUnlessUp(calls !== undefined)
     try {
-      return await askMessageTypes(this.#desk, calls as ResolverCalls)
+      return await askMessageTypes(this.#context, calls as ResolverCalls)
     } catch (error) {
       // Its worker ended while it was asked.
       this.#refuseUnlessUp()
@@ -53,11 +53,11 @@ export class Reception {
 
   /** The number the message got; on disk when this returns. Throws `invalid_state`, and as {@link acceptMessage}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
-    const before = keptMessage(this.#desk, actor.key)
+    const before = keptMessage(this.#context, actor.key)
     if (before !== undefined) return before
     const types = await this.messageTypes()
     this.#refuseUnlessUp()
-    return this.#accept(() => acceptMessage(this.#desk, types, type, payload, actor))
+    return this.#accept(() => acceptMessage(this.#context, types, type, payload, actor))
   }
 
   /** What was kept is delivered, whatever became of its acknowledgement. */
@@ -70,7 +70,7 @@ export class Reception {
   }
 
   #refuseUnlessUp(canBeAsked = !this.#isClosed): void {
-    const { status } = this.#desk.ledger
+    const { status } = this.#context.ledger
     const isUp = status === 'running' || status === 'awaiting_input'
     if (!isUp || !canBeAsked) throw fail('invalid_state', { action: 'send a message to', status })
   }

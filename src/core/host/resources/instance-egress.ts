@@ -1,15 +1,15 @@
 /** What the worker of an instance may reach, kept open by its host (docs/manifest.md, The network): the network, the proxy, what they refuse. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS } from '../../limits.ts'
-import type { Birth } from '../../protocol/journal.ts'
+import type { CreationRecord } from '../../protocol/journal.ts'
 import { homeLabel } from '../../worker/docker/container-places.ts'
 import { type Egress, type EgressPlan, openEgress } from '../../worker/egress/egress.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { type NetworkOwner, removeNetwork } from '../../worker/egress/network.ts'
-import { BRIDGE, NO_NETWORK, type SubContainerNetwork } from '../../worker/sandbox/sandbox.ts'
+import { BRIDGE, NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox/sandbox.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
-export interface WayOutParts {
+export interface InstanceEgressParts {
   ledger: Ledger
   home: string
   write: (line: () => void) => Promise<void>
@@ -17,21 +17,21 @@ export interface WayOutParts {
   egress?: Pick<EgressPlan, 'resolve' | 'mayReach'> | undefined
 }
 
-export class WayOut {
-  readonly #parts: WayOutParts
-  readonly #birth: Birth
+export class InstanceEgress {
+  readonly #parts: InstanceEgressParts
+  readonly #creation: CreationRecord
   readonly #closed = new AbortController()
   #opened: Egress | undefined
 
-  constructor(parts: WayOutParts) {
+  constructor(parts: InstanceEgressParts) {
     this.#parts = parts
-    this.#birth = parts.ledger.story.birth
+    this.#creation = parts.ledger.story.creation
   }
 
-  /** What its container, and a sub-container that shares it, is made with; undefined before the way is open. */
-  get network(): SubContainerNetwork | undefined {
-    const { container } = this.#birth.resolver.manifest
-    if (this.#birth.executor !== 'docker' || (container?.network ?? 'open') === 'open') return BRIDGE
+  /** What its container, and a sandbox that shares it, is made with; undefined before the way is open. */
+  get network(): SandboxNetwork | undefined {
+    const { container } = this.#creation.resolver.manifest
+    if (this.#creation.executor !== 'docker' || (container?.network ?? 'open') === 'open') return BRIDGE
     if (container?.network === 'none') return NO_NETWORK
     if (this.#opened === undefined) return undefined
     const { networkMode: mode, dns, dnsOptions, environment } = this.#opened
@@ -39,7 +39,7 @@ export class WayOut {
   }
 
   /** Before a worker is started. Throws `container_refused`, `docker_unreachable`. */
-  async open(): Promise<SubContainerNetwork | undefined> {
+  async open(): Promise<SandboxNetwork | undefined> {
     if (this.#isOurs && this.#opened === undefined) await this.#open()
     return this.network
   }
@@ -81,7 +81,7 @@ export class WayOut {
       ...this.#owner,
       ...egress,
       network: 'allowlist',
-      egress: this.#birth.resolver.manifest.container?.egress ?? [],
+      egress: this.#creation.resolver.manifest.container?.egress ?? [],
       onDenied: (denial) => {
         // An instance that is another host's meanwhile is that one's to write.
         write(() => ledger.record('platform.egress.denied', { ...denial })).catch(() => undefined)
@@ -100,11 +100,11 @@ export class WayOut {
   }
 
   get #isOurs(): boolean {
-    const { executor, resolver } = this.#birth
+    const { executor, resolver } = this.#creation
     return executor === 'docker' && resolver.manifest.container?.network === 'allowlist'
   }
 
   get #owner(): NetworkOwner {
-    return { instance: this.#birth.instance_id, home: homeLabel(this.#parts.home) }
+    return { instance: this.#creation.instance_id, home: homeLabel(this.#parts.home) }
   }
 }

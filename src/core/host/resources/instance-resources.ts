@@ -1,34 +1,34 @@
-/** What an instance has beside its worker, made and ended with it by its host: its way out and its sub-containers. */
+/** What an instance has beside its worker, made and ended with it by its host: its way out and its sandboxes. */
 import { homeLabel } from '../../worker/docker/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
 import type { Mailbox } from '../requests/mailbox.ts'
-import { SubContainers } from './sandboxes.ts'
-import { WayOut, type WayOutParts } from './instance-egress.ts'
+import { SandboxBroker } from './sandbox-broker.ts'
+import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
 
-export interface AnnexesParts extends WayOutParts {
-  /** Of sub-containers. */
+export interface InstanceResourcesParts extends InstanceEgressParts {
+  /** Of sandboxes. */
   token: string
   epoch: number
   mailbox: Mailbox
 }
 
-export class Annexes {
-  readonly wayOut: WayOut
-  readonly subContainers: SubContainers
+export class InstanceResources {
+  readonly egress: InstanceEgress
+  readonly sandboxes: SandboxBroker
 
-  constructor(parts: AnnexesParts) {
+  constructor(parts: InstanceResourcesParts) {
     const { ledger, home, token, epoch, mailbox } = parts
-    const { birth } = ledger.story
-    const wanted = birth.container?.image ?? birth.resolver.manifest.container?.image ?? null
-    this.wayOut = new WayOut(parts)
-    this.subContainers = new SubContainers({
-      owner: { instance: birth.instance_id, home: homeLabel(home) },
+    const { creation } = ledger.story
+    const wanted = creation.container?.image ?? creation.resolver.manifest.container?.image ?? null
+    this.egress = new InstanceEgress(parts)
+    this.sandboxes = new SandboxBroker({
+      owner: { instance: creation.instance_id, home: homeLabel(home) },
       token,
       epoch,
       images: [chooseImage(wanted).name, ...allowedImages()],
-      // Never more than the worker has: a sub-container must not be a way around an allowlist.
-      network: () => this.wayOut.network,
+      // Never more than the worker has: a sandbox must not be a way around an allowlist.
+      network: () => this.egress.network,
       engine: theEngine,
       use: { note: () => mailbox.markSandbox(), isNoted: () => mailbox.hasSandbox() },
     })
@@ -36,14 +36,14 @@ export class Annexes {
 
   /** Lets go, for the next host. */
   close(): void {
-    this.subContainers.close()
-    void this.wayOut.close()
+    this.sandboxes.close()
+    void this.egress.close()
   }
 
   /** No worker is left, and none of these is. What an engine that is away keeps is the reaper's. */
   async end(): Promise<void> {
-    await this.subContainers.end()
-    await this.wayOut.remove()
+    await this.sandboxes.end()
+    await this.egress.remove()
   }
 }
 

@@ -1,4 +1,4 @@
-/** Parses what a resolver wishes of its sub-containers: only what is named here gets through, each within its bounds (threats B11). Pure. */
+/** Parses what a resolver wishes of its sandboxes: only what is named here gets through, each within its bounds (threats B11). Pure. */
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 

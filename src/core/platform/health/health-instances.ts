@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { endWorkerProcesses, workerProcesses } from '../../host/ingest/instance-files.ts'
-import { isAttended, startBackgroundHost } from '../../host/process/reach.ts'
+import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
 import { hasWorker, isTerminal, type Status } from '../../protocol/status.ts'
 import { instanceIds, instancePaths } from '../../store/home.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
@@ -76,7 +76,7 @@ async function unattended({ home, fix }: Plan, statuses: ReadonlyMap<string, Sta
   const rows: HealthRow[] = []
   for (const [id, status] of statuses) {
     if (!hasWorker(status) && status !== 'created') continue
-    if (await isAttended(home, id)) continue
+    if (await hasHost(home, id)) continue
     const row: HealthRow = {
       check: 'hosts',
       state: 'failed',
@@ -94,7 +94,7 @@ async function orphans({ home, fix }: Plan, statuses: ReadonlyMap<string, Status
     const status = statuses.get(id)
     const has = status === undefined ? 'is gone' : isTerminal(status) ? `is ${status}` : undefined
     // A host ends its worker before it says that the instance has ended; while it lives it is at it.
-    if (has === undefined || (await isAttended(home, id))) continue
+    if (has === undefined || (await hasHost(home, id))) continue
     const row: HealthRow = {
       check: 'orphans',
       state: 'failed',

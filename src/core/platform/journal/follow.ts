@@ -12,12 +12,12 @@ const ATTEND_MS = 2_000
 
 /**
  * Yields every event after `after`, once and in order. With `follow` it waits for more until the instance has ended or
- * the signal fires; `instance.attend` is called now and then while it waits, so that an orphaned instance finds a host.
+ * the signal fires; `instance.ensureHost` is called now and then while it waits, so that an orphaned instance finds a host.
  */
 export async function* followJournal(
   path: string,
   options: FollowOptions,
-  instance: { attend: () => Promise<void>; hasEnded: () => boolean },
+  instance: { ensureHost: () => Promise<void>; hasEnded: () => boolean },
 ): AsyncGenerator<JournalEvent> {
   const reader = new JournalReader(path, options.after ?? 0)
   // Nothing more comes to an instance that has ended: also a reader who has seen it all is let go.
@@ -37,7 +37,7 @@ export async function* followJournal(
       if (hasEnded || rang === undefined) return
       if (Date.now() - attendedAt > ATTEND_MS) {
         attendedAt = Date.now()
-        await instance.attend()
+        await instance.ensureHost()
         hasEnded = instance.hasEnded()
         if (hasEnded) continue
       }

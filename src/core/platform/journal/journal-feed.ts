@@ -22,7 +22,7 @@ const ATTEND_MS = 2_000
 
 /** What a feed asks of the platform: a host for an orphaned instance, and whether all has been said. */
 export interface FedInstance {
-  attend: () => Promise<void>
+  ensureHost: () => Promise<void>
   hasEnded: () => boolean
 }
 
@@ -189,7 +189,7 @@ export class JournalFeed {
     try {
       this.#renew()
       if (this.#hasEnded) return
-      await this.#instance.attend()
+      await this.#instance.ensureHost()
       this.#hasEnded = this.#instance.hasEnded()
     } catch {
       // No host can be had now, or no journal opened; the next look tries again, and readers keep what they have.

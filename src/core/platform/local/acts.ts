@@ -28,7 +28,7 @@ export interface ActsParts {
   hosts: HostProcess
   /** Throws `instance_unknown`. */
   paths: (id: string) => InstancePaths
-  attend: (id: string) => Promise<void>
+  ensureHost: (id: string) => Promise<void>
   record: (id: string) => Promise<InstanceRecord>
   leave: (id: string) => Promise<void>
 }
@@ -136,13 +136,13 @@ export class Acts {
   }
 
   async #ask<T>(id: string, call: HostCall<T>): Promise<T> {
-    const { home, hosts, attend } = this.#parts
+    const { home, hosts, ensureHost } = this.#parts
     const paths = this.#parts.paths(id)
     const own = hosts.get(id)
     if (own !== undefined) return await call.here(own)
     const before = this.#answerWithoutWorker(paths, call)
     if (before !== undefined) return before as T
-    await attend(id)
+    await ensureHost(id)
     try {
       return await callOwner(home, id, hosts.socketPath, call.there)
     } catch (error) {
@@ -150,7 +150,7 @@ export class Acts {
       // It ended, or handed over, between the look and the call; what it accepted before stands.
       const accepted = wasAccepted(paths, call) ?? this.#answerWithoutWorker(paths, call)
       if (accepted !== undefined) return accepted as T
-      await attend(id)
+      await ensureHost(id)
       const taken = hosts.get(id)
       if (taken !== undefined) return await call.here(taken)
       // It ended while a host was found for it.

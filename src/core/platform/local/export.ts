@@ -7,7 +7,7 @@ import { type ListedFile, listData, openData, readStderrTail } from '../../host/
 import { Mailbox } from '../../host/requests/mailbox.ts'
 import { messageFile, requestFile } from '../../protocol/coordination.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
-import type { Birth } from '../../protocol/journal.ts'
+import type { CreationRecord } from '../../protocol/journal.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { type JournalLine, prefixOf } from '../../store/journal-line.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
@@ -15,8 +15,8 @@ import type { Story } from '../../view/story.ts'
 
 /** What an archive holds for somebody who may not know all. Default: all. */
 export interface ExportOptions {
-  /** The birth as it is told. */
-  tell?: (birth: Birth) => Birth
+  /** The creation as it is told. */
+  tell?: (creation: CreationRecord) => CreationRecord
   stderr?: boolean
 }
 
@@ -43,7 +43,7 @@ async function* entriesOf({
   tell,
   stderr = true,
 }: InstanceToExport): AsyncGenerator<TarEntry> {
-  const { instance_id } = story.birth
+  const { instance_id } = story.creation
   const modifiedMs = Date.parse(story.lastEventAt)
   const folder = `resolve-${instance_id}`
   const text = (path: string, content: string): TarEntry => {
@@ -105,10 +105,10 @@ const JOURNALS: readonly { path: string; of: (line: JournalLine) => string | und
   { path: 'events.jsonl', of: ({ seq, text }) => (seq === 0 ? undefined : `${text}\n`) },
 ]
 
-/** The first line is the birth. */
+/** The first line is the creation. */
 function told(line: JournalLine, tell: ExportOptions['tell']): JournalLine {
   if (line.seq !== 0 || tell === undefined) return line
-  return { ...line, text: JSON.stringify(tell(JSON.parse(line.text) as Birth)) }
+  return { ...line, text: JSON.stringify(tell(JSON.parse(line.text) as CreationRecord)) }
 }
 
 /** The lines up to a number, so that both files tell the same story however much is appended meanwhile. */

@@ -5,7 +5,7 @@ import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { Status } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
 import type { Place } from '../../store/instance-index-file.ts'
-import { orderOf, Roster } from '../../store/instance-index.ts'
+import { orderOf, InstanceIndex } from '../../store/instance-index.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
 
@@ -13,30 +13,30 @@ import { readSoundRecord } from './sound-reads.ts'
 const TURN_MS = 10
 
 /**
- * `roster` is kept by a process that lists often. Records are read for the page alone: an input may have a megabyte, and a home
+ * `index` is kept by a process that lists often. Records are read for the page alone: an input may have a megabyte, and a home
  * thousands of them.
  */
 export async function listInstances(
   home: string,
   filter: InstanceFilter,
-  roster = new Roster(home),
+  index = new InstanceIndex(home),
 ): Promise<InstancePage> {
-  const page = await readPage(home, filter, roster)
+  const page = await readPage(home, filter, index)
   if (!page.isMisplaced) return page
   // The index is not what one of us wrote: once more without it.
-  roster.distrust()
-  return await readPage(home, filter, roster)
+  index.distrust()
+  return await readPage(home, filter, index)
 }
 
-/** `isMisplaced`: an instance does not stand where the roster has it, so another may be missing. */
+/** `isMisplaced`: an instance does not stand where the instance index has it, so another may be missing. */
 async function readPage(
   home: string,
   filter: InstanceFilter,
-  roster: Roster,
+  index: InstanceIndex,
 ): Promise<InstancePage & { isMisplaced: boolean }> {
   const { cursor, limit } = filter
   const breathe = breathing()
-  const places = await roster.newestFirst(breathe)
+  const places = await index.newestFirst(breathe)
   const records: InstanceRecord[] = []
   let bytes = 0
   let isMisplaced = false
@@ -46,7 +46,7 @@ async function readPage(
     if (place.isFinal && !fits(place, filter)) continue
     const pause = breathe()
     if (pause !== undefined) await pause
-    if (!mayFit(place, filter, roster)) continue
+    if (!mayFit(place, filter, index)) continue
     const record = readSoundRecord(instancePaths(home, place.id))
     // Removed meanwhile, or gone on.
     if (record === undefined || !fits(record, filter)) continue
@@ -59,7 +59,7 @@ async function readPage(
     }
     records.push(record)
   }
-  roster.save()
+  index.save()
   return { records, cursor: null, isMisplaced }
 }
 
@@ -69,11 +69,11 @@ function firstAfter(places: readonly Place[], cursor: string): number {
   return found === -1 ? places.length : found
 }
 
-function mayFit(place: Place, filter: InstanceFilter, roster: Roster): boolean {
+function mayFit(place: Place, filter: InstanceFilter, index: InstanceIndex): boolean {
   if (filter.resolver !== undefined && filter.resolver !== place.resolver) return false
   if (filter.status === undefined) return true
   try {
-    return filter.status.includes(roster.look(place.id).status)
+    return filter.status.includes(index.look(place.id).status)
   } catch {
     return false
   }

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTerminal, type Status } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
 import { UNSETTLED } from '../../store/instance-index-file.ts'
-import { printOf, Roster } from '../../store/instance-index.ts'
+import { printOf, InstanceIndex } from '../../store/instance-index.ts'
 
 /** An instance that has not ended. */
 export interface LiveInstance {
@@ -16,7 +16,7 @@ export interface LiveInstance {
   createdAt: number
 }
 
-export interface Roll {
+export interface LiveInstanceReport {
   /** What needs a host: neither ended nor paused. */
   live: LiveInstance[]
   counts: Partial<Record<Status, number>>
@@ -27,49 +27,49 @@ export interface Roll {
 /** How long one look keeps the others of its process waiting at a time. */
 const TURN_MS = 10
 
-export class RollCall {
+export class LiveInstances {
   readonly #home: string
-  readonly #roster: Roster
+  readonly #index: InstanceIndex
   /** Read again only when its files change. */
   readonly #broken = new Map<string, { error: unknown; print: string }>()
 
-  constructor(home: string, roster = new Roster(home)) {
+  constructor(home: string, index = new InstanceIndex(home)) {
     this.#home = home
-    this.#roster = roster
+    this.#index = index
   }
 
   /** Throws `home_unusable`; a damaged instance is told of, and hides no other. */
-  async look(): Promise<Roll> {
-    const roll: Roll = { live: [], counts: {}, broken: [] }
-    const ids = this.#roster.ids()
+  async look(): Promise<LiveInstanceReport> {
+    const report: LiveInstanceReport = { live: [], counts: {}, broken: [] }
+    const ids = this.#index.ids()
     this.#forgetAllBut(ids)
     let since = performance.now()
     for (const id of ids) {
-      this.#count(id, roll)
+      this.#count(id, report)
       if (performance.now() - since < TURN_MS) continue
       await nextTurn()
       since = performance.now()
     }
-    this.#roster.save()
-    return roll
+    this.#index.save()
+    return report
   }
 
-  #count(id: string, roll: Roll): void {
+  #count(id: string, report: LiveInstanceReport): void {
     const known = this.#broken.get(id)
     const print = known === undefined ? UNSETTLED : printOf(instancePaths(this.#home, id))
     if (known !== undefined && print !== UNSETTLED && known.print === print) {
-      roll.broken.push({ id, error: known.error })
+      report.broken.push({ id, error: known.error })
       return
     }
     try {
-      const { status, order } = this.#roster.look(id)
+      const { status, order } = this.#index.look(id)
       this.#broken.delete(id)
-      roll.counts[status] = (roll.counts[status] ?? 0) + 1
+      report.counts[status] = (report.counts[status] ?? 0) + 1
       if (isTerminal(status) || status === 'paused') return
-      roll.live.push({ id, status, createdAt: Date.parse(order.slice(0, order.lastIndexOf('|'))) })
+      report.live.push({ id, status, createdAt: Date.parse(order.slice(0, order.lastIndexOf('|'))) })
     } catch (error) {
       this.#broken.set(id, { error, print: printOf(instancePaths(this.#home, id)) })
-      roll.broken.push({ id, error })
+      report.broken.push({ id, error })
     }
   }
 

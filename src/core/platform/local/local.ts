@@ -5,7 +5,7 @@ import { formRefusal } from '../../form-check/form-check.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
-import { isAttended, startBackgroundHost } from '../../host/process/reach.ts'
+import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -22,7 +22,7 @@ import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { findInstance, prepareHome } from '../../store/home.ts'
 import { readRecord } from '../../store/record.ts'
-import { Roster } from '../../store/instance-index.ts'
+import { InstanceIndex } from '../../store/instance-index.ts'
 import type { Story } from '../../view/story.ts'
 import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
@@ -43,14 +43,14 @@ import type {
   PruneOptions,
   PruneOutcome,
 } from '../platform.ts'
-import { prepareBirth } from './prepare-creation.ts'
+import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
 
 /** What a program that hosts instances can do beside what a consumer can. */
 export interface LocalPlatform extends Platform {
   /** Where the instances of the home stand: one for all that look in this process. */
-  readonly roster: Roster
+  readonly index: InstanceIndex
   catalog(): Promise<Catalog>
   /** The module that shows a resolver's instances in the page. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
@@ -85,7 +85,7 @@ export async function openLocalPlatform(options: LocalOptions): Promise<LocalPla
 }
 
 class HomePlatform implements LocalPlatform {
-  readonly roster: Roster
+  readonly index: InstanceIndex
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
@@ -97,7 +97,7 @@ class HomePlatform implements LocalPlatform {
 
   constructor({ home, builtins, door }: LocalOptions) {
     this.#home = home
-    this.roster = new Roster(home)
+    this.index = new InstanceIndex(home)
     this.#builtins = builtins
     this.#hosts = new HostProcess(home, door?.(this))
     this.#inquiries = new Inquiries(home)
@@ -106,7 +106,7 @@ class HomePlatform implements LocalPlatform {
       home,
       paths: (id) => this.#reads.paths(id),
       hosts: this.#hosts,
-      attend: (id) => this.attend(id),
+      ensureHost: (id) => this.ensureHost(id),
       record: (id) => this.record(id),
       leave: (id) => this.leave(id),
     })
@@ -151,9 +151,9 @@ class HomePlatform implements LocalPlatform {
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
     return await this.#hosts.expecting(request.host === 'background' ? undefined : executor, async () => {
-      const birth = await prepareBirth(this.#inquiries, entry, request, executor)
-      const { instance_id: id } = birth
-      await createInstance(this.#home, birth)
+      const creation = await prepareCreation(this.#inquiries, entry, request, executor)
+      const { instance_id: id } = creation
+      await createInstance(this.#home, creation)
       const record = await this.record(id)
       await this.#startHost(id, request.host)
       return record
@@ -161,7 +161,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
-    return await listInstances(this.#home, filter, this.roster)
+    return await listInstances(this.#home, filter, this.index)
   }
 
   async find(reference: string): Promise<string> {
@@ -180,10 +180,10 @@ class HomePlatform implements LocalPlatform {
     return this.#reads.story(id)
   }
 
-  async attend(id: string): Promise<void> {
+  async ensureHost(id: string): Promise<void> {
     const { status } = readRecord(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
-    if (await this.isAttended(id)) return
+    if (await this.hasHost(id)) return
     await startBackgroundHost(this.#home, id)
   }
 
@@ -206,9 +206,9 @@ class HomePlatform implements LocalPlatform {
     await this.close()
   }
 
-  async isAttended(id: string): Promise<boolean> {
+  async hasHost(id: string): Promise<boolean> {
     this.#reads.paths(id)
-    return this.#hosts.get(id) !== undefined || (await isAttended(this.#home, id, this.#hosts.socketPath))
+    return this.#hosts.get(id) !== undefined || (await hasHost(this.#home, id, this.#hosts.socketPath))
   }
 
   async state(id: string): Promise<Record<string, unknown> | null> {
@@ -218,13 +218,13 @@ class HomePlatform implements LocalPlatform {
   events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
     const paths = this.#reads.paths(id)
     const hasEnded = () => isTerminal(readRecord(paths).status)
-    return followJournal(paths.journal, options, { attend: () => this.attend(id), hasEnded })
+    return followJournal(paths.journal, options, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
   feed(id: string): HeldFeed {
     const { journal } = this.#reads.paths(id)
     const hasEnded = () => isTerminal(this.#reads.record(id).status)
-    return this.#feeds.hold(journal, { attend: () => this.attend(id), hasEnded })
+    return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
   async stderrTail(id: string): Promise<string> {
@@ -296,7 +296,7 @@ class HomePlatform implements LocalPlatform {
     if (this.#hosts.get(id) === undefined) return
     this.#hosts.release(id)
     await this.#hosts.over(id)
-    await this.attend(id)
+    await this.ensureHost(id)
   }
 
   async close(): Promise<void> {

@@ -6,20 +6,20 @@ import { containerWish, refuseForContainer } from '../../host/launch/container-l
 import { formRefusal } from '../../form-check/form-check.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
-import type { Birth, Executor } from '../../protocol/journal.ts'
+import type { CreationRecord, Executor } from '../../protocol/journal.ts'
 import { newInstanceId } from '../../store/home.ts'
 import { environmentOf } from './local-checks.ts'
 import type { CreateRequest } from '../platform.ts'
 
-/** The birth of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
-export async function prepareBirth(
+/** The creation of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
+export async function prepareCreation(
   inquiries: Inquiries,
   entry: CatalogEntry,
   request: CreateRequest,
   executor: Executor,
-): Promise<Birth> {
+): Promise<CreationRecord> {
   const { input } = request
-  const prepare = async (inquiry: Inquiry): Promise<Birth> => {
+  const prepare = async (inquiry: Inquiry): Promise<CreationRecord> => {
     const form = await inquiry.form(input)
     const refusal = formRefusal(form, input)
     if (refusal !== undefined) throw refusal

@@ -1,9 +1,9 @@
-/** Removes the directories of instances that have ended, and what earlier removals and births left behind. */
+/** Removes the directories of instances that have ended, and what earlier removals and creations left behind. */
 import { randomBytes } from 'node:crypto'
 import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../../errors.ts'
-import { isAttended } from '../../host/process/reach.ts'
+import { hasHost } from '../../host/process/reach.ts'
 import { DRAFT_STALE_MS } from '../../limits.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { instanceIds, instancePaths, instancesDirectory } from '../../store/home.ts'
@@ -25,12 +25,12 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
   for (const id of instanceIds(home)) {
     const story = readFinished(home, id, options)
     // A host may still be at it: its last word is out, its files are not closed.
-    if (story === undefined || (await isAttended(home, id))) continue
+    if (story === undefined || (await hasHost(home, id))) continue
     const { root } = instancePaths(home, id)
     const bytes = await bytesBelow(root)
     const renamed = readName(root)
     if (!dryRun && !(await removeWhole(root, join(instancesDirectory(home), removingName(id))))) continue
-    const { resolver, name: born } = story.birth
+    const { resolver, name: born } = story.creation
     removed.push({
       ...{
         instance_id: id,
@@ -44,7 +44,7 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
   return { dry_run: dryRun, removed, leftovers: await removeLeftovers(home, dryRun) }
 }
 
-/** What is left of killed removals and births, in the directory of instances. */
+/** What is left of killed removals and creations, in the directory of instances. */
 export async function leftoversIn(home: string): Promise<string[]> {
   const directory = instancesDirectory(home)
   const found: string[] = []

@@ -53,7 +53,7 @@ export class Reads {
   story(id: string): Story {
     const story = structuredClone(this.#story(id))
     const renamed = readName(this.paths(id).root)
-    return renamed === undefined ? story : { ...story, birth: { ...story.birth, name: renamed } }
+    return renamed === undefined ? story : { ...story, creation: { ...story.creation, name: renamed } }
   }
 
   inputRequests(id: string, status?: RequestStatus): InputRequest[] {

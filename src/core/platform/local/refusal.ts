@@ -23,7 +23,7 @@ export function wasAccepted(paths: InstancePaths, act: Act): { number: number } 
 }
 
 export function refusal(story: Story, act: Act): ResolveError {
-  const { resolver, instance_id: instance } = story.birth
+  const { resolver, instance_id: instance } = story.creation
   if (act.action === 'answer' && act.request !== undefined) return answerRefusal(story, instance, act.request)
   if (act.action === 'pause' && resolver.manifest.supports_resume !== true) {
     return fail('resume_unsupported', { resolver: resolver.name })

@@ -12,13 +12,13 @@ export type RemoteOptions =
       /** By which door the consumer comes, for the journal (R25); default: http. */
       door?: 'cli' | 'page' | undefined
       /** How long an event stream that broke is tried again without success, in ms; default 60 s. */
-      patienceMs?: number
+      waitLimitMs?: number
     }
   | {
       socket: string
       /** Who acts, where an act does not say it. */
       actor?: Actor | undefined
-      patienceMs?: number
+      waitLimitMs?: number
     }
 
 export interface RemoteAddress {
@@ -31,23 +31,23 @@ export interface RemoteAddress {
   door: 'cli' | 'page' | undefined
   socket: string | undefined
   actor: Actor | undefined
-  patienceMs: number | undefined
+  waitLimitMs: number | undefined
 }
 
 /** Throws `usage` for what is no address of a server, and for a token that can't travel in a header. */
 export function addressOf(options: RemoteOptions): RemoteAddress {
-  const { patienceMs } = options
+  const { waitLimitMs } = options
   if ('socket' in options) {
     const { socket, actor } = options
     const unused = { token: undefined, door: undefined }
-    return { shown: `unix:${socket}`, origin: 'http://localhost', base: API, socket, actor, patienceMs, ...unused }
+    return { shown: `unix:${socket}`, origin: 'http://localhost', base: API, socket, actor, waitLimitMs, ...unused }
   }
   const url = serverUrl(options.url)
   const prefix = url.pathname.replace(/\/+$/, '')
   const shown = `${url.origin}${prefix}`
   const token = tokenOf(options.token)
   const here = { socket: undefined, actor: undefined }
-  return { shown, origin: url.origin, base: `${prefix}${API}`, token, door: options.door, patienceMs, ...here }
+  return { shown, origin: url.origin, base: `${prefix}${API}`, token, door: options.door, waitLimitMs, ...here }
 }
 
 /** `http(s)://host[:port][/prefix]`. Throws `usage`. */

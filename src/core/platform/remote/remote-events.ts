@@ -25,11 +25,11 @@ export async function* followRemote(
   id: string,
   options: FollowOptions,
 ): AsyncGenerator<JournalEvent> {
-  const patience = new Patience(http, options.onConnection)
+  const waitLimit = new WaitLimit(http, options.onConnection)
   try {
-    yield* followed(http, id, options, patience)
+    yield* followed(http, id, options, waitLimit)
   } finally {
-    patience.end()
+    waitLimit.end()
   }
 }
 
@@ -37,7 +37,7 @@ async function* followed(
   http: RemoteHttp,
   id: string,
   { after = 0, follow = false, signal }: FollowOptions,
-  patience: Patience,
+  waitLimit: WaitLimit,
 ): AsyncGenerator<JournalEvent> {
   let last = after
   let isResumed = false
@@ -48,11 +48,11 @@ async function* followed(
         path: `/instances/${encodeURIComponent(id)}/events`,
         query: { follow: String(follow), after: isResumed || last === 0 ? undefined : String(last) },
         headers: { accept: 'text/event-stream', ...(isResumed && last > 0 ? { 'last-event-id': String(last) } : {}) },
-        limitMs: patience.limitMs(),
+        limitMs: waitLimit.limitMs(),
         ...(signal === undefined ? {} : { signal }),
       })
       for await (const messages of messagesOf(http, answer)) {
-        patience.heard()
+        waitLimit.heard()
         for (const message of messages) {
           const event = eventOf(http, message)
           if (event === 'done') return
@@ -74,11 +74,11 @@ async function* followed(
         continue
       }
       if (!http.isPassing(error) && !isSilent(error) && !isCrowded(error)) throw http.trouble(error)
-      patience.broke(http.trouble(error))
+      waitLimit.broke(http.trouble(error))
     } finally {
       answer?.body.destroy()
     }
-    await patience.wait(signal)
+    await waitLimit.wait(signal)
   }
 }
 
@@ -91,7 +91,7 @@ function isCrowded(error: unknown): boolean {
 }
 
 /** How long to wait before each try, when to say that the connection is lost, and when to give up. */
-class Patience {
+class WaitLimit {
   readonly #http: RemoteHttp
   readonly #limitMs: number
   readonly #tell: (connection: Connection) => void
@@ -103,7 +103,7 @@ class Patience {
 
   constructor(http: RemoteHttp, tell: (connection: Connection) => void = () => {}) {
     this.#http = http
-    this.#limitMs = http.patienceMs ?? REMOTE_PATIENCE_MS
+    this.#limitMs = http.waitLimitMs ?? REMOTE_PATIENCE_MS
     this.#tell = tell
   }
 
@@ -121,7 +121,7 @@ class Patience {
     this.#why = why
   }
 
-  /** How long the next try may take: no longer than there is patience. */
+  /** How long the next try may take: no longer than there is wait limit. */
   limitMs(): number {
     if (this.#failingSince === undefined) return REMOTE_SILENCE_LIMIT_MS
     const left = this.#failingSince + this.#limitMs - Date.now()

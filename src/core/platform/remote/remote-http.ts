@@ -55,8 +55,8 @@ export class RemoteHttp {
   }
 
   /** How long a stream of events that broke is tried again; undefined: the usual time. */
-  get patienceMs(): number | undefined {
-    return this.#address.patienceMs
+  get waitLimitMs(): number | undefined {
+    return this.#address.waitLimitMs
   }
 
   async json<T>(ask: Ask, shape: Shape<T>): Promise<T> {
@@ -90,7 +90,7 @@ export class RemoteHttp {
     })
   }
 
-  /** One try, for a caller with a patience of its own. Throws `ResolveError`s and, where there was no answer, what undici throws. */
+  /** One try, for a caller with a wait limit of its own. Throws `ResolveError`s and, where there was no answer, what undici throws. */
   async tryOnce(ask: Ask): Promise<Answer> {
     return await this.#send(ask, undefined)
   }

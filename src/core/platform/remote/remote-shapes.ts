@@ -94,7 +94,7 @@ export const dataFile = object<DataFile>({ path: isText, bytes: isCount, modifie
 
 export const attended = object<{ attended: boolean }>({ attended: isFlag })
 
-const birth = object({
+const creation = object({
   instance_id: isInstanceId,
   created_at: isText,
   input: isFields,
@@ -104,7 +104,7 @@ const birth = object({
 const storyRequest = object({ id: isText, prompt: isText, status: isText, asked_at: isText })
 
 export const story = object<Story>({
-  birth: isA(birth),
+  creation: isA(creation),
   status: isStatus,
   history: isListOf(object({ status: isStatus, at: isText })),
   phases: Array.isArray,

@@ -130,9 +130,9 @@ class ServerPlatform implements Platform {
   }
 
   /** A token that may only read leaves it to the server, which looks after its instances. */
-  async attend(id: string): Promise<void> {
+  async ensureHost(id: string): Promise<void> {
     try {
-      await (await this.#http()).done({ method: 'POST', path: `/instances/${part(id)}/attend` })
+      await (await this.#http()).done({ method: 'POST', path: `/instances/${part(id)}/ensureHost` })
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'scope_missing') throw error
     }
@@ -152,7 +152,7 @@ class ServerPlatform implements Platform {
     yield* followRemote(http, id, options)
   }
 
-  async isAttended(id: string): Promise<boolean> {
+  async hasHost(id: string): Promise<boolean> {
     return (await this.#get(id, '/host', shapes.attended)).attended
   }
 

@@ -25,7 +25,7 @@ export interface ContainerMount {
 
 export interface ContainerPlan {
   role: ContainerRole
-  /** The platform's home, by {@link file://./container-names.ts}. */
+  /** The platform's home, by {@link file://./container-places.ts}. */
   home: string
   /** The instance it belongs to; none for an inquiry. */
   instance: string | null

@@ -26,13 +26,13 @@ import { imageId, prepareImage } from './container-setup.ts'
 import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
 import { type Engine, isAway, theEngine, toRefusal } from '../engine/engine.ts'
-import { openLocalGround } from '../coordination-directory.ts'
+import { openLocalCoordination } from '../coordination-directory.ts'
 import { rewriteFiles } from '../output-files.ts'
 import { removeContainer } from '../engine/remove-container.ts'
 import { tailOf } from '../stderr-file.ts'
 import { BRIDGE } from '../sandbox/sandbox.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
-import type { ContainerLaunch, Driver, Ground, LaunchPlan, Worker } from '../worker.ts'
+import type { ContainerLaunch, Driver, CoordinationDirectory, LaunchPlan, Worker } from '../worker.ts'
 import { chooseImage } from '../engine/worker-image.ts'
 
 /** Where the driver keeps an instance's worker, all in the instance's directory. */
@@ -69,9 +69,9 @@ export class DockerDriver implements Driver {
     this.#engine = engine
   }
 
-  openGround(): Ground {
+  openCoordination(): CoordinationDirectory {
     const user = workerUser()
-    return openLocalGround(this.#places.project, {
+    return openLocalCoordination(this.#places.project, {
       seen: { project: PROJECT, resolve: RESOLVE_DIRECTORY, workspace: WORKSPACE },
       // Mounted read-only over the project, so it must be there.
       directories: [MESSAGES_DIR],
@@ -80,7 +80,7 @@ export class DockerDriver implements Driver {
     })
   }
 
-  async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
+  async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     await this.#removeAll()
     const report = plan.report ?? (async () => {})
     const wish = plan.container ?? NOTHING_ASKED
@@ -113,7 +113,7 @@ export class DockerDriver implements Driver {
       signal: plan.signal,
     })
     plan.signal?.throwIfAborted()
-    this.#layOverlays(ground)
+    this.#layOverlays(coordination)
     const { mode, dns, dnsOptions, environment: proxied } = wish.network ?? BRIDGE
     const spec = containerSpec({
       ...container,
@@ -160,7 +160,7 @@ export class DockerDriver implements Driver {
   }
 
   /** A container that was made and never started held no worker: it goes, and there was none. */
-  async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
+  async adopt(_coordination: CoordinationDirectory, incarnation: number): Promise<Worker | undefined> {
     const saved = this.#readSaved() ?? { incarnation: 0, container: '' }
     if (saved.incarnation === incarnation && saved.container !== '') {
       const found = await this.#inspect(saved.container).catch((error: unknown) => {
@@ -175,7 +175,7 @@ export class DockerDriver implements Driver {
       return this.#reach(saved, true)
     }
     const name = containerName('worker', basename(this.#places.root), incarnation)
-    const found = await this.#patiently(() => this.#inspect(name))
+    const found = await this.#retryWhileDiskFull(() => this.#inspect(name))
     if (found === undefined || found.State.Status === 'created') {
       if (found !== undefined) await this.#removeAll()
       return undefined
@@ -188,7 +188,7 @@ export class DockerDriver implements Driver {
 
   /** Waits for an engine that is away: an instance must not end while its container may still run (R20). */
   async sweep(): Promise<void> {
-    await this.#patiently(() => this.#removeAll())
+    await this.#retryWhileDiskFull(() => this.#removeAll())
   }
 
   async discard(): Promise<void> {
@@ -230,7 +230,7 @@ export class DockerDriver implements Driver {
     await Promise.all(found.map(({ Id: id }) => removeContainer(this.#engine, id)))
   }
 
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+  async #retryWhileDiskFull<T>(work: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + ENGINE_PATIENCE_MS
     for (let waitMs = ENGINE_RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)) {
       try {
@@ -243,9 +243,9 @@ export class DockerDriver implements Driver {
   }
 
   /** What is mounted over the project must be there, of the right kind: nothing runs now that could swap it. */
-  #layOverlays(ground: Ground): void {
-    ground.names(MESSAGES_DIR, 1)
-    if (ground.read(CONFIG_FILE, Number.MAX_SAFE_INTEGER) === undefined) ground.put(CONFIG_FILE, '{}', { mode: 0o600 })
+  #layOverlays(coordination: CoordinationDirectory): void {
+    coordination.names(MESSAGES_DIR, 1)
+    if (coordination.read(CONFIG_FILE, Number.MAX_SAFE_INTEGER) === undefined) coordination.put(CONFIG_FILE, '{}', { mode: 0o600 })
   }
 
   #readSaved(): Saved | undefined {

@@ -27,7 +27,7 @@ export interface QuestionPlan {
   launch: ContainerLaunch
 }
 
-export interface QuestionContainer {
+export interface InquiryContainer {
   channel: Channel
   /** The last it wrote to stderr. */
   stderr(): string
@@ -35,7 +35,7 @@ export interface QuestionContainer {
 }
 
 /** Throws `docker_unreachable`, `image_missing`, `setup_failed`, `launch_failed`, `container_refused`. */
-export async function openQuestionContainer(plan: QuestionPlan): Promise<QuestionContainer> {
+export async function openInquiryContainer(plan: QuestionPlan): Promise<InquiryContainer> {
   const engine = theEngine()
   const { launch } = plan
   const base = chooseImage(launch.image)
@@ -89,7 +89,7 @@ export async function openQuestionContainer(plan: QuestionPlan): Promise<Questio
   }
 }
 
-class HeldContainer implements QuestionContainer {
+class HeldContainer implements InquiryContainer {
   readonly channel = new DockerChannel()
   readonly #stream: Duplex
   readonly #remove: () => Promise<void>

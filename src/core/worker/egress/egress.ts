@@ -39,7 +39,7 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
   }
   const { name, gateway, subnet, guarded } = await openNetwork(engine, plan)
   const { egress: rules, onDenied, resolve, mayReach } = plan
-  const proxy = await openPatiently({
+  const proxy = await openRetrying({
     rules,
     onDenied,
     address: gateway,
@@ -60,7 +60,7 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
 }
 
 /** An earlier host may be letting go of the port just now. */
-async function openPatiently(options: EgressOptions): Promise<EgressProxy> {
+async function openRetrying(options: EgressOptions): Promise<EgressProxy> {
   // Node's http, with all it brings, is for who has an allowlist: every command loads this file.
   const { openEgressProxy } = await import('./egress-proxy.ts')
   const deadline = Date.now() + EGRESS_TAKEOVER_LIMIT_MS

@@ -12,12 +12,12 @@ import { DiskSample } from '../disk-sample.ts'
 import { workerEnvironment } from './environment.ts'
 import { placeFifo } from './fifo.ts'
 import { LocalChannel } from './local-channel.ts'
-import { openLocalGround } from '../coordination-directory.ts'
+import { openLocalCoordination } from '../coordination-directory.ts'
 import { rewriteFiles } from '../output-files.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
 import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
 import { tailOf } from '../stderr-file.ts'
-import type { Condition, Driver, Ground, LaunchPlan, Usage, Worker } from '../worker.ts'
+import type { Condition, Driver, CoordinationDirectory, LaunchPlan, Usage, Worker } from '../worker.ts'
 
 /** Where the driver keeps an instance's worker, all in the instance's directory. */
 export interface LocalPlaces {
@@ -43,11 +43,11 @@ export class LocalDriver implements Driver {
     this.#places = places
   }
 
-  openGround(): Ground {
-    return openLocalGround(this.#places.project)
+  openCoordination(): CoordinationDirectory {
+    return openLocalCoordination(this.#places.project)
   }
 
-  async start(ground: Ground, plan: LaunchPlan): Promise<Worker> {
+  async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     if (plan.isFirst !== true) await this.sweep()
     if (plan.signal?.aborted === true)
       throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
@@ -63,7 +63,7 @@ export class LocalDriver implements Driver {
     const appending = fs.openSync(stdout, 'a')
     try {
       const [command = '', ...args] = plan.command
-      const environment = workerEnvironment({ resolveDirectory: ground.seen.resolve, added: plan.environment })
+      const environment = workerEnvironment({ resolveDirectory: coordination.seen.resolve, added: plan.environment })
       const child = spawn(command, args, {
         cwd: plan.directory,
         env: environment,
@@ -94,7 +94,7 @@ export class LocalDriver implements Driver {
     }
   }
 
-  async adopt(_ground: Ground, incarnation: number): Promise<Worker | undefined> {
+  async adopt(_coordination: CoordinationDirectory, incarnation: number): Promise<Worker | undefined> {
     const saved = this.#readSaved()
     if (saved?.incarnation !== incarnation) return undefined
     this.#sawAlive = isSameProcess(saved.process)

@@ -65,13 +65,13 @@ export function lookAtProcesses(): ProcessTable {
   const begin = performance.now()
   const known = carried
   carried = new Map()
-  const settledBefore = (uptime() - SETTLED_S) * TICKS_A_SECOND
+  const keptOutcome = (uptime() - SETTLED_S) * TICKS_A_SECOND
   const all: { stat: ProcessStat; marks: readonly string[] }[] = []
   for (const stat of livingProcesses()) {
     const before = known.get(stat.pid)
     const isKnown = before !== undefined && before.startTime === stat.startTime
     const marks = isKnown ? before.marks : marksOf(stat)
-    const isSettled = isKnown || Number(stat.startTime) < settledBefore
+    const isSettled = isKnown || Number(stat.startTime) < keptOutcome
     if (isSettled && marks !== undefined) carried.set(stat.pid, { startTime: stat.startTime, marks })
     all.push({ stat, marks: marks ?? NONE })
   }
@@ -91,13 +91,13 @@ export function freshProcesses(): Promise<ProcessTable> {
     const restMs = last === undefined ? 0 : last.at + last.tookMs - performance.now()
     await sleep(Math.max(0, restMs))
     coming = undefined
-    return await lookPatiently()
+    return await lookRetrying()
   })()
   return coming
 }
 
 /** Who could not look has not seen that nobody is there. */
-async function lookPatiently(): Promise<ProcessTable> {
+async function lookRetrying(): Promise<ProcessTable> {
   for (;;) {
     try {
       return lookAtProcesses()

@@ -1,4 +1,4 @@
-/** Runs one command in a sub-container, to its end or to its limit; the last of its output is kept (threats B11). */
+/** Runs one command in a sandbox, to its end or to its limit; the last of its output is kept (threats B11). */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { type Engine, toRefusal } from '../engine/engine.ts'
 
 const LOOK_MS = 25
 
-export interface SubContainerCommand {
+export interface SandboxCommand {
   command: readonly string[]
   directory?: string | undefined
   environment?: Readonly<Record<string, string>> | undefined
@@ -30,10 +30,10 @@ export interface CommandOutcome {
 }
 
 /** Throws `container_refused`, `docker_unreachable`. */
-export async function runInSubContainer(
+export async function runInSandbox(
   engine: Engine,
   id: string,
-  wish: SubContainerCommand,
+  wish: SandboxCommand,
 ): Promise<CommandOutcome> {
   const mark = `RESOLVE_COMMAND=${randomBytes(12).toString('hex')}`
   try {
@@ -90,7 +90,7 @@ async function exitCodeOf(engine: Engine, exec: Dockerode.Exec): Promise<number 
 
 async function firstOf(
   over: Promise<void>,
-  { limitMs, signal }: SubContainerCommand,
+  { limitMs, signal }: SandboxCommand,
 ): Promise<'ended' | 'late' | 'stopped'> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'late'>((resolve) => {
@@ -116,7 +116,7 @@ function drain(stream: Duplex, kept: Record<'stdout' | 'stderr', Kept>): Promise
 
 /**
  * An engine has no way to end what it started beside the first process of a container, so what carries the mark is ended from inside;
- * in an image without a shell nothing is, until the sub-container goes.
+ * in an image without a shell nothing is, until the sandbox goes.
  */
 async function killMarked(engine: Engine, id: string, mark: string): Promise<void> {
   // Stopped first, so that none goes on, or starts another, because one before it was ended.

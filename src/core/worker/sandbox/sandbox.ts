@@ -1,5 +1,5 @@
 /**
- * A sub-container: a place without network, rights or anything of this machine, in which a resolver runs a step it does not trust
+ * A sandbox: a place without network, rights or anything of this machine, in which a resolver runs a step it does not trust
  * (spec, Optional containers; threats B11). {@link file://./../../host/resources/sandboxes.ts} decides who may have one.
  */
 import type Dockerode from 'dockerode'
@@ -16,31 +16,31 @@ import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
 import { removeContainer } from '../engine/remove-container.ts'
 
 /** Whose it is, as in the labels of its worker. */
-export interface SubContainerOwner {
+export interface SandboxOwner {
   instance: string
   /** Stands for the home. */
   home: string
 }
 
 /** What of its instance's network it may use: never more than the worker has. */
-export interface SubContainerNetwork {
+export interface SandboxNetwork {
   mode: string
   dns: readonly string[]
   dnsOptions: readonly string[]
   environment: Readonly<Record<string, string>>
 }
 
-export interface SubContainerPlan extends SubContainerOwner {
-  /** Names this wish: asked for again, it is the same sub-container. */
+export interface SandboxPlan extends SandboxOwner {
+  /** Names this wish: asked for again, it is the same sandbox. */
   key: string
   image: string
   environment: Readonly<Record<string, string>>
-  network: SubContainerNetwork
+  network: SandboxNetwork
 }
 
-export const NO_NETWORK: SubContainerNetwork = { mode: 'none', dns: [], dnsOptions: [], environment: {} }
+export const NO_NETWORK: SandboxNetwork = { mode: 'none', dns: [], dnsOptions: [], environment: {} }
 /** The engine's ordinary one. */
-export const BRIDGE: SubContainerNetwork = { ...NO_NETWORK, mode: 'bridge' }
+export const BRIDGE: SandboxNetwork = { ...NO_NETWORK, mode: 'bridge' }
 
 const ROLE = 'sandbox'
 const NANO = 1e9
@@ -48,7 +48,7 @@ const NANO = 1e9
 const SPACE = '/tmp'
 
 /** The body of `POST /containers/create`, and the name: one of as many as an instance may have. Pure; nothing of a resolver is merged in. */
-export function subContainerSpec(plan: SubContainerPlan, slot: number) {
+export function sandboxSpec(plan: SandboxPlan, slot: number) {
   const { network } = plan
   const environment = { HOME: SPACE, LANG: 'C.UTF-8', ...plan.environment, ...network.environment }
   return {
@@ -93,12 +93,12 @@ export function subContainerSpec(plan: SubContainerPlan, slot: number) {
 }
 
 /** Makes one, or finds the one of this key; undefined where the instance has as many as it may. Throws `container_refused`. */
-export async function createSubContainer(engine: Engine, plan: SubContainerPlan): Promise<string | undefined> {
+export async function createSubContainer(engine: Engine, plan: SandboxPlan): Promise<string | undefined> {
   try {
     const known = (await listOwn(engine, plan)).find(({ Labels: labels }) => labels['resolve.key'] === plan.key)
     if (known !== undefined) return await started(engine, known.Id)
     for (let slot = 1; slot <= SANDBOXES_MAX; slot += 1) {
-      const spec = subContainerSpec(plan, slot)
+      const spec = sandboxSpec(plan, slot)
       // A name that is taken is a slot that is taken: the engine counts, whoever else asks at the same time.
       const made = await engine.callUnless(
         409,
@@ -114,12 +114,12 @@ export async function createSubContainer(engine: Engine, plan: SubContainerPlan)
 }
 
 /** Whether it is one of the instance's, by the engine's own word. */
-export async function isOwnSubContainer(engine: Engine, owner: SubContainerOwner, id: string): Promise<boolean> {
+export async function isOwnSandbox(engine: Engine, owner: SandboxOwner, id: string): Promise<boolean> {
   return (await listOwn(engine, owner)).some(({ Id: found }) => found.startsWith(id))
 }
 
 /** Whether it was there. Throws `container_refused`. */
-export async function removeSubContainer(engine: Engine, owner: SubContainerOwner, id: string): Promise<boolean> {
+export async function removeSubContainer(engine: Engine, owner: SandboxOwner, id: string): Promise<boolean> {
   try {
     const found = (await listOwn(engine, owner)).filter(({ Id: own }) => own.startsWith(id))
     for (const { Id: own } of found) await removeContainer(engine, own)
@@ -130,7 +130,7 @@ export async function removeSubContainer(engine: Engine, owner: SubContainerOwne
 }
 
 /** All of the instance's. Throws `container_refused`. */
-export async function removeSubContainers(engine: Engine, owner: SubContainerOwner): Promise<void> {
+export async function removeSandboxes(engine: Engine, owner: SandboxOwner): Promise<void> {
   try {
     const found = await listOwn(engine, owner)
     await Promise.all(found.map(({ Id: id }) => removeContainer(engine, id)))
@@ -154,7 +154,7 @@ async function started(engine: Engine, id: string): Promise<string> {
   return id.slice(0, ID_CHARS)
 }
 
-async function listOwn(engine: Engine, { instance, home }: SubContainerOwner): Promise<Dockerode.ContainerInfo[]> {
+async function listOwn(engine: Engine, { instance, home }: SandboxOwner): Promise<Dockerode.ContainerInfo[]> {
   const label = [`resolve.home=${home}`, `resolve.instance=${instance}`, `resolve.role=${ROLE}`]
   return await engine.call((docker, abortSignal) =>
     docker.listContainers({ all: true, filters: { label }, abortSignal }),

@@ -24,8 +24,8 @@ interface HeaderProps {
 }
 
 export function InstanceHeader({ id, story, connection }: HeaderProps) {
-  const { birth, status, phase, progress, output, error } = story
-  const { resolver } = birth
+  const { creation, status, phase, progress, output, error } = story
+  const { resolver } = creation
   const hasEnded = isTerminal(status)
   return (
     <header className="instance-head">
@@ -64,10 +64,10 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
   )
 }
 
-function Elapsed({ story: { birth, status, endedAt, lastEventAt } }: { story: Story }) {
+function Elapsed({ story: { creation, status, endedAt, lastEventAt } }: { story: Story }) {
   const now = useNow()
   const end = isTerminal(status) ? Date.parse(endedAt ?? lastEventAt) : Math.max(now, Date.parse(lastEventAt))
-  return <>{durationText(end - Date.parse(birth.created_at))}</>
+  return <>{durationText(end - Date.parse(creation.created_at))}</>
 }
 
 function Progress({ progress: { fraction, milestone, label } }: { progress: NonNullable<Story['progress']> }) {

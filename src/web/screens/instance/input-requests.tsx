@@ -51,12 +51,12 @@ export function Questions({ id, story }: { id: string; story: Story }) {
           aria-labelledby={`q-${request.id}`}
         >
           <p className="question-from">
-            <span aria-hidden="true">◆</span> {story.birth.resolver.name} asks · <Ago at={request.asked_at} />
+            <span aria-hidden="true">◆</span> {story.creation.resolver.name} asks · <Ago at={request.asked_at} />
           </p>
           <h2 className="question-prompt" id={`q-${request.id}`}>
             {cleanText(request.prompt)}
           </h2>
-          <QuestionForm instance={id} resolver={story.birth.resolver.name} request={request} onSending={onSending} />
+          <QuestionForm instance={id} resolver={story.creation.resolver.name} request={request} onSending={onSending} />
         </section>
       ))}
     </>

@@ -57,7 +57,7 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
       place={place}
       heading={<InstanceName id={id} name={name} onRenamed={() => void record.refetch()} />}
     >
-      <InstanceHeader id={id} story={story} connection={live.connection} input={story.birth.input} />
+      <InstanceHeader id={id} story={story} connection={live.connection} input={story.creation.input} />
       {problem !== null && <Trouble error={problem} />}
       <StatusHistory story={story} />
       <Questions id={id} story={story} />
@@ -65,7 +65,7 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
         id={id}
         tab={tab}
         live={live}
-        hasViewport={story.birth.resolver.manifest.viewport_path !== undefined}
+        hasViewport={story.creation.resolver.manifest.viewport_path !== undefined}
       />
     </Screen>
   )

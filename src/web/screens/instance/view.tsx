@@ -8,7 +8,7 @@ import type { TabProps } from './tab-props.ts'
 
 export default function ViewTab(props: TabProps) {
   const { id, live } = props
-  const resolver = live.story?.birth.resolver.name ?? ''
+  const resolver = live.story?.creation.resolver.name ?? ''
   const code = useQuery({
     queryKey: ['viewport', resolver],
     queryFn: () => fetchViewport(resolver),

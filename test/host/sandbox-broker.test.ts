@@ -1,8 +1,8 @@
-/** Sub-containers with a real engine, from the SDK's end of the channel to the engine and back (spec, Optional containers; R40; threats B11). */
+/** Sandboxes with a real engine, from the SDK's end of the channel to the engine and back (spec, Optional containers; R40; threats B11). */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { ResolverCalls } from '../../src/core/host/launch/resolver-calls.ts'
-import { SubContainers, type SubContainersOptions } from '../../src/core/host/resources/sandboxes.ts'
+import { SandboxBroker, type SandboxBrokerOptions } from '../../src/core/host/resources/sandbox-broker.ts'
 import { pairedChannels } from '../../src/core/rpc/channel.ts'
 import { Peer } from '../../src/core/rpc/peer.ts'
 import { theEngine } from '../../src/core/worker/engine/engine.ts'
@@ -17,7 +17,7 @@ const TOKEN = 'f'.repeat(64)
 describeWithDocker('sub-containers', () => {
   let image = ''
   let used = false
-  const open: SubContainers[] = []
+  const open: Sandboxes[] = []
 
   beforeAll(() => {
     image = testImage()
@@ -32,10 +32,10 @@ describeWithDocker('sub-containers', () => {
   })
 
   /** A host with its broker and a resolver with the SDK, joined by a channel. */
-  function joined(changes: Partial<SubContainersOptions> = {}) {
+  function joined(changes: Partial<SandboxBrokerOptions> = {}) {
     const [hostEnd, resolverEnd] = pairedChannels()
     const calls = new ResolverCalls(hostEnd, { epoch: 1 })
-    const broker = new SubContainers({
+    const broker = new SandboxBroker({
       owner: { instance: INSTANCE, home: HOME },
       token: TOKEN,
       epoch: 1,
@@ -267,7 +267,7 @@ describeWithDocker('sub-containers', () => {
 test('without an engine a wish is refused with the reason, and ends no host', async () => {
   const [hostEnd, resolverEnd] = pairedChannels()
   const { Engine } = await import('../../src/core/worker/engine/engine.ts')
-  const broker = new SubContainers({
+  const broker = new SandboxBroker({
     owner: { instance: INSTANCE, home: HOME },
     token: TOKEN,
     epoch: 1,

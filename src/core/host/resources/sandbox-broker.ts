@@ -8,19 +8,19 @@ import * as limits from '../../limits.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import {
   createSubContainer,
-  isOwnSubContainer,
+  isOwnSandbox,
   NO_NETWORK,
   removeSubContainer,
-  removeSubContainers,
-  type SubContainerNetwork,
-  type SubContainerOwner,
+  removeSandboxes,
+  type SandboxNetwork,
+  type SandboxOwner,
 } from '../../worker/sandbox/sandbox.ts'
-import { runInSubContainer } from '../../worker/sandbox/sandbox-exec.ts'
+import { runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import { parseCommand, parseCreation, parseId, type Wish } from './sandbox-options.ts'
 
-export interface SubContainersOptions {
-  owner: SubContainerOwner
+export interface SandboxBrokerOptions {
+  owner: SandboxOwner
   /** What config.json says; who knows it speaks for the resolver. */
   token: string
   /** Which host this is: a call that an earlier one was told is not carried out again. */
@@ -28,18 +28,18 @@ export interface SubContainersOptions {
   /** The first is taken where a resolver names none. */
   images: readonly string[]
   /** What the instance's worker itself may use. */
-  network: () => SubContainerNetwork | undefined
+  network: () => SandboxNetwork | undefined
   engine: () => Engine
   /** Durable: whether the instance ever had one. */
   use: { note: () => void; isNoted: () => boolean }
 }
 
-export class SubContainers {
-  readonly #options: SubContainersOptions
+export class SandboxBroker {
+  readonly #options: SandboxBrokerOptions
   readonly #closed = new AbortController()
   #running = 0
 
-  constructor(options: SubContainersOptions) {
+  constructor(options: SandboxBrokerOptions) {
     this.#options = options
   }
 
@@ -58,7 +58,7 @@ export class SubContainers {
   async end(): Promise<void> {
     this.close()
     const { engine, owner, use } = this.#options
-    if (use.isNoted()) await removeSubContainers(engine(), owner).catch(() => undefined)
+    if (use.isNoted()) await removeSandboxes(engine(), owner).catch(() => undefined)
   }
 
   async #admit(params: unknown, work: (wish: Wish) => Promise<unknown>): Promise<unknown> {
@@ -98,8 +98,8 @@ export class SubContainers {
     }
     this.#running += 1
     try {
-      if (!(await isOwnSubContainer(engine(), owner, id))) throw refused(`there is no sandbox "${id}"`)
-      const done = await runInSubContainer(engine(), id, { ...command, signal: this.#closed.signal })
+      if (!(await isOwnSandbox(engine(), owner, id))) throw refused(`there is no sandbox "${id}"`)
+      const done = await runInSandbox(engine(), id, { ...command, signal: this.#closed.signal })
       // Ended by this host's own end: whoever waits is told by the next one, or is ended too.
       if (this.#closed.signal.aborted) return await never()
       const { exitCode: exit_code, stdout, stderr, truncated, timedOut: timed_out } = done
