@@ -92,7 +92,7 @@ const PIECES: Readonly<Record<string, { of: RegExp; modules: readonly string[] }
       'src/commands/main.ts',
       'src/terminal/command/base-command.ts',
       'src/terminal/command/flags.ts',
-      'src/terminal/output/instance-table.ts',
+      'src/terminal/pages/instance-table.ts',
       'src/terminal/command/until-signal.ts',
       'src/terminal/follow/session.ts',
       'src/terminal/input/gather-input.ts',

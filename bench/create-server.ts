@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { ownerAccess } from '../src/server/access/access.ts'
-import { buildApp } from '../src/server/app.ts'
 import { noGuard } from '../src/server/access/guard.ts'
+import { buildApp } from '../src/server/app.ts'
 import { platformOn } from '../test/support/platforms.ts'
 
 const [home = '', directory = ''] = process.argv.slice(2)

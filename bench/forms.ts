@@ -1,8 +1,8 @@
 /** Checking a valid payload against a form, as the host does it, against ajv compiled once for the schema that says the same. */
 import { Ajv } from 'ajv'
+import { boundedMatcher } from '../src/core/form-check/matcher.ts'
 import { parseForm } from '../src/core/forms/parse-form.ts'
 import { validate } from '../src/core/forms/validate.ts'
-import { boundedMatcher } from '../src/core/form-check/matcher.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
 import { sized } from './quick.ts'
 

@@ -104,7 +104,9 @@ function spanSvg({ text, column, style }, row) {
   const x = round(EDGE + column * COLUMN)
   const y = EDGE + row * ROW
   const length = round(text.length * COLUMN)
-  const coordination = style.inverse ? `<rect x="${x}" y="${y}" width="${length}" height="${ROW}" fill="${color}"/>` : ''
+  const coordination = style.inverse
+    ? `<rect x="${x}" y="${y}" width="${length}" height="${ROW}" fill="${color}"/>`
+    : ''
   if (text.trim() === '') return coordination
   const marks = [
     ['fill', style.inverse ? GROUND : color],

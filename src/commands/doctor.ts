@@ -2,9 +2,9 @@
 import * as Flags from '@oclif/core/flags'
 import type { HealthRow, HealthState } from '../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
-import { doctorDocument, doctorLines } from '../terminal/pages/doctor.ts'
 import { EXIT } from '../terminal/output/exit-codes.ts'
 import { builtinsDirectory } from '../terminal/output/surroundings.ts'
+import { doctorDocument, doctorLines } from '../terminal/pages/doctor.ts'
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check this machine and the home directory'

@@ -1,10 +1,10 @@
 /** `resolve inbox`: every question that waits for somebody, whichever instance asks it. */
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
-import { usage } from '../terminal/output/command-error.ts'
-import { keyOf, type OpenQuestion, openQuestions, questionLines, type ReadBefore } from '../terminal/pages/inbox.ts'
-import { commandLine } from '../terminal/output/shell.ts'
 import { lookUntilSignal } from '../terminal/command/until-signal.ts'
+import { usage } from '../terminal/output/command-error.ts'
+import { commandLine } from '../terminal/output/shell.ts'
+import { keyOf, type OpenQuestion, openQuestions, questionLines, type ReadBefore } from '../terminal/pages/inbox.ts'
 
 export default class Inbox extends BaseCommand<typeof Inbox> {
   static override summary = 'List the open questions of every instance, oldest first'

@@ -1,10 +1,10 @@
 /** `resolve serve`: the HTTP API of this machine's home, and a host for every instance that has none. */
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
-import { usage } from '../terminal/output/command-error.ts'
-import { openInBrowser } from '../terminal/input/open-browser.ts'
-import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/output/surroundings.ts'
 import { untilShutdown } from '../terminal/command/until-shutdown.ts'
+import { openInBrowser } from '../terminal/input/open-browser.ts'
+import { usage } from '../terminal/output/command-error.ts'
+import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/output/surroundings.ts'
 
 const DEFAULT_PORT = 10_120
 

@@ -13,10 +13,8 @@ export { installedFile } from './files/installation.ts'
 export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
 export type { HeldFeed, JournalFeed } from './platform/journal/journal-feed.ts'
+export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
 export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local/local.ts'
-export { checkLocalHealth } from './platform/health/local-health.ts'
-export type { WorkerPruneOutcome } from './platform/local/local-workers.ts'
-export { buildWorker, pruneWorkers } from './platform/local/local-workers.ts'
 export type {
   ByteRange,
   Connection,
@@ -33,7 +31,8 @@ export type {
   PruneOutcome,
 } from './platform/platform.ts'
 export { openRemotePlatform, type RemoteOptions } from './platform/remote/remote.ts'
-export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
+export type { WorkerPruneOutcome } from './platform/upkeep/upkeep.ts'
+export { buildWorker, checkLocalHealth, pruneWorkers } from './platform/upkeep/upkeep.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
 export type { EventEnvelope } from './protocol/event.ts'
 export type { Form, FormCheck, Payload } from './protocol/form.ts'

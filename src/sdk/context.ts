@@ -3,11 +3,11 @@ import { fail } from '../core/errors.ts'
 import type { ArtifactKind } from '../core/protocol/event.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig } from '../core/protocol/instance.ts'
+import { type Fields, form, type ValuesOf, valuesOf } from './forms/fields.ts'
 import type { Checkpoint } from './instance/checkpoint.ts'
-import type { SessionFactory } from './contract.ts'
+import type { SessionFactory } from './instance/contract.ts'
 import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
-import { type Fields, form, type ValuesOf, valuesOf } from './forms/fields.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 
 export interface Context<V = Payload, P extends string = string> {

@@ -3,7 +3,8 @@ export { ResolveError } from '../core/errors.ts'
 export type { ArtifactKind, EventEnvelope } from '../core/protocol/event.ts'
 export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/protocol/form.ts'
 export type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
-export type { Checkpoint } from './instance/checkpoint.ts'
+export type { Context, MessageListener } from './context.ts'
+export { type DefinedResolver, type Definition, type MessageDefinition, resolver } from './define.ts'
 export {
   and,
   email,
@@ -17,10 +18,16 @@ export {
   regex,
   required,
 } from './forms/checks.ts'
-export type { Context, MessageListener } from './context.ts'
-export type { ContainerSetup, Emitter, ResolverContract, Session, SessionFactory, WorkspaceSpec } from './contract.ts'
-export type { DataFiles } from './instance/data-files.ts'
-export { type DefinedResolver, type Definition, type MessageDefinition, resolver } from './define.ts'
 export { checkbox, type Field, type Fields, form, select, text, textarea, type ValuesOf } from './forms/fields.ts'
-export { Resolver } from './resolver.ts'
+export type { Checkpoint } from './instance/checkpoint.ts'
+export type {
+  ContainerSetup,
+  Emitter,
+  ResolverContract,
+  Session,
+  SessionFactory,
+  WorkspaceSpec,
+} from './instance/contract.ts'
+export type { DataFiles } from './instance/data-files.ts'
 export type { CommandOptions, CommandResult, Sandbox, SandboxOptions } from './instance/sandbox.ts'
+export { Resolver } from './resolver.ts'

@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import type { Manifest } from '../core/protocol/manifest.ts'
-import type { ResolverContract } from './contract.ts'
+import type { ResolverContract } from './instance/contract.ts'
 import { readJsonObject } from './instance/state-file.ts'
 
 /** Looks beside the main module, then in the working directory, which the platform sets to the resolver's folder. */

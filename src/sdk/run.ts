@@ -8,9 +8,9 @@ import { STATUS_FILE } from '../core/protocol/coordination.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../core/protocol/instance.ts'
 import type { Peer } from '../core/rpc/peer.ts'
-import type { ResolverContract } from './contract.ts'
-import type { InstanceContext } from './instance/instance-context.ts'
 import { decideEnding, type Outcome } from './ending.ts'
+import type { ResolverContract } from './instance/contract.ts'
+import type { InstanceContext } from './instance/instance-context.ts'
 import { noSessions } from './instance/sessions.ts'
 
 export class Run {

@@ -1,18 +1,19 @@
 /**
  * The HTTP app: a platform in, requests answered out. It opens no port; {@link file://./http/listen.ts} does, and a host's own
- * socket. A request passes {@link file://./entry.ts}, its route, and, where anything is thrown, {@link file://./answer-errors.ts}.
+ * socket. A request passes {@link file://./request/entry.ts}, its route, and, where anything is thrown, {@link file://./request/answer-errors.ts}.
  */
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import { fail } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES, HTTP_HEADERS_MAX_BYTES } from '../core/limits.ts'
 import { API } from '../core/protocol/http.ts'
-import { answerError, answerFrameworkError } from './answer-errors.ts'
-import { addEntry } from './entry.ts'
-import { addIdempotency } from './idempotency.ts'
-import { addJsonBody } from './http/json-body.ts'
 import { DOCUMENT } from './openapi/openapi.ts'
-import type { AppParts } from './parts.ts'
+import { addSchemas } from './openapi/schemas.ts'
+import { answerError, answerFrameworkError } from './request/answer-errors.ts'
+import { addEntry } from './request/entry.ts'
+import { addIdempotency } from './request/idempotency.ts'
+import { addJsonBody } from './request/json-body.ts'
+import type { AppParts } from './request/parts.ts'
 import { authRoutes } from './routes/auth.ts'
 import { dataRoutes } from './routes/data.ts'
 import { eventRoutes } from './routes/events.ts'
@@ -24,7 +25,6 @@ import { openapiRoutes } from './routes/openapi.ts'
 import { pageRoutes } from './routes/page.ts'
 import { requestRoutes } from './routes/requests.ts'
 import { resolverRoutes } from './routes/resolvers.ts'
-import { addSchemas } from './openapi/schemas.ts'
 
 /** Ready to be injected into or listened with. Closing it does not close the platform. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {

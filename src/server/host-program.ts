@@ -1,7 +1,7 @@
 /** The background host: a process of its own that goes on with instances when nobody is at a terminal. Built to dist/host.js. */
 import { dirname } from 'node:path'
 import { installedFile, openLocalPlatform } from '../core/index.ts'
-import { socketDoor } from './http/socket-door.ts'
+import { socketDoor } from './socket-door.ts'
 
 const [home, ...ids] = process.argv.slice(2)
 if (home === undefined || ids.length === 0) {

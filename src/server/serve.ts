@@ -6,25 +6,25 @@ import { fail, ResolveError } from '../core/errors.ts'
 import {
   IdempotencyKeys,
   isExpired,
+  LiveInstances,
   openLocalPlatform,
   openTokens,
-  LiveInstances,
   startReaper,
   type Tokens,
 } from '../core/index.ts'
 import { isLoopback } from '../core/protocol/http.ts'
 import { tokenAccess } from './access/access.ts'
-import { buildApp } from './app.ts'
-import { type Supervisor, startSupervisor } from './attendant.ts'
 import { hostGuard } from './access/guard.ts'
+import { openSignIn } from './access/sign-in.ts'
+import { buildApp } from './app.ts'
 import { listen } from './http/listen.ts'
+import { EventStreams } from './http/sse.ts'
 import { type LogOptions, openLog } from './observe/log.ts'
 import { openMetrics } from './observe/metrics.ts'
 import { observe } from './observe/observe.ts'
-import { openSignIn } from './access/sign-in.ts'
-import { socketDoor } from './http/socket-door.ts'
-import { EventStreams } from './http/sse.ts'
 import { openTraces } from './observe/traces.ts'
+import { socketDoor } from './socket-door.ts'
+import { type Supervisor, startSupervisor } from './supervisor.ts'
 
 export interface ServeOptions {
   home: string

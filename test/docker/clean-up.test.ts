@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { orphanContainers, startReaper } from '../../src/core/host/process/reaper.ts'
 import type { HealthRow } from '../../src/core/platform/platform.ts'
-import { homeLabel } from '../../src/core/worker/docker/container-places.ts'
+import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { type Home, newHome } from '../commands/cli.ts'
 import { createdInDocker, describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
 import { ranToEnd, temporaryHome } from '../support/instances.ts'

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { readInstanceState, readStderrTail } from '../../src/core/host/ingest/instance-files.ts'
+import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import {
   containersOf,

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { boundedMatcher } from '../../src/core/form-check/matcher.ts'
+import { patternCost, patternShape } from '../../src/core/form-check/pattern-cost.ts'
 import { parseForm } from '../../src/core/forms/parse-form.ts'
 import { patternRegExp, patternSource } from '../../src/core/forms/pattern.ts'
 import { validate } from '../../src/core/forms/validate.ts'
-import { boundedMatcher } from '../../src/core/form-check/matcher.ts'
-import { patternCost, patternShape } from '../../src/core/form-check/pattern-cost.ts'
 import type { Form } from '../../src/core/protocol/form.ts'
 import { countedSteps } from './counted-search.ts'
 

@@ -1,11 +1,11 @@
 /** What a consumer sends reaches the resolver, whenever it comes (R42). */
 import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { Delivery } from '../../src/core/host/requests/delivery.ts'
+import { ResolverCalls } from '../../src/core/host/launch/resolver-calls.ts'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'
 import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
+import { Delivery } from '../../src/core/host/requests/delivery.ts'
 import { Mailbox } from '../../src/core/host/requests/mailbox.ts'
-import { ResolverCalls } from '../../src/core/host/launch/resolver-calls.ts'
 import { pairedChannels } from '../../src/core/rpc/channel.ts'
 import { Peer } from '../../src/core/rpc/peer.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
@@ -25,8 +25,10 @@ test('a message that comes in the very turn in which nothing was left to deliver
     heard.push((params as { payload: unknown }).payload)
     return null
   })
-  const delivery = new Delivery({ ledger, mailbox, coordination }, new ResolverCalls(ours, { epoch: 1 }), async (line) =>
-    line(),
+  const delivery = new Delivery(
+    { ledger, mailbox, coordination },
+    new ResolverCalls(ours, { epoch: 1 }),
+    async (line) => line(),
   )
   delivery.deliverAll()
   mailbox.keepMessage({

@@ -6,7 +6,7 @@ import { SandboxBroker, type SandboxBrokerOptions } from '../../src/core/host/re
 import { pairedChannels } from '../../src/core/rpc/channel.ts'
 import { Peer } from '../../src/core/rpc/peer.ts'
 import { theEngine } from '../../src/core/worker/engine/engine.ts'
-import { NO_NETWORK } from '../../src/core/worker/sandbox/sandbox.ts'
+import { NO_NETWORK } from '../../src/core/worker/sandbox-network.ts'
 import { Sandboxes } from '../../src/sdk/instance/sandbox.ts'
 import { containersOf, describeWithDocker, docker, testImage } from '../support/docker.ts'
 
@@ -17,7 +17,7 @@ const TOKEN = 'f'.repeat(64)
 describeWithDocker('sub-containers', () => {
   let image = ''
   let used = false
-  const open: Sandboxes[] = []
+  const open: SandboxBroker[] = []
 
   beforeAll(() => {
     image = testImage()

@@ -1,7 +1,8 @@
 /** What a resolver may wish of its sandboxes, and what of it reaches the engine (threats B11, MAN-4). */
 import { expect, test } from 'vitest'
 import { parseCommand, parseCreation, parseId } from '../../src/core/host/resources/sandbox-options.ts'
-import { NO_NETWORK, sandboxSpec } from '../../src/core/worker/sandbox/sandbox.ts'
+import { sandboxSpec } from '../../src/core/worker/sandbox/sandbox.ts'
+import { NO_NETWORK } from '../../src/core/worker/sandbox-network.ts'
 
 const KEY = 'abcdefgh12345678'
 const ID = '0123456789ab'

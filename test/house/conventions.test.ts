@@ -28,14 +28,6 @@ test('nothing in the source speaks of unfinished work', () => {
   expect(unfinished.map(({ path }) => path)).toEqual([])
 })
 
-test('a file stays one story: under 320 lines', () => {
-  const long = files
-    .map(({ path, text }) => ({ path, lines: text.split('\n').length }))
-    .filter(({ lines }) => lines > 320)
-  // The catalogue of errors is one table.
-  expect(long.filter(({ path }) => path !== 'src/core/errors.ts')).toEqual([])
-})
-
 test('only the terminal knows Ink and React, and outside its live views nobody loads them at start', () => {
   const knows = files.filter(({ imports }) => imports.some(({ specifier }) => /^(?:ink|react)(?:\/|$)/.test(specifier)))
   expect(knows.map(({ path }) => path).filter((path) => !/^src\/(?:terminal|web)\//.test(path))).toEqual([])

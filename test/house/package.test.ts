@@ -152,7 +152,9 @@ function reachedFrom(entry: string, patterns: readonly RegExp[]): string[] {
 
 function commandNames(): string[] {
   const files = readdirSync(join(root, 'src', 'commands'), { recursive: true, encoding: 'utf8' })
-  return files.filter((file) => file.includes(sep)).map((file) => basename(file).replace(/\.tsx?$/, ''))
+  return files
+    .filter((file) => file.includes(sep) && /\.tsx?$/.test(file))
+    .map((file) => basename(file).replace(/\.tsx?$/, ''))
 }
 
 /** Which files with code of Ink or React are loaded together with an entry. */

@@ -12,7 +12,7 @@ test('every file stands in a room of the table, and imports only what its room m
 
 test('an import across a wall is noticed', () => {
   const path = 'src/core/protocol/odd.ts'
-  const code = "import { openHost } from '../host/host.ts'\n"
+  const code = "import { openHost } from '../host/lifecycle/instance-host.ts'\n"
   const odd: SourceFile = { path, text: code, code, imports: importsOf(code, path) }
   expect(trespassesOf([odd])).toEqual(['src/core/protocol/odd.ts imports src/core/host/lifecycle/instance-host.ts'])
 })
@@ -36,6 +36,16 @@ test('neither the SDK, nor a resolver, nor the page takes failpoints in', () => 
 
 test('no import leads back to where it began', () => {
   expect(circlesIn(graphOf(files))).toEqual([])
+})
+
+test('no room leads back to itself by way of others', () => {
+  expect(circlesIn(new Map(Object.entries(rooms)))).toEqual([])
+})
+
+test('no folder holds more than 16 files beside each other', () => {
+  const folders = Map.groupBy(files, ({ path }) => path.slice(0, path.lastIndexOf('/')))
+  const crowded = [...folders].filter(([, inside]) => inside.length > 16).map(([folder]) => folder)
+  expect(crowded).toEqual([])
 })
 
 test('a circle is noticed', () => {

@@ -51,7 +51,8 @@ export function importsOf(code: string, path: string): Import[] {
 }
 
 function toImport(specifier: string, from: string, isType: boolean): Import {
-  const isRelative = specifier.startsWith('.')
+  // A style sheet belongs to no room.
+  const isRelative = specifier.startsWith('.') && !specifier.endsWith('.css')
   const path = isRelative
     ? relative(root, resolve(root, dirname(from), specifier))
         .split(sep)
@@ -60,9 +61,11 @@ function toImport(specifier: string, from: string, isType: boolean): Import {
   return { specifier, path, isType }
 }
 
-/** The room of a file: `core/host`, `terminal`, or the file itself where it belongs to none (`core/errors`). */
+/** The room of a file: its folder (`core/host/ingest`), or the file itself where it lies in `src/core` (`core/errors`). */
 export function roomOf(path: string): string {
-  const parts = path.replace(/^src\//, '').split('/')
-  if (parts[0] !== 'core') return parts[0] ?? ''
-  return `core/${(parts[1] ?? '').replace(/\.tsx?$/, '')}`
+  const inSource = path.replace(/^src\//, '')
+  const folder = inSource.split('/').slice(0, -1).join('/')
+  if (folder === 'core') return inSource.replace(/\.tsx?$/, '')
+  // The folders of commands and built-in resolvers follow the words of the command line and the resolvers' names.
+  return /^(?:commands|resolvers)\b/.exec(folder)?.[0] ?? folder
 }

@@ -4,7 +4,8 @@ import { afterEach, expect, test } from 'vitest'
 import { listen } from '../../src/server/http/listen.ts'
 import { type MetricSources, openMetrics } from '../../src/server/observe/metrics.ts'
 import { observe } from '../../src/server/observe/observe.ts'
-import { type HealthView, healthRoutes } from '../../src/server/routes/health.ts'
+import type { HealthView } from '../../src/server/request/parts.ts'
+import { healthRoutes } from '../../src/server/routes/health.ts'
 import { exchange } from './raw.ts'
 
 const closers: (() => Promise<unknown>)[] = []

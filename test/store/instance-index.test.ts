@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listInstances } from '../../src/core/platform/local/list-instances.ts'
-import type { InstanceFilter } from '../../src/core/platform/platform.ts'
 import { LiveInstances } from '../../src/core/platform/local/live-instances.ts'
+import type { InstanceFilter } from '../../src/core/platform/platform.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { readIndex, writeIndex } from '../../src/core/store/instance-index-file.ts'
 import { InstanceIndex } from '../../src/core/store/instance-index.ts'
+import { readIndex, writeIndex } from '../../src/core/store/instance-index-file.ts'
 import { temporaryHome } from '../support/instances.ts'
 import { seedHome } from '../support/seeded-home.ts'
 
@@ -185,8 +185,8 @@ test('one bit of the index that is not as it was written, wherever, and it is no
 })
 
 test('an index that somebody wrote with false places is found out', async () => {
-  const index = new InstanceIndex(home)
-  const places = [...(await index.newestFirst(() => undefined))]
+  const instances = new InstanceIndex(home)
+  const places = [...(await instances.newestFirst(() => undefined))]
   const [oldest, newest] = [places.at(-1), places[0]]
   expect(oldest?.order).not.toBe(newest?.order)
   // The newest said to be the oldest.

@@ -19,7 +19,11 @@ import { JournalReader, readCreationRecord } from '../../src/core/store/journal-
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 
 let path: string
-const creation = { schema: 'resolve.journal/1', instance_id: '0123456789ab', input: { name: 'Ada' } } as unknown as CreationRecord
+const creation = {
+  schema: 'resolve.journal/1',
+  instance_id: '0123456789ab',
+  input: { name: 'Ada' },
+} as unknown as CreationRecord
 
 beforeEach(() => {
   path = join(mkdtempSync(join(tmpdir(), 'resolve-journal-')), 'journal')

@@ -10,8 +10,8 @@ import { JournalFeeds } from '../../src/core/platform/journal/journal-feed.ts'
 import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { creationLine } from '../../src/core/store/journal-line.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
-import { eventRoutes } from '../../src/server/routes/events.ts'
 import { EventStreams, type StreamLimits } from '../../src/server/http/sse.ts'
+import { eventRoutes } from '../../src/server/routes/events.ts'
 
 export const ID = '0123456789ab'
 

@@ -53,7 +53,11 @@ function checkError(home: string, { method, path, status, body }: Exchange, repo
 const SLACK_MS = 25
 
 /** I4: a record tells a status the instance had while it was asked for. */
-function checkStatus({ creation, lines }: Left, { method, path, status, body, from, to }: Exchange, report: Report): void {
+function checkStatus(
+  { creation, lines }: Left,
+  { method, path, status, body, from, to }: Exchange,
+  report: Report,
+): void {
   if (method !== 'GET' || status !== 200 || routeOf(path) !== `/instances/${creation.instance_id}`) return
   const held = [
     { status: 'created', at: Date.parse(creation.created_at) },

@@ -7,9 +7,9 @@ import { setImmediate } from 'node:timers/promises'
 import { fail } from '../../src/core/errors.ts'
 import type { Channel } from '../../src/core/rpc/channel.ts'
 import type { InstancePaths } from '../../src/core/store/home.ts'
-import { workerEnvironment } from '../../src/core/worker/local/environment.ts'
 import { openLocalCoordination } from '../../src/core/worker/coordination-directory.ts'
-import type { Condition, Driver, CoordinationDirectory, LaunchPlan, Worker } from '../../src/core/worker/worker.ts'
+import { workerEnvironment } from '../../src/core/worker/local/environment.ts'
+import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Worker } from '../../src/core/worker/worker.ts'
 
 /** What runs on the machine: called once, with the process that it is. It ends when it says so, or when nothing is left to wait for. */
 export type Program = (me: MemoryProcess, args: readonly string[]) => void

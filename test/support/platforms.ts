@@ -2,9 +2,9 @@
 import { dirname } from 'node:path'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { type LocalPlatform, openLocalPlatform } from '../../src/core/platform/local/local.ts'
-import type { Platform } from '../../src/core/platform/platform.ts'
 import { callOwner } from '../../src/core/platform/local/reach-host.ts'
-import { socketDoor } from '../../src/server/http/socket-door.ts'
+import type { Platform } from '../../src/core/platform/platform.ts'
+import { socketDoor } from '../../src/server/socket-door.ts'
 
 /** A platform whose instances other processes can ask for. */
 export function platformOn(home: string): Promise<LocalPlatform> {

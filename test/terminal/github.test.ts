@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withoutCommands, withoutCommandsInJson, workflowCommand } from '../../src/terminal/output/github-commands.ts'
 import { appendSummary, summaryOf } from '../../src/terminal/follow/github-summary.ts'
+import { withoutCommands, withoutCommandsInJson, workflowCommand } from '../../src/terminal/output/github-commands.ts'
 import { moved, storyAt, storyOf } from './story-of.ts'
 
 /** How the runner looks at a line: trimmed, and blind to characters that are not shown. */

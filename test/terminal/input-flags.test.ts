@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Form, Payload } from '../../src/core/protocol/form.ts'
 import { toAnswers } from '../../src/terminal/input/answers.ts'
-import { CommandError } from '../../src/terminal/output/command-error.ts'
 import { fitToDisclosed, fitToForm, readInput } from '../../src/terminal/input/input-flags.ts'
+import { CommandError } from '../../src/terminal/output/command-error.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'resolve-input-'))
 const file = (name: string, text: string) => {

@@ -9,9 +9,9 @@ import { parseManifest } from '../../src/core/catalog/manifest/parse-manifest.ts
 import { ResolveError } from '../../src/core/errors.ts'
 import { containerLaunch, containerWish } from '../../src/core/host/launch/container-launch.ts'
 import { containerEnvironment, refuseEnvironment } from '../../src/core/worker/docker/container-environment.ts'
-import { containerName } from '../../src/core/worker/docker/container-places.ts'
-import { type ContainerPlan, type ContainerRole, containerSpec } from '../../src/core/worker/docker/container-spec.ts'
+import { type ContainerPlan, containerSpec } from '../../src/core/worker/docker/container-spec.ts'
 import { volumeMounts, volumePolicy } from '../../src/core/worker/docker/volumes.ts'
+import { type ContainerRole, containerName } from '../../src/core/worker/engine/container-places.ts'
 
 const GIB = 1024 ** 3
 

@@ -1,7 +1,7 @@
 /** What every driver of workers must do, whatever a worker is: one suite, run by the test of each driver. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Driver, CoordinationDirectory, Worker } from '../../src/core/worker/worker.ts'
+import type { CoordinationDirectory, Driver, Worker } from '../../src/core/worker/worker.ts'
 
 /** One worker's surroundings, fresh for each test. */
 export interface DriverStage {

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Egress, type EgressPlan, openEgress } from '../../src/core/worker/egress/egress.ts'
 import type { Denial } from '../../src/core/worker/egress/egress-reports.ts'
-import { theEngine } from '../../src/core/worker/engine/engine.ts'
 import { networkedInstances, openNetwork, removeNetwork } from '../../src/core/worker/egress/network.ts'
+import { theEngine } from '../../src/core/worker/engine/engine.ts'
 import { describeWithDocker, docker, testImage } from '../support/docker.ts'
 
 const run = promisify(execFile)

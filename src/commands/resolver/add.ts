@@ -4,10 +4,10 @@ import * as Flags from '@oclif/core/flags'
 import { fail } from '../../core/errors.ts'
 import type { AddPlan } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
-import { planLines } from '../../terminal/pages/plan-lines.ts'
-import { promptYes } from '../../terminal/input/prompt-form.ts'
-import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
+import { promptYes } from '../../terminal/form/prompt-form.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
+import { planLines } from '../../terminal/pages/plan-lines.ts'
+import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override summary = 'Add a resolver from a directory or a git address'

@@ -2,8 +2,8 @@
 
 import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
-import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 import { tableLines } from '../../terminal/output/table.ts'
+import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverList extends BaseCommand<typeof ResolverList> {
   static override summary = 'List the resolvers that can be run'

@@ -7,7 +7,7 @@ import { type Owner, SafeRoot, toCoordinationError } from '../files/safe-root.ts
 import { Tail } from '../files/tail.ts'
 import { watchDirectories } from '../files/watch.ts'
 import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.ts'
-import type { Following, CoordinationDirectory, OpenFile } from './worker.ts'
+import type { CoordinationDirectory, Following, OpenFile } from './worker.ts'
 
 export interface LocalCoordinationOptions {
   /** The places as the worker sees them, where they are others. */
@@ -24,7 +24,11 @@ export function openLocalCoordination(project: string, options: LocalCoordinatio
   const workspace = join(project, 'workspace')
   try {
     for (const path of [project, resolve, workspace]) makeOwned(path, options.owner)
-    const coordination = new LocalCoordinationDirectory(options.seen ?? { project, resolve, workspace }, resolve, options.owner)
+    const coordination = new LocalCoordinationDirectory(
+      options.seen ?? { project, resolve, workspace },
+      resolve,
+      options.owner,
+    )
     for (const name of options.directories ?? []) coordination.makeDirectory(name)
     return coordination
   } catch (error) {

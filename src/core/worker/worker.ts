@@ -7,7 +7,7 @@ import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
 import type { PlatformEvent } from '../protocol/event.ts'
 import type { Channel } from '../rpc/channel.ts'
-import type { SandboxNetwork } from './sandbox/sandbox.ts'
+import type { SandboxNetwork } from './sandbox-network.ts'
 
 /** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */
 export interface CoordinationDirectory {

@@ -1,6 +1,6 @@
 /** How a route says what it may refuse: the answers by status, with an example of each code, for the OpenAPI document. */
 import { type ErrorCode, fail } from '../../core/errors.ts'
-import { bodyOf } from '../answer-errors.ts'
+import { bodyOf } from '../request/answer-errors.ts'
 import { shape } from './shapes.ts'
 
 /** An example of each code that a route names; what is asked of every route comes with them. */

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fail, ResolveError } from '../../core/errors.ts'
 import { SCOPES } from '../../core/protocol/http.ts'
 import type { Access, Caller } from '../access/access.ts'
-import { object, shape } from '../openapi/shapes.ts'
 import type { SignIn } from '../access/sign-in.ts'
+import { object, shape } from '../openapi/shapes.ts'
 
 export interface AuthParts {
   access: Access

@@ -6,8 +6,8 @@ import type { ByteRange } from '../../core/index.ts'
 import { rangeOf } from '../http/byte-range.ts'
 import { attachment, contentTypeOf } from '../http/content-types.ts'
 import { dataPathOf } from '../http/data-path.ts'
-import type { AppParts } from '../parts.ts'
 import { listOf, object } from '../openapi/shapes.ts'
+import type { AppParts } from '../request/parts.ts'
 
 const id = { type: 'string', description: 'The instance' }
 const file = { type: 'string', description: 'The path of the file' }

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { HeldFeed } from '../../core/index.ts'
 import type { Access } from '../access/access.ts'
-import { credentialsOf } from '../entry.ts'
 import { EventStreams } from '../http/sse.ts'
+import { credentialsOf } from '../request/entry.ts'
 
 export interface EventParts {
   platform: { feed(id: string): HeldFeed }

@@ -1,17 +1,6 @@
 /** GET /health, which asks for no token and says only whether the server answers; GET /metrics, for Prometheus (R9, R37). */
 import type { FastifyInstance } from 'fastify'
-
-/** What is degraded is told to those with a token, by GET /doctor: here it is one word. */
-export interface HealthView {
-  status: 'ok' | 'degraded'
-}
-
-export interface HealthParts {
-  /** Default: `ok`, for whoever can answer is there. */
-  health?: () => HealthView
-  /** Without: there are no metrics here. */
-  metrics?: { read(): Promise<{ text: string; type: string }> }
-}
+import type { HealthParts } from '../request/parts.ts'
 
 const healthSchema = {
   summary: 'Whether the server answers',

@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify'
 import type { PruneOptions } from '../../core/index.ts'
 import { covers } from '../../core/protocol/http.ts'
 import { STATUSES } from '../../core/protocol/status.ts'
-import { type AppParts, callerOf } from '../parts.ts'
+import { visibleCreation } from '../access/visibility.ts'
 import { HOST_TROUBLE } from '../openapi/refusals.ts'
 import { listOf, object, shape } from '../openapi/shapes.ts'
-import { visibleCreation } from '../access/visibility.ts'
+import { type AppParts, callerOf } from '../request/parts.ts'
 
 interface OfInstance {
   Params: { id: string }

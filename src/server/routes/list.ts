@@ -4,8 +4,8 @@ import { fail } from '../../core/errors.ts'
 import type { InstancePage, InstanceRecord, Platform, Status } from '../../core/index.ts'
 import { INSTANCE_PREFIX_MIN_CHARS, PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../core/limits.ts'
 import { isStatus, STATUSES } from '../../core/protocol/status.ts'
-import { type AppParts, callerOf } from '../parts.ts'
 import { listOf } from '../openapi/shapes.ts'
+import { type AppParts, callerOf } from '../request/parts.ts'
 
 interface Query {
   status?: string[]

@@ -1,9 +1,9 @@
 /** What an instance is told without having asked (spec, Endpoints; R9). */
 import type { FastifyInstance } from 'fastify'
 import type { Payload } from '../../core/index.ts'
-import { type AppParts, actorOf } from '../parts.ts'
 import { HOST_TROUBLE } from '../openapi/refusals.ts'
 import { listOf, object, shape } from '../openapi/shapes.ts'
+import { type AppParts, actorOf } from '../request/parts.ts'
 
 const params = object({ id: { type: 'string', description: 'The instance' } })
 const querystring = {

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { API } from '../../core/protocol/http.ts'
 import { type PageFile, readPage } from '../http/page-files.ts'
-import type { AppParts } from '../parts.ts'
+import type { AppParts } from '../request/parts.ts'
 
 /** Our own files only; a viewport runs in a frame of its own, without an origin (threats UI-3). */
 const POLICY = [

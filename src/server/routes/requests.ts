@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { Payload } from '../../core/index.ts'
 import type { RequestStatus } from '../../core/protocol/instance.ts'
-import { type AppParts, actorOf } from '../parts.ts'
 import { HOST_TROUBLE } from '../openapi/refusals.ts'
 import { listOf, object, shape } from '../openapi/shapes.ts'
+import { type AppParts, actorOf } from '../request/parts.ts'
 
 const id = { type: 'string', description: 'The instance' }
 const rid = { type: 'string', description: 'The question' }

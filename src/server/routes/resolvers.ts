@@ -2,12 +2,12 @@
 import type { FastifyInstance } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { Payload } from '../../core/index.ts'
-import { parseBody } from '../http/json-body.ts'
-import { type AppParts, callerOf } from '../parts.ts'
-import { RESOLVER_TROUBLE } from '../openapi/refusals.ts'
-import { sendJson } from '../http/send-json.ts'
-import { listOf, object, shape } from '../openapi/shapes.ts'
 import { toldEntry } from '../access/visibility.ts'
+import { RESOLVER_TROUBLE } from '../openapi/refusals.ts'
+import { listOf, object, shape } from '../openapi/shapes.ts'
+import { parseBody } from '../request/json-body.ts'
+import { type AppParts, callerOf } from '../request/parts.ts'
+import { sendJson } from '../request/send-json.ts'
 
 interface OfResolver {
   Params: { name: string }

@@ -2,11 +2,11 @@
 import type { Connection, Platform } from '../../core/index.ts'
 import { isTerminal, type Status } from '../../core/protocol/status.ts'
 import { statusText } from '../../core/view/status-words.ts'
-import { awaitStatus } from './await-status.ts'
 import { instanceDocument } from '../output/documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { commandLine } from '../output/shell.ts'
+import { awaitStatus } from './await-status.ts'
 
 /** The stop protocol ends a worker within 42 s (R26); after this the receipt says what still goes on. */
 const PATIENCE_MS = 60_000

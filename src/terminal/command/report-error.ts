@@ -4,12 +4,12 @@
  */
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
 import { cleanText } from '../../core/view/clean.ts'
-import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
 import { CommandError } from '../output/command-error.ts'
 import { type ErrorExtras, errorDocument } from '../output/documents.ts'
 import { EXIT } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { wholeCommands } from '../output/shell.ts'
+import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
 
 interface Told {
   error: ResolveError

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../../core/index.ts'
 import { REMOTE_PATIENCE_MS } from '../../core/limits.ts'
-import { isConnectionError, lostError } from './connection.ts'
+import { isConnectionError, lostError } from '../output/connection.ts'
 import { EXIT, type ExitCode } from '../output/exit-codes.ts'
 import { meaningOf, onSignals } from './signals.ts'
 

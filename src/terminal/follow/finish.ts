@@ -8,12 +8,12 @@ import { durationText } from '../../core/view/time-words.ts'
 import { CommandError } from '../output/command-error.ts'
 import { type ClosingLine, type InstanceDocument, instanceDocument, type LeftReason } from '../output/documents.ts'
 import { EXIT } from '../output/exit-codes.ts'
-import type { FollowEnd } from './follow.ts'
 import { workflowCommand } from '../output/github-commands.ts'
-import { appendSummary } from './github-summary.ts'
 import { nextCommands } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 import { isGithub } from '../output/surroundings.ts'
+import type { FollowEnd } from './follow.ts'
+import { appendSummary } from './github-summary.ts'
 
 /** Tells the end and returns the exit code. Throws the error it was left for, where the document of that error says more. */
 export async function finish(output: Output, end: FollowEnd): Promise<number> {
@@ -73,7 +73,9 @@ function closingLine(output: Output, story: Story, reason: FollowEnd['reason']):
   const who = `${resolver.name} ${instance_id}`
   if (reason !== 'done' && reason !== 'paused') return output.paint('yellow', `${leftText(reason)} ${who} is ${word}.`)
   const took =
-    story.endedAt === null ? '' : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.creation.created_at))}`
+    story.endedAt === null
+      ? ''
+      : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.creation.created_at))}`
   const why = story.error === null ? '' : `: ${cleanText(story.error.detail)} (${story.error.code})`
   return output.paint(color, `${shape} ${who} ${word}${took}${why}`)
 }

@@ -7,12 +7,12 @@ import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanText } from '../../core/view/clean.ts'
 import type { Story } from '../../core/view/story.ts'
 import { tell } from '../../core/view/story.ts'
-import { connectionEar, isConnectionError, lostError } from '../command/connection.ts'
+import { type CaughtSignal, meaningOf, onSignals } from '../command/signals.ts'
+import type { Questions } from '../input/answer-requests.ts'
+import { connectionEar, isConnectionError, lostError } from '../output/connection.ts'
 import type { LeftReason } from '../output/documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from '../output/exit-codes.ts'
-import type { Questions } from '../input/answer-requests.ts'
-import { type CaughtSignal, meaningOf, onSignals } from '../command/signals.ts'
-import type { View } from './view.ts'
+import type { Controls, View } from '../view/view.ts'
 
 export interface FollowPlan {
   platform: Platform
@@ -31,12 +31,6 @@ export interface FollowPlan {
   stopOnSignal: boolean
   /** Gives the caller ways to let go: keys of the live view, a closed pipe. */
   controls?: (controls: Controls) => void
-}
-
-export interface Controls {
-  detach(): void
-  stop(): void
-  force(): void
 }
 
 export interface FollowEnd {

@@ -1,11 +1,11 @@
 /** Picks the view of a run by what is on the other side of the streams, and says how keys reach the run. */
 import { withInkColour } from '../output/colour.ts'
-import type { Controls } from './follow.ts'
-import { githubView } from './github-view.ts'
-import type { Slot } from '../live/slot.ts'
 import type { Output } from '../output/output.ts'
 import { isGithub } from '../output/surroundings.ts'
-import { jsonlView, plainView, silentView, type View } from './view.ts'
+import { githubView } from '../view/github-view.ts'
+import type { Slot } from '../view/slot.ts'
+import type { Controls } from '../view/view.ts'
+import { jsonlView, plainView, silentView, type View } from '../view/view.ts'
 
 export interface OpenedView {
   view: View

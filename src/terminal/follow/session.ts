@@ -2,16 +2,17 @@
 import type { Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import { beginStory, type Story } from '../../core/view/story.ts'
-import { type Answers, NO_ANSWERS, readAnswers } from '../input/answers.ts'
 import { parseDuration } from '../command/duration.ts'
-import { finish } from './finish.ts'
-import { type Controls, follow } from './follow.ts'
 import { askForm } from '../form/ask-form.ts'
 import type { FormPlan } from '../form/form-session.ts'
-import type { Slot } from '../live/slot.ts'
-import { openView } from './open-view.ts'
-import { holdOnClosedPipe, type Output } from '../output/output.ts'
 import { type AskedQuestion, meetQuestions, type OnInput, type QuestionPlan } from '../input/answer-requests.ts'
+import { type Answers, NO_ANSWERS, readAnswers } from '../input/answers.ts'
+import { holdOnClosedPipe, type Output } from '../output/output.ts'
+import type { Slot } from '../view/slot.ts'
+import type { Controls } from '../view/view.ts'
+import { finish } from './finish.ts'
+import { follow } from './follow.ts'
+import { openView } from './open-view.ts'
 
 export interface SessionFlags {
   answers?: string | undefined

@@ -7,7 +7,7 @@ import type { FormEnd, FormPlan } from './form-session.ts'
 export async function askForm(plan: FormPlan, output: Output): Promise<FormEnd> {
   // A screen reader is told line by line; a dumb terminal can do no more.
   if (isScreenReader() || process.env['TERM'] === 'dumb') {
-    const { plainForm } = await import('../input/prompt-form.ts')
+    const { plainForm } = await import('./prompt-form.ts')
     return await plainForm(plan, output)
   }
   const { openForm } = await withInkColour(output.colorOn(process.stderr), () => import('./open-form.tsx'))

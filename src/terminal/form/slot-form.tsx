@@ -1,6 +1,6 @@
 /** The form of a question below the live frame of a run, and the line it leaves there while it is put aside. */
 import { Text, useInput } from 'ink'
-import type { Slot } from '../live/slot.ts'
+import type { Slot } from '../view/slot.ts'
 import { checkedSession, type FormEnd, type FormPlan } from './form-session.ts'
 import { FormView } from './form-view.tsx'
 

@@ -1,9 +1,9 @@
 /** What fits where the cursor stands: commands, flags, and the values of both. Starts with little and loads what the words ask for. */
 import { cleanLine } from '../../core/view/clean.ts'
+import type { Place } from '../command/server-choice.ts'
 import { SHELLS } from './completion-scripts.ts'
 import type { Suggestion } from './completion-values.ts'
 import { TOPICS } from './help-topics.ts'
-import type { Place } from '../command/server-choice.ts'
 
 /** What is known of a command before it is built: oclif's own description of its words. */
 interface Described {

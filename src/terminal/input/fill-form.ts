@@ -1,11 +1,11 @@
 /** A form filled in from flags, or on a terminal by a person, and submitted: for `answer` and `message`. */
 import { fail, ResolveError } from '../../core/errors.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
+import { askForm } from '../form/ask-form.ts'
 import { CommandError } from '../output/command-error.ts'
 import { EXIT } from '../output/exit-codes.ts'
-import { askForm } from '../form/ask-form.ts'
-import { fitToForm, type InputFlags, readInput } from './input-flags.ts'
 import type { Output } from '../output/output.ts'
+import { fitToForm, type InputFlags, readInput } from './input-flags.ts'
 
 export interface FillPlan {
   form: Form

@@ -4,13 +4,13 @@ import { fail } from '../../core/errors.ts'
 import type { FormCheck, Platform } from '../../core/index.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
+import { askForm } from '../form/ask-form.ts'
 import { CommandError, usage } from '../output/command-error.ts'
 import { EXIT } from '../output/exit-codes.ts'
-import { askForm } from '../form/ask-form.ts'
-import { fitToDisclosed, type GivenInput } from './input-flags.ts'
 import { fieldFlags } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 import { commandLine } from '../output/shell.ts'
+import { fitToDisclosed, type GivenInput } from './input-flags.ts'
 
 export interface GatherOptions {
   mayAsk: boolean

@@ -6,8 +6,8 @@ import { statusText } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
 import { CommandError, usage } from '../output/command-error.ts'
 import { EXIT } from '../output/exit-codes.ts'
-import { waitingFirst } from '../output/instance-table.ts'
 import type { Output } from '../output/output.ts'
+import { waitingFirst } from '../pages/instance-table.ts'
 import type { Choice } from './picker.tsx'
 
 /** How many of the newest a person may pick from. */

@@ -5,7 +5,7 @@ import { cleanLine } from '../../core/view/clean.ts'
 import { STATUS_WORDS, type StatusWord } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { ageText, durationText } from '../../core/view/time-words.ts'
-import { lostText } from '../command/connection.ts'
+import { lostText } from '../output/connection.ts'
 import { cut, widthOf } from '../output/width.ts'
 
 export interface FrameState {

@@ -1,12 +1,12 @@
 /**
- * The live view of a run: its frame, and below it the child of the slot ({@link file://./slot.ts}). What is over is no part of it: those
+ * The live view of a run: its frame, and below it the child of the slot ({@link file://./../view/slot.ts}). What is over is no part of it: those
  * lines are written above the frame and scroll away, so that nothing of a long run is kept.
  */
 import { Box, Text, useInput, useStdout } from 'ink'
 import { type ReactNode, useLayoutEffect } from 'react'
 import { pad } from '../output/width.ts'
+import type { Room } from '../view/slot.ts'
 import { type FrameLine, type FrameState, frameLines } from './frame.ts'
-import type { Room } from './slot.ts'
 
 /** What a key of the frame means; `other` takes a first Ctrl-C back. */
 export type FrameKey = 'detach' | 'interrupt' | 'other'

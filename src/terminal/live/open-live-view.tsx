@@ -4,12 +4,11 @@ import { type Instance, render } from 'ink'
 import type { Connection } from '../../core/index.ts'
 import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
-import { connectionLine } from '../command/connection.ts'
-import { progressStyle } from '../pages/event-lines.ts'
-import type { Controls } from '../follow/follow.ts'
-import type { View } from '../follow/view.ts'
+import { connectionLine } from '../output/connection.ts'
+import { progressStyle } from '../view/event-lines.ts'
+import type { Child, Slot, SlotOptions } from '../view/slot.ts'
+import type { Controls, View } from '../view/view.ts'
 import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
-import type { Child, Slot, SlotOptions } from './slot.ts'
 
 const FRAME_MS = 80
 const TICK_MS = 500

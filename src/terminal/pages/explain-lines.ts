@@ -3,8 +3,8 @@ import type { Status } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 import { agoText } from '../../core/view/time-words.ts'
-import type { Explanation } from './explain.ts'
 import type { Output } from '../output/output.ts'
+import type { Explanation } from './explain.ts'
 
 export function explainLines(output: Output, told: Explanation, now: number): string[] {
   const out = process.stdout

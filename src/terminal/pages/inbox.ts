@@ -3,7 +3,7 @@ import type { Form, Platform } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import { ageText } from '../../core/view/time-words.ts'
-import { isConnectionError } from '../command/connection.ts'
+import { isConnectionError } from '../output/connection.ts'
 import { answerCommand } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 

@@ -3,9 +3,9 @@ import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
-import { type OpenQuestion, questionLines } from './inbox.ts'
 import type { Output } from '../output/output.ts'
 import { commandLine } from '../output/shell.ts'
+import { type OpenQuestion, questionLines } from './inbox.ts'
 
 export interface Overview {
   /** Oldest first. */

@@ -3,9 +3,9 @@ import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
-import { eventLine } from './event-lines.ts'
 import { nextBesideShow } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
+import { eventLine } from '../view/event-lines.ts'
 
 export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
   const out = process.stdout

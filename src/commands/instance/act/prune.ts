@@ -7,11 +7,11 @@ import { bytesText } from '../../../core/view/bytes-text.ts'
 import { cleanLine } from '../../../core/view/clean.ts'
 import { statusText } from '../../../core/view/status-words.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { usage } from '../../../terminal/output/command-error.ts'
 import { parseDuration } from '../../../terminal/command/duration.ts'
-import { EXIT } from '../../../terminal/output/exit-codes.ts'
 import { toStatuses } from '../../../terminal/command/flags.ts'
-import { promptYes } from '../../../terminal/input/prompt-form.ts'
+import { promptYes } from '../../../terminal/form/prompt-form.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
+import { EXIT } from '../../../terminal/output/exit-codes.ts'
 
 const FINAL = STATUSES.filter(isTerminal)
 

@@ -1,8 +1,8 @@
 /** `resolve instance resume`: starts a paused instance again from its checkpoint, and follows it as run does. */
 import * as Flags from '@oclif/core/flags'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { documentOf } from '../../../terminal/follow/finish.ts'
 import { followFlags, requiredIdArg } from '../../../terminal/command/flags.ts'
+import { documentOf } from '../../../terminal/follow/finish.ts'
 import { planSession, runSession } from '../../../terminal/follow/session.ts'
 import { isCi } from '../../../terminal/output/surroundings.ts'
 

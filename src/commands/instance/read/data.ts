@@ -5,8 +5,8 @@ import type { DataFile, Platform } from '../../../core/index.ts'
 import { cleanLine } from '../../../core/view/clean.ts'
 import { ageText } from '../../../core/view/time-words.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { usage } from '../../../terminal/output/command-error.ts'
 import { saveInside, saveTo } from '../../../terminal/input/save-data.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
 import { tableLines } from '../../../terminal/output/table.ts'
 
 export default class InstanceData extends BaseCommand<typeof InstanceData> {

@@ -4,10 +4,10 @@ import type { JournalEvent, Platform } from '../../../core/index.ts'
 import { tierOf } from '../../../core/protocol/event.ts'
 import { isTerminal } from '../../../core/protocol/status.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { usage } from '../../../terminal/output/command-error.ts'
-import { eventLine } from '../../../terminal/pages/event-lines.ts'
 import { idArg, jsonlFlag } from '../../../terminal/command/flags.ts'
 import { matchesGlob } from '../../../terminal/input/glob.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
+import { eventLine } from '../../../terminal/view/event-lines.ts'
 
 export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
   static override summary = 'Print the events of an instance'

@@ -1,8 +1,8 @@
 /** `resolve instance explain`: why an instance failed or waits, and what to do about it. */
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { idArg } from '../../../terminal/command/flags.ts'
 import { explain } from '../../../terminal/pages/explain.ts'
 import { explainLines } from '../../../terminal/pages/explain-lines.ts'
-import { idArg } from '../../../terminal/command/flags.ts'
 
 export default class InstanceExplain extends BaseCommand<typeof InstanceExplain> {
   static override summary = 'Tell why an instance failed or waits, and what to run next'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import { cleanLine } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { usage } from '../../../terminal/output/command-error.ts'
 import { idArg } from '../../../terminal/command/flags.ts'
 import { saveTo } from '../../../terminal/input/save-data.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 
 export default class InstanceExport extends BaseCommand<typeof InstanceExport> {

@@ -2,14 +2,14 @@
 import * as Flags from '@oclif/core/flags'
 import type { Connection, InstanceFilter, InstancePage, InstanceRecord } from '../../../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { usage } from '../../../terminal/output/command-error.ts'
-import { lostText } from '../../../terminal/command/connection.ts'
 import { toStatuses } from '../../../terminal/command/flags.ts'
-import { changeLine, instanceTable, standingOf } from '../../../terminal/output/instance-table.ts'
+import { lookUntilSignal } from '../../../terminal/command/until-signal.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
+import { lostText } from '../../../terminal/output/connection.ts'
 import { openRepaint } from '../../../terminal/output/repaint.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 import { isCi } from '../../../terminal/output/surroundings.ts'
-import { lookUntilSignal } from '../../../terminal/command/until-signal.ts'
+import { changeLine, instanceTable, standingOf } from '../../../terminal/pages/instance-table.ts'
 
 export default class InstanceList extends BaseCommand<typeof InstanceList> {
   static override summary = 'List instances, those that wait for you first'

@@ -2,8 +2,8 @@
 import * as Flags from '@oclif/core/flags'
 import type { JournalEvent } from '../../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { documentOf } from '../../../terminal/follow/finish.ts'
 import { idArg } from '../../../terminal/command/flags.ts'
+import { documentOf } from '../../../terminal/follow/finish.ts'
 import { nextBesideShow } from '../../../terminal/output/next-steps.ts'
 import { showLines } from '../../../terminal/pages/show-lines.ts'
 

@@ -5,9 +5,9 @@ import type { Story } from '../../../core/index.ts'
 import { statusText } from '../../../core/view/status-words.ts'
 import { awaitStatus, untilSettled, untilTerminal } from '../../../terminal/command/await-status.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { parseDuration } from '../../../terminal/command/duration.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { instanceDocument } from '../../../terminal/output/documents.ts'
-import { parseDuration } from '../../../terminal/command/duration.ts'
 import { EXIT, type ExitCode, exitCodeOf, worstExitCode } from '../../../terminal/output/exit-codes.ts'
 
 export default class InstanceWait extends BaseCommand<typeof InstanceWait> {

@@ -1,7 +1,9 @@
 /** Judges the lines of a worker's events file: an envelope that may go on untouched, or the reason why not (R14, R16). */
+
 import { isUtf8 } from 'node:buffer'
 import { EVENT_LINE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { DONE_MARKER, EVENT_SCHEMA_VERSION, type EventEnvelope } from '../../protocol/event.ts'
+import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { Line, LineSplitter } from '../../rpc/lines.ts'
 
 export type RejectReason =
@@ -133,16 +135,4 @@ function withoutReturns(text: string): string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Whether arrays and objects nest no deeper than `depth`; for values of JSON. */
-export function isWithinDepth(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  if (depth === 0) return false
-  if (Array.isArray(value)) return value.every((inner) => isWithinDepth(inner, depth - 1))
-  for (const key in value) {
-    const inner: unknown = (value as Record<string, unknown>)[key]
-    if (typeof inner === 'object' && !isWithinDepth(inner, depth - 1)) return false
-  }
-  return true
 }

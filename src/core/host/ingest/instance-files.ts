@@ -8,9 +8,9 @@ import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
 import type { CoordinationDirectory, OpenFile } from '../../worker/worker.ts'
-import { readState } from '../requests/accept.ts'
 import { type Redactor, redactorOf } from '../ledger/redact.ts'
-import { secretsOfHost, secretsInCoordination } from './secrets.ts'
+import { secretsInCoordination, secretsOfHost } from './secrets.ts'
+import { readState } from './state-snapshot.ts'
 
 /** Without the secrets that are known here (threats B9). */
 export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {

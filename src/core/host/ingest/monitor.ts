@@ -20,10 +20,10 @@ import {
 } from '../../protocol/coordination.ts'
 import { LineSplitter } from '../../rpc/lines.ts'
 import { pendingRequests } from '../../view/story.ts'
-import type { Following, CoordinationDirectory } from '../../worker/worker.ts'
+import type { CoordinationDirectory, Following } from '../../worker/worker.ts'
+import type { ForwardedLine, Ledger } from '../ledger/ledger.ts'
 import { judgeChunk } from './event-line.ts'
 import { readRequest } from './input-request.ts'
-import type { ForwardedLine, Ledger } from '../ledger/ledger.ts'
 
 /** How long a request file may be half written before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000

@@ -3,8 +3,8 @@ import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { CONFIG_FILE, DATA_DIR, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
+import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
-import { isWithinDepth } from './event-line.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
 /** The secret values of a config: what a worker got to know. */

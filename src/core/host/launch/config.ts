@@ -7,7 +7,11 @@ import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 
-export function buildConfig(creation: CreationRecord, coordination: CoordinationDirectory, env: NodeJS.ProcessEnv = process.env): InstanceConfig {
+export function buildConfig(
+  creation: CreationRecord,
+  coordination: CoordinationDirectory,
+  env: NodeJS.ProcessEnv = process.env,
+): InstanceConfig {
   const { manifest } = creation.resolver
   const token = env['RESOLVE_GIT_HOST_TOKEN'] ?? ''
   return {

@@ -2,7 +2,7 @@
 import { parseSource } from '../../catalog/manifest/source.ts'
 import { fail } from '../../errors.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
-import type { CreationRecord, ContainerWish } from '../../protocol/journal.ts'
+import type { ContainerWish, CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { refuseEnvironment } from '../../worker/docker/container-environment.ts'
 import type { ContainerLaunch, SetupStep } from '../../worker/worker.ts'
@@ -30,7 +30,10 @@ export function refuseForContainer(entry: CatalogEntry, environment: Readonly<Re
 }
 
 /** What the driver is given. Throws `source_invalid` for a bundle that is no git address. */
-export function containerLaunch(wish: ContainerWish, resolver: Pick<CreationRecord['resolver'], 'commit'>): ContainerLaunch {
+export function containerLaunch(
+  wish: ContainerWish,
+  resolver: Pick<CreationRecord['resolver'], 'commit'>,
+): ContainerLaunch {
   const bundles = wish.bundles.map((bundle) => bundleAt(bundle, wish.dev_source_overrides))
   return {
     image: wish.image,

@@ -1,11 +1,11 @@
 /** The host's calls on a resolver, each with its limit (spec, RPC timeouts), over one worker's channel. */
 import { fail, ResolveError } from '../../errors.ts'
 import * as limits from '../../limits.ts'
+import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import { INPUT_REFUSED, SHUTDOWN } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'
 import { Peer } from '../../rpc/peer.ts'
-import { isWithinDepth } from '../ingest/event-line.ts'
 import { Redactor } from '../ledger/redact.ts'
 
 /** Milliseconds; 0 waits for ever. */

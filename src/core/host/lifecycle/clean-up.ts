@@ -3,11 +3,11 @@ import { failpoint } from '../../failpoints.ts'
 import { requestFile } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import { pendingRequests } from '../../view/story.ts'
-import type { Driver, CoordinationDirectory } from '../../worker/worker.ts'
-import type { InstanceResources } from '../resources/instance-resources.ts'
+import type { CoordinationDirectory, Driver } from '../../worker/worker.ts'
+import { findInData, scrubFiles } from '../ingest/secrets.ts'
 import { scrubConfig } from '../launch/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { findInData, scrubFiles } from '../ingest/secrets.ts'
+import type { InstanceResources } from '../resources/instance-resources.ts'
 
 export interface Remains {
   ledger: Ledger

@@ -7,25 +7,25 @@ import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
-import { InstanceResources } from '../resources/instance-resources.ts'
+import { Monitor } from '../ingest/monitor.ts'
+import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
+import { ResolverCalls } from '../launch/resolver-calls.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { redactorOf } from '../ledger/redact.ts'
+import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
 import { Delivery } from '../requests/delivery.ts'
+import { RequestApi } from '../requests/request-api.ts'
+import { InstanceResources } from '../resources/instance-resources.ts'
+import { cleanUp, tryAll } from './clean-up.ts'
 import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
 import { failedToBegin, reachWorker } from './launch.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import { openCoordination } from './unusable-coordination.ts'
-import { Monitor } from '../ingest/monitor.ts'
 import { decide, type EndingOf, isToEnd, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
-import { superviseWorker } from './supervision.ts'
-import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
-import { RequestApi } from '../requests/request-api.ts'
-import { redactorOf } from '../ledger/redact.ts'
-import { ResolverCalls } from '../launch/resolver-calls.ts'
 import { letRun, RunWatch } from './run-watch.ts'
-import { secretsOf, secretsInCoordination } from '../ingest/secrets.ts'
 import { Stopping } from './stopping.ts'
-import { cleanUp, tryAll } from './clean-up.ts'
+import { superviseWorker } from './supervision.ts'
+import { openCoordination } from './unusable-coordination.ts'
 
 /** Why a wait ended before what it waited for came. */
 type Interruption = 'ended' | 'stopped' | 'released'
@@ -203,7 +203,13 @@ export class InstanceHost {
 
   async #run(worker: Worker): Promise<RunEnd | 'released'> {
     const { ledger, mailbox, driver } = this.#parts
-    const watch = new RunWatch({ ledger, driver, coordination: this.#coordination, worker, drain: () => this.#monitor?.finish() })
+    const watch = new RunWatch({
+      ledger,
+      driver,
+      coordination: this.#coordination,
+      worker,
+      drain: () => this.#monitor?.finish(),
+    })
     this.#runWatch = watch
     if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
     await this.#write(() => this.#delivery?.publishKept())
@@ -260,7 +266,13 @@ export class InstanceHost {
   }
 
   get #held() {
-    return { ...this.#parts, coordination: this.#coordination, config: this.#config, resources: this.#resources, write: this.#write }
+    return {
+      ...this.#parts,
+      coordination: this.#coordination,
+      config: this.#config,
+      resources: this.#resources,
+      write: this.#write,
+    }
   }
 
   /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */

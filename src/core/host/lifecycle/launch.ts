@@ -3,14 +3,14 @@ import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
-import type { Driver, CoordinationDirectory, Worker } from '../../worker/worker.ts'
-import type { InstanceResources } from '../resources/instance-resources.ts'
+import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
 import { writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { requireCoordination } from './unusable-coordination.ts'
+import type { InstanceResources } from '../resources/instance-resources.ts'
 import type { Ending } from './outcome.ts'
 import { describeExit } from './run-result.ts'
+import { requireCoordination } from './unusable-coordination.ts'
 
 export interface Launch {
   ledger: Ledger
@@ -72,7 +72,9 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
       environment: creation.environment,
       incarnation: wantedIncarnation,
       isFirst: epoch === 1,
-      ...(creation.container ? { container: { ...containerLaunch(creation.container, creation.resolver), network } } : {}),
+      ...(creation.container
+        ? { container: { ...containerLaunch(creation.container, creation.resolver), network } }
+        : {}),
       report: (event, data) => write(() => ledger.record(event, data)),
       signal,
     })

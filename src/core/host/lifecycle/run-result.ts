@@ -3,7 +3,7 @@ import { isScarcity } from '../../errors.ts'
 import { CONTAINER_MEMORY_BYTES, COORDINATION_FILE_MAX_BYTES, GIB } from '../../limits.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../../protocol/instance.ts'
-import type { Driver, CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
 const DETAIL_BYTES = 2_000

@@ -3,11 +3,11 @@ import { isScarcity, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { OUTCOME_GRACE_MS } from '../../limits.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
-import type { Driver, CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Mailbox } from '../requests/mailbox.ts'
 import type { RunEnd } from './outcome.ts'
-import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import { describeExit, readResult } from './run-result.ts'
 
 export interface RunWatchParts {

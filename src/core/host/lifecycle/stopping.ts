@@ -6,10 +6,10 @@ import { STOP_LIMIT_MS, TERM_LIMIT_MS } from '../../limits.ts'
 import { LIFETIME_REASON, PAUSE_REASON } from '../../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import type { Driver, Worker } from '../../worker/worker.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Mailbox, StopIntent } from '../requests/mailbox.ts'
 import type { StopRequest } from './outcome.ts'
-import type { ResolverCalls } from '../launch/resolver-calls.ts'
 
 export interface StoppingParts {
   ledger: Ledger

@@ -1,5 +1,5 @@
 /** Stands for the coordination directory of a worker that cannot be used any more: every use says why, so the instance can still be ended. */
-import type { Driver, CoordinationDirectory } from '../../worker/worker.ts'
+import type { CoordinationDirectory, Driver } from '../../worker/worker.ts'
 
 /** The coordination directory of the worker, or one that says why there is none. */
 export function openCoordination(driver: Driver): CoordinationDirectory {

@@ -7,13 +7,13 @@ import { type InstancePaths, instancePaths, instancesDirectory } from '../../sto
 import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../../store/owners.ts'
 import { dropFifoAhead, makeFifoAhead } from '../../worker/local/fifo.ts'
 import type { Driver } from '../../worker/worker.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import { InstanceHost } from '../lifecycle/instance-host.ts'
+import { Mailbox } from '../requests/mailbox.ts'
+import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 import { closedDoor, listen, type OnConnection } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
-import { InstanceHost } from '../lifecycle/instance-host.ts'
-import { Ledger } from '../ledger/ledger.ts'
-import { Mailbox } from '../requests/mailbox.ts'
 import { startReaper } from './reaper.ts'
-import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 
 interface Held {
   host: InstanceHost

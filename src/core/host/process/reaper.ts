@@ -8,10 +8,10 @@ import { ORPHAN_MIN_AGE_MS, REAP_INTERVAL_MS, SETUP_LIMIT_MS } from '../../limit
 import { isTerminal } from '../../protocol/status.ts'
 import { instancePaths, isInstanceId } from '../../store/home.ts'
 import { readStory } from '../../store/record.ts'
-import { homeLabel } from '../../worker/docker/container-places.ts'
-import { theEngine } from '../../worker/engine/engine.ts'
 import { containersOfHome, endContainer, type HomeContainer } from '../../worker/docker/home-containers.ts'
 import { networkedInstances, removeNetwork } from '../../worker/egress/network.ts'
+import { homeLabel } from '../../worker/engine/container-places.ts'
+import { theEngine } from '../../worker/engine/engine.ts'
 import { hasHost } from './reach.ts'
 
 export interface Orphan extends HomeContainer {

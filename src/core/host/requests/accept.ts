@@ -1,17 +1,16 @@
 /** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
 import { fail, type ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
-import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH, MESSAGES_MAX_BYTES } from '../../limits.ts'
-import { STATE_FILE } from '../../protocol/coordination.ts'
+import { MESSAGES_MAX_BYTES } from '../../limits.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, MessageType } from '../../protocol/instance.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
-import { isWithinDepth } from '../ingest/event-line.ts'
-import { formRefusal } from '../../form-check/form-check.ts'
+import { readState } from '../ingest/state-snapshot.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type Delivery, type Mailbox, publish } from './mailbox.ts'
-import type { ResolverCalls } from '../launch/resolver-calls.ts'
 
 export interface RequestContext {
   ledger: Ledger
@@ -84,20 +83,6 @@ export function acceptMessage(
   settle(context, intent)
   failpoint('message.accepted')
   return intent.number
-}
-
-/** The state snapshot; null where there is none, or it is not an object, or nests deeper than anything that is handed on (R16). Throws `coordination_tampered`. */
-export function readState(coordination: CoordinationDirectory): Record<string, unknown> | null {
-  const bytes = coordination.read(STATE_FILE, COORDINATION_FILE_MAX_BYTES)
-  if (bytes === undefined) return null
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && isWithinDepth(value, JSON_MAX_DEPTH)
-      ? (value as Record<string, unknown>)
-      : null
-  } catch {
-    return null
-  }
 }
 
 /** The number of the message that came with this key before, accepted by now if it was not. Throws `disk_full`. */

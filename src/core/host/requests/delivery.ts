@@ -2,9 +2,9 @@
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { pendingRequests } from '../../view/story.ts'
-import { type Delivery as Intent, publish } from './mailbox.ts'
-import type { RequestContext } from './accept.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
+import type { RequestContext } from './accept.ts'
+import { type Delivery as Intent, publish } from './mailbox.ts'
 
 export class Delivery {
   readonly #context: RequestContext

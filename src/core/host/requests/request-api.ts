@@ -4,8 +4,8 @@ import { fail } from '../../errors.ts'
 import { MESSAGE_TYPES_LIMIT_MS } from '../../limits.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, MessageType } from '../../protocol/instance.ts'
-import { acceptAnswer, acceptMessage, askMessageTypes, type RequestContext, keptMessage } from './accept.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
+import { acceptAnswer, acceptMessage, askMessageTypes, keptMessage, type RequestContext } from './accept.ts'
 
 export class RequestApi {
   readonly #context: RequestContext

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS } from '../../limits.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
-import { homeLabel } from '../../worker/docker/container-places.ts'
 import { type Egress, type EgressPlan, openEgress } from '../../worker/egress/egress.ts'
-import { theEngine } from '../../worker/engine/engine.ts'
 import { type NetworkOwner, removeNetwork } from '../../worker/egress/network.ts'
-import { BRIDGE, NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox/sandbox.ts'
+import { homeLabel } from '../../worker/engine/container-places.ts'
+import { theEngine } from '../../worker/engine/engine.ts'
+import { BRIDGE, NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 export interface InstanceEgressParts {

@@ -1,10 +1,10 @@
 /** What an instance has beside its worker, made and ended with it by its host: its way out and its sandboxes. */
-import { homeLabel } from '../../worker/docker/container-places.ts'
+import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
 import type { Mailbox } from '../requests/mailbox.ts'
-import { SandboxBroker } from './sandbox-broker.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
+import { SandboxBroker } from './sandbox-broker.ts'
 
 export interface InstanceResourcesParts extends InstanceEgressParts {
   /** Of sandboxes. */

@@ -7,15 +7,14 @@ import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
 import {
-  createSubContainer,
+  createSandbox,
   isOwnSandbox,
-  NO_NETWORK,
-  removeSubContainer,
+  removeSandbox,
   removeSandboxes,
-  type SandboxNetwork,
   type SandboxOwner,
 } from '../../worker/sandbox/sandbox.ts'
 import { runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
+import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import { parseCommand, parseCreation, parseId, type Wish } from './sandbox-options.ts'
 
@@ -83,10 +82,10 @@ export class SandboxBroker {
     const net = wanted === 'none' ? NO_NETWORK : network()
     if (net === undefined) throw refused('this instance has no network to share')
     use.note()
-    const id = await createSubContainer(engine(), { ...owner, key, image: chosen, environment, network: net })
+    const id = await createSandbox(engine(), { ...owner, key, image: chosen, environment, network: net })
     if (id === undefined) throw fail('too_many', { what: 'sandboxes', limit: limits.SANDBOXES_MAX })
     // The instance ended while it was made.
-    if (this.#closed.signal.aborted) await removeSubContainer(engine(), owner, id)
+    if (this.#closed.signal.aborted) await removeSandbox(engine(), owner, id)
     return { container_id: id }
   }
 
@@ -111,7 +110,7 @@ export class SandboxBroker {
 
   async #remove(wish: Wish): Promise<{ removed: boolean }> {
     const { owner, engine } = this.#options
-    return { removed: await removeSubContainer(engine(), owner, parseId(wish)) }
+    return { removed: await removeSandbox(engine(), owner, parseId(wish)) }
   }
 }
 

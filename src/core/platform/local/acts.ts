@@ -12,8 +12,8 @@ import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance
 import { isTerminal } from '../../protocol/status.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readRecord, readStory } from '../../store/record.ts'
-import { refuseTooLarge } from './local-checks.ts'
 import type { Platform } from '../platform.ts'
+import { refuseTooLarge } from './local-checks.ts'
 import { callOwner } from './reach-host.ts'
 import { type Act, refusal, wasAccepted } from './refusal.ts'
 

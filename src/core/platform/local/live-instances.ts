@@ -5,8 +5,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTerminal, type Status } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
+import { InstanceIndex, printOf } from '../../store/instance-index.ts'
 import { UNSETTLED } from '../../store/instance-index-file.ts'
-import { printOf, InstanceIndex } from '../../store/instance-index.ts'
 
 /** An instance that has not ended. */
 export interface LiveInstance {

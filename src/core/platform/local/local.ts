@@ -1,10 +1,10 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
-import type { OnConnection } from '../../host/process/control-socket.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
-import { HostProcess } from '../../host/process/host-process.ts'
-import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
+import { Inquiries } from '../../host/inquiry/inquiries.ts'
+import type { OnConnection } from '../../host/process/control-socket.ts'
+import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
@@ -21,16 +21,11 @@ import type { Executor, JournalEvent } from '../../protocol/journal.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { findInstance, prepareHome } from '../../store/home.ts'
-import { readRecord } from '../../store/record.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
+import { readRecord } from '../../store/record.ts'
 import type { Story } from '../../view/story.ts'
-import { Acts } from './acts.ts'
-import type { ExportOptions } from './export.ts'
 import { followJournal } from '../journal/follow.ts'
 import { type HeldFeed, JournalFeeds } from '../journal/journal-feed.ts'
-import { listInstances } from './list-instances.ts'
-import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
-import { checkLocalHealth } from '../health/local-health.ts'
 import type {
   ByteRange,
   CreateRequest,
@@ -43,6 +38,11 @@ import type {
   PruneOptions,
   PruneOutcome,
 } from '../platform.ts'
+import { checkLocalHealth } from '../upkeep/upkeep.ts'
+import { Acts } from './acts.ts'
+import type { ExportOptions } from './export.ts'
+import { listInstances } from './list-instances.ts'
+import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
@@ -284,7 +284,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {
-    const { pruneInstances } = await import('./prune.ts')
+    const { pruneInstances } = await import('../upkeep/prune.ts')
     return await pruneInstances(this.#home, options)
   }
 

@@ -1,15 +1,15 @@
 /** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
 import { fail } from '../../errors.ts'
+import { formRefusal } from '../../form-check/form-check.ts'
+import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
 import { availableCredentials } from '../../host/launch/config.ts'
 import { containerWish, refuseForContainer } from '../../host/launch/container-launch.ts'
-import { formRefusal } from '../../form-check/form-check.ts'
-import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { CreationRecord, Executor } from '../../protocol/journal.ts'
 import { newInstanceId } from '../../store/home.ts'
-import { environmentOf } from './local-checks.ts'
 import type { CreateRequest } from '../platform.ts'
+import { environmentOf } from './local-checks.ts'
 
 /** The creation of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
 export async function prepareCreation(

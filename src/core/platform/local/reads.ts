@@ -1,8 +1,8 @@
 /** What can be read of an instance, whether this process hosts it or not: its record, story, questions, messages and files. */
 import { existsSync } from 'node:fs'
 import { fail } from '../../errors.ts'
-import type { HostProcess } from '../../host/process/host-process.ts'
 import { openData } from '../../host/ingest/instance-files.ts'
+import type { HostProcess } from '../../host/process/host-process.ts'
 import { Mailbox } from '../../host/requests/mailbox.ts'
 import { PAGE_MAX_BYTES } from '../../limits.ts'
 import type { InputRequest, InstanceRecord, RequestStatus, SentMessage } from '../../protocol/instance.ts'

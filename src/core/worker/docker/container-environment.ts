@@ -1,6 +1,6 @@
 /** The environment of a resolver in a container: ours, and what its container_setup adds (R45, threats MAN-3). Pure. */
 import { fail } from '../../errors.ts'
-import { RESOLVE_DIRECTORY, RESOLVER_UID, SDK } from './container-places.ts'
+import { RESOLVE_DIRECTORY, RESOLVER_UID, SDK } from '../engine/container-places.ts'
 
 /** What changes how programs are found and loaded, or speaks for the platform, is not a resolver's to set. */
 const DENIED =

@@ -4,7 +4,7 @@ import { dirname, join, sep } from 'node:path'
 import { fail } from '../../errors.ts'
 import { installedFile } from '../../files/installation.ts'
 import { CONFIG_FILE, MESSAGES_DIR } from '../../protocol/coordination.ts'
-import { OPT, PROJECT, RESOLVE_DIRECTORY, SDK, SOURCE, workerUser } from './container-places.ts'
+import { OPT, PROJECT, RESOLVE_DIRECTORY, SDK, SOURCE, workerUser } from '../engine/container-places.ts'
 import type { ContainerMount } from './container-spec.ts'
 
 /**

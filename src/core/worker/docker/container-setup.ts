@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fail } from '../../errors.ts'
 import { ENGINE_START_LIMIT_MS, IMAGE_BUILD_LIMIT_MS, SETUP_LIMIT_MS, SETUP_OUTPUT_KEEP_BYTES } from '../../limits.ts'
-import { type ContainerMount, type ContainerPlan, containerSpec } from './container-spec.ts'
 import { Demux } from '../engine/demux.ts'
 import { type Engine, toRefusal } from '../engine/engine.ts'
 import type { LaunchPlan, SetupStep } from '../worker.ts'
+import { type ContainerMount, type ContainerPlan, containerSpec } from './container-spec.ts'
 
 export const SETUP_REPOSITORY = 'resolve-setup'
 

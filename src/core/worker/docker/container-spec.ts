@@ -2,6 +2,7 @@
  * What the engine is asked to create, decided here and nowhere else (spec, Limits; threats B7, D14). Pure. Every field of HostConfig
  * is written out below: nothing a manifest or a resolver says is ever merged into it.
  */
+
 import {
   CONTAINER_CPUS,
   CONTAINER_LOG_FILES,
@@ -10,12 +11,7 @@ import {
   CONTAINER_PIDS_MAX,
   CONTAINER_SWAP_BYTES,
 } from '../../limits.ts'
-
-/**
- * worker: a resolver at its run. setup: the commands before it, as root, with nothing of the instance in reach.
- * inquiry: a resolver that only answers questions, without network or secrets, gone with whoever asks.
- */
-export type ContainerRole = 'worker' | 'setup' | 'inquiry'
+import type { ContainerRole } from '../engine/container-places.ts'
 
 export interface ContainerMount {
   source: string
@@ -25,7 +21,7 @@ export interface ContainerMount {
 
 export interface ContainerPlan {
   role: ContainerRole
-  /** The platform's home, by {@link file://./container-places.ts}. */
+  /** The platform's home, by {@link file://./../engine/container-places.ts}. */
   home: string
   /** The instance it belongs to; none for an inquiry. */
   instance: string | null

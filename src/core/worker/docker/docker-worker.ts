@@ -5,13 +5,13 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_LOOK_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, MIB } from '../../limits.ts'
-import { Demux } from '../engine/demux.ts'
 import { DiskSample } from '../disk-sample.ts'
-import { DockerChannel } from './docker-channel.ts'
-import { usageOfContainer } from './docker-usage.ts'
+import { Demux } from '../engine/demux.ts'
 import type { Engine } from '../engine/engine.ts'
 import { StderrFile } from '../stderr-file.ts'
 import type { Condition, Usage, Worker } from '../worker.ts'
+import { DockerChannel } from './docker-channel.ts'
+import { usageOfContainer } from './docker-usage.ts'
 
 /** Below this the engine's log cannot have been rotated yet, so what was read before is skipped exactly. */
 const REPLAY_EXACT_BYTES = 8 * MIB

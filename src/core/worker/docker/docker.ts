@@ -10,8 +10,7 @@ import { failpoint } from '../../failpoints.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
 import { ENGINE_PATIENCE_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, ENGINE_START_LIMIT_MS } from '../../limits.ts'
 import { CONFIG_FILE, MESSAGES_DIR } from '../../protocol/coordination.ts'
-import { containerEnvironment } from './container-environment.ts'
-import { devSourceMounts, projectMounts, sdkMounts, sourceMount } from './container-mounts.ts'
+import { openLocalCoordination } from '../coordination-directory.ts'
 import {
   containerName,
   homeLabel,
@@ -21,19 +20,20 @@ import {
   SOURCE,
   WORKSPACE,
   workerUser,
-} from './container-places.ts'
+} from '../engine/container-places.ts'
+import { type Engine, isAway, theEngine, toRefusal } from '../engine/engine.ts'
+import { removeContainer } from '../engine/remove-container.ts'
+import { chooseImage } from '../engine/worker-image.ts'
+import { rewriteFiles } from '../output-files.ts'
+import { BRIDGE } from '../sandbox-network.ts'
+import { tailOf } from '../stderr-file.ts'
+import type { ContainerLaunch, CoordinationDirectory, Driver, LaunchPlan, Worker } from '../worker.ts'
+import { containerEnvironment } from './container-environment.ts'
+import { devSourceMounts, projectMounts, sdkMounts, sourceMount } from './container-mounts.ts'
 import { imageId, prepareImage } from './container-setup.ts'
 import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
-import { type Engine, isAway, theEngine, toRefusal } from '../engine/engine.ts'
-import { openLocalCoordination } from '../coordination-directory.ts'
-import { rewriteFiles } from '../output-files.ts'
-import { removeContainer } from '../engine/remove-container.ts'
-import { tailOf } from '../stderr-file.ts'
-import { BRIDGE } from '../sandbox/sandbox.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
-import type { ContainerLaunch, Driver, CoordinationDirectory, LaunchPlan, Worker } from '../worker.ts'
-import { chooseImage } from '../engine/worker-image.ts'
 
 /** Where the driver keeps an instance's worker, all in the instance's directory. */
 export interface DockerPlaces {
@@ -245,7 +245,8 @@ export class DockerDriver implements Driver {
   /** What is mounted over the project must be there, of the right kind: nothing runs now that could swap it. */
   #layOverlays(coordination: CoordinationDirectory): void {
     coordination.names(MESSAGES_DIR, 1)
-    if (coordination.read(CONFIG_FILE, Number.MAX_SAFE_INTEGER) === undefined) coordination.put(CONFIG_FILE, '{}', { mode: 0o600 })
+    if (coordination.read(CONFIG_FILE, Number.MAX_SAFE_INTEGER) === undefined)
+      coordination.put(CONFIG_FILE, '{}', { mode: 0o600 })
   }
 
   #readSaved(): Saved | undefined {

@@ -1,6 +1,7 @@
 /** Every container that carries a home's label, and what it was made for. Nothing else is ever looked at, or touched (threats F16). */
-import { homeLabel } from './container-places.ts'
-import type { ContainerRole } from './container-spec.ts'
+
+import type { ContainerRole } from '../engine/container-places.ts'
+import { homeLabel } from '../engine/container-places.ts'
 import { type Engine, theEngine } from '../engine/engine.ts'
 import { removeContainer } from '../engine/remove-container.ts'
 

@@ -6,10 +6,10 @@ import { fail } from '../../errors.ts'
 import { installedFile } from '../../files/installation.ts'
 import { tar } from '../../files/tar.ts'
 import { IMAGE_BUILD_LIMIT_MS } from '../../limits.ts'
-import { homeLabel } from './container-places.ts'
-import { imageId } from './container-setup.ts'
+import { homeLabel } from '../engine/container-places.ts'
 import { type Engine, theEngine, toRefusal } from '../engine/engine.ts'
 import { chooseImage, DEFAULT_IMAGE } from '../engine/worker-image.ts'
+import { imageId } from './container-setup.ts'
 
 const DOCKERFILE = 'templates/worker/Dockerfile'
 

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, systemCode } from '../../errors.ts'
 import { EGRESS_PROXY_PORT, EGRESS_TAKEOVER_LIMIT_MS } from '../../limits.ts'
 import type { Network } from '../../protocol/egress.ts'
-import type { EgressOptions, EgressProxy } from './egress-proxy.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { EgressOptions, EgressProxy } from './egress-proxy.ts'
 import { isInSubnet, type NetworkOwner, openNetwork } from './network.ts'
 
 export interface EgressPlan extends NetworkOwner, Pick<EgressOptions, 'onDenied' | 'resolve' | 'mayReach'> {

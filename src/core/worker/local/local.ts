@@ -8,16 +8,16 @@ import { identify, isSameProcess, type ProcessIdentity } from '../../files/proce
 import { watchDirectories } from '../../files/watch.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
 import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS, WATCHDOG_TABLE_MS } from '../../limits.ts'
+import { openLocalCoordination } from '../coordination-directory.ts'
 import { DiskSample } from '../disk-sample.ts'
+import { rewriteFiles } from '../output-files.ts'
+import { tailOf } from '../stderr-file.ts'
+import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Usage, Worker } from '../worker.ts'
 import { workerEnvironment } from './environment.ts'
 import { placeFifo } from './fifo.ts'
 import { LocalChannel } from './local-channel.ts'
-import { openLocalCoordination } from '../coordination-directory.ts'
-import { rewriteFiles } from '../output-files.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
 import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
-import { tailOf } from '../stderr-file.ts'
-import type { Condition, Driver, CoordinationDirectory, LaunchPlan, Usage, Worker } from '../worker.ts'
 
 /** Where the driver keeps an instance's worker, all in the instance's directory. */
 export interface LocalPlaces {

@@ -30,11 +30,7 @@ export interface CommandOutcome {
 }
 
 /** Throws `container_refused`, `docker_unreachable`. */
-export async function runInSandbox(
-  engine: Engine,
-  id: string,
-  wish: SandboxCommand,
-): Promise<CommandOutcome> {
+export async function runInSandbox(engine: Engine, id: string, wish: SandboxCommand): Promise<CommandOutcome> {
   const mark = `RESOLVE_COMMAND=${randomBytes(12).toString('hex')}`
   try {
     const exec = await engine.call((docker, abortSignal) =>

@@ -1,6 +1,6 @@
 /**
  * A sandbox: a place without network, rights or anything of this machine, in which a resolver runs a step it does not trust
- * (spec, Optional containers; threats B11). {@link file://./../../host/resources/sandboxes.ts} decides who may have one.
+ * (spec, Optional containers; threats B11). {@link file://./../../host/resources/sandbox-broker.ts} decides who may have one.
  */
 import type Dockerode from 'dockerode'
 import {
@@ -11,23 +11,16 @@ import {
   SANDBOX_SPACE_BYTES,
   SANDBOXES_MAX,
 } from '../../limits.ts'
-import { RESOLVER_UID } from '../docker/container-places.ts'
+import { RESOLVER_UID } from '../engine/container-places.ts'
 import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
 import { removeContainer } from '../engine/remove-container.ts'
+import type { SandboxNetwork } from '../sandbox-network.ts'
 
 /** Whose it is, as in the labels of its worker. */
 export interface SandboxOwner {
   instance: string
   /** Stands for the home. */
   home: string
-}
-
-/** What of its instance's network it may use: never more than the worker has. */
-export interface SandboxNetwork {
-  mode: string
-  dns: readonly string[]
-  dnsOptions: readonly string[]
-  environment: Readonly<Record<string, string>>
 }
 
 export interface SandboxPlan extends SandboxOwner {
@@ -37,10 +30,6 @@ export interface SandboxPlan extends SandboxOwner {
   environment: Readonly<Record<string, string>>
   network: SandboxNetwork
 }
-
-export const NO_NETWORK: SandboxNetwork = { mode: 'none', dns: [], dnsOptions: [], environment: {} }
-/** The engine's ordinary one. */
-export const BRIDGE: SandboxNetwork = { ...NO_NETWORK, mode: 'bridge' }
 
 const ROLE = 'sandbox'
 const NANO = 1e9
@@ -93,7 +82,7 @@ export function sandboxSpec(plan: SandboxPlan, slot: number) {
 }
 
 /** Makes one, or finds the one of this key; undefined where the instance has as many as it may. Throws `container_refused`. */
-export async function createSubContainer(engine: Engine, plan: SandboxPlan): Promise<string | undefined> {
+export async function createSandbox(engine: Engine, plan: SandboxPlan): Promise<string | undefined> {
   try {
     const known = (await listOwn(engine, plan)).find(({ Labels: labels }) => labels['resolve.key'] === plan.key)
     if (known !== undefined) return await started(engine, known.Id)
@@ -119,7 +108,7 @@ export async function isOwnSandbox(engine: Engine, owner: SandboxOwner, id: stri
 }
 
 /** Whether it was there. Throws `container_refused`. */
-export async function removeSubContainer(engine: Engine, owner: SandboxOwner, id: string): Promise<boolean> {
+export async function removeSandbox(engine: Engine, owner: SandboxOwner, id: string): Promise<boolean> {
   try {
     const found = (await listOwn(engine, owner)).filter(({ Id: own }) => own.startsWith(id))
     for (const { Id: own } of found) await removeContainer(engine, own)

@@ -7,10 +7,10 @@ import { cleanText } from '../../../core/view/clean.ts'
 import { fetchMessages, fetchMessageTypes, sendMessage } from '../../api/calls.ts'
 import { FormView } from '../../forms/form-view.tsx'
 import { useFilling } from '../../forms/use-filling.ts'
+import type { TabProps } from '../../live/tab-props.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Empty, Loading, Trouble } from '../../parts/notice.tsx'
 import { useMayAct } from '../../parts/use-session.ts'
-import type { TabProps } from './tab-props.ts'
 
 const EVERY_MS = 5_000
 

@@ -1,10 +1,10 @@
 /** Everything as it travels: the record, what was put in, the story, and each event's envelope. */
 import { useQuery } from '@tanstack/react-query'
 import { instanceQuery } from '../../api/queries.ts'
+import type { TabProps } from '../../live/tab-props.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { saveText } from '../../parts/save-file.ts'
-import type { TabProps } from './tab-props.ts'
 
 const SHOWN_MAX = 200
 

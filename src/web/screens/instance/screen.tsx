@@ -4,21 +4,21 @@ import { useQuery } from '@tanstack/react-query'
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { instanceQuery } from '../../api/queries.ts'
+import type { TabProps } from '../../live/tab-props.ts'
 import { useLive } from '../../live/use-live.ts'
 import { ErrorFence } from '../../parts/error-fence.tsx'
 import { Loading, Trouble } from '../../parts/notice.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { InstanceHeader, InstanceName } from './header.tsx'
-import { StatusHistory } from './timeline/history.tsx'
 import { Questions } from './input-requests.tsx'
-import type { TabProps } from './tab-props.ts'
+import { StatusHistory } from './timeline/history.tsx'
 import { TimelineTab } from './timeline/timeline.tsx'
 
 /** What is looked at less often comes when it is. */
 const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needsViewport?: true }>> = {
   timeline: { label: 'Timeline', body: TimelineTab },
   graph: { label: 'Graph', body: lazy(() => import('./graph/graph.tsx')) },
-  state: { label: 'State', body: lazy(() => import('./state.tsx')) },
+  state: { label: 'State', body: lazy(() => import('./data/state.tsx')) },
   data: { label: 'Data', body: lazy(() => import('./data/data.tsx')) },
   messages: { label: 'Messages', body: lazy(() => import('./messages.tsx')) },
   view: { label: 'View', body: lazy(() => import('./view.tsx')), needsViewport: true },

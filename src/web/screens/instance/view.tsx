@@ -1,10 +1,10 @@
 /** The resolver's own view of its instance, in a frame without an origin (web.md, Viewport). */
 import { useQuery } from '@tanstack/react-query'
 import { fetchViewport } from '../../api/calls.ts'
+import type { TabProps } from '../../live/tab-props.ts'
 import { Loading, Trouble } from '../../parts/notice.tsx'
 import { ViewportFrame } from '../../viewport/viewport-frame.tsx'
-import { useInstanceState } from './state.tsx'
-import type { TabProps } from './tab-props.ts'
+import { useInstanceState } from './data/state.tsx'
 
 export default function ViewTab(props: TabProps) {
   const { id, live } = props

@@ -6,11 +6,11 @@ import { isTerminal } from '../../../../core/protocol/status.ts'
 import { bytesText } from '../../../../core/view/bytes-text.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { fetchDataFiles } from '../../../api/calls.ts'
+import type { TabProps } from '../../../live/tab-props.ts'
 import { Ago } from '../../../parts/ago.tsx'
 import { Icon } from '../../../parts/icon.tsx'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 import { DataPreview } from './data-preview.tsx'
-import type { TabProps } from '../tab-props.ts'
 
 const EVERY_MS = 3_000
 

@@ -2,12 +2,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { fetchData } from '../../../api/calls.ts'
+import type { TabProps } from '../../../live/tab-props.ts'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 import { useDataFiles } from '../data/data.tsx'
+import { useInstanceState } from '../data/state.tsx'
 import { type GraphNode, NODE_SHAPES, nodesOf } from './graph-nodes.ts'
 import { safeSvg } from './safe-svg.ts'
-import { useInstanceState } from '../state.tsx'
-import type { TabProps } from '../tab-props.ts'
 
 const FILE = 'graph.dot'
 const MAX_BYTES = 512 * 1024

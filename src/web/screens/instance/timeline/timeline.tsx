@@ -5,9 +5,9 @@ import type { Tier } from '../../../../core/protocol/event.ts'
 import { tierOf } from '../../../../core/protocol/event.ts'
 import { isStatus } from '../../../../core/protocol/status.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
+import type { TabProps } from '../../../live/tab-props.ts'
 import { JsonView } from '../../../parts/json-view.tsx'
 import { Empty } from '../../../parts/notice.tsx'
-import type { TabProps } from '../tab-props.ts'
 import { type TimelineItem, TimelineItems } from './timeline-items.ts'
 
 const TIERS: readonly { tier: Tier; label: string }[] = [

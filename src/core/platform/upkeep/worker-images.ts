@@ -1,7 +1,7 @@
 /** The images of workers on this machine: what `resolve worker` does. Loaded when it is asked for. */
 import { endOrphan, orphanContainers } from '../../host/process/reaper.ts'
-import { type PrunedImage, pruneSetupImages } from '../../host/process/worker-images.ts'
 import { ORPHAN_MIN_AGE_MS } from '../../limits.ts'
+import { type PrunedImage, pruneSetupImages } from '../../worker/docker/images.ts'
 
 export interface WorkerPruneOutcome {
   dry_run: boolean

@@ -1,14 +1,14 @@
 /**
  * The plain form on a terminal: one field after the other, read by the line from stdin, asked on stderr. For screen readers and
- * terminals that cannot be drawn on; {@link file://./../form/ask-form.ts} decides.
+ * terminals that cannot be drawn on; {@link file://./ask-form.ts} decides.
  */
 import { createInterface, type Interface } from 'node:readline/promises'
 import { validate } from '../../core/forms/validate.ts'
 import type { Component, Form, Payload, SelectComponent } from '../../core/protocol/form.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { fieldsOf } from '../../core/view/fields.ts'
-import type { FormEnd, FormPlan } from '../form/form-session.ts'
 import type { Output } from '../output/output.ts'
+import type { FormEnd, FormPlan } from './form-session.ts'
 
 /** Asks, and asks again with every failing message, until it is taken. Fields the resolver adds on the way are asked as they come. */
 export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd> {

@@ -3,7 +3,7 @@
  * its host dies (architecture, decision 2). What can't be adopted or read is told of once, and keeps no other waiting.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LocalPlatform, LiveInstanceReport, Status } from '../core/index.ts'
+import type { LiveInstanceReport, LocalPlatform, Status } from '../core/index.ts'
 import { ATTEND_NEWBORN_MS, ATTEND_PARALLEL, ATTEND_RETRY_MAX_MS, ATTEND_SWEEP_MS } from '../core/limits.ts'
 
 export interface SupervisorParts {

@@ -1,7 +1,7 @@
 /** What a resolver is to the platform: the twelve members of the plugin contract, and what run() is given. */
-import type { ArtifactKind } from '../core/protocol/event.ts'
-import type { Form, Payload } from '../core/protocol/form.ts'
-import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+import type { ArtifactKind } from '../../core/protocol/event.ts'
+import type { Form, Payload } from '../../core/protocol/form.ts'
+import type { InstanceConfig, MessageType, ResolverResult } from '../../core/protocol/instance.ts'
 
 export type Awaitable<T> = T | Promise<T>
 

@@ -3,8 +3,15 @@ import type { Connection } from '../../core/index.ts'
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
-import { connectionLine } from '../command/connection.ts'
+import { connectionLine } from '../output/connection.ts'
 import type { Output } from '../output/output.ts'
+
+/** Ways to let go of a run: keys of the live view, a closed pipe. */
+export interface Controls {
+  detach(): void
+  stop(): void
+  force(): void
+}
 
 export interface View {
   /** An event, and the story with it told. Waits where its reader is slower. */

@@ -5,10 +5,10 @@ import { ResolveError } from '../../errors.ts'
 import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../../limits.ts'
 import { instancesDirectory, prepareHome } from '../../store/home.ts'
 import { openTokens } from '../../store/tokens.ts'
+import type { HealthRow } from '../platform.ts'
 import { checkCatalog } from './health-catalog.ts'
 import { checkInstances } from './health-instances.ts'
 import { checkMachine } from './health-machine.ts'
-import type { HealthRow } from '../platform.ts'
 import { quote } from './shell-word.ts'
 
 export interface HealthPlan {

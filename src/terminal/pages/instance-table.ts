@@ -3,7 +3,7 @@ import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { statusText } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
-import { tableLines } from './table.ts'
+import { tableLines } from '../output/table.ts'
 
 const COLUMNS = [
   { title: 'ID' },

@@ -1,8 +1,8 @@
 /** A connection to a server that is lost while something is followed or watched: its sentences, and the error it ends with. */
 import { ResolveError } from '../../core/errors.ts'
 import type { Connection } from '../../core/index.ts'
-import { CommandError, retold } from '../output/command-error.ts'
-import { commandLine } from '../output/shell.ts'
+import { CommandError, retold } from './command-error.ts'
+import { commandLine } from './shell.ts'
 
 /** Listens to a connection, however many follow through it, and passes on what changes. */
 export interface ConnectionEar {

@@ -1,14 +1,25 @@
 /** What the HTTP app is put together from, and what every route may know of its caller. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
-import { fail } from '../core/errors.ts'
-import type { IdempotencyKeys, LocalPlatform } from '../core/index.ts'
-import { ACTOR, DOOR, IDEMPOTENCY_KEY, type Scope } from '../core/protocol/http.ts'
-import type { Actor, Door } from '../core/protocol/instance.ts'
-import type { Access, Caller } from './access/access.ts'
-import type { Guard } from './access/guard.ts'
-import type { HealthParts } from './routes/health.ts'
-import type { SignIn } from './access/sign-in.ts'
-import type { EventStreams } from './http/sse.ts'
+import { fail } from '../../core/errors.ts'
+import type { IdempotencyKeys, LocalPlatform } from '../../core/index.ts'
+import { ACTOR, DOOR, IDEMPOTENCY_KEY, type Scope } from '../../core/protocol/http.ts'
+import type { Actor, Door } from '../../core/protocol/instance.ts'
+import type { Access, Caller } from '../access/access.ts'
+import type { Guard } from '../access/guard.ts'
+import type { SignIn } from '../access/sign-in.ts'
+import type { EventStreams } from '../http/sse.ts'
+
+/** What is degraded is told to those with a token, by GET /doctor: here it is one word. */
+export interface HealthView {
+  status: 'ok' | 'degraded'
+}
+
+export interface HealthParts {
+  /** Default: `ok`, for whoever can answer is there. */
+  health?: () => HealthView
+  /** Without: there are no metrics here. */
+  metrics?: { read(): Promise<{ text: string; type: string }> }
+}
 
 export interface AppParts extends HealthParts {
   /** What is served. */

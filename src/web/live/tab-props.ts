@@ -1,5 +1,5 @@
 /** What each tab of an instance is given. */
-import type { LiveInstance } from '../../live/instance-live.ts'
+import type { LiveInstance } from './instance-live.ts'
 
 export interface TabProps {
   id: string

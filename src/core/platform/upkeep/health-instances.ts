@@ -9,7 +9,7 @@ import { instanceIds, instancePaths } from '../../store/home.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
 import { readStory } from '../../store/record.ts'
 import type { HealthRow } from '../platform.ts'
-import { leftoversIn, removeLeftovers } from '../local/prune.ts'
+import { leftoversIn, removeLeftovers } from './prune.ts'
 import { quote } from './shell-word.ts'
 
 interface Plan {

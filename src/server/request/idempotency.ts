@@ -1,11 +1,11 @@
 /** Gives a POST with an Idempotency-Key one effect and one answer, however often it is sent (R11). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fail } from '../core/errors.ts'
-import type { Claim, KeptAnswer } from '../core/index.ts'
-import { IDEMPOTENCY_KEY_MAX_CHARS } from '../core/limits.ts'
-import { IDEMPOTENCY_KEY } from '../core/protocol/http.ts'
+import { fail } from '../../core/errors.ts'
+import type { Claim, KeptAnswer } from '../../core/index.ts'
+import { IDEMPOTENCY_KEY_MAX_CHARS } from '../../core/limits.ts'
+import { IDEMPOTENCY_KEY } from '../../core/protocol/http.ts'
 import type { AppParts } from './parts.ts'
-import { sendText } from './http/send-json.ts'
+import { sendText } from './send-json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -117,7 +117,7 @@ async function checkDocker(env: NodeJS.ProcessEnv): Promise<HealthRow[]> {
 
 /** Not everybody's resolvers need a container, so its absence is worth a note and no more. */
 async function checkImage(env: NodeJS.ProcessEnv): Promise<HealthRow> {
-  const { lookForWorkerImage } = await import('../../host/process/worker-images.ts')
+  const { lookForWorkerImage } = await import('../../worker/docker/images.ts')
   const { image, mend, isThere } = await lookForWorkerImage(env)
   if (isThere) return { check: 'image', state: 'ok', message: `Containers start from ${image}`, mend: null }
   return { check: 'image', state: 'note', message: `There is no image ${image} for workers in containers`, mend }

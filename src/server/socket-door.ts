@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { LocalPlatform, SocketDoor } from '../../core/index.ts'
+import type { LocalPlatform, SocketDoor } from '../core/index.ts'
 
 export const socketDoor: SocketDoor = (platform) => {
   let server: Promise<Server> | undefined
@@ -28,9 +28,9 @@ export const socketDoor: SocketDoor = (platform) => {
 async function openServer(platform: LocalPlatform): Promise<Server> {
   const [{ createServer }, { buildApp }, { ownerAccess }, { noGuard }] = await Promise.all([
     import('node:http'),
-    import('../app.ts'),
-    import('../access/access.ts'),
-    import('../access/guard.ts'),
+    import('./app.ts'),
+    import('./access/access.ts'),
+    import('./access/guard.ts'),
   ])
   const app = await buildApp({ platform, access: ownerAccess, guard: noGuard })
   await app.ready()

@@ -1,11 +1,11 @@
 /** The snapshot the resolver keeps of itself, as it is now. */
 import { useQuery } from '@tanstack/react-query'
-import { isTerminal } from '../../../core/protocol/status.ts'
-import { fetchState } from '../../api/calls.ts'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { JsonView } from '../../parts/json-view.tsx'
-import { Empty, Loading, Trouble } from '../../parts/notice.tsx'
-import type { TabProps } from './tab-props.ts'
+import { isTerminal } from '../../../../core/protocol/status.ts'
+import { fetchState } from '../../../api/calls.ts'
+import type { TabProps } from '../../../live/tab-props.ts'
+import { CopyButton } from '../../../parts/copy-button.tsx'
+import { JsonView } from '../../../parts/json-view.tsx'
+import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 
 /** State makes no events: while something runs it is asked for. */
 const EVERY_MS = 1_500

@@ -1,8 +1,8 @@
 /** ConcurrencyLimiter whatever was thrown into the answer that R7 rules: `{detail, code}`, never a stack or a path of this machine. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { diskTrouble, fail, ResolveError } from '../core/errors.ts'
-import { HTTP_BODY_MAX_BYTES } from '../core/limits.ts'
-import type { ErrorBody } from '../core/protocol/http.ts'
+import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
+import { HTTP_BODY_MAX_BYTES } from '../../core/limits.ts'
+import type { ErrorBody } from '../../core/protocol/http.ts'
 import { harden } from './entry.ts'
 
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,8 +1,8 @@
 /** What every request passes before its route: the headers of every answer, where it comes from, who calls, and what that one may. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fail } from '../core/errors.ts'
-import { API, covers } from '../core/protocol/http.ts'
-import type { Caller, Credentials } from './access/access.ts'
+import { fail } from '../../core/errors.ts'
+import { API, covers } from '../../core/protocol/http.ts'
+import type { Caller, Credentials } from '../access/access.ts'
 import type { AppParts } from './parts.ts'
 
 const SAFE_HEADERS = {

@@ -1,6 +1,11 @@
 /** Where things are inside a worker's container, and how containers are named and told apart (spec, Worker container layout). Pure. */
 import { createHash } from 'node:crypto'
-import type { ContainerRole } from './container-spec.ts'
+
+/**
+ * worker: a resolver at its run. setup: the commands before it, as root, with nothing of the instance in reach.
+ * inquiry: a resolver that only answers questions, without network or secrets, gone with whoever asks.
+ */
+export type ContainerRole = 'worker' | 'setup' | 'inquiry'
 
 export const PROJECT = '/project'
 export const RESOLVE_DIRECTORY = '/project/.resolve'

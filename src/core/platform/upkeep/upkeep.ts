@@ -1,0 +1,28 @@
+/** What `doctor` and `resolve worker` do with a home. Each loads its parts when it is called: they know Docker, and a home may be unusable. */
+import type { BuiltImage } from '../../worker/docker/images.ts'
+import type { HealthRow } from '../platform.ts'
+import type { WorkerPruneOutcome } from './worker-images.ts'
+
+export type { WorkerPruneOutcome }
+
+/** Throws `docker_unreachable`, `container_refused`. */
+export async function buildWorker(options: { base?: string; onLine?: (line: string) => void }): Promise<BuiltImage> {
+  const { buildWorkerImage } = await import('../../worker/docker/images.ts')
+  return await buildWorkerImage(options)
+}
+
+/** Throws `docker_unreachable`. */
+export async function pruneWorkers(home: string, dryRun: boolean): Promise<WorkerPruneOutcome> {
+  const { pruneWorkersOf } = await import('./worker-images.ts')
+  return await pruneWorkersOf(home, dryRun)
+}
+
+/** As `platform.health`, but also for a home that cannot be opened. */
+export async function checkLocalHealth(options: {
+  home: string
+  builtins: string
+  fix: boolean
+}): Promise<HealthRow[]> {
+  const { checkHealth } = await import('./health.ts')
+  return await checkHealth(options)
+}
