@@ -211,7 +211,7 @@ test('data files keep their bytes, and a warning names those that hold a secret'
   expect(readFileSync(data, 'utf8')).toContain(GIT)
 })
 
-test('the host keeps none on its own coordination: neither config, output, record nor journal', async () => {
+test('the host keeps none outside the coordination directory: neither config, output, record nor journal', async () => {
   const { id } = await handedOut(
     plainResolver(`${TELLS}
     print(JSON.stringify({ jsonrpc: '2.0', method: 'resolver.log', params: { level: 'info', message: all.join(' ') } }) + '\\n')

@@ -24,7 +24,7 @@ export const LACKS = {
   pages: 'list has --limit and --all, and no --cursor',
   rename: 'no command renames an instance; --name is given to run',
   messages: 'no command lists the messages that were sent, and none takes a key',
-  ensureHost: 'watch and wait ensureHost as they begin; no command does only that',
+  ensureHost: 'watch and wait ensure a host as they begin; no command does only that',
   leave: 'every command leaves when it ends',
   ranges: 'data prints a file whole',
 } as const satisfies Door['lacks']

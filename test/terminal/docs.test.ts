@@ -1,6 +1,6 @@
 /** Holds docs/exit-codes.md, docs/json.md and docs/cli.md against the code. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { COMMANDS, commandWords, SHORT_FORMS } from '../../src/commands/index.ts'
 import { describeError, ERROR_CODES } from '../../src/core/errors.ts'
@@ -137,7 +137,9 @@ test('every command has a summary and examples that begin with its own words', a
 
 test('the table of commands holds every file of the folders, and no other', () => {
   const files = ['instance', 'resolver', 'token', 'worker'].flatMap((noun) =>
-    readdirSync(join(root, 'src/commands', noun)).map((file) => `${noun}:${file.replace(/\.ts$/, '')}`),
+    readdirSync(join(root, 'src/commands', noun), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => `${noun}:${basename(file, '.ts')}`),
   )
   expect(
     Object.keys(COMMANDS)

@@ -40,7 +40,7 @@ function pictured(state: FormState, columns: number, rows = 30, more: Partial<Fo
 const described: Component = {
   ...subject,
   label: 'What to build',
-  description: 'It stands by the sea, on coordination that was surveyed beforehand, and is seen from far away',
+  description: 'It stands by the sea, on ground that was surveyed beforehand, and is seen from far away',
   placeholder: 'a lighthouse',
 } as Component
 const all = form(described, { ...note, placeholder: 'Anything else' } as Component, pace, city, plaque)

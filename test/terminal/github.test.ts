@@ -67,13 +67,13 @@ test('the summary tells outcome, phases with their durations, and artifacts', ()
     ['resolver:progress', { milestone: 'half', fraction: 0.5 }],
     ['resolver:phase', { name: 'building' }],
     ['resolver:artifact', { kind: 'file', value: 'building.md' }],
-    moved('running', 'failed', { error: { code: 'broke', detail: 'The coordination gave way.\nTwice.' } }),
+    moved('running', 'failed', { error: { code: 'broke', detail: 'The ground gave way.\nTwice.' } }),
   )
   expect(summaryOf(story)).toBe(
     [
       '### ✗ tour failed in 6.0 s',
       'Instance `0123456789ab` of tour 1\\.0\\.0',
-      '**broke**: The coordination gave way\\.\\\nTwice\\.',
+      '**broke**: The ground gave way\\.\\\nTwice\\.',
       '| phase | took |\n|---|---|\n| planning | 2.0 s |\n| building | 2.0 s |',
       '**Artifacts**\n\n- file: building\\.md',
       '',

@@ -47,7 +47,7 @@ export function storyAt(status: Status): Story {
     'platform.input.requested',
     { request_id: 'go', prompt: 'Build a lighthouse in 4 steps?', schema: { type: 'form', components: [] } },
   ]
-  const error = { code: 'broke', detail: 'The coordination gave way' }
+  const error = { code: 'broke', detail: 'The ground gave way' }
   const way: Record<Status, Told[]> = {
     created: [],
     starting: [moved('created', 'starting')],

@@ -26,7 +26,7 @@ test('a look that fails for want of the server is made again, and what is seen t
   expect(new Set(told.map(({ since }) => since)).size).toBe(1)
 })
 
-test('waitLimit ends with exit code 10, the time it took and the command to give again', async () => {
+test('patience ends with exit code 10, the time it took and the command to give again', async () => {
   const { told, ended } = looks([undefined, gone()], 1_200)
   await expect(ended).rejects.toMatchObject({
     exitCode: 10,

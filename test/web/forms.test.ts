@@ -197,7 +197,7 @@ describePage('the page: forms', () => {
     await keys.press('Enter')
     await tabTo(/^survey\.md/)
     await keys.press('Enter')
-    await page.getByText('The coordination is good for a bridge.').waitFor()
+    await page.getByText('The ground is good for a bridge.').waitFor()
     await context.close()
   })
 })

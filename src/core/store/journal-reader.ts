@@ -90,11 +90,11 @@ export function readCreationRecord(path: string): CreationRecord {
   }
   const line = parseLine(text)
   if (line?.seq !== 0)
-    throw fail('journal_broken', { path, reason: 'its first line is not the creation of an instance' })
+    throw fail('journal_broken', { path, reason: 'its first line is not a creation record' })
   try {
     return JSON.parse(line.text) as CreationRecord
   } catch (cause) {
-    throw fail('journal_broken', { path, reason: 'the creation of its instance is not JSON' }, { cause })
+    throw fail('journal_broken', { path, reason: 'its creation record is not JSON' }, { cause })
   }
 }
 

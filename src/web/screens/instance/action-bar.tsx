@@ -106,7 +106,7 @@ interface ConfirmProps {
 const QUESTIONS = {
   stop: {
     title: 'Stop this instance?',
-    text: 'The resolver is asked to end and gets the time to cleanUp up. What it has done so far stays.',
+    text: 'The resolver is asked to end and gets the time to clean up. What it has done so far stays.',
     yes: 'Stop it',
     no: 'Leave it running',
   },
