@@ -169,6 +169,19 @@ test('a volume is mounted where an operator allowed its real path, read-only unl
   ])
 })
 
+// A container that may write to a directory can replace an entry of it by a link before the engine resolves the mount of another.
+test('nothing below a directory that containers may write to is mounted on its own, read-only or not', () => {
+  mkdirSync(join(root, 'writable/sub'), { recursive: true })
+  const both = `${root}/writable=rw:${root}/writable/sub`
+  for (const allow of [`${root}/writable=rw`, both, `${root}/writable/sub=rw:${root}/writable=rw`]) {
+    for (const mount of [`${root}/writable/sub:/x`, `${root}/writable/sub:/x:rw`]) {
+      expect(() => volumeMounts([mount], policy(allow)), `${mount} of ${allow}`).toThrow(/mounted as a whole/)
+    }
+  }
+  expect(volumeMounts([`${root}/writable:/x:rw`], policy())).toHaveLength(1)
+  expect(volumeMounts([`${root}/writable/sub:/x:rw`], policy(`${root}/writable/sub=rw`))).toHaveLength(1)
+})
+
 test('every other volume is refused with the reason, whatever an operator lists', async () => {
   await new Promise<void>((resolve) => server.listen(join(root, 'allowed/socket'), resolve))
   const refused: [unknown, RegExp, string?][] = [

@@ -34,7 +34,11 @@ export function volumePolicy(home: string, socket: string, env: NodeJS.ProcessEn
   }
 }
 
-/** The mounts of `container.volume_mounts` and container_setup. Throws `mount_refused`. */
+/**
+ * The mounts of `container.volume_mounts` and container_setup. Throws `mount_refused`.
+ * The engine resolves each source again when it mounts it. A container that may write to a directory could replace an entry of it
+ * by a link in between, so below a writable directory nothing is mounted on its own.
+ */
 export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): ContainerMount[] {
   const mounts: ContainerMount[] = []
   for (const value of wanted) {
@@ -52,6 +56,10 @@ export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): 
     if (sourceFault !== undefined) return refuse(sourceFault)
     const rule = policy.allowed.find(({ path }) => isWithin(source, path))
     if (rule === undefined) return refuse(`no operator allowed ${source}`)
+    const writable = policy.allowed.find(({ path, mayWrite }) => mayWrite && path !== source && isWithin(source, path))
+    if (writable !== undefined) {
+      return refuse(`containers may write to ${writable.path}, so it is mounted as a whole and nothing below it`)
+    }
     if (!mount.readOnly && !rule.mayWrite) return refuse(`${source} is allowed for reading only`)
     mounts.push({ ...mount, source })
   }
