@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isScarcity } from '../../errors.ts'
+import { holdersOf, isLifelineHeld } from './lifeline.ts'
 import { freshProcesses, lookAtProcesses } from './process-table.ts'
 
 /** What tells a worker's processes from all others. */
@@ -10,14 +11,20 @@ export interface TreeMark {
   leader: number
   /** `RESOLVE_DIR=…` or `RESOLVE_INQUIRY=…` in the environment, as nothing else on this machine has it. */
   variable?: string
+  /** A FIFO that all of its processes inherited. */
+  lifeline?: string
 }
 
-/** Pids of every living process of the tree (a grandchild may have left session and parent, but keeps the mark). */
+/**
+ * Pids of every living process of the tree (a grandchild may have left session and parent, but keeps the mark). Where there is none, the
+ * lifeline tells of those that cleared their environment as well.
+ */
 export function processesOf(mark: TreeMark, table = lookAtProcesses()): number[] {
   if (table.isEmpty) return groupOf(mark.leader)
   const found = table.tree(mark.leader, mark.variable)
   found.delete(process.pid)
-  return [...found]
+  if (found.size > 0 || mark.lifeline === undefined || !isLifelineHeld(mark.lifeline)) return [...found]
+  return holdersOf(mark.lifeline, true)
 }
 
 /** Processes and threads of the pids, and the memory that is theirs alone; undefined where there is no /proc. */
