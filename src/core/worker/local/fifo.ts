@@ -1,6 +1,6 @@
 /**
- * The FIFOs of a local worker: the one that it reads, and its lifeline. Node can make none, so a program does, and that takes as long as all the
- * rest of a launch: while a resolver is asked whether an instance may be created they are made ahead, and moved into place when the worker is launched.
+ * Makes the FIFOs of a local worker: its stdin and its lifeline. Node cannot make one, so a program makes both, which takes as long
+ * as the rest of a launch. They can be made ahead while a resolver answers its inquiry; the launch then moves them into place.
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -17,15 +17,15 @@ type Paths = readonly [string, string]
 interface Ahead {
   paths: Paths
   isMade: boolean
-  /** Nobody wants it any more. */
+  /** The FIFO is no longer needed. */
   isDropped: boolean
   timer: NodeJS.Timeout
 }
 
-/** By the directory it lies in, one each. */
+/** One for each directory. */
 const made = new Map<string, Ahead>()
 
-/** Begins to make one in a directory of the same file system, under a name that counts as a leftover when this process dies. */
+/** Starts making a FIFO in a directory of the same file system. Its name marks it as a leftover if this process dies. */
 export function makeFifoAhead(directory: string): void {
   if (made.has(directory)) return
   const name = `.new-${randomBytes(8).toString('hex')}`
@@ -36,7 +36,7 @@ export function makeFifoAhead(directory: string): void {
   const [program, ...flags] = MKFIFO
   const child = spawn(program, [...flags, ...paths], { stdio: 'ignore' })
   child.unref()
-  // Without it one is made when it is needed, and then the error is told.
+  // On failure the FIFO is made when it is needed, and that error is reported.
   child.on('error', () => dropFifoAhead(directory))
   child.on('exit', (code) => {
     ahead.isMade = code === 0
@@ -44,18 +44,18 @@ export function makeFifoAhead(directory: string): void {
   })
 }
 
-/** Removes the one that nobody came for. */
+/** Removes a FIFO that was not used. */
 export function dropFifoAhead(directory: string): void {
   const ahead = made.get(directory)
   if (ahead === undefined) return
   made.delete(directory)
   clearTimeout(ahead.timer)
   ahead.isDropped = true
-  // It may be there without our having heard of it.
+  // The program may have made them without reporting back.
   removeAll(ahead.paths)
 }
 
-/** Puts a fresh FIFO at each of two paths: the two that lie ready in the directory, or new ones. */
+/** Puts a fresh FIFO at each of two paths: the two made ahead in the directory, or new ones. */
 export async function placeFifos(paths: Paths, directory: string): Promise<void> {
   const ahead = made.get(directory)
   if (ahead?.isMade === true) {
@@ -65,7 +65,7 @@ export async function placeFifos(paths: Paths, directory: string): Promise<void>
       for (const [index, path] of paths.entries()) renameSync(ahead.paths[index] as string, path)
       return
     } catch {
-      // Another process removed them.
+      // A clean-up removed one of them.
       removeAll(ahead.paths)
     }
   }

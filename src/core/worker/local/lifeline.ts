@@ -11,7 +11,7 @@ import { isScarcity, systemCode } from '../../errors.ts'
 
 /** Above 15: what Node inherited up to there it does not pass on to its children. Below 64: some machines allow no more. */
 const LIFELINE_FD = 40
-/** No pipe holds more, so who reads as much has met a writer at work. */
+/** The most that a pipe can hold: more bytes than that can only come from a writer that is still there. */
 const PIPE_MAX_BYTES = 1024 * 1024
 
 /** The stdio of a process that gets the lifeline beside the three. */
@@ -20,8 +20,8 @@ export function stdioWithLifeline(three: readonly [number, number, number], life
 }
 
 /**
- * Calls `onEnd` when the last process that held the lifeline has closed it. Answers its stop. Where there is no lifeline, where it has ended
- * before, and where something was written to it nothing is called: the caller looks from time to time as well.
+ * Calls `onEnd` when the last process that held the lifeline has closed it. Returns a function that stops the watch. Does not call it where
+ * there is no lifeline, where it has ended before, or where something was written to it: the caller has to look from time to time as well.
  */
 export function watchLifeline(path: string, onEnd: () => void): () => void {
   let socket: Socket
@@ -44,7 +44,7 @@ export function watchLifeline(path: string, onEnd: () => void): () => void {
   return () => socket.destroy()
 }
 
-/** Whether any process still holds the lifeline. Throws where this can't be told for want of files. */
+/** Whether any process still holds the lifeline. Throws if this process may open no more files. */
 export function isLifelineHeld(path: string): boolean {
   const fd = openToRead(path)
   if (fd === undefined) return false
@@ -56,8 +56,8 @@ export function isLifelineHeld(path: string): boolean {
 }
 
 /**
- * The pids of the processes that inherited the lifeline and still hold it. Looks first where it was handed down, which is quick; everywhere
- * only with `isThorough`. Throws where this can't be told for want of files.
+ * The pids of the processes that inherited the lifeline and still hold it. Looks at the descriptor it was handed down as, which is quick; at
+ * all descriptors only with `isThorough`, and only if none was found. Throws if this process may open no more files.
  */
 export function holdersOf(path: string, isThorough: boolean): number[] {
   const line = fs.statSync(path, { throwIfNoEntry: false })
@@ -68,7 +68,7 @@ export function holdersOf(path: string, isThorough: boolean): number[] {
   return pids.filter((pid) => namesIn(`/proc/${pid}/fd`).some((fd) => isInherited(line, pid, fd))).map(Number)
 }
 
-/** A descriptor that a program opened by itself, as a host does, closes when the program is replaced: such a process inherited nothing. */
+/** A host opens its files so that programs it starts do not get them. A descriptor with this flag was not inherited. */
 const CLOSES_ON_EXEC = 0o2000000
 const ACCESS_MODE = 0o3
 
@@ -94,7 +94,7 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** undefined where there is no such FIFO: an instance of an earlier version has none, and a worker can remove it. */
+/** undefined where there is no FIFO: an instance of an earlier version has none, and a worker can remove or replace it. */
 function openToRead(path: string): number | undefined {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = fs.constants
   let fd: number
@@ -109,7 +109,7 @@ function openToRead(path: string): number | undefined {
   return undefined
 }
 
-/** Reads away what was written, which means nothing. */
+/** Reads and drops what was written: it has no meaning. */
 function hasWriter(fd: number): boolean {
   const buffer = Buffer.allocUnsafe(PIPE_MAX_BYTES / 16)
   try {
