@@ -1,10 +1,10 @@
 /** What this process knows of the catalog: the last good reading of resolvers.json, of directories' manifests, and of what is built in. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ResolveError } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { inHome } from './home-errors.ts'
 import { LiveManifests } from './live-manifests.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
 import { treeDir } from './stage-source.ts'

@@ -1,4 +1,4 @@
-/** ConcurrencyLimiter a condition into a closure once, so that checking a payload walks no schema (spec, DynamicBoolean; R31–R34). */
+/** Turns a condition into a closure once, so that checking a payload walks no schema (spec, DynamicBoolean; R31–R34). */
 import type { DynamicBoolean, FunctionCall } from '../protocol/form.ts'
 import type { Slots } from './slots.ts'
 import { isEmail, lengthOf, toBool, toNumber, toText } from './values.ts'

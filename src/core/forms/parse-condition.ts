@@ -1,7 +1,8 @@
 /** Parses the condition of a check and brings its arguments into the spec's shapes (spec, Built-in functions; R29, R30). */
 import { FORM_MAX_CONDITIONS, FORM_MAX_COSTLY_ESCAPES, FORM_MAX_DEPTH, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Binding, DynamicBoolean, FunctionCall } from '../protocol/form.ts'
-import { describe, type Faults, isObject, type JsonObject, quote, read } from './faults.ts'
+import { describe, type Faults, type JsonObject, quote, read } from './faults.ts'
 import { costlyEscapes, patternFault } from './pattern.ts'
 
 const CALLS = ['required', 'regex', 'length', 'numeric', 'email', 'and', 'or', 'not'] as const

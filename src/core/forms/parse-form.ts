@@ -1,7 +1,8 @@
 /** Parses what a resolver gives as a form: the one border where a schema is checked (spec, A2UI v0.9 schema; R29, R30). */
 import { FORM_MAX_COMPONENTS, FORM_MAX_OPTIONS, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Check, Component, Form, SelectOption } from '../protocol/form.ts'
-import { describe, Faults, isObject, type JsonObject, quote, read } from './faults.ts'
+import { describe, Faults, type JsonObject, quote, read } from './faults.ts'
 import { ConditionParser } from './parse-condition.ts'
 
 /** A well-formed form in the spec's shapes, or every fault of it as a sentence that names component and check. */

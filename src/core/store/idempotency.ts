@@ -2,12 +2,13 @@
  * What was asked for and answered under an Idempotency-Key (R11), in `<home>/idempotency`. A key is claimed durably before its
  * effect, with the names the effect will use; so who asks again after a crash asks for the same effect, not for a second.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { syncDirectory, writeWhole } from '../files/write-whole.ts'
+import { homeError } from '../files/home-errors.ts'
+import { createExclusive, writeWhole } from '../files/write-whole.ts'
 import { IDEMPOTENCY_KEEP_MS } from '../limits.ts'
 import { newInstanceId } from './home.ts'
 
@@ -87,7 +88,7 @@ export class IdempotencyKeys {
       return { key: name, instanceId: kept.instance_id, since: kept.since, isRetry: !isNew, answer, release }
     } catch (error) {
       release()
-      throw toOurs(error)
+      throw homeError(error, this.#directory, 'the key')
     }
   }
 
@@ -127,20 +128,13 @@ export class IdempotencyKeys {
 
   /** Whole and for the first time, or not at all; false where the key is claimed already. */
   async #create(name: string, kept: Kept): Promise<boolean> {
-    const draft = join(this.#directory, `.${randomBytes(12).toString('hex')}.tmp`)
-    await writeWhole(draft, JSON.stringify(kept), { durable: true })
-    try {
-      failpoint('key.drafted')
-      await link(draft, this.#path(name))
-      failpoint('key.linked')
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    } finally {
-      await unlink(draft).catch(() => {})
-    }
-    await syncDirectory(this.#directory)
-    return true
+    return await createExclusive(this.#path(name), JSON.stringify(kept), {
+      durable: true,
+      onStep: (step) => {
+        if (step === 'written') failpoint('key.drafted')
+        if (step === 'renamed') failpoint('key.linked')
+      },
+    })
   }
 
   #path(name: string): string {
@@ -167,11 +161,4 @@ function toKept(text: string): Kept | undefined {
   } catch {
     return undefined
   }
-}
-
-function toOurs(error: unknown): unknown {
-  const code = systemCode(error)
-  if (error instanceof ResolveError || code === undefined) return error
-  if (code === 'ENOSPC' || code === 'EDQUOT') return fail('disk_full', { path: 'the key' }, { cause: error })
-  return fail('home_unusable', { path: 'idempotency', reason: code }, { cause: error })
 }

@@ -2,6 +2,7 @@
  * A form as its view needs it: every text cleaned, every component shown in some way. A type this program does not know, which a
  * newer host may let through, is a field of kind `unknown`: it is shown, and it blocks the submission.
  */
+import { isObject } from '../primitives/is-object.ts'
 import type { Payload } from '../protocol/form.ts'
 import { cleanLine, cleanText } from './clean.ts'
 
@@ -108,8 +109,4 @@ export function matchingOptions(field: Field, filter: string): readonly FieldOpt
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

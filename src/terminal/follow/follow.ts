@@ -3,6 +3,7 @@
  * instance in one of the ways of cli.md. Decides the exit code; {@link file://./finish.ts} tells the end.
  */
 import type { Platform } from '../../core/index.ts'
+import { within } from '../../core/primitives/within.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanText } from '../../core/view/clean.ts'
 import type { Story } from '../../core/view/story.ts'
@@ -144,11 +145,7 @@ async function settled(
 async function handOver({ platform, id }: FollowPlan, tellAt: number): Promise<void> {
   const leaving = platform.leave(id)
   if (tellAt === Number.POSITIVE_INFINITY) return await leaving
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((done) => {
-    timer = setTimeout(done, Math.max(0, tellAt - Date.now()))
-  })
-  // The end is told in time; that it was not handed over is told by the error of closing.
-  await Promise.race([leaving.catch(() => undefined), late])
-  clearTimeout(timer)
+  const handedOver = leaving.catch(() => undefined)
+  // The end is printed in time. Where the handover fails, closing the platform throws the error.
+  await within(Math.max(0, tellAt - Date.now()), handedOver)
 }

@@ -1,4 +1,5 @@
 /** `--answers F`: answers a person chose beforehand, `{"<request id or glob>": {field: value}}`. */
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import { usage } from '../output/command-error.ts'
 import { matchesGlob } from './glob.ts'
@@ -17,7 +18,7 @@ export async function readAnswers(path: string): Promise<Answers> {
 
 export function toAnswers(given: Record<string, unknown>, where: string): Answers {
   const rules = Object.entries(given).map(([glob, payload]) => {
-    if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) {
+    if (!isObject(payload)) {
       throw usage(`"${glob}" in ${where} is no JSON object; write {"gate*": {"field": "value"}}.`)
     }
     return { glob, payload: payload as Payload }

@@ -1,5 +1,6 @@
 /** Commands that are printed to be run: every word quoted as a POSIX shell needs it. */
-import { plainCommand, quoteWord } from '../../core/view/command-line.ts'
+import { quoteWord } from '../../core/primitives/quote-word.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 
 let carried: readonly string[] = []
 

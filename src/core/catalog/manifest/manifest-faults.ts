@@ -1,4 +1,4 @@
-/** ConcurrencyLimiter what ajv found in a manifest into sentences a person understands; {@link file://./parse-manifest.ts} calls it. */
+/** Turns what ajv found in a manifest into sentences a person understands; {@link file://./parse-manifest.ts} calls it. */
 import type { ErrorObject } from 'ajv'
 
 const SHOWN_CHARS = 80

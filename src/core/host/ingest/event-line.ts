@@ -1,7 +1,7 @@
 /** Judges the lines of a worker's events file: an envelope that may go on untouched, or the reason why not (R14, R16). */
-
 import { isUtf8 } from 'node:buffer'
 import { EVENT_LINE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { DONE_MARKER, EVENT_SCHEMA_VERSION, type EventEnvelope } from '../../protocol/event.ts'
 import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { Line, LineSplitter } from '../../rpc/lines.ts'
@@ -131,8 +131,4 @@ function isTimestamp(text: string): boolean {
 /** A raw CR is legal only as white space in JSON, but would cut a frame of the event stream in two (threats WEB-10). */
 function withoutReturns(text: string): string {
   return text.includes('\r') ? text.replaceAll('\r', ' ') : text
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 /** Parses what a resolver wishes of its sandboxes: only what is named here gets through, each within its bounds (threats B11). Pure. */
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 
 export type Wish = Readonly<Record<string, unknown>>
 
@@ -76,10 +77,9 @@ function parseStdin(stdin: unknown): Buffer | undefined {
 }
 
 function parseEnvironment({ environment = {} }: Wish): Record<string, string> {
-  const isRecord = typeof environment === 'object' && environment !== null && !Array.isArray(environment)
-  const entries = isRecord ? Object.entries(environment) : []
+  const entries = isObject(environment) ? Object.entries(environment) : []
   const isSound = entries.every(([name, value]) => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) && isText(value))
-  if (isRecord && isSound && entries.length <= ENVIRONMENT_MAX_NAMES)
+  if (isObject(environment) && isSound && entries.length <= ENVIRONMENT_MAX_NAMES)
     return Object.fromEntries(entries) as Record<string, string>
   throw refuse('environment', `an object of at most ${ENVIRONMENT_MAX_NAMES} names and texts`)
 }
