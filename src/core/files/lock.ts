@@ -1,4 +1,7 @@
-/** A lock file for short writes by several processes, held by process identity: a dead holder blocks no other process. */
+/**
+ * A lock file for short writes by several processes. It names its holder's process identity, so a dead holder never blocks
+ * another process.
+ */
 import { randomBytes } from 'node:crypto'
 import { link, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +13,7 @@ const RETRY_MS = 10
 const NAMELESS_LIMIT_MS = 2_000
 const WAIT_LIMIT_MS = 30_000
 
-/** Runs `work` while holding the lock at `path`; waits for a live holder, replaces a dead one. */
+/** Runs `work` while holding the lock at `path`. Waits for a live holder and replaces a dead one. */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   await acquire(path)
   try {
@@ -33,7 +36,7 @@ async function acquire(path: string): Promise<void> {
   }
 }
 
-/** A lock has its holder's name from its first moment: one without a name for two seconds was cut by a loss of power. */
+/** The name is in the file before the link is made, so a lock without a name is left over and stale. */
 async function isOld(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined)
   return found !== undefined && Date.now() - found.mtimeMs > NAMELESS_LIMIT_MS
@@ -48,7 +51,7 @@ async function readHolder(path: string): Promise<ProcessIdentity | undefined> {
   }
 }
 
-/** Takes the lock of a dead holder away; gives it back where a live process took it in between. */
+/** Takes the lock of a dead holder; gives it back if a live process took it first. */
 async function removeDead(path: string, holder: ProcessIdentity | undefined): Promise<void> {
   const aside = `${path}.dead.${randomBytes(8).toString('hex')}`
   try {

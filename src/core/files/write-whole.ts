@@ -1,6 +1,6 @@
 /**
- * Writes a file whole: readers see the old content or the new, never half of one. The content goes into a draft beside it, which then
- * gets the name: by a rename, or by a link where the name must be new. Everything that the platform writes as one file goes through here.
+ * Writes a file as a whole: readers see the old content or the new, never a part. The content goes into a draft beside it, which then
+ * gets the name: by a rename, or by a link where the name must be new. SafeRoot uses it for directories that a resolver can write to.
  */
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'

@@ -1,5 +1,4 @@
 /** What a host knows of an instance, and the only way it makes news: each line goes to the journal first, then into the story. */
-
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
@@ -46,7 +45,7 @@ export class Ledger {
     try {
       story = readStory(paths.journal)
     } catch (error) {
-      // Damage in the middle: what stands before it is kept, the rest is frozen beside it (threats 4.4).
+      // Damage in the middle: what stands before it is kept, the rest is frozen beside it (on-disk, The journal).
       writer.close()
       if (!(error instanceof ResolveError)) throw error
       writer = JournalWriter.open(freeze(paths.journal))
