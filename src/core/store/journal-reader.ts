@@ -89,8 +89,7 @@ export function readCreationRecord(path: string): CreationRecord {
     throw fail('journal_broken', { path, reason: cause instanceof Error ? cause.message : String(cause) }, { cause })
   }
   const line = parseLine(text)
-  if (line?.seq !== 0)
-    throw fail('journal_broken', { path, reason: 'its first line is not a creation record' })
+  if (line?.seq !== 0) throw fail('journal_broken', { path, reason: 'its first line is not a creation record' })
   try {
     return JSON.parse(line.text) as CreationRecord
   } catch (cause) {

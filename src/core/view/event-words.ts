@@ -8,13 +8,13 @@ type Data = Record<string, unknown>
 
 /** The line for the events a person follows a run by; null for all others. Cleaned. */
 export function progressLine(event: EventEnvelope): string | null {
-  const known = Object.hasOwn(tellers, event.event_type) ? tellers[event.event_type] : undefined
+  const known = Object.hasOwn(progressTexts, event.event_type) ? progressTexts[event.event_type] : undefined
   const line = known?.(event.data)
   if (line !== undefined) return line === null ? null : cleanLine(line)
   return isDataChanged(event.event_type) ? cleanLine(`data ${list(event.data['paths'])}`) : null
 }
 
-const tellers: Record<string, (data: Data) => string | null> = {
+const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.instance.status_changed': ({ to, reason }) => {
     if (!isStatus(to)) return null
     return `${statusText(to)}${text(reason) === '' ? '' : ` (${text(reason)})`}`

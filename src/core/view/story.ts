@@ -116,7 +116,7 @@ export function beginStory(creation: CreationRecord): Story {
 }
 
 /** Carries one event of the journal into the story, in place. Unknown events and odd payloads are left out. */
-export function tell(story: Story, seq: number, event: EventEnvelope): void {
+export function applyEvent(story: Story, seq: number, event: EventEnvelope): void {
   story.lastSeq = seq
   story.lastEventAt = event.timestamp
   const chapter = Object.hasOwn(chapters, event.event_type) ? chapters[event.event_type] : undefined

@@ -36,18 +36,18 @@ export async function finish(output: Output, end: FollowEnd): Promise<number> {
   }
   if (output.json) {
     await output.document(instanceDocument(story, exitCode))
-    if (!output.quiet) tellClosing(output, end)
+    if (!output.quiet) printClosing(output, end)
     return exitCode
   }
   if (story.output !== null && (reason === 'done' || reason === 'paused')) await output.result(story.output)
-  tellClosing(output, end)
+  printClosing(output, end)
   for (const line of artifactLines(output, end)) output.note(line)
   for (const line of whatNext(output, end)) output.say(line)
   return exitCode
 }
 
 /** The outcome on one line; for GitHub Actions a failure is an annotation of the job. */
-function tellClosing(output: Output, { story, reason }: FollowEnd): void {
+function printClosing(output: Output, { story, reason }: FollowEnd): void {
   const line = closingLine(output, story, reason)
   const failed = reason === 'done' && story.status === 'failed'
   const title = `${story.creation.resolver.name} failed`

@@ -6,10 +6,10 @@ import type { Platform } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanText } from '../../core/view/clean.ts'
 import type { Story } from '../../core/view/story.ts'
-import { tell } from '../../core/view/story.ts'
+import { applyEvent } from '../../core/view/story.ts'
 import { type CaughtSignal, meaningOf, onSignals } from '../command/signals.ts'
 import type { Questions } from '../input/answer-requests.ts'
-import { connectionEar, isConnectionError, lostError } from '../output/connection.ts'
+import { isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import type { LeftReason } from '../output/documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from '../output/exit-codes.ts'
 import type { Controls, View } from '../view/view.ts'
@@ -23,7 +23,7 @@ export interface FollowPlan {
   /** Events with a smaller number are shown no more (`--since`). */
   showFrom: number
   /** History before this number neither asks nor ends: it was so, and is no longer. */
-  settleFrom: number
+  actFrom: number
   /** What a question that opens is met with. */
   questions: Questions
   timeoutMs?: number
@@ -47,7 +47,7 @@ export interface FollowEnd {
  */
 const CI_FORCE_MS = 4_000
 const CI_GIVE_UP_MS = 5_500
-const CI_TELL_MS = 6_300
+const CI_DEADLINE_MS = 6_300
 
 interface Cause {
   reason: LeftReason
@@ -60,9 +60,9 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   const { platform, id, story, view } = plan
   const abort = new AbortController()
   let cause: Cause | undefined
-  const connection = connectionEar((changed) => view.connection(changed))
+  const connection = trackConnection((changed) => view.connection(changed))
   let signalled: CaughtSignal | undefined
-  let tellAt = Number.POSITIVE_INFINITY
+  let deadline = Number.POSITIVE_INFINITY
   const timers: NodeJS.Timeout[] = []
   const later = (ms: number, then: () => void) => timers.push(setTimeout(then, ms))
   const leave = (why: Cause) => {
@@ -77,7 +77,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
     if (signal === 'SIGHUP' || !plan.stopOnSignal) return leave(meaningOf(signal))
     if (signalled !== undefined) return stop(true)
     signalled = signal
-    tellAt = Date.now() + CI_TELL_MS
+    deadline = Date.now() + CI_DEADLINE_MS
     view.note('Stopping; a second signal forces it.')
     stop(false)
     later(CI_FORCE_MS, () => stop(true))
@@ -92,7 +92,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   })
 
   const settle = async () => {
-    if (story.lastSeq < plan.settleFrom) return
+    if (story.lastSeq < plan.actFrom) return
     if (story.status === 'paused') leave({ reason: 'paused', exitCode: EXIT.paused })
     else await plan.questions.meet(story, leave)
   }
@@ -100,11 +100,11 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   try {
     await settle()
     if (!abort.signal.aborted) {
-      const options = { after: story.lastSeq, follow: true, signal: abort.signal, onConnection: connection.hear }
+      const options = { after: story.lastSeq, follow: true, signal: abort.signal, onConnection: connection.update }
       for await (const event of platform.events(id, options)) {
-        tell(story, event.seq, event.event)
+        applyEvent(story, event.seq, event.event)
         if (event.seq >= plan.showFrom) await view.event(event, story)
-        if (isTerminal(story.status) && story.lastSeq >= plan.settleFrom) break
+        if (isTerminal(story.status) && story.lastSeq >= plan.actFrom) break
         await settle()
         if (abort.signal.aborted) break
       }
@@ -121,14 +121,14 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
     await plan.questions.end()
     await view.end()
   }
-  return settled(plan, cause, signalled, tellAt)
+  return settled(plan, cause, signalled, deadline)
 }
 
 async function settled(
   plan: FollowPlan,
   cause: Cause | undefined,
   signalled: CaughtSignal | undefined,
-  tellAt: number,
+  deadline: number,
 ): Promise<FollowEnd> {
   const { story } = plan
   if (isTerminal(story.status)) {
@@ -136,17 +136,17 @@ async function settled(
     return { story, exitCode, reason: 'done' }
   }
   const why: Cause = cause ?? { reason: 'no_host', exitCode: EXIT.unavailable }
-  if (why.reason !== 'paused') await handOver(plan, tellAt)
+  if (why.reason !== 'paused') await handOver(plan, deadline)
   return { story, exitCode: why.exitCode, reason: why.reason, ...(why.error === undefined ? {} : { error: why.error }) }
 }
 
-/** To a host in the background. What is not over by `tellAt` (ms since 1970) goes on, and `platform.close` waits for it. */
-async function handOver({ platform, id }: FollowPlan, tellAt: number): Promise<void> {
+/** To a host in the background. What is not over by `deadline` (ms since 1970) goes on, and `platform.close` waits for it. */
+async function handOver({ platform, id }: FollowPlan, deadline: number): Promise<void> {
   const leaving = platform.leave(id)
-  if (tellAt === Number.POSITIVE_INFINITY) return await leaving
+  if (deadline === Number.POSITIVE_INFINITY) return await leaving
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((done) => {
-    timer = setTimeout(done, Math.max(0, tellAt - Date.now()))
+    timer = setTimeout(done, Math.max(0, deadline - Date.now()))
   })
   // The end is told in time; that it was not handed over is told by the error of closing.
   await Promise.race([leaving.catch(() => undefined), late])

@@ -47,7 +47,7 @@ export interface Session extends SessionPlan {
   /** The story up to where the journal is followed from; default: from its beginning. */
   story?: Story
   showFrom?: number
-  settleFrom?: number
+  actFrom?: number
 }
 
 /** Follows, tells the end, and returns the exit code. */
@@ -73,7 +73,7 @@ export async function runSession(session: Session): Promise<number> {
     story,
     questions,
     showFrom: session.showFrom ?? 0,
-    settleFrom: session.settleFrom ?? 0,
+    actFrom: session.actFrom ?? 0,
     stopOnSignal: session.stopOnSignal,
     ...(session.timeoutMs === undefined ? {} : { timeoutMs: session.timeoutMs }),
     controls: (controls: Controls) => {

@@ -43,7 +43,7 @@ export interface FormSession {
   state(): FormState
   /** What Ctrl-C has brought about so far. */
   bar(): string | undefined
-  subscribe(heard: () => void): () => void
+  subscribe(listener: () => void): () => void
   press(key: FormKey): void
   dispatch(action: FormAction): void
   /** Rejects with what the submission threw. */
@@ -70,13 +70,13 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   let bar: string | undefined
   let isSending = false
 
-  const tell = () => {
-    for (const heard of listeners) heard()
+  const notify = () => {
+    for (const listener of listeners) listener()
   }
   const dispatch = (action: FormAction) => {
     state = reduce(state, action)
     act()
-    tell()
+    notify()
   }
   /** What a state asks to be done. */
   const act = () => {
@@ -121,9 +121,9 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   const session: FormSession = {
     state: () => state,
     bar: () => bar,
-    subscribe(heard) {
-      listeners.add(heard)
-      return () => listeners.delete(heard)
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     press(key) {
       if (key.type !== 'interrupt') {
@@ -134,7 +134,7 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
       interrupts += 1
       if (plan.interrupt === undefined) return resolve({ kind: 'interrupted' })
       bar = plan.interrupt(interrupts)
-      tell()
+      notify()
     },
     dispatch,
     ended: ended.finally(() => plan.signal?.removeEventListener('abort', onAbort)),

@@ -14,7 +14,7 @@ import type { FormEnd, FormPlan } from './form-session.ts'
 export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd> {
   const { boundedMatcher } = await import('../../core/index.ts')
   const { signal } = plan
-  const tell = (messages: readonly string[]) => {
+  const printMessages = (messages: readonly string[]) => {
     for (const message of messages) output.say(output.paint('yellow', `  ${message}`))
   }
   let { form, before, title } = plan
@@ -22,7 +22,7 @@ export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd
   for (;;) {
     const unshown = fieldsOf(form).find((field) => field.kind === 'unknown')
     if (unshown !== undefined) {
-      tell([`${unshown.label}: cannot be shown here (its type is "${unshown.type}")`])
+      printMessages([`${unshown.label}: cannot be shown here (its type is "${unshown.type}")`])
       return { kind: 'interrupted' }
     }
     const asked = {
@@ -46,7 +46,7 @@ export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd
     const failing = validate(form, payload, boundedMatcher())
     const messages = failing.length > 0 ? failing : ((await plan.submit?.(payload)) ?? [])
     if (messages.length === 0) return { kind: 'submitted', payload }
-    tell(messages)
+    printMessages(messages)
     due = form.components
   }
 }

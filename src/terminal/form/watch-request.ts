@@ -1,7 +1,7 @@
 /** Watches one question while a person fills in its form: somebody else may answer it first, from anywhere (R25). */
 import { fail, type ResolveError } from '../../core/errors.ts'
 import type { Platform } from '../../core/index.ts'
-import { type Story, tell } from '../../core/view/story.ts'
+import { applyEvent, type Story } from '../../core/view/story.ts'
 
 export interface RequestWatch {
   /** Aborts when the question is open no more; the reason is the error that an answer would meet. */
@@ -19,7 +19,7 @@ export async function watchRequest(platform: Platform, id: string, requestId: st
       follow: true,
       signal: stopped.signal,
     })) {
-      tell(story, seq, event)
+      applyEvent(story, seq, event)
       const error = closedBy(story, requestId)
       if (error !== undefined) return closed.abort(error)
     }

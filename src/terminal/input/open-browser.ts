@@ -7,8 +7,8 @@ import { join } from 'node:path'
 /** How long the browser has to read it. */
 const KEEP_MS = 60_000
 
-/** Best effort: where there is no browser, `tell` says so and the link is there to be copied. */
-export async function openInBrowser(link: string, tell: (sentence: string) => void): Promise<void> {
+/** Best effort: where there is no browser, `note` says so and the link is there to be copied. */
+export async function openInBrowser(link: string, note: (sentence: string) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'resolve-sign-in-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
@@ -26,7 +26,7 @@ export async function openInBrowser(link: string, tell: (sentence: string) => vo
   })
   if (!isOpened) {
     remove()
-    tell("Can't open a browser here: open the link yourself.")
+    note("Can't open a browser here: open the link yourself.")
     return
   }
   setTimeout(remove, KEEP_MS).unref()

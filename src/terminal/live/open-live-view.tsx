@@ -153,8 +153,8 @@ export function openLiveView(options: LiveViewOptions): LiveView {
         if (!held) drawSoon()
       },
     },
-    event({ event }, told) {
-      story = told
+    event({ event }, current) {
+      story = current
       const line = progressLine(event)
       if (line === null || event.event_type === 'resolver:progress') return drawSoon()
       const style = coloured ? progressStyle(event) : undefined
