@@ -1,4 +1,4 @@
-/** What `resolver add` would do, in words for the person who decides (cli.md): what will run, with what, and what it replaces. Pure. */
+/** What `resolver add` would do, in words for the person who decides (docs/cli.md): what will run, with what, and what it replaces. Pure. */
 import type { CatalogEntry, SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'

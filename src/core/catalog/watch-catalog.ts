@@ -1,4 +1,4 @@
-/** Tells a long-running process when the catalog may have changed: a watch is quick, a sweep is the guarantee (architecture, 3). */
+/** Tells a long-running process when the catalog may have changed: a watch is quick, a sweep is the guarantee (architecture, decision 3). */
 import { SWEEP_WATCHED_MS } from '../limits.ts'
 
 export interface Watched {

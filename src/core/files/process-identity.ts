@@ -1,4 +1,4 @@
-/** Tells one process from a later one with the same pid: pid, start time and boot together (threats 3.2.8). */
+/** Tells one process from a later one with the same pid: pid, start time and boot together (threats D8). */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { isScarcity } from '../errors.ts'
 

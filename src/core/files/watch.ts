@@ -1,4 +1,4 @@
-/** Tells when something may have changed: a watch as accelerator, a sweep as guarantee (plan, decision 3; threats D9). */
+/** Tells when something may have changed: a watch as accelerator, a sweep as guarantee (architecture, decision 3; threats D9). */
 import { watch } from 'node:fs'
 import { SWEEP_MS, SWEEP_WATCHED_MS } from '../limits.ts'
 

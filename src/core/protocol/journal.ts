@@ -1,4 +1,4 @@
-/** What stands in an instance's journal (ARCHITECTURE.md, The journal). */
+/** What stands in an instance's journal (on-disk, The journal). */
 import type { EventEnvelope } from './event.ts'
 import type { Payload } from './form.ts'
 import type { Manifest } from './manifest.ts'

@@ -13,7 +13,7 @@ interface Waiting {
 }
 
 export interface PeerOptions {
-  /** Prefixes the ids of our calls, so that replies to an earlier host are told apart (plan, decision 2). */
+  /** Prefixes the ids of our calls, so that replies to an earlier host are told apart (architecture, decision 2). */
   epoch?: number | string
   /** A line that is not a JSON-RPC frame, or a reply nobody waits for. */
   onNoise?: (line: string, why: 'not_json_rpc' | 'unknown_reply') => void

@@ -110,7 +110,7 @@ function firstLine(fd: number): string {
   }
 }
 
-/** The offset of the first line with a number greater than `after`: a binary search over bytes (plan, decision 1). */
+/** The offset of the first line with a number greater than `after`: a binary search over bytes (architecture, decision 1). */
 function seekAfter(fd: number, after: number): number {
   let low = 0
   let high = fs.fstatSync(fd).size

@@ -168,7 +168,7 @@ export abstract class BaseCommand<T extends Described> {
     return this.#local
   }
 
-  /** Whether the command may ask questions: stdin and stderr are terminals, and no flag or CI forbids it (docs/cli.md, Global flags). */
+  /** Whether the command may ask questions: stdin and stderr are terminals, and no flag or CI forbids it (docs/cli.md). */
   protected get mayAsk(): boolean {
     if (this.flags['no-input'] || !this.output.forPerson || isCi()) return false
     return process.stdin.isTTY === true && process.stderr.isTTY === true
