@@ -9,8 +9,8 @@ import { doctorDocument, doctorLines } from '../terminal/pages/doctor.ts'
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check this machine and the home directory'
   static override description = `Prints a command that fixes each failure. The exit code is 1 if any check fails.
---fix repairs file modes, removes leftovers, adopts instances without a host,
-and ends processes and containers whose instance has ended.`
+--fix repairs file modes, removes leftovers and adopts instances without a host.
+It also ends processes and containers whose instance has ended.`
   static override examples = ['resolve doctor', 'resolve doctor --fix', 'resolve doctor --json']
   static override place = 'here' as const
   static override flags = { fix: Flags.boolean({ description: 'repair what can be repaired safely' }) }

@@ -1,6 +1,6 @@
 /**
- * The story of `run`, `resume` and `watch`: follow the journal, show it, deal with each question, and let go of the
- * instance in one of the ways of docs/cli.md. Decides the exit code; {@link file://./finish.ts} tells the end.
+ * Follows an instance for `run`, `resume` and `watch`: reads the journal, shows its events, handles input requests, and leaves
+ * the instance as docs/cli.md describes. Decides the exit code; {@link file://./finish.ts} prints the end.
  */
 import type { Platform } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
@@ -18,18 +18,18 @@ export interface FollowPlan {
   platform: Platform
   id: string
   view: View
-  /** Told up to `story.lastSeq`; the journal is followed from there. */
+  /** The story up to `story.lastSeq`; the journal is followed from there. */
   story: Story
-  /** Events with a smaller number are shown no more (`--since`). */
+  /** Events with a smaller number are not shown (`--since`). */
   showFrom: number
-  /** History before this number neither asks nor ends: it was so, and is no longer. */
+  /** Events before this number are history: they open no form and do not end the command. */
   actFrom: number
-  /** What a question that opens is met with. */
+  /** Handles input requests. */
   questions: Questions
   timeoutMs?: number
-  /** Whether a signal may stop the instance (`run`, `resume` in CI), or only leaves it. */
+  /** Whether a signal stops the instance (`run` and `resume` in CI); otherwise it only ends following. */
   stopOnSignal: boolean
-  /** Gives the caller ways to let go: keys of the live view, a closed pipe. */
+  /** Receives the functions that detach, stop and force: for keys of the live view and a closed pipe. */
   controls?: (controls: Controls) => void
 }
 
@@ -37,13 +37,13 @@ export interface FollowEnd {
   story: Story
   exitCode: ExitCode
   reason: 'done' | LeftReason
-  /** Why it was left, where that has its own error (an answer that is not valid, a server that is gone). */
+  /** The error that ended following, if any: an invalid answer, an unreachable server. */
   error?: unknown
 }
 
 /**
- * A stop by signal in CI: forced after the first, let go of after the second, and told as it stands after the third, whether or
- * not a host in the background has taken over by then. The document is out within 7 s.
+ * Limits after a signal in CI: the stop is forced; following ends; the result is printed even if no background host has taken
+ * over yet. So the document is printed within 7 s.
  */
 const CI_FORCE_MS = 4_000
 const CI_GIVE_UP_MS = 5_500
@@ -55,7 +55,7 @@ interface Cause {
   error?: unknown
 }
 
-/** Follows until the instance ends, pauses or is let go of; in that last case it is handed to a host of its own. */
+/** Follows until the instance ends or pauses, or following is ended; in the last case a background host takes over. */
 export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   const { platform, id, story, view } = plan
   const abort = new AbortController()
@@ -140,7 +140,7 @@ async function settled(
   return { story, exitCode: why.exitCode, reason: why.reason, ...(why.error === undefined ? {} : { error: why.error }) }
 }
 
-/** To a host in the background. What is not over by `deadline` (ms since 1970) goes on, and `platform.close` waits for it. */
+/** Hands the instance to a background host. After `deadline` (ms since 1970) the handover continues, and `platform.close` waits for it. */
 async function handOver({ platform, id }: FollowPlan, deadline: number): Promise<void> {
   const leaving = platform.leave(id)
   if (deadline === Number.POSITIVE_INFINITY) return await leaving
@@ -148,7 +148,7 @@ async function handOver({ platform, id }: FollowPlan, deadline: number): Promise
   const late = new Promise<void>((done) => {
     timer = setTimeout(done, Math.max(0, deadline - Date.now()))
   })
-  // The end is told in time; that it was not handed over is told by the error of closing.
+  // The result is printed in time; a failed handover is reported when the platform closes.
   await Promise.race([leaving.catch(() => undefined), late])
   clearTimeout(timer)
 }

@@ -49,8 +49,7 @@ With --json and --jsonl, the printed document has the same number in exit_code.`
     summary: 'the environment variables',
     text: () => `${twoColumns(Object.entries(ENVIRONMENT)).join('\n')}
 
-Resolvers do not inherit these variables. A resolver gets HOME, PATH, LANG, TZ, TMPDIR and RESOLVE_DIR; its credentials are in
-.resolve/config.json.`,
+Resolvers get only HOME, PATH, LANG, TZ, TMPDIR and RESOLVE_DIR; their credentials are in .resolve/config.json.`,
   },
   json: {
     summary: 'output for programs: --json and --jsonl',

@@ -1,4 +1,4 @@
-/** The page of `instance explain` for a person: cleaned, and painted for stdout. */
+/** Formats the explanation of `instance explain` for a terminal: cleaned and coloured. */
 import type { Status } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
@@ -23,7 +23,7 @@ export function explainLines(output: Output, explanation: Explanation, now: numb
     const reasons = explanation.rejected.last.map(({ reason, detail }) =>
       detail === null ? reason : `${reason}: ${detail}`,
     )
-    lines.push(...title(`${explanation.rejected.count} of its lines were not forwarded`))
+    lines.push(...title(`${explanation.rejected.count} event lines were rejected`))
     lines.push(...[...new Set(reasons)].map((reason) => `  ${cleanLine(reason)}`))
   }
   if (explanation.questions.length > 0) lines.push(...title('Waiting for an answer'))

@@ -19,10 +19,10 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   static override summary = 'Run a resolver and follow it to its end'
   static override description = `Prints the output on stdout at the end, and progress on stderr.
   On a terminal, opens the form if a field is missing or invalid; -i sets fields in advance.
-  Press d to leave: the instance continues in the background, as it does when the
-  terminal closes or a signal arrives. Press Ctrl-C twice to stop the instance.
-  Without a terminal, a question ends the command with exit code 8. The instance keeps
-  waiting, and the command that answers it is printed.`
+  Leaving (d, a closed terminal, a signal) does not stop the instance: a background host takes over.
+  Press Ctrl-C twice to stop the instance.
+  Without a terminal, a question ends the command with exit code 8; the instance keeps waiting.
+  The command that answers the question is printed.`
   static override aliases = ['run']
   static override examples = [
     'resolve run hello -i name=Ada',

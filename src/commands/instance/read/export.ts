@@ -12,9 +12,9 @@ import { commandLine } from '../../../terminal/output/shell.ts'
 export default class InstanceExport extends BaseCommand<typeof InstanceExport> {
   static override summary = 'Write everything about an instance into one archive'
   static override description =
-    `The archive is a .tar.gz with record, journal, events, state, questions, answers, messages,
-    data and the end of stderr. It contains inputs and answers, so its mode allows only you to
-    read it. It contains no secrets of the platform. The instance may be running.`
+    `Contains record, journal, events, state, questions, answers, messages, data and the end of stderr.
+    Only you can read the file, because it contains inputs and answers.
+    It contains no secrets of the platform. The instance may be running.`
   static override examples = ['resolve instance export @last', 'resolve instance export 3fa2 -o reports/ --force']
   static override args = idArg
   static override flags = {
