@@ -18,7 +18,7 @@ const move = (from: string, to: string, more = {}): [string, Record<string, unkn
   { from, to, ...more },
 ]
 
-// verifies: S-RULE-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-11
+// verifies: S-RULE-05 S-EVT-06 S-EVT-07 S-EVT-08
 test('phases, progress, artifacts and changed data come from their events (R18, R19)', () => {
   const story = told(
     ['resolver:phase', { name: 'plan' }],

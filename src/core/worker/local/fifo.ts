@@ -1,6 +1,6 @@
 /**
- * The FIFO that a local worker reads. Node can make none, so a program does, and that takes as long as all the rest of a launch: while a
- * resolver is asked whether an instance may be created one is made ahead, and moved into place when the worker is launched.
+ * Makes the FIFO that a local worker reads as stdin. Node cannot make one, so a program does, which takes as long as the rest
+ * of a launch. A FIFO can be made ahead while a resolver answers its inquiry; the launch then moves it into place.
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -14,15 +14,15 @@ const MKFIFO = ['mkfifo', '-m', '600'] as const
 interface Ahead {
   path: string
   isMade: boolean
-  /** Nobody wants it any more. */
+  /** The FIFO is no longer needed. */
   isDropped: boolean
   timer: NodeJS.Timeout
 }
 
-/** By the directory it lies in, one each. */
+/** One for each directory. */
 const made = new Map<string, Ahead>()
 
-/** Begins to make one in a directory of the same file system, under a name that counts as a leftover when this process dies. */
+/** Starts making a FIFO in a directory of the same file system. Its name marks it as a leftover if this process dies. */
 export function makeFifoAhead(directory: string): void {
   if (made.has(directory)) return
   const path = join(directory, `.new-${randomBytes(8).toString('hex')}`)
@@ -32,7 +32,7 @@ export function makeFifoAhead(directory: string): void {
   const [program, ...flags] = MKFIFO
   const child = spawn(program, [...flags, path], { stdio: 'ignore' })
   child.unref()
-  // Without it one is made when it is needed, and then the error is told.
+  // On failure the FIFO is made when it is needed, and that error is reported.
   child.on('error', () => dropFifoAhead(directory))
   child.on('exit', (code) => {
     ahead.isMade = code === 0
@@ -40,18 +40,18 @@ export function makeFifoAhead(directory: string): void {
   })
 }
 
-/** Removes the one that nobody came for. */
+/** Removes a FIFO that was not used. */
 export function dropFifoAhead(directory: string): void {
   const ahead = made.get(directory)
   if (ahead === undefined) return
   made.delete(directory)
   clearTimeout(ahead.timer)
   ahead.isDropped = true
-  // It may be there without our having heard of it.
+  // The program may have made it without reporting back.
   rmSync(ahead.path, { force: true })
 }
 
-/** Puts a fresh FIFO at the path: the one that lies ready in the directory, or a new one. */
+/** Puts a fresh FIFO at the path: the one made ahead in the directory, or a new one. */
 export async function placeFifo(path: string, directory: string): Promise<void> {
   const ahead = made.get(directory)
   if (ahead?.isMade === true) {
@@ -61,7 +61,7 @@ export async function placeFifo(path: string, directory: string): Promise<void> 
       renameSync(ahead.path, path)
       return
     } catch {
-      // Somebody tidied it away.
+      // A clean-up removed it.
       rmSync(ahead.path, { force: true })
     }
   }
