@@ -127,6 +127,7 @@ export interface InstancePaths {
   stdin: string
   stdout: string
   stderr: string
+  lifeline: string
   project: string
 }
 
@@ -145,6 +146,7 @@ export function pathsIn(root: string): InstancePaths {
     stdin: join(root, 'stdin'),
     stdout: join(root, 'stdout'),
     stderr: join(root, 'stderr'),
+    lifeline: join(root, 'lifeline'),
     project: join(root, 'project'),
   }
 }

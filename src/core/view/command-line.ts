@@ -1,4 +1,4 @@
-/** Command lines of `resolve` that are shown to be run. Pure. */
+/** Formats command lines that users can run: every word is quoted for a POSIX shell. Pure. */
 import { quoteWord } from '../primitives/quote-word.ts'
 
 /** Without the flags of the terminal that prints it, for a person who knows which machine it is for. */

@@ -1,4 +1,4 @@
-/** `--answers F`: answers a person chose beforehand, `{"<request id or glob>": {field: value}}`. */
+/** Reads prepared answers for `--answers F`: `{"<request id or glob>": {field: value}}`. */
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import { usage } from '../output/command-error.ts'
@@ -6,7 +6,7 @@ import { matchesGlob } from './glob.ts'
 import { readJsonObject } from './input-flags.ts'
 
 export interface Answers {
-  /** The payload for a request: an exact id wins over a glob, the first glob over later ones. */
+  /** The payload for a request. An exact id takes precedence over globs, an earlier glob over later ones. */
   forRequest(requestId: string): Payload | undefined
 }
 

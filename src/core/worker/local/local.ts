@@ -14,7 +14,8 @@ import { rewriteFiles } from '../output-files.ts'
 import { tailOf } from '../stderr-file.ts'
 import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Usage, Worker } from '../worker.ts'
 import { workerEnvironment } from './environment.ts'
-import { placeFifo } from './fifo.ts'
+import { placeFifos } from './fifo.ts'
+import { holdersOf, stdioWithLifeline, watchLifeline } from './lifeline.ts'
 import { LocalChannel } from './local-channel.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
 import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
@@ -26,6 +27,7 @@ export interface LocalPlaces {
   stdin: string
   stdout: string
   stderr: string
+  lifeline: string
   project: string
 }
 
@@ -51,13 +53,15 @@ export class LocalDriver implements Driver {
     if (plan.isFirst !== true) await this.sweep()
     if (plan.signal?.aborted === true)
       throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
-    const { stdin, stdout, stderr } = this.#places
-    await placeFifo(stdin, dirname(this.#places.root))
+    const { stdin, stdout, stderr, lifeline } = this.#places
+    await placeFifos([stdin, lifeline], dirname(this.#places.root))
     failpoint('launch.piped')
     const fds = [
       fs.openSync(stdin, fs.constants.O_RDWR),
       fs.openSync(stdout, 'w', 0o600),
       fs.openSync(stderr, 'a', 0o600),
+      // Opening it for writing alone would wait for a reader.
+      fs.openSync(lifeline, fs.constants.O_RDWR),
     ] as const
     // Truncated above, and opened for appending from here on, so that two writers never overwrite each other.
     const appending = fs.openSync(stdout, 'a')
@@ -68,7 +72,7 @@ export class LocalDriver implements Driver {
         cwd: plan.directory,
         env: environment,
         detached: true,
-        stdio: [fds[0], appending, fds[2]],
+        stdio: stdioWithLifeline([fds[0], appending, fds[2]], fds[3]),
       })
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve)
@@ -134,6 +138,9 @@ export class LocalDriver implements Driver {
   }
 }
 
+/** How long after the end of its lifeline a process is looked for again and again. */
+const EXIT_LIMIT_MS = 64
+
 class LocalWorker implements Worker {
   readonly incarnation: number
   readonly channel: LocalChannel
@@ -162,7 +169,10 @@ class LocalWorker implements Worker {
     if (!adopted) return
     // Only the parent process is notified of an exit; an adopting host has to poll.
     const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
-    this.#stops.push(() => clearInterval(look))
+    this.#stops.push(
+      () => clearInterval(look),
+      watchLifeline(places.lifeline, () => this.#lookUntilExit(1)),
+    )
     setImmediate(() => this.#tryLook(true))
   }
 
@@ -174,9 +184,12 @@ class LocalWorker implements Worker {
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
     // A process that cannot be checked now is left to the sweep, which waits until it can.
-    const pids = unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive))) ?? []
-    signalAll(pids, name)
-    return pids.length
+    const pids = unlessScarce(() => {
+      const tree = processesOf(markOf(this.#places, this.#identity, this.#sawAlive))
+      return new Set([...tree, ...holdersOf(this.#places.lifeline, false)])
+    })
+    signalAll([...(pids ?? [])], name)
+    return pids?.size ?? 0
   }
 
   async usage(): Promise<Usage | undefined> {
@@ -201,6 +214,13 @@ class LocalWorker implements Worker {
   /** Runs often and for each worker, so it only tests whether a process with that pid exists. The sweep checks its identity. */
   #lookForExit(): void {
     if (!hasProcess(this.#identity.pid)) this.#tryLook(true)
+  }
+
+  /** A process closes its files shortly before it counts as ended. One that only closed its lifeline is left to the sweep. */
+  #lookUntilExit(waitMs: number): void {
+    this.#tryLook(true)
+    if (this.condition.engine === 'exited' || this.condition.link === 'down' || waitMs > EXIT_LIMIT_MS) return
+    setTimeout(() => this.#lookUntilExit(waitMs * 2), waitMs).unref()
   }
 
   /** A failure for lack of resources is tried again at the next check. */
@@ -239,10 +259,10 @@ class LocalWorker implements Worker {
  */
 function markOf(places: LocalPlaces, identity: ProcessIdentity | undefined, sawAlive: boolean): TreeMark {
   const variable = `RESOLVE_DIR=${places.project}/.resolve`
-  if (identity === undefined) return { leader: 0, variable }
+  if (identity === undefined) return { leader: 0, variable, lifeline: places.lifeline }
   const isFree = identify(identity.pid) === undefined
   const isOurs = isSameProcess(identity) || (isFree && sawAlive)
-  return { leader: isOurs ? identity.pid : 0, variable }
+  return { leader: isOurs ? identity.pid : 0, variable, lifeline: places.lifeline }
 }
 
 function hasProcess(pid: number): boolean {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isScarcity } from '../../errors.ts'
+import { holdersOf, isLifelineHeld } from './lifeline.ts'
 import { freshProcesses, lookAtProcesses } from './process-table.ts'
 
 /** What identifies a worker's processes. */
@@ -10,14 +11,20 @@ export interface TreeMark {
   leader: number
   /** `RESOLVE_DIR=…` or `RESOLVE_INQUIRY=…`: a variable that is unique to this worker on this machine. */
   variable?: string
+  /** A FIFO that all of its processes inherited. */
+  lifeline?: string
 }
 
-/** Pids of every living process of the tree. A grandchild may have left session and parent, but keeps the mark. */
+/**
+ * Pids of every living process of the tree. A grandchild may have left session and parent, but keeps the mark. Where no process is
+ * left by these signs, the lifeline leads to those that cleared their environment as well.
+ */
 export function processesOf(mark: TreeMark, table = lookAtProcesses()): number[] {
   if (table.isEmpty) return groupOf(mark.leader)
   const found = table.tree(mark.leader, mark.variable)
   found.delete(process.pid)
-  return [...found]
+  if (found.size > 0 || mark.lifeline === undefined || !isLifelineHeld(mark.lifeline)) return [...found]
+  return holdersOf(mark.lifeline, true)
 }
 
 /** The number of processes and threads, and their private memory; undefined where there is no /proc. */
