@@ -3,6 +3,7 @@
  * serve(); R40–R44). A new host may repeat every call after the old one died; a repeated call changes nothing.
  */
 import { fail } from '../core/errors.ts'
+import { isObject } from '../core/primitives/is-object.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig } from '../core/protocol/instance.ts'
 import { type HostCall, INPUT_REFUSED, SHUTDOWN } from '../core/protocol/methods.ts'
@@ -139,7 +140,7 @@ class Service {
 }
 
 function toObject(value: unknown): Params {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Params) : {}
+  return isObject(value) ? (value as Params) : {}
 }
 
 function toNumber(value: unknown): number | undefined {

@@ -166,7 +166,8 @@ class MemoryDriver implements Driver {
     const [command = '', ...args] = plan.command
     const program = this.#find(command)
     if (plan.signal?.aborted === true) throw fail('launch_failed', { command, reason: 'it was aborted' })
-    if (program === undefined) throw fail('launch_failed', { command, reason: 'the program or its directory does not exist' })
+    if (program === undefined)
+      throw fail('launch_failed', { command, reason: 'the program or its directory does not exist' })
     const environment = workerEnvironment({ resolveDirectory: coordination.seen.resolve, added: plan.environment })
     this.#place.incarnation = plan.incarnation
     this.#place.stdout = ''

@@ -4,6 +4,7 @@
  */
 import { parseSource } from '../../catalog/manifest/source.ts'
 import { fail } from '../../errors.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { ContainerOptions, CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
@@ -66,13 +67,9 @@ function bundleAt(bundle: string, overrides: readonly string[]): { path: string;
   const name = /([\w.-]+?)(\.git)?\/?$/.exec(url)?.[1] ?? 'bundle'
   if (overrides.includes(name)) return { path: `/opt/${name}` }
   const path = `/opt/bundles/${name}`
-  const branch = ref === null ? '' : `--branch ${quoted(ref)} `
-  const command = `git -c core.hooksPath=/dev/null clone --quiet --depth 1 --no-recurse-submodules ${branch}-- ${quoted(url)} ${quoted(path)}`
+  const branch = ref === null ? '' : `--branch ${quoteWord(ref)} `
+  const command = `git -c core.hooksPath=/dev/null clone --quiet --depth 1 --no-recurse-submodules ${branch}-- ${quoteWord(url)} ${quoteWord(path)}`
   return { path, step: { description: `Fetch the bundle ${name}`, command } }
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 const SHELL_LINE_MAX_CHARS = 4_096

@@ -4,6 +4,7 @@
  */
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 
 export type SandboxParams = Readonly<Record<string, unknown>>
 
@@ -79,10 +80,9 @@ function parseStdin(stdin: unknown): Buffer | undefined {
 }
 
 function parseEnvironment({ environment = {} }: SandboxParams): Record<string, string> {
-  const isRecord = typeof environment === 'object' && environment !== null && !Array.isArray(environment)
-  const entries = isRecord ? Object.entries(environment) : []
-  const isSound = entries.every(([name, value]) => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) && isText(value))
-  if (isRecord && isSound && entries.length <= ENVIRONMENT_MAX_NAMES)
+  const entries = isObject(environment) ? Object.entries(environment) : []
+  const isValid = entries.every(([name, value]) => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name) && isText(value))
+  if (isObject(environment) && isValid && entries.length <= ENVIRONMENT_MAX_NAMES)
     return Object.fromEntries(entries) as Record<string, string>
   throw refuse('environment', `an object of at most ${ENVIRONMENT_MAX_NAMES} names and texts`)
 }
