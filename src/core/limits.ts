@@ -1,6 +1,6 @@
 /**
  * Every number of the platform, with its unit in its name and its source beside it.
- * Sources: "spec" is the interface specification, R… a ruling, "plan" ARCHITECTURE.md, "threats" docs/threats.
+ * Sources: `spec` is docs/spec.md; R… is a ruling (test/spec/requirements); `threats` and `reliability` are pages of docs/; `own` is a choice of the project.
  */
 
 export const KIB = 1024
@@ -9,9 +9,9 @@ export const GIB = 1024 * MIB
 
 /** What a manifest, a name or an id may be. */
 export const RESOLVER_NAME_MAX_CHARS = 64 // R4
-export const MANIFEST_MAX_BYTES = 1 * MIB // plan: as every file read from a resolver
-export const VIEWPORT_MAX_BYTES = 16 * MIB // plan: a bundle, not an archive
-export const CATALOG_MAX_BYTES = 16 * MIB // plan: thousands of resolvers
+export const MANIFEST_MAX_BYTES = 1 * MIB // own: as every file read from a resolver
+export const VIEWPORT_MAX_BYTES = 16 * MIB // own: a bundle, not an archive
+export const CATALOG_MAX_BYTES = 16 * MIB // own: thousands of resolvers
 export const INSTANCE_ID_CHARS = 12 // R3
 export const INSTANCE_PREFIX_MIN_CHARS = 4 // R3
 
@@ -21,18 +21,18 @@ export const JSON_MAX_DEPTH = 64 // R16
 export const RPC_FRAME_MAX_BYTES = 4 * MIB // R41
 export const STDOUT_NOISE_MAX_LINES = 1_000 // R41
 export const STDOUT_NOISE_MAX_BYTES = 10 * MIB // threats RPC-1
-export const COORDINATION_FILE_MAX_BYTES = 1 * MIB // plan: state, status, request
+export const COORDINATION_FILE_MAX_BYTES = 1 * MIB // own: state, status, request
 export const INPUT_REQUESTS_MAX_FILES = 1_000 // threats FS-7
 export const INPUT_REQUESTS_MAX_BYTES = 16 * MIB // all questions of an instance: they stay in memory and in its story
 export const DATA_LISTING_MAX_FILES = 10_000 // threats FS-7
 export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
-export const STDERR_TAIL_BYTES = 4 * KIB // threats F5
+export const STDERR_TAIL_BYTES = 4 * KIB // reliability F5
 
 /** What is read from a consumer. */
-export const INPUT_MAX_BYTES = 1 * MIB // plan: HTTP body
+export const INPUT_MAX_BYTES = 1 * MIB // own: HTTP body
 export const MESSAGES_MAX_BYTES = 64 * MIB // all that one instance is ever told
 
-/** The HTTP API (threats section 7). */
+/** The HTTP API. */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of the full size, with what stands around it
 export const HTTP_HEADERS_MAX_BYTES = 16 * KIB
 export const HTTP_HEADERS_LIMIT_MS = 10_000
@@ -54,7 +54,7 @@ export const SSE_BUFFER_MAX_BYTES = 1 * MIB
 export const SSE_STALL_LIMIT_MS = 30_000
 export const SSE_READERS_PER_TOKEN = 32
 
-/** Talking to a server (cli.md). */
+/** Talking to a server. */
 export const REMOTE_CONNECT_LIMIT_MS = 10_000
 export const REMOTE_ANSWER_LIMIT_MS = 60_000 // longer than any call into a resolver
 export const REMOTE_ANSWER_MAX_BYTES = 64 * MIB // a document; files are streamed
@@ -92,7 +92,7 @@ export const INPUT_RESPONSE_LIMIT_MS = 5_000
 export const MESSAGE_LIMIT_MS = 5_000
 export const MESSAGE_TYPES_LIMIT_MS = 5_000
 
-/** Asking a resolver for its form: processes at once (threats 1.2). */
+/** Asking a resolver for its form: processes at once (threats, Who is trusted). */
 export const INQUIRIES_AT_ONCE = 4 // of one resolver
 export const INQUIRIES_WAITING = 256 // then the next is refused
 
@@ -105,10 +105,10 @@ export const OUTCOME_GRACE_MS = 2_000
 export const INSTANCE_LIFETIME_MS = 12 * 60 * 60_000
 export const LIFETIME_WARNING_FRACTION = 0.8
 
-/** Watching (plan). */
+/** Watching files. */
 export const SWEEP_MS = 250
 export const SWEEP_WATCHED_MS = 2_000
-export const JOURNAL_SYNC_MS = 200 // threats F24
+export const JOURNAL_SYNC_MS = 200 // reliability F24
 
 /** Reaching a host. */
 export const HOST_CONNECT_LIMIT_MS = 2_000
@@ -127,8 +127,8 @@ export const LOG_BUFFER_MAX_BYTES = 8 * MIB // of a reader that stalls; then lin
 /** Keeping house. */
 export const DRAFT_STALE_MS = 60 * 60_000 // a creation takes milliseconds: a draft this old has no writer
 export const PRUNE_AGE_MS = 30 * 24 * 60 * 60_000 // what has ended is kept for a month by default
-export const DISK_FLOOR_BYTES = 2 * GIB // plan: disk floor
-export const DISK_FLOOR_FRACTION = 0.05 // plan: of the whole file system
+export const DISK_FLOOR_BYTES = 2 * GIB // own: disk floor
+export const DISK_FLOOR_FRACTION = 0.05 // own: of the whole file system
 export const DOCKER_PING_LIMIT_MS = 2_000 // an engine that is there answers at once
 
 /** Where the instances of a home stand, for lists (docs/on-disk.md). */
@@ -145,10 +145,10 @@ export const CONTAINER_PIDS_MAX = 256
 export const CONTAINER_MEMORY_BYTES = 8 * GIB
 export const CONTAINER_SWAP_BYTES = 8 * GIB // memory and swap together, so nothing is swapped out (threats D14)
 export const CONTAINER_CPUS = 2
-export const CONTAINER_LOG_SIZE = '10m' // threats section 7
+export const CONTAINER_LOG_SIZE = '10m' // own
 export const CONTAINER_LOG_FILES = 3
 
-/** The Docker engine (threats D15, F4, F16). */
+/** The Docker engine (threats D15; reliability F4, F16). */
 export const ENGINE_CALL_LIMIT_MS = 10_000
 export const ENGINE_START_LIMIT_MS = 60_000
 export const ENGINE_RETRY_MIN_MS = 200
@@ -163,7 +163,7 @@ export const INQUIRY_WARM_LOCAL_MS = 5_000 // where a folder may change, and a p
 export const FIFO_AHEAD_MS = 10_000 // a FIFO that was made ahead waits this long for its worker
 export const SOURCE_STAMP_MAX_FILES = 500 // a resolver of more files is started for each question
 export const REAP_INTERVAL_MS = 60_000
-export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // threats F16
+export const ORPHAN_MIN_AGE_MS = 10 * 60_000 // reliability F16
 
 /** The network of a worker (threats B8). */
 export const EGRESS_RULES_MAX = 256

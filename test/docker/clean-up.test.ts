@@ -31,7 +31,7 @@ describeWithDocker('containers that are left', { timeout: 60_000 }, () => {
     for (const id of foreign) await docker('rm', '-f', id).catch(() => undefined)
   })
 
-  // threats F16
+  // reliability F16
   test('what belongs to an instance that ended or is gone is ended; live, young and foreign ones stay', async () => {
     const label = homeLabel(home)
     const { id: finished } = await ranToEnd(home, plainResolver(`me.finish({ status: 'completed' })`))

@@ -1,4 +1,4 @@
-/** What the watchdog sees of a container, and memory that runs out in a child or in the resolver itself (spec, Limits; threats D7, F20). */
+/** What the watchdog sees of a container, and memory that runs out in a child or in the resolver itself (spec, Limits; threats D7; reliability F20). */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { closedDoor } from '../../src/core/host/process/control-socket.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'

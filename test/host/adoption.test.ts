@@ -1,4 +1,4 @@
-/** kill -9 of the host loses nothing, in any live status: the next one adopts and the run ends normally (plan, decisions 1 and 2). */
+/** kill -9 of the host loses nothing, in any live status: the next one adopts and the run ends normally (architecture, decisions 1 and 2). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -189,7 +189,7 @@ test('a host whose program was replaced while it ran makes room for one that can
   await platform.close()
 })
 
-test('the record deleted is the record rebuilt (plan, decision 1)', async () => {
+test('the record deleted is the record rebuilt (architecture, decision 1)', async () => {
   const { readRecord, toRecord } = await import('../../src/core/store/record.ts')
   const id = await created(
     home,

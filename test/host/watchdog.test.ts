@@ -1,4 +1,4 @@
-/** The watchdog: when it warns and when it does not, and what a real worker makes it say (spec, Limits; R17; threats FS-12, F20). */
+/** The watchdog: when it warns and when it does not, and what a real worker makes it say (spec, Limits; R17; threats FS-12; reliability F20). */
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

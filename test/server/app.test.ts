@@ -227,7 +227,7 @@ test('stderr, export, host, attending, pruning and the doctor answer', async () 
   await api.until(id, 'awaiting_input')
   const at = `/api/instances/${id}`
   expect((await api.call('GET', `${at}/host`)).json).toEqual({ attended: true })
-  expect((await api.call('POST', `${at}/ensureHost`)).status).toBe(204)
+  expect((await api.call('POST', `${at}/attend`)).status).toBe(204)
   const stderr = await api.call('GET', `${at}/stderr`, { token: api.tokens.run })
   expect(stderr.status).toBe(200)
   expect(stderr.headers.get('content-type')).toContain('text/plain')

@@ -147,7 +147,7 @@ test('a reader of a paused instance stays until it goes on', async () => {
 })
 
 // verifies: R15-SSE
-test('a browser whose connection is cut at random bytes still has every event once and in order (R15, threats F15)', async () => {
+test('a browser whose connection is cut at random bytes still has every event once and in order (R15, reliability F15)', async () => {
   const random = seeded(20_261_121)
   journal.add(300, (n) => ({ n, pad: 'é'.repeat(Math.floor(random() * 200)) }))
   await serve()

@@ -1,4 +1,4 @@
-/** I7 of the mailbox: what was accepted is kept once, and lies before the resolver as it was accepted (threats 5). */
+/** I7 of the mailbox: what was accepted is kept once, and lies before the resolver as it was accepted (reliability, Invariants). */
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Left, type Report, readJson } from './invariants.ts'

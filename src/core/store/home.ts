@@ -1,4 +1,4 @@
-/** The home directory: where it is, what is in it, and the directory of each instance (ARCHITECTURE.md, On disk; R2, R3). */
+/** The home directory: where it is, what is in it, and the directory of each instance (docs/on-disk.md; R2, R3). */
 import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'

@@ -1,4 +1,4 @@
-/** The shape of a journal line: `seq TAB source_end TAB envelope` (plan, decision 1). */
+/** The shape of a journal line: `seq TAB source_end TAB envelope` (architecture, decision 1). */
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 

@@ -89,8 +89,7 @@ export function readCreationRecord(path: string): CreationRecord {
     throw fail('journal_broken', { path, reason: cause instanceof Error ? cause.message : String(cause) }, { cause })
   }
   const line = parseLine(text)
-  if (line?.seq !== 0)
-    throw fail('journal_broken', { path, reason: 'its first line is not a creation record' })
+  if (line?.seq !== 0) throw fail('journal_broken', { path, reason: 'its first line is not a creation record' })
   try {
     return JSON.parse(line.text) as CreationRecord
   } catch (cause) {
@@ -111,7 +110,7 @@ function firstLine(fd: number): string {
   }
 }
 
-/** The offset of the first line with a number greater than `after`: a binary search over bytes (plan, decision 1). */
+/** The offset of the first line with a number greater than `after`: a binary search over bytes (architecture, decision 1). */
 function seekAfter(fd: number, after: number): number {
   let low = 0
   let high = fs.fstatSync(fd).size

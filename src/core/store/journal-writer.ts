@@ -1,4 +1,4 @@
-/** Appends to an instance's journal. Only the owner of an instance holds one (plan, decisions 1 and 2). */
+/** Appends to an instance's journal. Only the owner of an instance holds one (architecture, decisions 1 and 2). */
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
@@ -36,7 +36,7 @@ export class JournalWriter {
 
   /**
    * Opens a journal to go on with it: a torn last line is cut off, for it was never acknowledged nor shown.
-   * A whole line that cannot be read ends the trusted part: the file is frozen beside a new one (threats 4.4).
+   * A whole line that cannot be read ends the trusted part: the file is frozen beside a new one (on-disk, The journal).
    */
   static open(path: string): JournalWriter {
     const fd = fs.openSync(path, 'r+')

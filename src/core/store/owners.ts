@@ -1,4 +1,4 @@
-/** Who owns an instance: `owners/<epoch>.json`, the highest epoch owns, dead exactly when its socket refuses (plan, decision 2). */
+/** Who owns an instance: `owners/<epoch>.json`, the highest epoch owns, dead exactly when its socket refuses (architecture, decision 2). */
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { connect } from 'node:net'

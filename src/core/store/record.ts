@@ -1,4 +1,4 @@
-/** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (plan, decision 1). */
+/** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (architecture, decision 1). */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'

@@ -1,4 +1,4 @@
-/** Data files that consumers can fetch, in `.resolve/data/` (spec, data_changed; R19). */
+/** Data files that consumers can fetch, in `.resolve/data/` (spec, Events; R19). */
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail, systemCode } from '../../core/errors.ts'

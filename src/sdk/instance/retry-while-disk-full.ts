@@ -1,6 +1,6 @@
 /**
  * Carries out writes in order and waits for space instead of losing one: while the disk is full everything queues behind
- * the write that failed, and is tried again with growing pauses (threats 3.2.9). Used for all that the SDK writes.
+ * the write that failed, and is tried again with growing pauses (reliability F7). Used for all that the SDK writes.
  */
 import { systemCode } from '../../core/errors.ts'
 

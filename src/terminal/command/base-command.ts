@@ -168,7 +168,7 @@ export abstract class BaseCommand<T extends Described> {
     return this.#local
   }
 
-  /** Whether a person can be asked: a terminal on both sides, and nothing that forbids it (cli.md, Global). */
+  /** Whether a person can be asked: a terminal on both sides, and nothing that forbids it (docs/cli.md). */
   protected get mayAsk(): boolean {
     if (this.flags['no-input'] || !this.output.forPerson || isCi()) return false
     return process.stdin.isTTY === true && process.stderr.isTTY === true

@@ -1,4 +1,4 @@
-/** Real signals while an instance is followed (cli.md, Leaving and stopping). In raw mode Ctrl-C is a byte and fires none. */
+/** Real signals while an instance is followed (docs/cli.md, Leaving and stopping). In raw mode Ctrl-C is a byte and fires none. */
 import { fail } from '../../core/errors.ts'
 import { CommandError } from '../output/command-error.ts'
 import type { LeftReason } from '../output/documents.ts'

@@ -1,6 +1,6 @@
 /**
  * The story of `run`, `resume` and `watch`: follow the journal, show it, deal with each question, and let go of the
- * instance in one of the ways of cli.md. Decides the exit code; {@link file://./finish.ts} tells the end.
+ * instance in one of the ways of docs/cli.md. Decides the exit code; {@link file://./finish.ts} tells the end.
  */
 import type { Platform } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'

@@ -109,7 +109,7 @@ async function questionForms(
   }
 }
 
-/** Ctrl-C in a question does what it does beside one (cli.md, Leaving and stopping). Says what the next one does. */
+/** Ctrl-C in a question does what it does beside one (docs/cli.md, Leaving and stopping). Says what the next one does. */
 function interrupted(times: number, watching: boolean, controls: Controls | undefined): string {
   if (watching) {
     controls?.detach()

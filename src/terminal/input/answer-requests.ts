@@ -1,4 +1,4 @@
-/** What `run` does about a question that opens: a chosen answer, a person, or one of the `--on-input` ways (cli.md). */
+/** What `run` does about a question that opens: a chosen answer, a person, or one of the `--on-input` ways (docs/cli.md). */
 
 import { ResolveError } from '../../core/errors.ts'
 import type { Platform } from '../../core/index.ts'

@@ -1,4 +1,4 @@
-/** The one table of exit codes (cli.md): what a script can rely on. docs/exit-codes.md lists the same rows and a test compares them. */
+/** The one table of exit codes (docs/cli.md): what a script can rely on. docs/exit-codes.md lists the same rows and a test compares them. */
 import type { Status } from '../../core/protocol/status.ts'
 
 export const EXIT = {

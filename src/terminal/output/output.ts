@@ -1,5 +1,5 @@
 /**
- * The two streams of a command (cli.md, Streams). stdout carries the result and nothing else; stderr everything said on the
+ * The two streams of a command (docs/cli.md, Streams). stdout carries the result and nothing else; stderr everything said on the
  * way. Every command writes through here, so that a closed pipe, colour and hostile text are dealt with once.
  */
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 /**
  * Follows the events of an instance over `fetch`, so that the token travels in a header: from the last number it has, again
- * and again, until the instance has ended. Events come out in batches, one a frame at most (web.md, Live).
+ * and again, until the instance has ended. Events come out in batches, one a frame at most.
  */
 import { createParser } from 'eventsource-parser'
 import type { EventEnvelope } from '../../core/protocol/event.ts'

@@ -1,6 +1,6 @@
 /**
  * The page's side of a viewport: a sandboxed frame, fed with what the instance tells, and looked after. One that fails, floods the
- * page or stops answering is taken away, and the rest of the page goes on (web.md, Viewport; threats UI-3).
+ * page or stops answering is taken away, and the rest of the page goes on (docs/viewport.md; threats UI-3).
  */
 import { useEffect, useRef, useState } from 'react'
 import { pendingRequests, type Story } from '../../core/view/story.ts'

@@ -1,4 +1,4 @@
-/** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
+/** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events). */
 
 import { ResolveError, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
@@ -94,7 +94,7 @@ export class Monitor {
     this.#guard(() => this.#ledger.reconcile())
   }
 
-  /** After the worker's end: the last events, and an unfinished line as what it is (threats F10). */
+  /** After the worker's end: the last events, and an unfinished line as what it is (reliability F10). */
   finish(): void {
     if (this.#closed) return
     this.#carry(true, true)

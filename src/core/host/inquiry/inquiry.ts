@@ -1,4 +1,4 @@
-/** Asks a resolver for its form and its workspace spec, in a short-lived process or container without secrets (plan; threats 1.2). */
+/** Asks a resolver for its form and its workspace spec, in a short-lived process or container without secrets (threats, Who is trusted). */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../../errors.ts'

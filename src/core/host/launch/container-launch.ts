@@ -2,13 +2,13 @@
 import { parseSource } from '../../catalog/manifest/source.ts'
 import { fail } from '../../errors.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
-import type { ContainerWish, CreationRecord } from '../../protocol/journal.ts'
+import type { ContainerOptions, CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { refuseEnvironment } from '../../worker/docker/container-environment.ts'
 import type { ContainerLaunch, SetupStep } from '../../worker/worker.ts'
 
 /** Kept in the journal, so that a resumed instance gets the same container. */
-export function containerWish(manifest: Manifest, spec: Record<string, unknown> | null): ContainerWish {
+export function containerOptions(manifest: Manifest, spec: Record<string, unknown> | null): ContainerOptions {
   const asked = manifest.container ?? {}
   const setup = spec?.['container_setup']
   const added = (typeof setup === 'object' && setup !== null ? setup : {}) as Record<string, unknown>
@@ -31,7 +31,7 @@ export function refuseForContainer(entry: CatalogEntry, environment: Readonly<Re
 
 /** What the driver is given. Throws `source_invalid` for a bundle that is no git address. */
 export function containerLaunch(
-  wish: ContainerWish,
+  wish: ContainerOptions,
   resolver: Pick<CreationRecord['resolver'], 'commit'>,
 ): ContainerLaunch {
   const bundles = wish.bundles.map((bundle) => bundleAt(bundle, wish.dev_source_overrides))

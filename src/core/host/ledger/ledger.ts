@@ -46,7 +46,7 @@ export class Ledger {
     try {
       story = readStory(paths.journal)
     } catch (error) {
-      // Damage in the middle: what stands before it is kept, the rest is frozen beside it (threats 4.4).
+      // Damage in the middle: what stands before it is kept, the rest is frozen beside it (on-disk, The journal).
       writer.close()
       if (!(error instanceof ResolveError)) throw error
       writer = JournalWriter.open(freeze(paths.journal))

@@ -38,7 +38,7 @@ export async function listen(onConnection: OnConnection): Promise<{ path: string
   return { path, close }
 }
 
-/** `$XDG_RUNTIME_DIR/resolve`, or a folder of our own in the temp directory: a socket's path ends at 107 bytes (plan). */
+/** `$XDG_RUNTIME_DIR/resolve`, or a folder of our own in the temp directory: a socket's path ends at 107 bytes. */
 export function socketDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const runtime = env['XDG_RUNTIME_DIR']
   const name = `resolve-${process.getuid?.() ?? 0}`

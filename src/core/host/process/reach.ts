@@ -1,4 +1,4 @@
-/** Whether an instance has a live host, and a background host for one that has none (plan, decision 2). */
+/** Whether an instance has a live host, and a background host for one that has none (architecture, decision 2). */
 import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Ends containers that nobody needs any more: by their label and by the journal of their instance, never by a name, and only after a
- * time in which whoever made them would have come back (threats F16).
+ * time in which whoever made them would have come back (reliability F16).
  */
 import { existsSync } from 'node:fs'
 import { ResolveError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Calls kept answers and messages into the resolver, one after the other, at least once each (R42; threats F6). */
+/** Calls kept answers and messages into the resolver, one after the other, at least once each (R42; reliability F6). */
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { pendingRequests } from '../../view/story.ts'

@@ -1,6 +1,6 @@
 /**
  * What consumers sent: kept durably on the host's own coordination directory before it is acknowledged, then journaled, published to the
- * worker and called in, as often as it takes (R12, R25, R42; threats F11).
+ * worker and called in, as often as it takes (R12, R25, R42; reliability F11).
  */
 
 import { randomBytes } from 'node:crypto'

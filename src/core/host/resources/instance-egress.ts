@@ -92,7 +92,7 @@ export class InstanceEgress {
     if (opened.guarded === false) await this.#tellUnguarded()
   }
 
-  /** A driver reports the limits it could not set (plan). */
+  /** A driver reports the limits it could not set. */
   async #tellUnguarded(): Promise<void> {
     const { ledger, write } = this.#parts
     const data = { kind: 'network_unguarded', value: 0, limit: 0 }

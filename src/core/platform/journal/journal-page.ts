@@ -1,4 +1,4 @@
-/** ConcurrencyLimiter raw lines of a journal into frames of the event stream, without parsing what they hold (R15, plan, decision 1). */
+/** ConcurrencyLimiter raw lines of a journal into frames of the event stream, without parsing what they hold (R15, architecture, decision 1). */
 import { fail } from '../../errors.ts'
 import { isStatus, isTerminal } from '../../protocol/status.ts'
 

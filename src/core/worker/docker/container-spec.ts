@@ -78,7 +78,7 @@ export function containerSpec(plan: ContainerPlan) {
       Privileged: false,
       Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
       RestartPolicy: { Name: 'no' },
-      // The exit code and the last words of a worker must be there when its next host comes (threats 3.2.7).
+      // The exit code and the last words of a worker must be there when its next host comes (threats D14).
       AutoRemove: isInquiry,
       NetworkMode: plan.network,
       ...(plan.dns === undefined ? {} : { Dns: [...plan.dns], DnsOptions: [...(plan.dnsOptions ?? [])] }),

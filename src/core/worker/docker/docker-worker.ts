@@ -1,6 +1,6 @@
 /**
  * A worker in a container, from the side of its host. What the engine says of the container and whether the engine can be reached are
- * two facts: an attach that ends is looked into before anything is called an exit (threats F4, D6, D7).
+ * two facts: an attach that ends is looked into before anything is called an exit (reliability F4; threats D6, D7).
  */
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'

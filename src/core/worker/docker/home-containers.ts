@@ -1,4 +1,4 @@
-/** Every container that carries a home's label, and what it was made for. Nothing else is ever looked at, or touched (threats F16). */
+/** Every container that carries a home's label, and what it was made for. Nothing else is ever looked at, or touched (reliability F16). */
 
 import type { ContainerRole } from '../engine/container-places.ts'
 import { homeLabel } from '../engine/container-places.ts'

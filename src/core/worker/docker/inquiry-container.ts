@@ -1,5 +1,5 @@
 /**
- * A container in which a resolver only answers questions: no network, no secret, nothing of any instance (threats 1.2). It ends with
+ * A container in which a resolver only answers questions: no network, no secret, nothing of any instance (threats, Who is trusted). It ends with
  * whoever asks: its stdin closes when the attach does, and the engine removes it.
  */
 import { randomBytes } from 'node:crypto'

@@ -25,7 +25,7 @@ export function homeLabel(home: string): string {
   return createHash('sha256').update(home).digest('hex').slice(0, 12)
 }
 
-/** One container an instance, incarnation and role: whoever creates it twice is told so by the engine (threats F1). */
+/** One container an instance, incarnation and role: whoever creates it twice is told so by the engine (reliability F1). */
 export function containerName(role: ContainerRole, instance: string, incarnation: number): string {
   return `resolve-${instance}-${role === 'worker' ? incarnation : `${role}-${incarnation}`}`
 }

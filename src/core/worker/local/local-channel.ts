@@ -1,4 +1,4 @@
-/** A local worker's stdio: stdin is a FIFO, stdout a file, so both survive their host (plan, decision 3). */
+/** A local worker's stdio: stdin is a FIFO, stdout a file, so both survive their host (architecture, decision 3). */
 import * as fs from 'node:fs'
 import { systemCode } from '../../errors.ts'
 import { openOwnFile, Tail } from '../../files/tail.ts'
