@@ -27,7 +27,7 @@ if (process.env['RESOLVE_CHANNEL'] && !process.env['RESOLVE_STDOUT'] && leadsIts
   if (compileCache !== undefined) enableCompileCache(compileCache)
 }
 
-/** A host starts its worker as the leader of a process group; what a shell starts is no leader: `x=$(node -p 1)`. */
+/** The host starts its worker as the leader of a process group; a process that a shell starts is not one: `x=$(node -p 1)`. */
 function leadsItsGroup(): boolean {
   try {
     return process.kill(-process.pid, 0)
