@@ -3,6 +3,7 @@
  * its host, and each host on its control socket.
  */
 import { fail, ResolveError, systemCode } from '../errors.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Channel } from './channel.ts'
 
 type Handler = (params: unknown) => unknown
@@ -156,7 +157,7 @@ function parseFrame(line: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const frame = value as Record<string, unknown>
   const isCall = typeof frame['method'] === 'string'
   const isReply = 'id' in frame && ('result' in frame || 'error' in frame)

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
-import { beginStory, pendingRequests, type Story, tell } from '../view/story.ts'
+import { applyEvent, beginStory, pendingRequests, type Story } from '../view/story.ts'
 import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
 import { readName } from './name.ts'
 import { recordAfter } from './record-tail.ts'
@@ -42,7 +42,7 @@ export function readStory(journal: string): Story {
   const reader = new JournalReader(journal, 0)
   try {
     for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const line of lines) tell(story, line.seq, readEnvelope(journal, line))
+      for (const line of lines) applyEvent(story, line.seq, readEnvelope(journal, line))
     }
   } finally {
     reader.close()

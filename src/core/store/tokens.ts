@@ -6,7 +6,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { fail, type ResolveError } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { syncDirectory } from '../files/write-whole.ts'
 import type { Scope } from '../protocol/http.ts'
@@ -192,14 +193,7 @@ class TokenStore implements Tokens {
 
   async #locked<T>(work: () => Promise<T>): Promise<T> {
     prepareHome(this.#home)
-    try {
-      return await withLock(`${this.#file}.lock`, work)
-    } catch (error) {
-      const code = systemCode(error)
-      if (error instanceof ResolveError || code === undefined) throw error
-      if (code === 'ENOSPC' || code === 'EDQUOT') throw fail('disk_full', { path: this.#file }, { cause: error })
-      throw fail('home_unusable', { path: this.#home, reason: `the system answered ${code}` }, { cause: error })
-    }
+    return await inHome(this.#home, () => withLock(`${this.#file}.lock`, work), this.#file)
   }
 }
 

@@ -3,11 +3,12 @@
  * sentence each. ajv is loaded only when a manifest is checked, so that everyday commands start without it.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { isObject } from '../../primitives/is-object.ts'
+import { nearest } from '../../primitives/nearest.ts'
 import { parseEgressRule } from '../../protocol/egress.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { describeFaults, show } from './manifest-faults.ts'
 import { CAPABILITIES, MANIFEST_SCHEMA } from './manifest-schema.ts'
-import { nearest } from './nearest.ts'
 import { gitAddressFault } from './source.ts'
 
 export type ParsedManifest =
@@ -22,7 +23,7 @@ export type ParsedManifest =
 export async function parseManifest(value: unknown): Promise<ParsedManifest> {
   const check = await loadChecker()
   const faults = check.validate(value) ? [] : describeFaults(check.validate.errors as ErrorObject[], value)
-  const { errors: more, warnings } = isRecord(value)
+  const { errors: more, warnings } = isObject(value)
     ? beyondSchema(value, check.isVersion)
     : { errors: [], warnings: [] }
   const errors = [...faults, ...more]
@@ -80,7 +81,7 @@ function beyondSchema(
     const fault = GIT_ADDRESS.test(address) ? gitAddressFault(address) : null
     if (fault !== null) errors.push(`${field} can't be used: ${fault}.`)
   }
-  if (isRecord(value['container'])) errors.push(...networkFaults(value['container']))
+  if (isObject(value['container'])) errors.push(...networkFaults(value['container']))
   const known = Object.keys(MANIFEST_SCHEMA.properties)
   for (const field of Object.keys(value)) {
     if (known.includes(field)) continue
@@ -130,12 +131,8 @@ function matches(field: 'version' | 'description', value: string): boolean {
 function gitAddresses(value: Record<string, unknown>): [field: string, address: string][] {
   const found: [string, unknown][] = [['viewport_bundle', value['viewport_bundle']]]
   const container = value['container']
-  const bundles = isRecord(container) ? container.bundles : undefined
+  const bundles = isObject(container) ? container.bundles : undefined
   if (Array.isArray(bundles))
     found.push(...bundles.map((bundle, at): [string, unknown] => [`container.bundles[${at}]`, bundle]))
   return found.filter((pair): pair is [string, string] => typeof pair[1] === 'string')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_LOOK_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, MIB } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import { DiskSample } from '../disk-sample.ts'
 import { Demux } from '../engine/demux.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -101,14 +102,15 @@ export class DockerWorker implements Worker {
   }
 
   async #keepInTouch(): Promise<void> {
-    let waitMs = ENGINE_RETRY_MIN_MS
+    let tries = 0
     while (!this.#isOver()) {
-      if (await this.#attachOnce()) waitMs = ENGINE_RETRY_MIN_MS
+      if (await this.#attachOnce()) tries = 0
       if (this.#isOver()) break
       await this.#look()
       if (this.#isOver()) break
+      const waitMs = backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS)
       await sleep(waitMs, undefined, { signal: this.#released.signal, ref: false }).catch(() => undefined)
-      waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)
+      tries += 1
     }
   }
 

@@ -5,6 +5,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, normalize, posix } from 'node:path'
 import { fail, systemCode } from '../../errors.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import type { ContainerMount } from './container-spec.ts'
 
 export interface VolumePolicy {
@@ -76,7 +77,7 @@ function parseMount(value: unknown): ContainerMount | undefined {
     if (!isWhole || (mode !== undefined && mode !== 'ro' && mode !== 'rw')) return undefined
     return { source, target, readOnly: mode !== 'rw' }
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const { source, target, read_only: readOnly = true, ...rest } = value as Record<string, unknown>
   const isSound = typeof source === 'string' && typeof target === 'string' && typeof readOnly === 'boolean'
   // An unsupported field is refused, not ignored (threats MAN-4).

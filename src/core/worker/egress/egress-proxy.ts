@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import * as limits from '../../limits.ts'
+import { within } from '../../primitives/within.ts'
 import { isAllowed, parseEgressRule, parseTarget, type Target } from '../../protocol/egress.ts'
 import { isOwnAddress, isPublicAddress } from './egress-addresses.ts'
 import { type Denial, type DenialReason, EgressReports } from './egress-reports.ts'
@@ -196,16 +197,10 @@ class Gate {
   }
 
   async #addressesOf(host: string): Promise<string[]> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<string[]>((resolve) => {
-      timer = setTimeout(resolve, limits.EGRESS_RESOLVE_LIMIT_MS, [])
-    })
     try {
-      return await Promise.race([(this.#options.resolve ?? resolveHere)(host), late])
+      return (await within(limits.EGRESS_RESOLVE_LIMIT_MS, (this.#options.resolve ?? resolveHere)(host))) ?? []
     } catch {
       return []
-    } finally {
-      clearTimeout(timer)
     }
   }
 

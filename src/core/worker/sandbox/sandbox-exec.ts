@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Dockerode from 'dockerode'
 import { SANDBOX_KILL_LIMIT_MS, SANDBOX_OUTPUT_MAX_BYTES } from '../../limits.ts'
+import { within } from '../../primitives/within.ts'
 import { Demux } from '../engine/demux.ts'
 import { type Engine, toRefusal } from '../engine/engine.ts'
 
@@ -58,7 +59,7 @@ export async function runInSandbox(engine: Engine, id: string, wish: SandboxComm
     const how = await firstOf(over, wish)
     if (how !== 'ended') {
       await killMarked(engine, id, mark)
-      await Promise.race([over, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+      await within(SANDBOX_KILL_LIMIT_MS, over, { ref: false })
     }
     stream.destroy()
     const exitCode = how === 'ended' ? await exitCodeOf(engine, exec) : null
@@ -91,16 +92,12 @@ async function firstOf(
   over: Promise<void>,
   { limitMs, signal }: SandboxCommand,
 ): Promise<'ended' | 'late' | 'stopped'> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, limitMs, 'late')
-  })
   const stopped = new Promise<'stopped'>((resolve) => {
     if (signal.aborted) resolve('stopped')
     else signal.addEventListener('abort', () => resolve('stopped'), { once: true })
   })
   const ended = over.then(() => 'ended' as const)
-  return await Promise.race([ended, late, stopped]).finally(() => clearTimeout(timer))
+  return (await within(limitMs, Promise.race([ended, stopped]))) ?? 'late'
 }
 
 function drain(stream: Duplex, kept: Record<'stdout' | 'stderr', Kept>): Promise<void> {
@@ -130,7 +127,7 @@ async function killMarked(engine: Engine, id: string, mark: string): Promise<voi
     )) as unknown as Duplex
     stream.resume()
     const closed = new Promise((resolve) => stream.once('close', resolve))
-    await Promise.race([closed, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+    await within(SANDBOX_KILL_LIMIT_MS, closed, { ref: false })
     stream.destroy()
   } catch {
     // The container is gone, or the engine is unreachable; anything left ends with the instance.
