@@ -111,7 +111,7 @@ export function digestOf(manifest: unknown): string {
 async function checkCatalog(value: unknown): Promise<{ stored: StoredCatalog; faults: string[] }> {
   const stored: StoredCatalog = { resolvers: new Map(), removed_builtins: [] }
   if (!isObject(value)) return { stored, faults: ['it is not a JSON object'] }
-  const faults = unknownKeys(value, TOP_KEYS).map((key) => `"${key}" does not belong in it`)
+  const faults = unknownKeys(value, TOP_KEYS).map((key) => `"${key}" is not a known field`)
   if (value.schema_version !== 1)
     faults.push('its schema_version is not 1: another version of resolve may have written it')
   const removed = value.removed_builtins ?? []
@@ -121,7 +121,7 @@ async function checkCatalog(value: unknown): Promise<{ stored: StoredCatalog; fa
   for (const [name, entry] of Object.entries(value.resolvers)) {
     const fault = await entryFault(name, entry)
     if (fault === null) stored.resolvers.set(name, entry as StoredEntry)
-    else faults.push(`the entry ${JSON.stringify(name)} is not whole: ${fault}`)
+    else faults.push(`the entry ${JSON.stringify(name)} is incomplete or invalid: ${fault}`)
   }
   return { stored, faults }
 }
@@ -130,7 +130,7 @@ async function entryFault(name: string, entry: unknown): Promise<string | null> 
   if (!NAME.test(name)) return "its name is not a resolver's name"
   if (!isObject(entry)) return 'it is not an object'
   const [odd] = unknownKeys(entry, ENTRY_KEYS)
-  if (odd !== undefined) return `"${odd}" does not belong in it`
+  if (odd !== undefined) return `"${odd}" is not a known field`
   const fault = sourceFault(entry)
   if (fault !== null) return fault
   if (typeof entry.added_at !== 'string' || Number.isNaN(Date.parse(entry.added_at))) return 'added_at is not a time'

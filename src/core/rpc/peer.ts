@@ -33,7 +33,7 @@ export class Peer {
   readonly #waiting = new Map<string, Waiting>()
   #lastId = 0
   #closed = false
-  #isDeaf = false
+  #isIgnoring = false
 
   constructor(channel: Channel, options: PeerOptions = {}) {
     this.#channel = channel
@@ -86,8 +86,8 @@ export class Peer {
   }
 
   /** Ignores everything from now on. Pending calls end at their limit or when the channel closes. */
-  deafen(): void {
-    this.#isDeaf = true
+  ignoreIncoming(): void {
+    this.#isIgnoring = true
   }
 
   #send(frame: Record<string, unknown>): void {
@@ -103,7 +103,7 @@ export class Peer {
   }
 
   #receive(line: string): void {
-    if (this.#isDeaf || line.trim() === '') return
+    if (this.#isIgnoring || line.trim() === '') return
     const frame = parseFrame(line)
     if (frame === undefined) this.#options.onNoise?.(line, 'not_json_rpc')
     else if (typeof frame['method'] === 'string') this.#serve(frame as unknown as Request)

@@ -111,7 +111,7 @@ function faultsOf(value: unknown): string[] {
   if (!Array.isArray(tokens)) return ['it has no list of tokens']
   const faults = tokens.flatMap((entry: unknown, at) => {
     const fault = entryFault(entry)
-    return fault === null ? [] : [`entry ${at + 1} is not whole: ${fault}`]
+    return fault === null ? [] : [`entry ${at + 1} is incomplete or invalid: ${fault}`]
   })
   const ids = new Set(tokens.map((entry: unknown) => (isObject(entry) ? entry['id'] : entry)))
   if (faults.length === 0 && ids.size < tokens.length) faults.push('an id is given twice')

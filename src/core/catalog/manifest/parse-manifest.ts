@@ -88,7 +88,7 @@ function beyondSchema(
     const meant = nearest(field, known)
     const shown = show(field, 'bare')
     if (meant === undefined || Object.hasOwn(value, meant))
-      warnings.push(`${shown} is not a field this version knows; it is passed over.`)
+      warnings.push(`${shown} is not a field of this version; it is ignored.`)
     else errors.push(`${shown} is not a field a manifest can have; did you mean ${meant}?`)
   }
   if (Object.hasOwn(value, 'viewport_bundle') && !Object.hasOwn(value, 'viewport_path')) {
@@ -106,12 +106,12 @@ function networkFaults({ network, egress }: Record<string, unknown>): string[] {
     return ['container.egress is missing; network "allowlist" reaches the hosts that it lists.']
   }
   if (network !== 'allowlist' && egress !== undefined) {
-    return ['container.egress says nothing without network "allowlist".']
+    return ['container.egress has no effect without network "allowlist".']
   }
   if (!Array.isArray(egress)) return []
   return egress.flatMap((rule, at) => {
     const isFault = typeof rule === 'string' && EGRESS_RULE.test(rule) && parseEgressRule(rule) === undefined
-    return isFault ? [`container.egress[${at}] must name a host and a port that can be; it is ${show(rule)}.`] : []
+    return isFault ? [`container.egress[${at}] must be a valid host with an optional port; it is ${show(rule)}.`] : []
   })
 }
 

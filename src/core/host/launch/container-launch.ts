@@ -35,19 +35,19 @@ export function refuseForContainer(entry: CatalogEntry, environment: Readonly<Re
 
 /** The launch options for the driver. Throws `source_invalid` for a bundle that is not a git address. */
 export function containerLaunch(
-  wish: ContainerOptions,
+  options: ContainerOptions,
   resolver: Pick<CreationRecord['resolver'], 'commit'>,
 ): ContainerLaunch {
-  const bundles = wish.bundles.map((bundle) => bundleAt(bundle, wish.dev_source_overrides))
+  const bundles = options.bundles.map((bundle) => bundleAt(bundle, options.dev_source_overrides))
   return {
-    image: wish.image,
+    image: options.image,
     stages: [
-      [...bundles.flatMap(({ step }) => step ?? []), ...wish.setup_commands.map(toStep)],
-      wish.added_setup_commands.map(toStep),
+      [...bundles.flatMap(({ step }) => step ?? []), ...options.setup_commands.map(toStep)],
+      options.added_setup_commands.map(toStep),
     ],
     bundles: bundles.map(({ path }) => path),
-    volume_mounts: wish.volume_mounts,
-    dev_source_overrides: wish.dev_source_overrides,
+    volume_mounts: options.volume_mounts,
+    dev_source_overrides: options.dev_source_overrides,
     commit: resolver.commit,
   }
 }

@@ -94,11 +94,11 @@ export class InstanceEgress {
     })
     if (this.#closed.signal.aborted) await opened.close()
     else this.#opened = opened
-    if (opened.guarded === false) await this.#tellUnguarded()
+    if (opened.guarded === false) await this.#warnUnguarded()
   }
 
   /** A driver reports the limits that it could not set. */
-  async #tellUnguarded(): Promise<void> {
+  async #warnUnguarded(): Promise<void> {
     const { ledger, write } = this.#parts
     const data = { kind: 'network_unguarded', value: 0, limit: 0 }
     await write(() => ledger.record('platform.watchdog.warning', data))

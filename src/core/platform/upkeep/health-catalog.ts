@@ -26,7 +26,7 @@ export async function checkCatalog({ home, builtins }: { home: string; builtins:
           ? { check: 'catalog', state: 'ok', message: `The catalog has ${entries.length} resolvers`, mend: null }
           : broken(problem.message)
       const faults = (await Promise.all(entries.map(checkResolver))).filter((row) => row !== undefined)
-      return [readable, ...(faults.length > 0 ? faults : [SOUND])]
+      return [readable, ...(faults.length > 0 ? faults : [OK])]
     } finally {
       await catalog.close()
     }
@@ -36,7 +36,7 @@ export async function checkCatalog({ home, builtins }: { home: string; builtins:
   }
 }
 
-const SOUND: HealthRow = { check: 'resolver', state: 'ok', message: 'Each has its files and its manifest', mend: null }
+const OK: HealthRow = { check: 'resolver', state: 'ok', message: 'Each has its files and its manifest', mend: null }
 
 async function checkResolver({ name, dir, kind, source }: CatalogEntry): Promise<HealthRow | undefined> {
   try {

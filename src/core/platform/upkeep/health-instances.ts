@@ -29,15 +29,15 @@ export async function checkInstances(plan: Plan): Promise<HealthRow[]> {
     if (fault !== undefined) journals.push(fault)
   }
   return [
-    ...orSound(journals, 'journals', `${statuses.size} journals can be read to their end`),
-    ...orSound(await unattended(plan, statuses), 'hosts', 'Every instance that is up has a host'),
-    ...orSound(await orphans(plan, statuses), 'orphans', 'No worker outlived its instance'),
-    ...orSound(await orphanedContainers(plan), 'containers', 'No container outlived its instance'),
-    ...orSound(await leftovers(plan), 'leftovers', 'Nothing was left half made or half removed'),
+    ...orOk(journals, 'journals', `${statuses.size} journals can be read to their end`),
+    ...orOk(await unattended(plan, statuses), 'hosts', 'Every instance that is up has a host'),
+    ...orOk(await orphans(plan, statuses), 'orphans', 'No worker outlived its instance'),
+    ...orOk(await orphanedContainers(plan), 'containers', 'No container outlived its instance'),
+    ...orOk(await leftovers(plan), 'leftovers', 'Nothing was left half made or half removed'),
   ]
 }
 
-function orSound(rows: HealthRow[], check: string, message: string): HealthRow[] {
+function orOk(rows: HealthRow[], check: string, message: string): HealthRow[] {
   return rows.length > 0 ? rows : [{ check, state: 'ok', message, mend: null }]
 }
 

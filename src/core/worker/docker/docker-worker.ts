@@ -106,7 +106,7 @@ export class DockerWorker implements Worker {
     while (!this.#isOver()) {
       if (await this.#attachOnce()) tries = 0
       if (this.#isOver()) break
-      await this.#look()
+      await this.#inspectEnd()
       if (this.#isOver()) break
       const waitMs = backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS)
       await sleep(waitMs, undefined, { signal: this.#released.signal, ref: false }).catch(() => undefined)
@@ -159,9 +159,9 @@ export class DockerWorker implements Worker {
     const over = this.#drain(stream)
     this.channel.attach(stream, this.#isFirst)
     this.#isFirst = false
-    const stopLooking = this.#lookNowAndThen(stream)
+    const stopPolling = this.#pollForEnd(stream)
     await over
-    stopLooking()
+    stopPolling()
     this.#stream = undefined
     this.channel.detach()
     this.condition.link = 'down'
@@ -208,7 +208,7 @@ export class DockerWorker implements Worker {
   }
 
   /** A frozen daemon keeps its streams open and silent, and a restarted one may have missed the end of the container. */
-  #lookNowAndThen(stream: Duplex): () => void {
+  #pollForEnd(stream: Duplex): () => void {
     const timer = setInterval(async () => {
       const found = await this.#ask()
       this.condition.link = found === 'away' ? 'down' : 'up'
@@ -220,7 +220,7 @@ export class DockerWorker implements Worker {
   }
 
   /** How the container ended, after all of its output was read. */
-  async #look(): Promise<void> {
+  async #inspectEnd(): Promise<void> {
     let found = await this.#ask()
     if (typeof found === 'object' && found.exitCode === KILLED) {
       // Exit code 137: the container was killed, or is being removed. A moment later the two can be told apart.

@@ -85,14 +85,14 @@ export class DockerDriver implements Driver {
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     await this.#removeAll()
     const report = plan.report ?? (async () => {})
-    const wish = plan.container ?? NOTHING_ASKED
-    const base = chooseImage(wish.image)
+    const options = plan.container ?? NOTHING_ASKED
+    const base = chooseImage(options.image)
     const image = await imageId(this.#engine, base.name)
     if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
     const user = workerUser()
     const source = sourceMount(this.#home, plan.directory, plan.command)
-    const developed = devSourceMounts(wish.dev_source_overrides)
-    const volumes = volumeMounts(wish.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
+    const developed = devSourceMounts(options.dev_source_overrides)
+    const volumes = volumeMounts(options.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
     const sdk = sdkMounts()
     const container = {
       home: homeLabel(this.#home),
@@ -107,16 +107,16 @@ export class DockerDriver implements Driver {
     const prepared = await prepareImage({
       engine: this.#engine,
       image,
-      stages: wish.stages,
+      stages: options.stages,
       mounts: [source, ...developed],
       container,
-      commit: wish.commit,
+      commit: options.commit,
       report,
       signal: plan.signal,
     })
     plan.signal?.throwIfAborted()
     this.#layOverlays(coordination)
-    const { mode, dns, dnsOptions, environment: proxied } = wish.network ?? BRIDGE
+    const { mode, dns, dnsOptions, environment: proxied } = options.network ?? BRIDGE
     const spec = containerSpec({
       ...container,
       network: mode,
@@ -129,7 +129,7 @@ export class DockerDriver implements Driver {
         hasSdk: sdk.length > 0,
         uid: user.uid,
         hasInstance: true,
-        bundles: wish.bundles,
+        bundles: options.bundles,
       }),
       mounts: [...projectMounts(this.#places.project), source, ...sdk, ...developed, ...volumes],
     })

@@ -34,16 +34,16 @@ export interface CommandOutcome {
 }
 
 /** Throws `container_refused`, `docker_unreachable`. */
-export async function runInSandbox(engine: Engine, id: string, wish: SandboxCommand): Promise<CommandOutcome> {
+export async function runInSandbox(engine: Engine, id: string, options: SandboxCommand): Promise<CommandOutcome> {
   const mark = `RESOLVE_COMMAND=${randomBytes(12).toString('hex')}`
   try {
     const exec = await engine.call((docker, abortSignal) =>
       docker.getContainer(id).exec({
-        Cmd: [...wish.command],
+        Cmd: [...options.command],
         // The mark by which its processes are found when they must end.
-        Env: [...Object.entries(wish.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
-        ...(wish.directory === undefined ? {} : { WorkingDir: wish.directory }),
-        AttachStdin: wish.stdin !== undefined,
+        Env: [...Object.entries(options.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
+        ...(options.directory === undefined ? {} : { WorkingDir: options.directory }),
+        AttachStdin: options.stdin !== undefined,
         AttachStdout: true,
         AttachStderr: true,
         Tty: false,
@@ -51,12 +51,12 @@ export async function runInSandbox(engine: Engine, id: string, wish: SandboxComm
       }),
     )
     const stream = (await engine.call((_, abortSignal) =>
-      exec.start({ hijack: true, stdin: wish.stdin !== undefined, Tty: false, abortSignal }),
+      exec.start({ hijack: true, stdin: options.stdin !== undefined, Tty: false, abortSignal }),
     )) as unknown as Duplex
     const kept = { stdout: new Kept(), stderr: new Kept() }
     const over = drain(stream, kept)
-    if (wish.stdin !== undefined) stream.end(wish.stdin)
-    const how = await firstOf(over, wish)
+    if (options.stdin !== undefined) stream.end(options.stdin)
+    const how = await firstOf(over, options)
     if (how !== 'ended') {
       await killMarked(engine, id, mark)
       await within(SANDBOX_KILL_LIMIT_MS, over, { ref: false })
@@ -72,7 +72,7 @@ export async function runInSandbox(engine: Engine, id: string, wish: SandboxComm
       timedOut: how === 'late',
     }
   } catch (error) {
-    throw toRefusal(error, `run "${wish.command[0] ?? ''}" in a sandbox`)
+    throw toRefusal(error, `run "${options.command[0] ?? ''}" in a sandbox`)
   }
 }
 
