@@ -4,17 +4,12 @@
  */
 import { EGRESS_RULES_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
 import { EGRESS_RULE_PATTERN, NETWORKS } from '../../protocol/egress.ts'
+import { RESOLVER_NAME_PATTERN, VERSION_PATTERN } from '../../protocol/manifest.ts'
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
 /** R4: what a manifest may ask for → what it is called everywhere else. */
 export const CAPABILITIES: Readonly<Record<string, string>> = { 'git-server': 'git-server', gitea: 'git-server' }
-
-export const NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'
-
-const NUMBER = '(0|[1-9]\\d*)'
-const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
-export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
 
 /** A NUL would cut the text short on its way into a process. */
 const TEXT = { type: 'string', maxLength: 4096, pattern: '^[^\\u0000]*$' }
@@ -50,7 +45,7 @@ export const MANIFEST_SCHEMA = {
       type: 'string',
       minLength: 1,
       maxLength: RESOLVER_NAME_MAX_CHARS,
-      pattern: NAME_PATTERN,
+      pattern: RESOLVER_NAME_PATTERN,
       not: { enum: [...RESERVED_NAMES] },
       description: `lower-case words joined by hyphens, at most ${RESOLVER_NAME_MAX_CHARS} characters`,
     },
