@@ -1,4 +1,4 @@
-/** The program behind bin/run.js: finds the command in the words, runs it to its end, and ends the process with its code. */
+/** The program behind bin/run.js: finds the command in the arguments, runs it, and ends the process with its exit code. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
@@ -11,7 +11,7 @@ import { setSurroundings, surroundings } from '../terminal/output/surroundings.t
 import { findCommand } from './find-command.ts'
 import { COMMANDS, type CommandClass, commandWords, NOUNS } from './index.ts'
 
-/** `root` is the directory of package.json. Never returns before stdout is out; ends the process. */
+/** `root` is the directory of package.json. Flushes stdout, then ends the process. */
 export async function main(argv: string[], root: string): Promise<void> {
   endQuietlyOnClosedPipe()
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }

@@ -1,6 +1,6 @@
 /**
- * A resolver's main loop: JSON-RPC lines on stdin and stdout, dispatched to the resolver (spec, serve(); R40–R44).
- * Every call may come again from a new host after the old one died, and then changes nothing.
+ * The main loop of a resolver: reads JSON-RPC lines from stdin, calls the resolver, and writes replies to stdout (spec,
+ * serve(); R40–R44). A new host may repeat every call after the old one died; a repeated call changes nothing.
  */
 import { fail } from '../core/errors.ts'
 import type { Payload } from '../core/protocol/form.ts'
@@ -16,19 +16,19 @@ import { StdioChannel } from './stdio-channel.ts'
 
 type Params = Record<string, unknown>
 
-/** What a resolver that uses the base class needs to know: its context, once there is one. */
+/** The state that a base-class resolver gets: its context, once there is one. */
 export interface Seat {
   sit(instance: InstanceContext): void
 }
 
-/** Returns at once; the process then lives until resolver.shutdown, or until stdin has ended and nothing is left to do. */
+/** Returns at once. The process then runs until resolver.shutdown, or until stdin has ended and no work is left. */
 export function serve(resolver: ResolverContract, seat?: Seat): void {
   captureStdoutLate()
   if (process.stdin.isTTY)
     console.error(`This is the resolver "${resolver.name}": run it with "resolve instance run ${resolver.name}".`)
   const peer = new Peer(new StdioChannel(), {
     onNoise: (line, why) => {
-      // An answer that comes when nobody waits any more, from a host before this one.
+      // A reply of an earlier host that arrives too late is ignored.
       if (why === 'not_json_rpc') console.error(`Not a JSON-RPC frame: ${line.slice(0, 200)}`)
     },
   })
@@ -71,7 +71,7 @@ class Service {
     }
   }
 
-  /** A notification of the host: a request's form is malformed (R30). */
+  /** A notification of the host: a request has a malformed form (R30). */
   refused({ request_id, errors }: Params): void {
     this.#instance?.requests.refuse(String(request_id), Array.isArray(errors) ? errors.map(String) : [])
   }
@@ -104,7 +104,7 @@ class Service {
   #start(resume: boolean): { status: 'started' } {
     const { run } = this.#seated('run')
     if (this.#isStarted) run.tellAgain()
-    // After the reply: "started" is on its way before anything the run does.
+    // After the reply, so that "started" is sent before anything that the run does.
     else setImmediate(() => void run.start(resume))
     this.#isStarted = true
     return { status: 'started' }

@@ -1,4 +1,4 @@
-/** The resolver's end of the channel: lines on stdin and on the real stdout (spec, serve()). */
+/** The resolver's end of the channel: lines on stdin and on the real stdout (spec, serve()). serve.ts opens it. */
 import { writeSync } from 'node:fs'
 import { systemCode } from '../core/errors.ts'
 import type { Channel } from '../core/rpc/channel.ts'
@@ -6,10 +6,10 @@ import { LineSplitter } from '../core/rpc/lines.ts'
 
 const RETRY_MS = 5
 
-/** Frames of the host are trusted; the host caps what it sends. */
+/** Frames of the host are trusted and limited by the host. */
 const NO_CAP = Number.MAX_SAFE_INTEGER
 
-/** Descriptors, not streams: process.stdout is what the author's code prints to, and that is stderr now. */
+/** File descriptors, not streams: process.stdout is what the author's code prints to, and it leads to stderr. */
 export class StdioChannel implements Channel {
   readonly #unsent: Buffer[] = []
   #timer: NodeJS.Timeout | undefined
@@ -28,14 +28,14 @@ export class StdioChannel implements Channel {
     })
   }
 
-  /** Never: when stdin ends, stdout can still be read. */
+  /** Never called: when stdin ends, stdout can still be read. */
   onClose(): void {}
 
   close(): void {
     process.stdin.destroy()
   }
 
-  /** Sends what can be sent; the rest follows when the pipe or the disk has room again. */
+  /** Sends what fits; the rest follows when the pipe or the disk has room again. */
   flush(): void {
     while (this.#unsent[0] !== undefined) {
       try {
@@ -58,7 +58,7 @@ export class StdioChannel implements Channel {
       }, RETRY_MS)
       return
     }
-    // EPIPE, EBADF: nobody reads any more. The files are the medium; the resolver goes on.
+    // EPIPE, EBADF: no process reads the channel any more. Files hold what matters, so the resolver goes on.
     this.#isGone = true
     this.#unsent.length = 0
   }

@@ -1,5 +1,6 @@
 /** The life of an instance, status by status: every row of the spec's table, R20–R28, with real processes. */
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { identify } from '../../src/core/files/process-identity.ts'
@@ -338,7 +339,39 @@ test('a lifetime that is over: paused where the resolver checkpoints, failed oth
   }
 })
 
-// verifies: S-AUTH-03 S-DIR-01 S-CFG-01 S-CFG-02
+// verifies: S-CFG-01 S-CFG-02 S-DIR-01
+test('config.json has exactly the fields of the specification and of R43, filled from the instance and the environment', async () => {
+  const environment = {
+    RESOLVE_LLM_PROVIDER_API_KEY: 'key-of-the-model',
+    RESOLVE_GIT_HOST_TOKEN: 'token-of-the-git-host',
+    RESOLVE_GIT_PROVIDER: 'gitea',
+    RESOLVE_GIT_BASE_URL: 'https://git.test/api',
+  }
+  Object.assign(process.env, environment)
+  const outside = mkdtempSync(join(tmpdir(), 'resolve-config-'))
+  try {
+    const copy = `fs.copyFileSync(root + '/config.json', '${outside}/config.json'); me.finish({ status: 'completed' })`
+    const { id } = await ranToEnd(home, plainResolver(copy, { capabilities_required: ['git-server'] }), { name: 'Ada' })
+    const { project } = instancePaths(home, id)
+    expect(JSON.parse(readFileSync(join(outside, 'config.json'), 'utf8'))).toEqual({
+      instance_id: id,
+      resolver_name: 'plain',
+      params: { name: 'Ada' },
+      workspace_path: `${project}/workspace`,
+      project_path: project,
+      resolve_path: `${project}/.resolve`,
+      git_provider: { type: 'gitea', base_url: 'https://git.test/api', token: 'token-of-the-git-host' },
+      credentials: { llm_provider_api_key: 'key-of-the-model', git_host_token: 'token-of-the-git-host' },
+      sub_container_token: expect.stringMatching(/^[0-9a-f]{64}$/),
+      capabilities: ['git-server'],
+    })
+  } finally {
+    for (const name of Object.keys(environment)) delete process.env[name]
+    rmSync(outside, { recursive: true })
+  }
+})
+
+// verifies: S-AUTH-03
 test('config.json carries the secrets while it runs, mode 0600, and none at the end (R43, R45)', async () => {
   process.env['RESOLVE_LLM_PROVIDER_API_KEY'] = 'canary-secret-1'
   try {

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { INSTANCE_ID, launchSample, type ResolverProcess } from './harness.ts'
 
@@ -82,6 +83,8 @@ describe('calls', () => {
   test('the process answers calls after its run has ended, and exits with 0 at resolver.shutdown', async () => {
     const resolver = await start('text')
     await resolver.result()
+    // Long enough to see a process that ends itself with its run.
+    await sleep(300)
     expect(await resolver.call('resolver.getMessageTypes', { instance_state: {} })).toHaveLength(2)
     expect(resolver.child.exitCode).toBeNull()
     resolver.notify('resolver.shutdown')
@@ -112,7 +115,7 @@ describe('calls', () => {
 })
 
 describe('events and state', () => {
-  // verifies: S-SDK-03 S-ENV-01 S-EVT-01 S-EVT-02 S-EVT-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-09 S-DIR-02 S-RULE-05
+  // verifies: S-SDK-03 S-ENV-01 S-EVT-01 S-EVT-02 S-EVT-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-09 S-DIR-02 S-RULE-05 S-VER-03
   test('names get the own prefix, and the envelope has exactly five fields (R14)', async () => {
     const resolver = await start('emits')
     expect(await resolver.result()).toMatchObject({ output: expect.stringContaining('only the platform') })

@@ -114,6 +114,24 @@ test('follow=false ends after what there is, without done (R15)', async () => {
   expect(messages.map((message) => message.data)).toEqual(journal.texts)
 })
 
+// verifies: S-RULE-06
+test.each(['completed', 'failed', 'cancelled'])(
+  'the stream of an instance that is %s ends with done',
+  async (status) => {
+    journal.add(1)
+    await serve()
+    const { response } = await open()
+    let text = ''
+    response.on('data', (bytes) => {
+      text += bytes
+    })
+    await expect.poll(() => parse(text).messages.length).toBe(1)
+    journal.finish(status)
+    await once(response, 'end')
+    expect(parse(text).messages.map((message) => message.data)).toEqual([...journal.texts, '{"type":"done"}'])
+  },
+)
+
 test('events arrive as they happen, and done when the instance ends', async () => {
   journal.add(2)
   await serve()
@@ -130,6 +148,7 @@ test('events arrive as they happen, and done when the instance ends', async () =
   expect(parse(text).messages.map((message) => message.data)).toEqual([...journal.texts, DONE])
 })
 
+// verifies: S-RULE-06
 test('a reader of a paused instance stays until it goes on', async () => {
   journal.move('paused')
   await serve()

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseManifest } from '../../src/core/catalog/manifest/parse-manifest.ts'
 import { ResolveError } from '../../src/core/errors.ts'
-import { containerLaunch, containerWish } from '../../src/core/host/launch/container-launch.ts'
+import { containerLaunch, containerOptions } from '../../src/core/host/launch/container-launch.ts'
 import { containerEnvironment, refuseEnvironment } from '../../src/core/worker/docker/container-environment.ts'
 import { type ContainerPlan, containerSpec } from '../../src/core/worker/docker/container-spec.ts'
 import { volumeMounts, volumePolicy } from '../../src/core/worker/docker/volumes.ts'
@@ -269,7 +269,7 @@ test('500 mutations of a manifest: a fault of the manifest, a refusal, or a Host
       }
       let spec: ReturnType<typeof containerSpec>
       try {
-        const wish = containerWish(manifest, { container_setup: answered })
+        const wish = containerOptions(manifest, { container_setup: answered })
         const launch = containerLaunch(wish, { commit: null })
         const mounts = volumeMounts(launch.volume_mounts, policy())
         spec = containerSpec(planned('worker', { command: wish.command, mounts }))

@@ -1,4 +1,4 @@
-/** Says what the system refused in the home directory in the words of the error catalogue. */
+/** Maps system errors in the home directory to errors of the catalogue; the catalog's writers call it. */
 import { fail, ResolveError, systemCode } from '../errors.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk has a fault',
 }
 
-/** Runs work that writes below `home`; throws `disk_full`, `home_unusable` or what the work itself threw. */
+/** Runs work that writes below `home`. Throws `disk_full`, `home_unusable` or the work's own error. */
 export async function inHome<T>(home: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

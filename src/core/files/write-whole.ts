@@ -1,4 +1,7 @@
-/** Writes a file whole on the platform's own coordination directory: readers see the old content or the new, never half. */
+/**
+ * Replaces a file as a whole: readers see the old content or the new, never a part. For directories that only the platform
+ * writes to.
+ */
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
@@ -7,13 +10,13 @@ import { dirname, join } from 'node:path'
 export interface WriteOptions {
   /** Permissions of the new file. Default 0600. */
   mode?: number
-  /** Wait until file and name are on disk. Default false. */
+  /** Whether to wait until content and name are on disk. Default false. */
   durable?: boolean
 }
 
 export type WriteStep = 'drafted' | 'written' | 'renamed'
 
-/** Throws the system's error (ENOSPC, EACCES, …) and then leaves the old file as it was. */
+/** Throws the system's error (ENOSPC, EACCES, …); the old file is then unchanged. */
 export async function writeWhole(
   path: string,
   data: string | Uint8Array,

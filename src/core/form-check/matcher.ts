@@ -1,6 +1,6 @@
 /**
- * Runs a form's patterns so that none can hold the host (R34): every match runs under a time limit. form-check.ts and the terminal's
- * forms hand it to `validate`.
+ * Runs the patterns of a form so that none can block the host: every match has a time limit (R34; threats WEB-9). form-check.ts
+ * and the terminal's forms pass it to `validate`.
  */
 import { type Context, createContext, Script } from 'node:vm'
 import { systemCode } from '../errors.ts'
@@ -9,18 +9,18 @@ import type { Matcher } from '../forms/validate.ts'
 import { PATTERN_FORM_LIMIT_MS, PATTERN_LIMIT_MS, PATTERN_VALUE_MAX_CHARS } from '../limits.ts'
 
 const KNOWN_PATTERNS_MAX = 500
-/** How often a pattern is tried that reached its limit because the machine was busy. */
+/** How often a pattern is tried again that ran out of time because the machine was busy. */
 const TRIES_MAX = 3
 
-/** Compiled patterns, undefined for one that cannot run. Bounded by its number; the oldest goes first. */
+/** Compiled patterns by source; undefined for one that cannot run. Limited in number; the oldest is dropped first. */
 const known = new Map<string, RegExp | undefined>()
 
 /**
- * A matcher with a time budget of its own: make one for each form that is validated. A pattern that runs for 50 ms, any
- * pattern once the form has used up 250 ms, and a value over 64 KiB do not match.
+ * A matcher with its own time budget: make one for each form that is validated. These count as no match: a pattern that runs
+ * for 50 ms, every pattern after the form has used 250 ms, a value over 64 KiB.
  */
 export function boundedMatcher(): Matcher {
-  // The clock costs next to nothing, so it counts the first half of the budget. The second half is processor time.
+  // Reading the clock is cheap, so it measures the first half of the budget. The second half is measured as processor time.
   const half = PATTERN_FORM_LIMIT_MS / 2
   let beganAt: number | undefined
   let later: NodeJS.CpuUsage | undefined
@@ -40,7 +40,7 @@ function search(pattern: string, value: string, limitMs: number): boolean {
   try {
     return guarded(expression, value, limitMs)
   } catch {
-    // It took too long, or is too large for the engine: either way the check fails (R34).
+    // The match took too long, or the value is too large for the engine: the check fails in both cases (R34).
     return false
   }
 }
@@ -54,7 +54,7 @@ function compiled(pattern: string): RegExp | undefined {
   return expression
 }
 
-/** The processor time of this thread since `before`: a busy machine does not stretch it. */
+/** The processor time of this thread since `before`, which does not grow while other processes keep the machine busy. */
 function ranMs(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1_000
@@ -62,7 +62,7 @@ function ranMs(before: NodeJS.CpuUsage): number {
 
 let room: { context: Context; run: Script } | undefined
 
-/** Only expressions and texts enter the context, never code of an author. */
+/** The context receives only expressions and texts, never an author's code. */
 function guarded(expression: RegExp, value: string, limitMs: number): boolean {
   room ??= { context: createContext({}), run: new Script('expression.test(value)') }
   const { context, run } = room
@@ -73,7 +73,7 @@ function guarded(expression: RegExp, value: string, limitMs: number): boolean {
       try {
         return run.runInContext(context, { timeout: limitMs }) === true
       } catch (error) {
-        // The time limit counts by the clock: on a busy machine the pattern may hardly have run.
+        // The time limit is wall-clock time: on a busy machine the pattern may hardly have run.
         const hasRun = ranMs(before) > limitMs / 2
         if (hasRun || tries === TRIES_MAX || systemCode(error) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
       }

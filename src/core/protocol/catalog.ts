@@ -1,4 +1,4 @@
-/** An entry of the catalog, as `resolvers.json` holds it, and as it travels. */
+/** An entry of the catalog, as `resolvers.json` and every API give it. */
 import { type Manifest, manifest, RESOLVER_NAME_PATTERN, VERSION_PATTERN } from './manifest.ts'
 import { flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
 
@@ -36,9 +36,9 @@ export interface CatalogEntry extends Omit<Resolver, 'source' | 'dir'> {
   source: string
   /** The commit that was fetched (R5); null where there is none. */
   commit: string | null
-  /** The branch, tag or commit that was asked for; null for the default branch and where there is none. */
+  /** The branch, tag or commit that was requested; null for the default branch and for sources without git. */
   ref: string | null
-  /** Where the resolver's files are on this machine; its commands run there. Empty for a server's machine. */
+  /** The resolver's directory on this machine, where its commands run. Empty when the catalog is a server's. */
   dir: string
   manifest: Manifest
   /** The commit of viewport_bundle that was fetched; absent where there is none. */

@@ -70,7 +70,7 @@ export type Payload = Static<typeof payload>
 
 export const payload = named('Payload', anyObject(), 'What a person filled in, by the id of the component')
 
-/** A form with what it says of an input: every failing message in order, also with the field each is about. */
+/** A form together with the check of an input: every failing message in order, and which field each belongs to. */
 export type FormCheck = Static<typeof formCheck>
 
 export const formCheck = named(

@@ -1,4 +1,4 @@
-/** What travels about an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
+/** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
 import { anyObject, count, flag, named, nullable, object, oneOf, type Static, text, time } from './schema.ts'
 import { STATUSES } from './status.ts'
@@ -12,9 +12,9 @@ export interface InstanceConfig {
   resolver_name: string
   params: Payload
   workspace_path: string
-  /** R43: where `/project` is for this worker. */
+  /** R43: the path of `/project` for this worker. */
   project_path: string
-  /** R43: where `.resolve` is for this worker, also in RESOLVE_DIR. */
+  /** R43: the path of `.resolve` for this worker, also in RESOLVE_DIR. */
   resolve_path: string
   git_provider: { type: string; base_url: string; token: string }
   credentials: { llm_provider_api_key: string; git_host_token: string }
@@ -34,7 +34,7 @@ export interface ResolverResult {
   sessions_used?: number
 }
 
-/** R28: cancelled means that the instance ended, or paused, before an answer came. */
+/** R28: cancelled means that the instance ended or paused before it was answered. */
 export const REQUEST_STATUSES = ['pending', 'answered', 'cancelled'] as const
 
 export type RequestStatus = (typeof REQUEST_STATUSES)[number]
@@ -68,7 +68,7 @@ export const instanceError = object({ code: text(), detail: text() })
 
 export const instanceId = () => text({ pattern: INSTANCE_ID_PATTERN })
 
-/** R8: what GET /instances/{id} answers. Times are ISO-8601 UTC. */
+/** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
 export type InstanceRecord = Static<typeof instanceRecord>
 
 export const instanceRecord = named(
@@ -85,7 +85,7 @@ export const instanceRecord = named(
     supports_resume: flag(),
     resolver_state: nullable(anyObject(), { description: 'The latest state snapshot' }),
     phase: nullable(text()),
-    pending_inputs: count({ description: 'How many questions wait for an answer' }),
+    pending_inputs: count({ description: 'The number of questions that wait for an answer' }),
     created_at: time(),
     updated_at: time(),
     ended_at: nullable(time()),
@@ -93,23 +93,23 @@ export const instanceRecord = named(
   }),
 )
 
-/** By which door a consumer came (R25). */
+/** Which interface a consumer used (R25). */
 export type Door = 'cli' | 'http' | 'page'
 
-/** Who acts, and by which door: recorded with every answer and message (R25). */
+/** Who acts, and through which interface: recorded with every answer and message (R25). */
 export interface Actor {
   actor: string
   via: Door
-  /** Names one call: given again, it has the same effect once and the same answer. */
+  /** An idempotency key: the same call with the same key takes effect once and gets the same answer. */
   key?: string
 }
 
-/** A file a resolver left for consumers. */
+/** A data file that a resolver wrote for consumers. */
 export type DataFile = Static<typeof dataFile>
 
 export const dataFile = named('DataFile', object({ path: text(), bytes: count(), modified_at: time() }))
 
-/** A message that was accepted: who sent it, and what it says. */
+/** An accepted message: who sent it, and its content. */
 export type SentMessage = Static<typeof sentMessage>
 
 export const sentMessage = named(

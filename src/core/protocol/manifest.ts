@@ -12,16 +12,16 @@ const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
 export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
 
 export interface ContainerManifest {
-  /** The image its workers start from; the platform's own where none is named. */
+  /** The image of its workers; the platform's default when none is named. */
   image?: string
   command?: string[]
   setup_commands?: string[]
   bundles?: string[]
   volume_mounts?: unknown[]
   dev_source_overrides?: string[]
-  /** What its worker may reach; `open` by default. */
+  /** What its workers may reach; `open` by default. */
   network?: Network
-  /** Which hosts, with `network: "allowlist"`. */
+  /** The hosts, with `network: "allowlist"`. */
   egress?: string[]
 }
 

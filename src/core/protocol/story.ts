@@ -30,7 +30,7 @@ export const storyPhase = object({ name: text(), at: time() })
 
 const storyProgress = object({
   milestone: text(),
-  /** 0 to 1; null where the resolver cannot tell. */
+  /** 0 to 1; null if the resolver does not report it. */
   fraction: nullable(number({ minimum: 0, maximum: 1 })),
   label: nullable(text()),
   at: time(),
@@ -53,7 +53,6 @@ export const storyCompletion = object({
 export const story = named(
   'Story',
   object({
-    /** What was fixed when the instance was created. */
     creation: creationRecord,
     status: oneOf(STATUSES),
     history: listOf(statusChange),
@@ -63,18 +62,18 @@ export const story = named(
     artifacts: listOf(storyArtifact),
     requests: listOf(storyRequest),
     messages: listOf(storyMessage),
-    /** Data files a resolver said it changed, latest last. */
+    /** Data files that the resolver reported as changed, latest last. */
     changedData: listOf(text()),
-    /** The last `resolver:completed`; one a run. */
+    /** The last `resolver:completed`; each run emits one. */
     completion: nullable(storyCompletion),
     output: nullable(text()),
     error: nullable(instanceError),
-    /** How often a worker was launched, and how often one was wanted (a resume wants the next). */
+    /** How many workers were launched, and how many were requested (each resume requests another). */
     incarnation: count(),
     wantedIncarnation: count(),
-    /** How often another host took over. */
+    /** How many times another host took over. */
     adoptions: count(),
-    /** Lines of the resolver that were not forwarded. */
+    /** The number of rejected event lines of the resolver. */
     rejected: count(),
     lastSeq: count({ description: 'The number of the last event' }),
     lastEventAt: time(),

@@ -1,6 +1,7 @@
 /**
- * Where every instance of a home stands, for lists and for who looks after those that are up. What exists is what the directory
- * says; an instance is read when its files changed since it was read last, and ten thousand that rest cost a look at the directory.
+ * Lists every instance of a home with its status, for lists and for the supervisor. The directory decides which instances
+ * exist. An instance is read only when its files changed since the last reading, so ten thousand unchanged ones cost one
+ * directory listing.
  */
 import { type BigIntStats, type Stats, statSync } from 'node:fs'
 import { INDEX_WORTH_PLACES, ROSTER_SETTLED_MS } from '../limits.ts'
@@ -11,20 +12,20 @@ import { type Place, readIndex, UNSETTLED, writeIndex } from './instance-index-f
 import { readRecord } from './record.ts'
 
 export interface Standing extends Place {
-  /** It has ended, and not by what the index says alone: nothing of it changes any more. */
+  /** It has ended, and this was read from the instance itself, not only from the index: it never changes again. */
   isFinal: boolean
 }
 
 interface Listing {
   ids: readonly string[]
-  /** Of the directory, where it had come to rest. */
+  /** The modification time of the directory, where it was not changing. */
   print: string
 }
 
 export class InstanceIndex {
   readonly #home: string
   readonly #known = new Map<string, Standing>()
-  /** How many were read, or are gone, since the index was written. */
+  /** How many instances were read or removed since the index was written. */
   #news = 0
   #isLoaded = false
   #listing: Listing | undefined
@@ -34,12 +35,12 @@ export class InstanceIndex {
     this.#home = home
   }
 
-  /** Every instance id in the home, in no order. Throws `home_unusable`. */
+  /** Every instance id in the home, in any order. Throws `home_unusable`. */
   ids(): readonly string[] {
     return this.#list().ids
   }
 
-  /** Where an instance stands now. Throws `journal_broken` and what the system says for one that can't be read. */
+  /** The entry of one instance. Throws `journal_broken`, or the system's error for one that cannot be read. */
   look(id: string): Standing {
     this.#load()
     const known = this.#known.get(id)
@@ -54,8 +55,8 @@ export class InstanceIndex {
   }
 
   /**
-   * All that can be read, newest first. Their statuses may be those of an earlier look: only the order is sure.
-   * `breathe` is called between reads, and waited for where it answers something.
+   * All readable instances, newest first. A status may be from an earlier reading; only the order is certain. `breathe` is
+   * called between reads, and awaited where it returns a promise.
    */
   async newestFirst(breathe: () => Promise<void> | undefined): Promise<readonly Standing[]> {
     this.#load()
@@ -68,23 +69,23 @@ export class InstanceIndex {
       const pause = breathe()
       if (pause !== undefined) await pause
     }
-    // As the index has them, which is nearly in order: sorting ten thousand from scratch is half of a list.
+    // In the order of the index, which is nearly sorted: sorting ten thousand from scratch takes half the time of a list.
     const places = [...this.#known.values()]
     places.sort((a, b) => (a.order < b.order ? 1 : -1))
     this.save()
-    // One that can't be read may be mended any time.
+    // An unreadable instance may be repaired at any time, so it is tried again.
     this.#sorted = isWhole && listing.print !== UNSETTLED ? { of: listing, places } : undefined
     return places
   }
 
-  /** Forgets all that it knew, and what the index says: one of it was found to be wrong. */
+  /** Drops everything known, including the index, after one entry of it proved wrong. */
   distrust(): void {
     this.#known.clear()
     this.#sorted = undefined
     this.#isLoaded = true
   }
 
-  /** Writes the index anew where enough is not in it to be worth it. */
+  /** Rewrites the index when enough entries are missing from it. */
   save(): void {
     if (this.#news < Math.max(INDEX_WORTH_PLACES, this.#known.size / 64)) return
     this.#news = 0
@@ -105,7 +106,7 @@ export class InstanceIndex {
     const known = this.#known.get(id)
     if (known === undefined || print !== UNSETTLED) this.#news += 1
     const order = orderOf(record)
-    // In place: it stands in the sorted list too.
+    // Replaced in place, because the sorted list holds the same object.
     if (known?.order === order) return Object.assign(known, { status, resolver, print, isFinal })
     this.#sorted = undefined
     const place = { id, order, status, resolver, print, isFinal }
@@ -124,7 +125,7 @@ export class InstanceIndex {
   }
 
   #list(): Listing {
-    // Before the names are read: what comes in between is found the next time.
+    // Taken before the names are read: an instance created meanwhile is found the next time.
     const print = restingPrint(statSync(instancesDirectory(this.#home), { throwIfNoEntry: false, bigint: true }))
     if (this.#listing !== undefined && print !== UNSETTLED && print === this.#listing.print) return this.#listing
     const ids = instanceIds(this.#home)
@@ -142,12 +143,15 @@ export class InstanceIndex {
   }
 }
 
-/** Sorts by creation, and by id within the same millisecond; also a page's cursor. */
+/** Sort key: creation time, then id within the same millisecond. Also the cursor of a page. */
 export function orderOf(record: Pick<InstanceRecord, 'created_at' | 'instance_id'>): string {
   return `${record.created_at}|${record.instance_id}`
 }
 
-/** Names the very files an instance's record is read from; {@link UNSETTLED} while they change, for a record may be a moment behind its journal. */
+/**
+ * The fingerprint of the files that an instance's record is read from; {@link UNSETTLED} while they change, because a record
+ * may be slightly behind its journal.
+ */
 export function printOf(paths: InstancePaths): string {
   const prints: string[] = []
   for (const path of [paths.journal, paths.record]) {
@@ -159,7 +163,7 @@ export function printOf(paths: InstancePaths): string {
   return prints.join(' ')
 }
 
-/** A file's times are as coarse as the kernel's clock: what changed just now may change again without a trace. */
+/** File times have the resolution of the kernel's clock tick: a file that changed just now may change again with the same time. */
 function isResting({ mtimeMs, ctimeMs }: Stats): boolean {
   return Date.now() - Math.max(mtimeMs, ctimeMs) > ROSTER_SETTLED_MS
 }

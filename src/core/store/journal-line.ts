@@ -1,4 +1,4 @@
-/** The shape of a journal line: `seq TAB source_end TAB envelope` (architecture, decision 1). */
+/** Formats and parses a journal line: `seq TAB source_end TAB envelope` (architecture, decision 1). */
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 
@@ -9,10 +9,10 @@ export interface JournalLine {
   text: string
 }
 
-/** White space around an envelope is its worker's, and legal: a line that ended on CR LF ends on a blank here. */
+/** The worker's white space around an envelope is kept and valid: a source line that ended in CR LF ends in a space here. */
 const LINE = /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s
 
-/** A line without its LF, or undefined where it is none. The envelope is not looked into. */
+/** Parses a line without its LF; undefined where it is malformed. The envelope is not parsed. */
 export function parseLine(line: string): JournalLine | undefined {
   const match = LINE.exec(line)
   if (match === null) return undefined
@@ -23,7 +23,7 @@ export function parseLine(line: string): JournalLine | undefined {
   }
 }
 
-/** The envelope of a line's text, or undefined where it is none. */
+/** The envelope of a line's text, or undefined where it is malformed. */
 export function parseEnvelope(text: string): EventEnvelope | undefined {
   try {
     const event = JSON.parse(text) as Partial<EventEnvelope> | null

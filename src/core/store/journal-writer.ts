@@ -1,11 +1,11 @@
-/** Appends to an instance's journal. Only the owner of an instance holds one (architecture, decisions 1 and 2). */
+/** Appends to an instance's journal. Only the owner of the instance opens one (architecture, decisions 1 and 2). */
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { JOURNAL_SYNC_MS } from '../limits.ts'
 import { type JournalLine, parseEnvelope, parseLine, prefixOf } from './journal-line.ts'
 
-/** One line to append: the envelope as it goes out, and where it ended in the worker's events file. */
+/** One line to append: the envelope as streamed, and its end offset in the worker's events file. */
 export interface Entry {
   text: string
   sourceEnd: number | null
@@ -22,7 +22,7 @@ export class JournalWriter {
   #sourceEnd: number
   #syncTimer: NodeJS.Timeout | undefined
   #isSyncing = false
-  /** Why a sync behind the appends failed, until somebody was told. */
+  /** The error of a background sync, until the next acknowledgement reports it. */
   #trouble: Error | undefined
   #isClosed = false
 
@@ -35,8 +35,9 @@ export class JournalWriter {
   }
 
   /**
-   * Opens a journal to go on with it: a torn last line is cut off, for it was never acknowledged nor shown.
-   * A whole line that cannot be read ends the trusted part: the file is frozen beside a new one (on-disk, The journal).
+   * Opens a journal for appending. A torn last line is cut off: it was never acknowledged or shown. A whole line that cannot be
+   * parsed ends the trusted part: the file is then kept beside as frozen, and a new one begins with its trusted part (on-disk,
+   * The journal).
    */
   static open(path: string): JournalWriter {
     const fd = fs.openSync(path, 'r+')
@@ -47,17 +48,17 @@ export class JournalWriter {
     return JournalWriter.open(freeze(path))
   }
 
-  /** The number of the last line. */
+  /** The sequence number of the last line. */
   get seq(): number {
     return this.#seq
   }
 
-  /** How far into the worker's events file the journal has come. */
+  /** The offset up to which the worker's events file is journaled. */
   get sourceEnd(): number {
     return this.#sourceEnd
   }
 
-  /** These entries as they would stand in the journal if they came next. */
+  /** Formats the entries as the next lines of the journal. */
   format(entries: readonly Entry[]): Buffer {
     let seq = this.#seq
     let lines = ''
@@ -69,8 +70,8 @@ export class JournalWriter {
   }
 
   /**
-   * Appends all entries in one write, or none: on a failed or short write the file is cut back. Throws `disk_full`.
-   * Answers the number of the first one. `bytes`: what {@link format} says of them, where it was asked before.
+   * Appends all entries in one write, or none: after a failed or short write the file is cut back. Throws `disk_full`. Returns
+   * the number of the first entry. `bytes`: the result of {@link format}, if the caller already has it.
    */
   append(entries: readonly Entry[], bytes = this.format(entries)): number {
     const first = this.#seq + 1
@@ -83,13 +84,13 @@ export class JournalWriter {
     return first
   }
 
-  /** Puts everything appended so far on disk, before an acknowledgement is given (R12). */
+  /** Syncs everything appended so far to disk; called before an acknowledgement is sent (R12). */
   sync(): void {
     clearTimeout(this.#syncTimer)
     this.#syncTimer = undefined
     const trouble = this.#trouble
     this.#trouble = undefined
-    // The system tells of it once: what was lost behind must not be acknowledged before.
+    // The system reports a failed sync only once: it must be reported before the next acknowledgement.
     if (trouble !== undefined) throw trouble
     fs.fdatasyncSync(this.#fd)
   }
@@ -108,7 +109,7 @@ export class JournalWriter {
     if (!this.#isSyncing) this.#syncTimer ??= setTimeout(() => this.#syncBehind(), JOURNAL_SYNC_MS).unref()
   }
 
-  /** Nobody waits for this one, so it keeps nobody waiting: a disk takes longer for it than events are apart. */
+  /** No caller waits for this sync. It runs in the background, because a sync takes longer than the time between events. */
   #syncBehind(): void {
     this.#syncTimer = undefined
     this.#isSyncing = true
@@ -119,14 +120,14 @@ export class JournalWriter {
         fs.closeSync(this.#fd)
         return
       }
-      // It ends no host: whoever acknowledges something next is told.
+      // A failed background sync does not end the host; the next acknowledgement reports it.
       this.#trouble = error ?? this.#trouble
       if (error !== null || this.#size !== size) this.#syncSoon()
     })
   }
 
   #write(bytes: Buffer): void {
-    // Whoever else wrote here owns the instance now: nothing of theirs is overwritten.
+    // Another writer means that another host owns the instance now: its lines must not be overwritten.
     if (fs.fstatSync(this.#fd).size !== this.#size) throw fail('ownership_lost', { path: this.path })
     let written = 0
     try {
@@ -163,7 +164,7 @@ function cutTornLine(fd: number): number {
   return size
 }
 
-/** The last number and the last source offset, from the end of the file; undefined where the end cannot be trusted. */
+/** The last sequence number and source offset, read from the end of the file; undefined where the end is not valid. */
 function readEnd(fd: number, size: number): { seq: number; sourceEnd: number } | undefined {
   let lines: (JournalLine | undefined)[] = []
   for (let window = Math.min(TAIL_BYTES, size); ; window = Math.min(window * 4, size)) {
@@ -189,7 +190,7 @@ function areGapless(lines: readonly (JournalLine | undefined)[]): boolean {
   })
 }
 
-/** Moves a damaged journal aside and begins a new one with its trusted part. Answers the path, to open again. */
+/** Moves a damaged journal aside and starts a new one with its trusted part. Returns the path to open. */
 export function freeze(path: string): string {
   const text = fs.readFileSync(path, 'utf8')
   const trusted: string[] = []

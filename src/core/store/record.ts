@@ -1,14 +1,17 @@
-/** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (architecture, decision 1). */
+/**
+ * The record: a cache of an instance's journal for lists. If it is deleted, it is rebuilt from the journal (architecture,
+ * decision 1).
+ */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
-import { beginStory, pendingRequests, type Story, tell } from '../view/story.ts'
+import { applyEvent, beginStory, pendingRequests, type Story } from '../view/story.ts'
 import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
 import { readName } from './name.ts'
 
-/** R8, without the state snapshot, which is read from its own file. `root` is the instance's directory, for its name. */
+/** R8, without the state snapshot, which has its own file. `root` is the instance's directory, where its name is stored. */
 export function toRecord(story: Story, root: string): InstanceRecord {
   const { creation } = story
   const renamed = readName(root)
@@ -32,13 +35,13 @@ export function toRecord(story: Story, root: string): InstanceRecord {
   }
 }
 
-/** The whole story of a journal up to now. Throws `journal_broken`. */
+/** Reduces the whole journal to its present state. Throws `journal_broken`. */
 export function readStory(journal: string): Story {
   const story = beginStory(readCreationRecord(journal))
   const reader = new JournalReader(journal, 0)
   try {
     for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const line of lines) tell(story, line.seq, readEnvelope(journal, line))
+      for (const line of lines) applyEvent(story, line.seq, readEnvelope(journal, line))
     }
   } finally {
     reader.close()
@@ -46,13 +49,16 @@ export function readStory(journal: string): Story {
   return story
 }
 
-/** Caches the story's record, with the journal it was told from. */
+/** Stores the record, and the size of the journal that it was built from. */
 export function writeRecord(paths: { record: string; journal: string }, story: Story): void {
   const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story, dirname(paths.record)) }
   writeWholeSync(paths.record, JSON.stringify(cached))
 }
 
-/** The cached record, or the one the journal tells where the cache is missing, damaged or behind. Throws `journal_broken`. */
+/**
+ * The cached record, or one rebuilt from the journal where the cache is missing, damaged or out of date. Throws
+ * `journal_broken`.
+ */
 export function readRecord(paths: { record: string; journal: string }): InstanceRecord {
   return readCached(paths) ?? toRecord(readStory(paths.journal), dirname(paths.record))
 }
@@ -62,7 +68,7 @@ interface Cached {
   record: InstanceRecord
 }
 
-/** While a host writes, its record is a moment behind; one that stays behind was left by a host that is gone. */
+/** While a host writes, its record is slightly behind; one that stays behind was left by a host that died. */
 const BEHIND_LIMIT_MS = 1_000
 
 function readCached(paths: { record: string; journal: string }): InstanceRecord | undefined {

@@ -1,11 +1,11 @@
-/** Commands that are shown to be run: every word quoted as a POSIX shell needs it. Pure. */
+/** Formats command lines that users can run: every word is quoted for a POSIX shell. Pure. */
 
 export function quoteWord(word: string): string {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(word)) return word
   return `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** As it stands, for a person who knows where it is meant to run. */
+/** The command line without flags for a server: for the page, and as the base of the terminal's `commandLine`. */
 export function plainCommand(...words: readonly string[]): string {
   return ['resolve', ...words.map(quoteWord)].join(' ')
 }

@@ -1,6 +1,6 @@
 /**
- * The one reducer from journal to what a person sees. The record, `show`, `--json`, the terminal's live view and the web
- * page all read a {@link Story}; so they tell the same one. Pure: no clock, no files.
+ * The reducer from the journal to a {@link Story}, the projection of an instance. The record, `show`, `--json`, the live view and
+ * the web page all read it, so they show the same state. Pure: no clock, no files.
  */
 import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
@@ -9,13 +9,7 @@ import type { InstanceError } from '../protocol/instance.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 import type { Static } from '../protocol/schema.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
-import type {
-  story,
-  storyArtifact,
-  storyCompletion,
-  storyPhase,
-  storyRequest,
-} from '../protocol/story.ts'
+import type { story, storyArtifact, storyCompletion, storyPhase, storyRequest } from '../protocol/story.ts'
 
 export type Story = Static<typeof story>
 export type StoryRequest = Static<typeof storyRequest>
@@ -23,7 +17,7 @@ export type StoryPhase = Static<typeof storyPhase>
 export type StoryArtifact = Static<typeof storyArtifact>
 export type StoryCompletion = Static<typeof storyCompletion>
 
-/** The story before its first event: an instance that was just created. */
+/** The story before the first event: an instance that was just created. */
 export function beginStory(creation: CreationRecord): Story {
   return {
     creation,
@@ -49,8 +43,8 @@ export function beginStory(creation: CreationRecord): Story {
   }
 }
 
-/** Carries one event of the journal into the story, in place. Unknown events and odd payloads are left out. */
-export function tell(story: Story, seq: number, event: EventEnvelope): void {
+/** Applies one event of the journal to the story, in place. Ignores unknown events and malformed payloads. */
+export function applyEvent(story: Story, seq: number, event: EventEnvelope): void {
   story.lastSeq = seq
   story.lastEventAt = event.timestamp
   const chapter = Object.hasOwn(chapters, event.event_type) ? chapters[event.event_type] : undefined
@@ -137,7 +131,7 @@ function statusChanged(story: Story, data: Data, at: string): void {
   if (to === 'running' && data['reason'] === REQUESTS_WITHDRAWN) withdraw(story)
 }
 
-/** The reason of awaiting_input → running when the resolver ended its run with a request still open. */
+/** The reason of awaiting_input → running when the resolver ended its run while a request was open. */
 export const REQUESTS_WITHDRAWN = 'requests_withdrawn'
 
 function withdraw(story: Story): void {
@@ -157,7 +151,7 @@ function inputRequested(story: Story, data: Data, at: string): void {
     actor: null,
     via: null,
   }
-  // A withdrawn request may be asked again after a resume: it takes its old place.
+  // A withdrawn request can be opened again after a resume: it replaces the old entry.
   const before = story.requests.findIndex((request) => request.id === id)
   if (before === -1) story.requests.push(asked)
   else story.requests[before] = asked
@@ -172,7 +166,7 @@ function inputAnswered(story: Story, data: Data, at: string): void {
   request.via = asText(data['via']) ?? null
 }
 
-/** What a view can show; the events have them all. */
+/** The maximum number of paths that the story keeps; the events have all of them. */
 const CHANGED_DATA_MAX = 1_000
 
 function dataChanged(story: Story, data: Data): void {

@@ -1,6 +1,6 @@
 /**
- * Carries out writes in order and waits for space instead of losing one: while the disk is full everything queues behind
- * the write that failed, and is tried again with growing pauses (reliability F7). Used for all that the SDK writes.
+ * Runs writes in order and retries them while the disk is full, so that none is lost: everything waits behind the write that
+ * failed, which is tried again with growing pauses (reliability F7). All writes of the SDK use it.
  */
 import { systemCode } from '../../core/errors.ts'
 
@@ -15,7 +15,7 @@ export class RetryingDisk {
   #timer: NodeJS.Timeout | undefined
   #pauseMs = FIRST_PAUSE_MS
 
-  /** Writes now where that is possible. Throws what is not about space. */
+  /** Writes now where possible. Throws errors other than a full disk. */
   do(step: Step): void {
     if (this.#waiting.length === 0 && succeeds(step)) return
     this.#waiting.push(step)
@@ -26,7 +26,7 @@ export class RetryingDisk {
     return this.#waiting.length > 0
   }
 
-  /** One more try at everything that waits: for a process that is about to end. */
+  /** Tries all waiting writes once more: for a process that is about to end. */
   tryNow(): void {
     while (this.#waiting[0] !== undefined && succeeds(this.#waiting[0])) this.#waiting.shift()
   }

@@ -1,6 +1,6 @@
-/** "Did you mean …": the known word nearest to the one that was given. */
+/** Finds the known word that is most similar to the given one, for "Did you mean …?". */
 
-/** The nearest candidate, or undefined where none is near (more than a third of the word, and two letters, apart). */
+/** The most similar candidate; undefined if it differs by more than two letters and more than a third of the word. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: { candidate: string; distance: number } | undefined
   for (const candidate of candidates) {
@@ -11,7 +11,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best.distance <= Math.max(2, Math.floor(word.length / 3)) ? best.candidate : undefined
 }
 
-/** Letters to add, drop, change or swap (optimal string alignment). */
+/** The number of letters to insert, delete, replace or swap (optimal string alignment distance). */
 function lettersApart(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)]
   for (let i = 1; i <= from.length; i += 1) {

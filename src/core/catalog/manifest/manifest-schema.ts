@@ -8,7 +8,7 @@ import { RESOLVER_NAME_PATTERN, VERSION_PATTERN } from '../../protocol/manifest.
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
-/** R4: what a manifest may ask for → what it is called everywhere else. */
+/** R4: capability names that a manifest may use → the one name used everywhere else. */
 export const CAPABILITIES: Readonly<Record<string, string>> = { 'git-server': 'git-server', gitea: 'git-server' }
 
 /** A NUL would cut the text short on its way into a process. */
@@ -120,11 +120,11 @@ export const MANIFEST_SCHEMA = {
           description: 'a list of hosts',
         },
       },
-      // Nothing here may be passed over: a wish like "privileged" is refused, not forgotten (threats MAN-4).
+      // Unknown fields are refused here: "privileged", for example, must not be ignored silently (threats MAN-4).
       additionalProperties: false,
       description: 'a JSON object',
     },
   },
-  // Fields of later versions are passed over with a warning; a near miss of a known one is a fault (parse-manifest.ts).
+  // Fields of later versions are ignored with a warning; a near miss of a known one is a fault (parse-manifest.ts).
   additionalProperties: true,
 } as const

@@ -1,8 +1,8 @@
-/** Finds the word somebody may have meant, for "did you mean" sentences. */
+/** Finds the closest known word, for "did you mean" sentences. */
 
 const MOST_EDITS = 2
 
-/** The candidate at most two edits away (and fewer than half the word), or undefined. */
+/** The candidate at most two edits away (and fewer than half the word's length), or undefined. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined
   let fewest = Math.min(MOST_EDITS, Math.ceil(word.length / 2) - 1) + 1

@@ -1,6 +1,6 @@
 /**
- * Checks and normalises a manifest; registration, `update` and the authors' tools call it. Every fault comes at once, as a
- * sentence. ajv is loaded here and only when a manifest is checked, so that everyday commands start without it.
+ * Checks and normalises a manifest. Registration, `update` and the authors' tools call it. All faults are reported at once, one
+ * sentence each. ajv is loaded only when a manifest is checked, so that everyday commands start without it.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { parseEgressRule } from '../../protocol/egress.ts'
@@ -15,8 +15,9 @@ export type ParsedManifest =
   | { manifest: null; errors: string[]; warnings: string[] }
 
 /**
- * A manifest from an outside value (spec, Resolver manifest). Unknown fields at the top are passed over with a warning, so a
- * manifest of a later version can still be added; a near miss of a known field is a fault, for it is a slip of the pen.
+ * Parses a manifest from an untrusted value (spec, Resolver manifest). Unknown top-level fields are ignored with a warning, so
+ * that a manifest of a later version can still be added; a near miss of a known field is a fault, because it is probably a
+ * typing error.
  */
 export async function parseManifest(value: unknown): Promise<ParsedManifest> {
   const check = await loadChecker()
@@ -29,7 +30,7 @@ export async function parseManifest(value: unknown): Promise<ParsedManifest> {
   return { manifest: normaliseManifest(value as Manifest), errors: [], warnings }
 }
 
-/** The known fields only, with capabilities by their one name (R4). For a value that {@link parseManifest} accepted. */
+/** The known fields only, with each capability under its one name (R4). Only for a value that {@link parseManifest} accepted. */
 export function normaliseManifest(value: Manifest): Manifest {
   const manifest: Record<string, unknown> = {}
   for (const field of Object.keys(MANIFEST_SCHEMA.properties)) {
@@ -49,19 +50,19 @@ let checker: Promise<Checker> | undefined
 
 function loadChecker(): Promise<Checker> {
   checker ??= (async () => {
-    // A bundle gives these two, written for CommonJS, by their default only.
+    // ajv and its formats are CommonJS; a bundle exposes them only as the default export.
     const [{ default: ajvModule }, { default: valid }] = await Promise.all([
       import('ajv/dist/2020.js'),
       import('semver/functions/valid.js'),
     ])
     const ajv = new ajvModule.Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true, strictTuples: false })
-    // semver alone forgives spaces, "v" and "=": only a version that it leaves as it is counts.
+    // semver alone accepts spaces, "v" and "="; only a version that it returns unchanged is valid.
     return { validate: ajv.compile(MANIFEST_SCHEMA), isVersion: (version) => valid(version) === version }
   })()
   return checker
 }
 
-/** What a schema cannot say, or not in a sentence worth reading. */
+/** Rules that the schema cannot express, or cannot explain well. */
 function beyondSchema(
   value: Record<string, unknown>,
   isVersion: Checker['isVersion'],
@@ -95,7 +96,10 @@ function beyondSchema(
   return { errors, warnings }
 }
 
-/** A list that nothing would heed, and a list that is missing, both open or close what its author did not mean. */
+/**
+ * `egress` without `allowlist` would have no effect, and `allowlist` without `egress` would block everything: both are probably
+ * mistakes.
+ */
 function networkFaults({ network, egress }: Record<string, unknown>): string[] {
   if (network === 'allowlist' && egress === undefined) {
     return ['container.egress is missing; network "allowlist" reaches the hosts that it lists.']
@@ -112,12 +116,12 @@ function networkFaults({ network, egress }: Record<string, unknown>): string[] {
 
 const EGRESS_RULE = new RegExp(MANIFEST_SCHEMA.properties.container.properties.egress.items.pattern)
 
-/** A word of three letters or more, its full stop, and a capital: "e.g. Docker" is none. */
+/** A sentence end is a word of three letters or more, a full stop and a capital; "e.g. Docker" is not one. */
 const SECOND_SENTENCE = /(?<!\b(?:etc|incl|resp|approx))(?<=[\p{L}\p{N})"'”’]{3})[.!?]\s+["“‘(]?\p{Lu}/u
 
 const GIT_ADDRESS = new RegExp(MANIFEST_SCHEMA.properties.viewport_bundle.pattern)
 
-/** Whether the schema has nothing to say of this value already. */
+/** Whether the schema has already reported this value. */
 function matches(field: 'version' | 'description', value: string): boolean {
   const { pattern, maxLength } = MANIFEST_SCHEMA.properties[field]
   return value.length <= maxLength && new RegExp(pattern, 'u').test(value)

@@ -1,11 +1,14 @@
-/** Reads an input request a resolver wrote: `{id?, prompt, schema}` (spec, Input request; threats FS-13). */
+/**
+ * Reads an input request that a resolver wrote: `{id?, prompt, schema}` (spec, Input request; threats FS-13). The monitor calls
+ * it.
+ */
 import { ResolveError } from '../../errors.ts'
 import { parseForm } from '../../forms/parse-form.ts'
 import type { Form } from '../../protocol/form.ts'
 
 export type RequestRead =
   | { prompt: string; schema: Form }
-  /** `mayBeHalf`: it is not JSON, as a file is that is still being written. */
+  /** `mayBeHalf`: the file is not valid JSON, and may still be being written. */
   | { errors: string[]; mayBeHalf: boolean }
 
 const PROMPT_MAX_CHARS = 16_384

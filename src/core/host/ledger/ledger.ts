@@ -7,7 +7,7 @@ import type { InstanceError } from '../../protocol/instance.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
 import { freeze, JournalWriter } from '../../store/journal-writer.ts'
 import { readStory, writeRecord } from '../../store/record.ts'
-import { pendingRequests, type Story, tell } from '../../view/story.ts'
+import { applyEvent, pendingRequests, type Story } from '../../view/story.ts'
 import { Redactor } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
@@ -83,7 +83,7 @@ export class Ledger {
       timestamp: new Date().toISOString(),
     }
     const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
-    tell(this.story, first, event)
+    applyEvent(this.story, first, event)
     this.#changed()
   }
 
@@ -97,7 +97,7 @@ export class Ledger {
       bytes = this.#writer.format(safe)
     }
     const first = this.#writer.append(safe, bytes)
-    for (let at = 0; at < safe.length; at += 1) tell(this.story, first + at, (safe[at] as ForwardedLine).event)
+    for (let at = 0; at < safe.length; at += 1) applyEvent(this.story, first + at, (safe[at] as ForwardedLine).event)
     this.#changed()
   }
 

@@ -1,6 +1,7 @@
 /**
- * What a resolver may ask for sandboxed steps: `platform.createSubContainer`, `platform.exec`, `platform.removeSubContainer` (spec, Optional
- * containers; R40; threats B11). Every wish is parsed here; what is made of it is written out in {@link file://./../../worker/sandbox/sandbox.ts}.
+ * Handles a resolver's calls for sandboxes: `platform.createSubContainer`, `platform.exec`, `platform.removeSubContainer`
+ * (spec, Optional containers; R40; threats B11). It parses every option; {@link file://./../../worker/sandbox/sandbox.ts}
+ * builds the request to the engine.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { fail } from '../../errors.ts'
@@ -20,16 +21,16 @@ import { parseCommand, parseCreation, parseId, type Wish } from './sandbox-optio
 
 export interface SandboxBrokerOptions {
   owner: SandboxOwner
-  /** What config.json says; who knows it speaks for the resolver. */
+  /** The token in config.json; a caller that knows it acts for the resolver. */
   token: string
-  /** Which host this is: a call that an earlier one was told is not carried out again. */
+  /** The epoch of this host: a call that was sent to an earlier host is not carried out. */
   epoch: number
-  /** The first is taken where a resolver names none. */
+  /** The allowed images; the first is the default. */
   images: readonly string[]
-  /** What the instance's worker itself may use. */
+  /** The network that the instance's worker itself may use. */
   network: () => SandboxNetwork | undefined
   engine: () => Engine
-  /** Durable: whether the instance ever had one. */
+  /** Stored durably: whether the instance ever had a sandbox. */
   use: { note: () => void; isNoted: () => boolean }
 }
 
@@ -48,12 +49,12 @@ export class SandboxBroker {
     calls.serve('platform.removeSubContainer', (params) => this.#admit(params, (wish) => this.#remove(wish)))
   }
 
-  /** Lets go: what runs in them is ended, they stay for the next host. */
+  /** Releases them: running commands are ended, the sandboxes stay for the next host. */
   close(): void {
     this.#closed.abort()
   }
 
-  /** The instance has ended, or pauses: none is left. What an engine that is away keeps is the reaper's. */
+  /** The instance has ended or pauses: all sandboxes are removed. The reaper removes what an unreachable engine keeps. */
   async end(): Promise<void> {
     this.close()
     const { engine, owner, use } = this.#options
@@ -66,7 +67,7 @@ export class SandboxBroker {
     if (typeof token !== 'string' || !isSame(token, this.#options.token))
       throw refused('the token is not this instance’s')
     if (typeof epoch !== 'number') throw refused('"epoch" is missing: it is that of resolver.initialize')
-    // It was told to an earlier host, which is gone: whoever still waits for it asks this one.
+    // The call was sent to an earlier host, which is gone: the SDK sends it again if it still waits.
     if (epoch !== this.#options.epoch) return await never()
     if (this.#closed.signal.aborted) throw refused('the instance is ending')
     return await work(wish)
@@ -84,7 +85,7 @@ export class SandboxBroker {
     use.note()
     const id = await createSandbox(engine(), { ...owner, key, image: chosen, environment, network: net })
     if (id === undefined) throw fail('too_many', { what: 'sandboxes', limit: limits.SANDBOXES_MAX })
-    // The instance ended while it was made.
+    // The instance ended while the sandbox was created.
     if (this.#closed.signal.aborted) await removeSandbox(engine(), owner, id)
     return { container_id: id }
   }
@@ -99,7 +100,7 @@ export class SandboxBroker {
     try {
       if (!(await isOwnSandbox(engine(), owner, id))) throw refused(`there is no sandbox "${id}"`)
       const done = await runInSandbox(engine(), id, { ...command, signal: this.#closed.signal })
-      // Ended by this host's own end: whoever waits is told by the next one, or is ended too.
+      // Ended because this host stops: the next host answers the repeated call.
       if (this.#closed.signal.aborted) return await never()
       const { exitCode: exit_code, stdout, stderr, truncated, timedOut: timed_out } = done
       return { exit_code, stdout, stderr, truncated, timed_out }
@@ -114,14 +115,14 @@ export class SandboxBroker {
   }
 }
 
-/** No answer. Each time anew: one for all would keep whoever waits for it. */
+/** No reply. A new promise each time, because a shared one would keep every caller in memory. */
 const never = () => new Promise<never>(() => undefined)
 
 function refused(reason: string) {
   return fail('sandbox_refused', { reason })
 }
 
-/** In the same time whatever differs. */
+/** Compares in constant time. */
 function isSame(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return b !== '' && timingSafeEqual(digest(a), digest(b))

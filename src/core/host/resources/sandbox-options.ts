@@ -1,11 +1,14 @@
-/** Parses what a resolver wishes of its sandboxes: only what is named here gets through, each within its bounds (threats B11). Pure. */
+/**
+ * Parses the options of a resolver's sandbox calls: only the fields named here are accepted, each within its limits (threats
+ * B11). Pure.
+ */
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 
 export type Wish = Readonly<Record<string, unknown>>
 
 export interface Creation {
-  /** Names the wish. */
+  /** The caller's key of the sandbox. */
   key: string
   image: string | undefined
   environment: Record<string, string>
@@ -60,7 +63,7 @@ export function parseCommand(wish: Wish): Command {
   }
 }
 
-/** `{container_id}`, as platform.createSubContainer answered it. Throws `sandbox_refused`. */
+/** `{container_id}`, as platform.createSubContainer returned it. Throws `sandbox_refused`. */
 export function parseId({ container_id: id }: Wish): string {
   if (typeof id !== 'string' || !/^[0-9a-f]{12}$/.test(id))
     throw refuse('container_id', 'what platform.createSubContainer answered')
@@ -84,12 +87,12 @@ function parseEnvironment({ environment = {} }: Wish): Record<string, string> {
   throw refuse('environment', `an object of at most ${ENVIRONMENT_MAX_NAMES} names and texts`)
 }
 
-/** A NUL would cut it short on its way into a process. */
+/** A NUL would end the text early when it is passed to a process. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= TEXT_MAX_CHARS && !value.includes('\0')
 }
 
-/** A wish such as "privileged" or "binds" is refused, not passed over. */
+/** An unknown field such as "privileged" or "binds" is refused, not ignored. */
 function only(wish: Wish, known: readonly string[]): void {
   const unknown = Object.keys(wish).find((name) => !['token', 'epoch', ...known].includes(name))
   if (unknown !== undefined) throw fail('sandbox_refused', { reason: `"${unknown.slice(0, 64)}" can't be wished for` })

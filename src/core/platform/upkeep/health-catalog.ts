@@ -1,4 +1,7 @@
-/** What {@link file://./health.ts} looks at in the catalog: whether it can be read, and whether each resolver is where it says. */
+/**
+ * The checks of {@link file://./health.ts} for the catalog: whether it is readable, and whether each resolver's files are
+ * there.
+ */
 import { join } from 'node:path'
 import { CATALOG_FILE, openCatalog } from '../../catalog/catalog.ts'
 import { readManifestFile } from '../../catalog/manifest/read-manifest.ts'
@@ -43,7 +46,7 @@ async function checkResolver({ name, dir, kind, source }: CatalogEntry): Promise
     const reason = error instanceof ResolveError ? (error.errors[0] ?? error.message) : String(error)
     const mend = {
       builtin: 'npm install -g resolve-platform',
-      // What is gone from a person's own folder only they can bring back; until then it is no resolver.
+      // A missing folder of a user can only be restored by that user; until then the resolver cannot be used.
       directory: `resolve resolver remove ${name}`,
       git: `resolve resolver add ${quote(source)} --force`,
     }[kind]

@@ -1,4 +1,7 @@
-/** What {@link file://./health.ts} looks at in the instances: journals, hosts, processes without an instance, leftovers. */
+/**
+ * The checks of {@link file://./health.ts} for instances: journals, hosts, processes and containers without an instance,
+ * leftovers.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
@@ -93,7 +96,7 @@ async function orphans({ home, fix }: Plan, statuses: ReadonlyMap<string, Status
   for (const [id, pids] of workerProcesses(home)) {
     const status = statuses.get(id)
     const has = status === undefined ? 'is gone' : isTerminal(status) ? `is ${status}` : undefined
-    // A host ends its worker before it says that the instance has ended; while it lives it is at it.
+    // A host ends its worker before it reports the end of the instance: a live owner may be doing so.
     if (has === undefined || (await hasHost(home, id))) continue
     const row: HealthRow = {
       check: 'orphans',
@@ -106,7 +109,7 @@ async function orphans({ home, fix }: Plan, statuses: ReadonlyMap<string, Status
   return rows
 }
 
-/** Without an engine there are none to look for; the row about the engine says so. */
+/** Without an engine there are no containers; the check of the engine reports that. */
 async function orphanedContainers({ home, fix }: Plan): Promise<HealthRow[]> {
   const rows: HealthRow[] = []
   const { endOrphan, orphanContainers } = await import('../../host/process/reaper.ts')

@@ -1,4 +1,7 @@
-/** Whether this machine and this home are fit to run instances: what `doctor` tells. Each row of a failure names the command that mends it. */
+/**
+ * Checks whether this machine and this home can run instances, for `doctor`. Each failed check names the command that repairs
+ * it.
+ */
 import { accessSync, chmodSync, constants, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ResolveError } from '../../errors.ts'
@@ -14,15 +17,15 @@ import { quote } from './shell-word.ts'
 export interface HealthPlan {
   home: string
   builtins: string
-  /** Mend what is safe to mend: modes, leftovers, instances without a host, processes without an instance. */
+  /** Repair what can be repaired safely: modes, leftovers, instances without a host, processes without an instance. */
   fix: boolean
 }
 
-/** Never throws for what it finds; every check is told, in the order they depend on one another. */
+/** Never throws for what it finds. Every check is reported, in the order in which they depend on one another. */
 export async function checkHealth(plan: HealthPlan): Promise<HealthRow[]> {
   const home = checkHome(plan)
   const rows = [...(await checkMachine()), ...home]
-  // Without a home nothing below can be looked at.
+  // Without a home, the checks below cannot run.
   if (home.some(({ check, state }) => check === 'home' && state === 'failed')) return rows
   return [
     ...rows,
@@ -82,7 +85,7 @@ function checkDisk(home: string): HealthRow {
   return diskRow({ free: bavail * bsize, total: blocks * bsize })
 }
 
-/** Bytes that are free for this user, and that the file system has. */
+/** Bytes that are free for this user, and bytes of the file system. */
 export function diskRow({ free, total }: { free: number; total: number }): HealthRow {
   const floor = Math.max(DISK_FLOOR_BYTES, total * DISK_FLOOR_FRACTION)
   const gib = (bytes: number) => `${(bytes / GIB).toFixed(1)} GiB`

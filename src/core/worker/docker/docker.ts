@@ -1,6 +1,7 @@
 /**
- * Workers in Docker containers: the resolver is the main process under an init, as a user without rights, so its stdio can be taken up
- * by the next host. Nothing is ever started inside a running container. {@link file://./container-spec.ts} says what is created.
+ * The driver of {@link file://./../worker.ts} for Docker containers. The resolver is the main process under an init, as an
+ * unprivileged user, so that the next host can attach to its stdio. Nothing is started inside a running container. {@link
+ * file://./container-spec.ts} builds the request.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -35,7 +36,7 @@ import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
 
-/** Where the driver keeps an instance's worker, all in the instance's directory. */
+/** Where the driver keeps the state of a worker: in the instance's directory. */
 export interface DockerPlaces {
   root: string
   worker: string
@@ -43,7 +44,7 @@ export interface DockerPlaces {
   project: string
 }
 
-/** What worker.json holds; only this driver reads it. */
+/** The content of worker.json; only this driver reads it. */
 interface Saved {
   incarnation: number
   container: string
@@ -73,9 +74,9 @@ export class DockerDriver implements Driver {
     const user = workerUser()
     return openLocalCoordination(this.#places.project, {
       seen: { project: PROJECT, resolve: RESOLVE_DIRECTORY, workspace: WORKSPACE },
-      // Mounted read-only over the project, so it must be there.
+      // Mounted read-only over the project, so it must exist.
       directories: [MESSAGES_DIR],
-      // Who is not root is the resolver's user itself.
+      // A host that is not root runs the resolver as its own user.
       ...(user.uid === RESOLVER_UID && process.getuid?.() === 0 ? { owner: user } : {}),
     })
   }
@@ -159,12 +160,12 @@ export class DockerDriver implements Driver {
     }
   }
 
-  /** A container that was made and never started held no worker: it goes, and there was none. */
+  /** The container was created but never started, so there was no worker: it is removed. */
   async adopt(_coordination: CoordinationDirectory, incarnation: number): Promise<Worker | undefined> {
     const saved = this.#readSaved() ?? { incarnation: 0, container: '' }
     if (saved.incarnation === incarnation && saved.container !== '') {
       const found = await this.#inspect(saved.container).catch((error: unknown) => {
-        // It may be running: its host waits for the engine with it.
+        // The container may be running: its host waits until the engine is back.
         if (isAway(error)) return 'away' as const
         throw error
       })
@@ -186,7 +187,7 @@ export class DockerDriver implements Driver {
     return this.#reach(reached, true)
   }
 
-  /** Waits for an engine that is away: an instance must not end while its container may still run (R20). */
+  /** Waits for an unreachable engine: an instance must not end while its container may still run (R20). */
   async sweep(): Promise<void> {
     await this.#retryWhileDiskFull(() => this.#removeAll())
   }
@@ -242,7 +243,7 @@ export class DockerDriver implements Driver {
     }
   }
 
-  /** What is mounted over the project must be there, of the right kind: nothing runs now that could swap it. */
+  /** Everything that is mounted over the project must exist and have the right type. No process runs now that could replace it. */
   #layOverlays(coordination: CoordinationDirectory): void {
     coordination.names(MESSAGES_DIR, 1)
     if (coordination.read(CONFIG_FILE, Number.MAX_SAFE_INTEGER) === undefined)

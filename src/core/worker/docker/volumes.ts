@@ -1,21 +1,24 @@
-/** Which directories of this machine a resolver may see: those an operator lists, and never those nobody may (threats MAN-1). */
+/**
+ * Decides which directories of this machine a container may mount: only those that an operator lists, and some never (threats
+ * MAN-1).
+ */
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, normalize, posix } from 'node:path'
 import { fail, systemCode } from '../../errors.ts'
 import type { ContainerMount } from './container-spec.ts'
 
 export interface VolumePolicy {
-  /** What the operator allows, as real paths. */
+  /** The directories that the operator allows, as real paths. */
   allowed: readonly { path: string; mayWrite: boolean }[]
-  /** Nobody's, whoever lists them: these, what is below and what is above. */
+  /** Always refused, even when listed: these paths, everything below and everything above them. */
   denied: readonly string[]
-  /** Denied itself and above, but not below. */
+  /** Refused themselves and everything above, but not what is below. */
   deniedRoots: readonly string[]
-  /** The sockets of engines, told by what they are and not only by their names. */
+  /** Engine sockets, recognised by inode and not only by name. */
   sockets: readonly string[]
 }
 
-/** RESOLVE_VOLUME_ALLOW is `/path:/other=rw`; read-only unless it says so. */
+/** RESOLVE_VOLUME_ALLOW is `/path:/other=rw`; read-only without `=rw`. */
 export function volumePolicy(home: string, socket: string, env: NodeJS.ProcessEnv = process.env): VolumePolicy {
   const allowed = (env['RESOLVE_VOLUME_ALLOW'] ?? '')
     .split(':')
@@ -35,9 +38,9 @@ export function volumePolicy(home: string, socket: string, env: NodeJS.ProcessEn
 }
 
 /**
- * The mounts of `container.volume_mounts` and container_setup. Throws `mount_refused`.
- * The engine resolves each source again when it mounts it. A container that may write to a directory could replace an entry of it
- * by a link in between, so below a writable directory nothing is mounted on its own.
+ * The mounts of `container.volume_mounts` and container_setup. Throws `mount_refused`. The engine resolves each source again
+ * when it mounts it. A container that may write to a directory could replace an entry of it by a link in between, so below a
+ * writable directory nothing is mounted on its own.
  */
 export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): ContainerMount[] {
   const mounts: ContainerMount[] = []
@@ -76,11 +79,11 @@ function parseMount(value: unknown): ContainerMount | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const { source, target, read_only: readOnly = true, ...rest } = value as Record<string, unknown>
   const isSound = typeof source === 'string' && typeof target === 'string' && typeof readOnly === 'boolean'
-  // Nothing is passed over: what a mount can't have is refused (threats MAN-4).
+  // An unsupported field is refused, not ignored (threats MAN-4).
   return isSound && Object.keys(rest).length === 0 ? { source, target, readOnly } : undefined
 }
 
-/** Ours, and what the kernel gives every container. */
+/** Targets that the platform or the kernel uses in every container. */
 const TAKEN_TARGETS = [
   '/project',
   '/resolver',
