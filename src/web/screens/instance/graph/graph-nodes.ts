@@ -1,11 +1,11 @@
-/** The nodes of a pipeline and how each stands, from the state a resolver keeps (`state.nodes`). Pure. */
+/** Reads the nodes of a pipeline and their statuses from the resolver's state (`state.nodes`). Pure. */
 
 export type NodeStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
 
 export interface GraphNode {
   id: string
   status: NodeStatus
-  /** What else the resolver says of it. */
+  /** Other properties of the node, as text. */
   about: string
 }
 
