@@ -133,8 +133,8 @@ export const DISK_FLOOR_FRACTION = 0.05 // own: of the whole file system
 export const DOCKER_PING_LIMIT_MS = 2_000 // a running engine answers at once
 
 /** The instance index, for lists (docs/on-disk.md). */
-export const ROSTER_SETTLED_MS = 2_000 // longer than a clock tick of any file system, and than a record may be behind its journal
-export const INDEX_WORTH_PLACES = 64 // this many records are read in a few milliseconds; an index for fewer is not worth a file
+export const INDEX_SETTLED_MS = 2_000 // longer than a clock tick of any file system, and than a record may be behind its journal
+export const INDEX_WORTH_ENTRIES = 64 // this many records are read in a few milliseconds; an index for fewer is not worth a file
 export const INDEX_MAX_BYTES = 64 * MIB // half a million instances
 
 /** Secrets (threats B9). */
@@ -159,8 +159,8 @@ export const ENGINE_PATIENCE_MS = 10 * 60_000 // how long the end of an instance
 export const SETUP_LIMIT_MS = 10 * 60_000 // threats MAN-2
 export const SETUP_OUTPUT_KEEP_BYTES = 4 * KIB
 export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
-export const INQUIRY_WARM_MS = 60_000 // a container that answered an inquiry waits this long for the next one
-export const INQUIRY_WARM_LOCAL_MS = 5_000 // the same for a folder, which may change, and for a local process, from its start
+export const INQUIRY_PINNED_IDLE_MS = 60_000 // a container that answered questions waits this long for the next one, if its source is pinned to a commit
+export const INQUIRY_LOCAL_IDLE_MS = 5_000 // the same where a directory may change; a process of this machine is asked no longer than this after its start
 export const FIFO_AHEAD_MS = 10_000 // a FIFO made ahead waits this long for its worker
 export const SOURCE_STAMP_MAX_FILES = 500 // a resolver with more files is started again for each inquiry
 export const REAP_INTERVAL_MS = 60_000

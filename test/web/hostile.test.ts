@@ -242,7 +242,7 @@ describePage('the page: hostile resolvers', () => {
   )
 
   const failures = [
-    ['loops', /no longer answers/],
+    ['loops', /does not answer/],
     ['floods', /sent too many messages/],
     ['huge', /sent an invalid message/],
     ['throws', /<b>not today<\/b>/],

@@ -59,7 +59,7 @@ function reasonOf(error: unknown): string {
       return 'no directory can be made there'
     case 'ENOTDIR':
     case 'EEXIST':
-      return 'something that is not a directory is in the way'
+      return 'a part of its path is not a directory'
     default:
       return error instanceof Error ? error.message : String(error)
   }
@@ -67,6 +67,11 @@ function reasonOf(error: unknown): string {
 
 export function instancesDirectory(home: string): string {
   return join(home, 'instances')
+}
+
+/** Where Node keeps the compiled code of resolvers that run as processes of this machine; it may be deleted at any time. */
+export function compileCacheDirectory(home: string): string {
+  return join(home, 'compiled')
 }
 
 export function newInstanceId(): string {

@@ -107,11 +107,7 @@ export function ResolverScreen({ name }: { name: string }) {
           <h2 id="runs">Recent runs</h2>
           <Link href={`/instances?tab=all&resolver=${at(name)}`}>All of them</Link>
         </div>
-        {recent.length === 0 ? (
-          <Empty>No runs yet.</Empty>
-        ) : (
-          <InstanceRows records={recent} label="Recent runs" />
-        )}
+        {recent.length === 0 ? <Empty>No runs yet.</Empty> : <InstanceRows records={recent} label="Recent runs" />}
       </section>
       <section aria-labelledby="manifest">
         <h2 id="manifest">Manifest</h2>

@@ -2,6 +2,7 @@
  * The messages between the page and a viewport, in both directions (threats UI-3). The frame sends strings of bounded size, so that the
  * page checks the length before it parses them. No message contains a token or data of another instance.
  */
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import type { InputRequest } from '../../core/protocol/instance.ts'
@@ -63,8 +64,4 @@ export function parseFromFrame(text: unknown): FromFrame | undefined {
   if (type === 'sendMessage' && typeof message_type === 'string') return { type, call, message_type, payload }
   if (type === 'respond' && typeof request === 'string') return { type, call, request, payload }
   return undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

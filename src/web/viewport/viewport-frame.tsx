@@ -112,7 +112,8 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
     <div className="viewport" data-viewport={phase.name}>
       {phase.name === 'loading' && <Loading what="The view is loading…" />}
       <p className="quiet">
-        This view comes from {story.creation.resolver.name}. It is isolated from this page and can access only this instance.
+        This view comes from {story.creation.resolver.name}. It is isolated from this page and can access only this
+        instance.
       </p>
       <iframe
         ref={frame}

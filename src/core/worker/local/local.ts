@@ -39,10 +39,13 @@ interface Saved {
 
 export class LocalDriver implements Driver {
   readonly #places: LocalPlaces
+  readonly #compileCache: string | undefined
   #sawAlive = false
 
-  constructor(places: LocalPlaces) {
+  /** `compileCache`: where workers of this home keep compiled code; none where there is none. */
+  constructor(places: LocalPlaces, { compileCache }: { compileCache?: string } = {}) {
     this.#places = places
+    this.#compileCache = compileCache
   }
 
   openCoordination(): CoordinationDirectory {
@@ -52,7 +55,7 @@ export class LocalDriver implements Driver {
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     if (plan.isFirst !== true) await this.sweep()
     if (plan.signal?.aborted === true)
-      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
+      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was aborted' })
     const { stdin, stdout, stderr, lifeline } = this.#places
     await placeFifos([stdin, lifeline], dirname(this.#places.root))
     failpoint('launch.piped')
@@ -67,7 +70,11 @@ export class LocalDriver implements Driver {
     const appending = fs.openSync(stdout, 'a')
     try {
       const [command = '', ...args] = plan.command
-      const environment = workerEnvironment({ resolveDirectory: coordination.seen.resolve, added: plan.environment })
+      const environment = workerEnvironment({
+        resolveDirectory: coordination.seen.resolve,
+        compileCache: this.#compileCache,
+        added: plan.environment,
+      })
       const child = spawn(command, args, {
         cwd: plan.directory,
         env: environment,
@@ -276,7 +283,7 @@ function hasProcess(pid: number): boolean {
 
 function launchReason(error: Error): string {
   const code = systemCode(error)
-  if (code === 'ENOENT') return 'there is no such program, or its directory is gone'
+  if (code === 'ENOENT') return 'the program or its directory does not exist'
   if (code === 'EACCES') return 'it may not be executed'
   return code ?? 'it cannot be started'
 }

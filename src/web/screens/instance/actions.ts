@@ -30,6 +30,7 @@ function why(action: Action, status: Status, supportsResume: boolean): string | 
     if (status !== 'running' && status !== 'awaiting_input')
       return `It can’t be paused while it is ${STATUS_WORDS[status].word}.`
   }
-  if (action === 'stop' && status === 'paused') return 'A paused instance has no running worker to stop: cancel it instead.'
+  if (action === 'stop' && status === 'paused')
+    return 'A paused instance has no running worker to stop: cancel it instead.'
   return null
 }

@@ -64,7 +64,8 @@ export function Questions({ id, story }: { id: string; story: Story }) {
 }
 
 function Gone({ request, typed, onDismiss }: { request: StoryRequest; typed: string; onDismiss: () => void }) {
-  const who = request.actor === null ? 'another consumer' : `${request.actor}${request.via === null ? '' : ` (${request.via})`}`
+  const who =
+    request.actor === null ? 'another consumer' : `${request.actor}${request.via === null ? '' : ` (${request.via})`}`
   return (
     <section className="notice notice-empty gone" data-request-id={request.id} role="status">
       <p>

@@ -40,7 +40,9 @@ export default function MessagesTab({ id, live }: TabProps) {
 }
 
 function whyNot(hasEnded: boolean): string {
-  return hasEnded ? 'The instance has ended and accepts no more messages.' : 'The instance accepts messages only while it runs.'
+  return hasEnded
+    ? 'The instance has ended and accepts no more messages.'
+    : 'The instance accepts messages only while it runs.'
 }
 
 function Choice({ id, types }: { id: string; types: readonly MessageType[] }) {
