@@ -116,7 +116,6 @@ export interface InstancePaths {
   journal: string
   record: string
   owners: string
-  mailbox: string
   worker: string
   stdin: string
   stdout: string
@@ -134,7 +133,6 @@ export function pathsIn(root: string): InstancePaths {
     journal: join(root, 'journal'),
     record: join(root, 'record.json'),
     owners: join(root, 'owners'),
-    mailbox: join(root, 'mailbox'),
     worker: join(root, 'worker.json'),
     stdin: join(root, 'stdin'),
     stdout: join(root, 'stdout'),

@@ -1,20 +1,17 @@
-/** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (plan, decision 1). */
+/** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (docs/on-disk.md, The journal). */
 import { readFileSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
-import { beginStory, pendingRequests, type Story, tell } from '../view/story.ts'
-import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
-import { readName } from './name.ts'
+import { pendingRequests, type Story } from '../view/story.ts'
+import { readStory } from './journal-projection.ts'
 
-/** R8, without the state snapshot, which is read from its own file. `root` is the instance's directory, for its name. */
-export function toRecord(story: Story, root: string): InstanceRecord {
+/** R8, without the state snapshot, which is read from its own file. */
+export function toRecord(story: Story): InstanceRecord {
   const { creation } = story
-  const renamed = readName(root)
   return {
     instance_id: creation.instance_id,
-    name: renamed === undefined ? creation.name : renamed,
+    name: creation.name,
     resolver: creation.resolver.name,
     resolver_version: creation.resolver.version,
     status: story.status,
@@ -32,29 +29,15 @@ export function toRecord(story: Story, root: string): InstanceRecord {
   }
 }
 
-/** The whole story of a journal up to now. Throws `journal_broken`. */
-export function readStory(journal: string): Story {
-  const story = beginStory(readCreationRecord(journal))
-  const reader = new JournalReader(journal, 0)
-  try {
-    for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const line of lines) tell(story, line.seq, readEnvelope(journal, line))
-    }
-  } finally {
-    reader.close()
-  }
-  return story
-}
-
 /** Caches the story's record, with the journal it was told from. */
 export function writeRecord(paths: { record: string; journal: string }, story: Story): void {
-  const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story, dirname(paths.record)) }
+  const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story) }
   writeWholeSync(paths.record, JSON.stringify(cached))
 }
 
 /** The cached record, or the one the journal tells where the cache is missing, damaged or behind. Throws `journal_broken`. */
 export function readRecord(paths: { record: string; journal: string }): InstanceRecord {
-  return readCached(paths) ?? toRecord(readStory(paths.journal), dirname(paths.record))
+  return readCached(paths) ?? toRecord(readStory(paths.journal))
 }
 
 interface Cached {
