@@ -93,7 +93,7 @@ const PIECES: Readonly<Record<string, { of: RegExp; modules: readonly string[] }
       'src/terminal/command/base-command.ts',
       'src/terminal/command/flags.ts',
       'src/terminal/pages/instance-table.ts',
-      'src/terminal/command/until-signal.ts',
+      'src/terminal/command/poll-until-signal.ts',
       'src/terminal/follow/session.ts',
       'src/terminal/input/gather-input.ts',
     ],

@@ -1,8 +1,12 @@
-/** Checking a valid payload against a form, as the host does it, against ajv compiled once for the schema that says the same. */
+/**
+ * Checking a payload against a form, as the host does it: a form without patterns against ajv, compiled once for an equal schema;
+ * what 20 guarded patterns take; how long a hostile one holds the host.
+ */
 import { Ajv } from 'ajv'
 import { boundedMatcher } from '../src/core/form-check/matcher.ts'
 import { parseForm } from '../src/core/forms/parse-form.ts'
 import { validate } from '../src/core/forms/validate.ts'
+import type { Form, Payload } from '../src/core/protocol/form.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
 import { sized } from './quick.ts'
 
@@ -10,11 +14,19 @@ const SIZES = [6, 200]
 const PAIRS = sized(9, 1)
 /** Fields that are checked in one measurement, however they are spread over forms. */
 const FIELDS = sized(600_000, 60_000)
+const TIMED = sized(25, 3)
 
-const nameOf = (fields: number) => `a valid form of ${fields} fields`
+const nameOf = (fields: number) => `a valid form of ${fields} fields without patterns`
+const PATTERNS = 'a valid form of 20 patterns'
+const HOSTILE = 'a hostile pattern holds the host for'
 
 export const forms: Part = {
-  figures: SIZES.map((fields) => ({ name: nameOf(fields), against: 'ajv, compiled', goal: { least: 0.5 } })),
+  figures: [
+    ...SIZES.map((fields) => ({ name: nameOf(fields), against: 'ajv, compiled', goal: { least: 0.5 } })),
+    { name: PATTERNS, against: '–', goal: { most: 5 }, unit: 'ms' },
+    // The limit of a pattern is 50 ms; ending it takes the rest.
+    { name: HOSTILE, against: '–', goal: { most: 52 }, unit: 'ms' },
+  ],
   rounds: 3,
   round,
 }
@@ -26,10 +38,8 @@ interface Kind {
 }
 
 const value = (path: string) => ({ path })
+const regex = (path: string, pattern: string) => ({ call: 'regex', args: { value: value(path), pattern } })
 const required = (path: string) => ({ call: 'required', args: [value(path)] })
-/** As `email` has it. */
-const EMAIL = '^[\\p{L}\\p{N}_.+-]+@[\\p{L}\\p{N}_-]+(?:\\.[\\p{L}\\p{N}_-]+)*\\.[\\p{L}\\p{N}_]+$'
-const PATTERN = '^[a-z]{2,8}-[0-9]{3}$'
 
 /** What forms ask for, in turn. */
 const KINDS: readonly Kind[] = [
@@ -38,16 +48,6 @@ const KINDS: readonly Kind[] = [
     checks: (path) => [{ call: 'length', args: { value: value(path), min: 3, max: 80 } }],
     schema: { type: 'string', minLength: 3, maxLength: 80 },
     value: 'A sentence of some length.',
-  },
-  {
-    checks: (path) => [{ call: 'email', args: [value(path)] }],
-    schema: { type: 'string', pattern: EMAIL },
-    value: 'ada@example.org',
-  },
-  {
-    checks: (path) => [{ call: 'regex', args: { value: value(path), pattern: PATTERN } }],
-    schema: { type: 'string', pattern: PATTERN },
-    value: 'alpha-123',
   },
   {
     checks: (path) => [{ call: 'numeric', args: { value: value(path), min: 1, max: 100 } }],
@@ -74,23 +74,43 @@ const KINDS: readonly Kind[] = [
 async function round(): Promise<Sample[]> {
   const samples: Sample[] = []
   for (const fields of SIZES) samples.push(...(await compared(fields)))
-  return samples
+  return [...samples, ...patterns(), ...hostile()]
+}
+
+function patterns(): Sample[] {
+  const ids = Array.from({ length: 20 }, (_, n) => `field_${n}`)
+  const form = formOf(ids.map((id, n) => [id, [regex(`/${id}`, `^[a-z]{2,8}-[0-9]{3}#${n}$`)]]))
+  const payload = Object.fromEntries(ids.map((id, n) => [id, `alpha-123#${n}`]))
+  return Array.from({ length: TIMED }, () => ({ figure: PATTERNS, value: timed(form, payload, 0) }))
+}
+
+function hostile(): Sample[] {
+  const form = formOf([['field', [regex('/field', '^(a+)+$')]]])
+  const payload = { field: `${'a'.repeat(60)}!` }
+  return Array.from({ length: TIMED }, () => ({ figure: HOSTILE, value: timed(form, payload, 1) }))
+}
+
+function timed(form: Form, payload: Payload, failing: number): number {
+  const begin = performance.now()
+  if (validate(form, payload, boundedMatcher()).length !== failing) throw new Error('The form was judged otherwise.')
+  return performance.now() - begin
+}
+
+function formOf(fields: readonly [id: string, conditions: unknown[]][]): Form {
+  const components = fields.map(([id, conditions]) => ({
+    type: 'text',
+    id,
+    checks: conditions.map((condition) => ({ condition, message: `${id} is not right.` })),
+  }))
+  const { form, errors } = parseForm({ type: 'form', components })
+  if (form === null) throw new Error(errors.join('\n'))
+  return form
 }
 
 async function compared(fields: number): Promise<Sample[]> {
   const ids = Array.from({ length: fields }, (_, n) => `field_${n}`)
   const kindOf = (n: number) => KINDS[n % KINDS.length] as Kind
-  const { form, errors } = parseForm({
-    type: 'form',
-    components: ids.map((id, n) => ({
-      type: 'text',
-      id,
-      checks: kindOf(n)
-        .checks(`/${id}`)
-        .map((condition) => ({ condition, message: `${id} is not right.` })),
-    })),
-  })
-  if (form === null) throw new Error(errors.join('\n'))
+  const form = formOf(ids.map((id, n) => [id, kindOf(n).checks(`/${id}`)]))
   const payload = Object.fromEntries(ids.map((id, n) => [id, kindOf(n).value]))
   const isValid = new Ajv({ allErrors: true }).compile({
     type: 'object',

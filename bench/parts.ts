@@ -1,4 +1,5 @@
 /** The parts of the bench by name, in the order they run. */
+import { adopt } from './adopt.ts'
 import { create } from './create.ts'
 import { docker } from './docker.ts'
 import type { Part } from './figure.ts'
@@ -22,4 +23,5 @@ export const PARTS: Readonly<Record<string, Part>> = {
   forms,
   memory,
   scale,
+  adopt,
 }

@@ -1,4 +1,4 @@
-/** `resolve completion`: the script that completes commands, flags, names and ids in a shell. */
+/** `resolve completion`: prints the script that completes commands, flags, names and ids in a shell. */
 import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
 import { COMPLETION_SCRIPTS, SHELLS } from '../terminal/help/completion-scripts.ts'

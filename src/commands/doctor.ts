@@ -1,4 +1,4 @@
-/** `resolve doctor`: whether this machine and this home are fit, a line a check, and what mends the rest. */
+/** `resolve doctor`: checks this machine and the home directory, and prints one line a check with the command that fixes a failure. */
 import * as Flags from '@oclif/core/flags'
 import type { HealthRow, HealthState } from '../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
@@ -8,17 +8,18 @@ import { doctorDocument, doctorLines } from '../terminal/pages/doctor.ts'
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check this machine and the home directory'
-  static override description = `Each failure comes with the command that mends it; the exit code is then 1.
---fix mends modes, leftovers, instances without host, processes and containers without instance.`
+  static override description = `Prints a command that fixes each failure. The exit code is 1 if any check fails.
+--fix repairs file modes, removes leftovers and adopts instances without a host.
+It also ends processes and containers whose instance has ended.`
   static override examples = ['resolve doctor', 'resolve doctor --fix', 'resolve doctor --json']
   static override place = 'here' as const
-  static override flags = { fix: Flags.boolean({ description: 'mend what is safe to mend' }) }
+  static override flags = { fix: Flags.boolean({ description: 'repair what can be repaired safely' }) }
 
   declare protected flags: FlagsOf<typeof Doctor>
 
   protected async act(): Promise<number> {
     const { checkLocalHealth, homeDirectory } = await import('../core/index.ts')
-    // Not through the platform: a home that can't be opened is one of the things to tell.
+    // Does not open the platform: a home that cannot be opened is one of the failures to report.
     const home = homeDirectory(process.env)
     const rows: HealthRow[] = await checkLocalHealth({ home, builtins: builtinsDirectory(), fix: this.flags.fix })
     const failed: HealthState = 'failed'

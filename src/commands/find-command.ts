@@ -1,4 +1,4 @@
-/** Which command the words mean. Global flags may stand before it; words end at the first flag. */
+/** Finds the command in the arguments, for main.ts. Global flags may precede the command; its words end at the first flag. */
 import { TOPICS } from '../terminal/help/help-topics.ts'
 import { COMMANDS, NOUNS } from './index.ts'
 

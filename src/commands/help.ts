@@ -1,4 +1,4 @@
-/** `resolve help`, `--help`: the root, a noun, a command or a topic. */
+/** `resolve help` and `--help`: prints the help of the program, a noun, a command or a topic. */
 import { helpTopic, TOPICS } from '../terminal/help/help-topics.ts'
 import { outputFrom } from '../terminal/output/output.ts'
 import type { Found } from './find-command.ts'

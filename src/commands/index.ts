@@ -1,5 +1,6 @@
-/** Every command by its words (`instance:run`), loaded when it is wanted; a test holds this table against the folders. */
-/** What a command class is to the program: built from words, and run to its end. */
+/** The table of commands by id (`instance:run`), each loaded when it is used. A test compares it with the folders. */
+
+/** A command class as main.ts uses it: constructed with the arguments and run to its end. */
 export interface CommandClass {
   new (argv: string[]): { runToEnd(): Promise<number> }
   id: string
@@ -46,7 +47,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   watch: () => import('./instance/read/watch.ts'),
 }
 
-/** Commands that are also found under these words; lists leave them out. */
+/** Short names of commands; lists of commands leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
 export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'worker']

@@ -1,17 +1,17 @@
-/** The program behind bin/run.js: finds the command in the words, runs it to its end, and ends the process with its code. */
+/** The program behind bin/run.js: finds the command in the arguments, runs it, and ends the process with its exit code. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
+import { nearest } from '../core/primitives/nearest.ts'
 import { socketDoor } from '../server/socket-door.ts'
 import { reportError } from '../terminal/command/report-error.ts'
 import { CommandError } from '../terminal/output/command-error.ts'
-import { nearest } from '../terminal/output/nearest.ts'
 import { endQuietlyOnClosedPipe, flushed, outputFrom } from '../terminal/output/output.ts'
 import { setSurroundings, surroundings } from '../terminal/output/surroundings.ts'
 import { findCommand } from './find-command.ts'
 import { COMMANDS, type CommandClass, commandWords, NOUNS } from './index.ts'
 
-/** `root` is the directory of package.json. Never returns before stdout is out; ends the process. */
+/** `root` is the directory of package.json. Flushes stdout, then ends the process. */
 export async function main(argv: string[], root: string): Promise<void> {
   endQuietlyOnClosedPipe()
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
@@ -69,7 +69,7 @@ function unknownCommand(given: readonly string[]): CommandError {
     const next = meant.map((command) => `resolve ${command}`)
     return new CommandError(fail('command_unknown', { words, nearest: meant[0] }), { next })
   }
-  const near = nearest(given.join(' '), commands) ?? nearest(first, [...commands, ...NOUNS])
+  const near = nearest(given.join(' ').toLowerCase(), commands) ?? nearest(first.toLowerCase(), [...commands, ...NOUNS])
   const next = near === undefined || near === 'help' ? 'resolve --help' : `resolve ${near} --help`
   const details = near === undefined ? { words } : { words, nearest: near }
   return new CommandError(fail('command_unknown', details), { next: [next] })

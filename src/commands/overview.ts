@@ -1,4 +1,4 @@
-/** `resolve` alone: on a first run what it is and what to try, later what needs you, what runs and what ended last. */
+/** `resolve` without a command: open questions, running instances and the last ended ones; in an empty home an introduction. */
 import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
 import { openQuestions } from '../terminal/pages/inbox.ts'
 import { type Overview, overviewLines } from '../terminal/pages/overview.ts'
@@ -8,7 +8,7 @@ const OVER = ['completed', 'failed', 'cancelled'] as const
 const SHOWN = 5
 
 export default class ShowOverview extends BaseCommand<typeof ShowOverview> {
-  static override summary = 'Tell what needs you, what runs and what ended last'
+  static override summary = 'Show open questions, running instances and the last ended ones'
   static override examples = ['resolve', 'resolve --json']
 
   declare protected flags: FlagsOf<typeof ShowOverview>

@@ -1,4 +1,4 @@
-/** `resolve serve`: the HTTP API of this machine's home, and a host for every instance that has none. */
+/** `resolve serve`: serves the HTTP API and the web page of this home, and adopts instances that have no host. */
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
 import { untilShutdown } from '../terminal/command/until-shutdown.ts'
@@ -9,12 +9,13 @@ import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/outp
 const DEFAULT_PORT = 10_120
 
 export default class Serve extends BaseCommand<typeof Serve> {
-  static override summary = 'Serve the HTTP API, and host every instance that has no host'
-  static override description = `Prints its address and a link that signs a browser in, once and within 15 minutes.
-Then it prints a line for each request. The first start makes a token for the link.
-Instances whose host is gone are adopted, at the start and later.
-Ctrl-C or SIGTERM ends the server and no instance: workers run on.
-The next serve, or the next command that needs one, adopts it.
+  static override summary = 'Serve the HTTP API and the web page, and adopt instances without a host'
+  static override description =
+    `Prints its address and a sign-in link for a browser. The link works once, for 15 minutes.
+  Then it prints one line for each request.
+  Adopts instances whose host is gone, at the start and while it runs.
+  Ctrl-C or SIGTERM ends the server, not the instances: their workers keep running.
+  The next serve, or the next command that needs an instance, adopts them.
 See "resolve token --help" for tokens, "resolve help server" for commands that talk to it.`
   static override examples = [
     'resolve serve',
@@ -23,18 +24,18 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
   ]
   static override place = 'always here' as const
   static override flags = {
-    host: Flags.string({ default: '127.0.0.1', helpValue: 'ADDRESS', description: 'where to listen' }),
+    host: Flags.string({ default: '127.0.0.1', helpValue: 'ADDRESS', description: 'the address to listen on' }),
     port: Flags.string({
       default: String(DEFAULT_PORT),
       helpValue: 'N',
-      description: 'the port; 0 for any that is free',
+      description: 'the port; 0 for any free port',
     }),
     open: Flags.boolean({ description: 'open the sign-in link in a browser' }),
-    'no-ui': Flags.boolean({ description: 'serve the API alone, without the page' }),
+    'no-ui': Flags.boolean({ description: 'serve only the API, without the web page' }),
     'allowed-host': Flags.string({
       multiple: true,
       helpValue: 'NAME',
-      description: 'also answer requests for this host name; again for each',
+      description: 'also answer requests for this host name; may be repeated',
     }),
   }
 
@@ -49,7 +50,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
       import('../server/observe/log.ts'),
     ])
     const level = levelFrom(process.env)
-    if (level === undefined) throw usage('RESOLVE_LOG is one of error, warn, info, debug, silent.')
+    if (level === undefined) throw usage('RESOLVE_LOG must be one of error, warn, info, debug, silent.')
     const page = flags['no-ui'] ? undefined : pageDirectory()
     return await untilShutdown(output, async () => {
       const { version } = surroundings()
@@ -70,7 +71,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
         await output.raw(`${JSON.stringify({ schema: 'resolve.serve/1', url: serving.url, sign_in: link })}\n`)
       } else {
         await output.result(serving.url)
-        output.say(`Sign in, once and within 15 minutes: ${link}`)
+        output.say(`Sign in (the link works once, for 15 minutes): ${link}`)
       }
       if (flags.open) await openInBrowser(link, (sentence) => output.note(sentence))
       return serving
@@ -81,5 +82,5 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
 function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port
-  throw usage('--port is a number from 0 to 65535.')
+  throw usage('--port must be a number from 0 to 65535.')
 }

@@ -1,18 +1,19 @@
 /**
- * Steps between an intent and its effect, named so that a test can make a fault there (docs/decisions/0012): the core calls
- * {@link failpoint} in passing. Without RESOLVE_FAILPOINTS that does nothing. No worker is told of the variable (R45).
+ * Failpoints: named steps between an intent and its effect at which a test can inject a fault
+ * (docs/decisions/0012-faults-and-figures.md). The core calls {@link failpoint} at each; without RESOLVE_FAILPOINTS the call
+ * does nothing. Workers do not get the variable (R45).
  */
 
-/** Every step, in the order in which an instance passes them; test/faults makes each of them fail. */
+/** Every step, in the order in which an instance passes them; test/faults injects faults at each. */
 const STEPS = {
-  // What a home keeps whole: drafted under another name, written, there under its own.
+  // Files of the home that are replaced as a whole: written under a temporary name, synced, renamed.
   catalog: ['drafted', 'written', 'renamed'],
   tokens: ['drafted', 'written', 'renamed'],
-  /** An Idempotency-Key: claimed before its effect, answered after it. */
+  /** An Idempotency-Key: claimed before the effect, answered after it. */
   key: ['drafted', 'linked', 'claimed', 'answering', 'answered'],
   creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
-  /** Lines of any kind. */
+  /** Appends to the journal, for lines of any kind. */
   journal: ['writing', 'written'],
   move: ['recorded', 'synced', 'saved'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
@@ -38,7 +39,7 @@ export const FAILPOINTS: readonly Failpoint[] = Object.entries(STEPS).flatMap(([
 )
 
 interface Fault {
-  /** Only the passing of this number; every one where there is none. */
+  /** Only the n-th time the step is passed; every time where it is absent. */
   at: number | undefined
   action: string
 }
@@ -74,7 +75,7 @@ function arm(text: string): (name: Failpoint) => void {
 function act(action: string, name: Failpoint): void {
   if (action === 'kill') {
     process.kill(process.pid, 'SIGKILL')
-    // The signal takes effect at the latest when this would go on.
+    // Blocks until the signal has taken effect.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KILL_LIMIT_MS)
   }
   if (action === 'throw') throw fault('EIO', `EIO: i/o error, failpoint '${name}'`)
@@ -84,14 +85,14 @@ function act(action: string, name: Failpoint): void {
   }
 }
 
-/** As node:fs would throw it. */
+/** The same error that node:fs throws. */
 function fault(code: string, message: string): Error {
   return Object.assign(new Error(message), { code, syscall: 'write' })
 }
 
 const KILL_LIMIT_MS = 10_000
 
-/** Passes a step: what is asked for in RESOLVE_FAILPOINTS, read once when this is loaded, happens here. */
+/** Passes a step: runs the action that RESOLVE_FAILPOINTS names for it. The variable is read once, when this file is loaded. */
 export const failpoint: (name: Failpoint) => void = process.env['RESOLVE_FAILPOINTS']
   ? arm(process.env['RESOLVE_FAILPOINTS'])
   : () => {}

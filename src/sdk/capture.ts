@@ -1,6 +1,6 @@
 /**
- * Keeps stdout for the channel to the host: whatever the author's code prints goes to stderr.
- * Called by {@link file://./register.ts} before any other code, or late by {@link file://./serve.ts}.
+ * Reserves stdout for the channel to the host: everything that the author's code prints goes to stderr. {@link
+ * file://./register.ts} calls it before any other code, {@link file://./serve.ts} later if that did not happen.
  */
 
 const CAPTURED = Symbol.for('resolve-platform.stdout-captured')
@@ -11,14 +11,14 @@ export function isCaptured(): boolean {
   return (globalThis as Marked)[CAPTURED] === true
 }
 
-/** Before anything was printed: a getter, so that no stream is opened on fd 1 at all. */
+/** Before anything was printed: a getter, so that no stream is opened on fd 1. */
 export function captureStdout(): void {
   if (isCaptured()) return
   ;(globalThis as Marked)[CAPTURED] = true
   Object.defineProperty(process, 'stdout', { configurable: true, enumerable: true, get: () => process.stderr })
 }
 
-/** When code may already hold the stream (console keeps the first one it used): its writes are turned too. */
+/** Other code may already hold the stream (console keeps the first one it used), so its write function is replaced as well. */
 export function captureStdoutLate(): void {
   if (isCaptured()) return
   const { stdout, stderr } = process

@@ -1,4 +1,4 @@
-/** What the functional form's run() and message handlers get: one object with everything, typed by the definition. */
+/** The context that run() and message handlers of the functional form get: one object with everything, typed by the definition. */
 import { fail } from '../core/errors.ts'
 import type { ArtifactKind } from '../core/protocol/event.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
@@ -11,35 +11,38 @@ import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
 
 export interface Context<V = Payload, P extends string = string> {
-  /** The input, typed by `params`; missing values have their defaults, undeclared keys are kept. */
+  /** The input, typed by `params`. Missing values have their defaults; undeclared keys are kept. */
   readonly params: V
   readonly config: InstanceConfig
   readonly instanceId: string
-  /** Aborted by a stop; its reason is an error that names the stop's. Give it to whatever waits. */
+  /** Aborted by a stop, with an error as its reason that carries the stop's reason. Pass it to everything that waits. */
   readonly signal: AbortSignal
-  /** This run goes on after a pause. */
+  /** True where this run goes on after a pause. */
   readonly resume: boolean
   readonly sessions: SessionFactory
   readonly data: DataFiles
   readonly checkpoint: Checkpoint
-  /** The state snapshot as it is now. */
+  /** The current state snapshot. */
   readonly state: Record<string, unknown>
-  /** A name without a prefix gets the resolver's own. */
+  /** An event name without a prefix gets the resolver's own prefix. */
   emit(eventType: string, data?: Record<string, unknown>): void
-  /** `resolver:phase`, and `phase` in the state. */
+  /** Emits `resolver:phase` and sets `phase` in the state. */
   phase(name: P): void
-  /** The fraction goes from 0 to 1. */
+  /** `fraction` is between 0 and 1. */
   progress(milestone: string, fraction?: number, label?: string): void
   artifact(kind: ArtifactKind, value: string, metadata?: Record<string, unknown>): void
-  /** Replaces the state: keys not given are lost. */
+  /** Replaces the whole state: keys not given are lost. */
   updateState(state: Record<string, unknown>): void
   mergeState(state: Record<string, unknown>): void
-  /** Asks a consumer and gives the answer, typed by the fields. An answer from before a pause is given at once. */
+  /**
+   * Sends an input request and resolves with the answer, typed by the fields. An answer from before a pause is returned at
+   * once.
+   */
   ask<const F extends Fields>(requestId: string, prompt: string, fields: F): Promise<ValuesOf<F>>
   requestInput(requestId: string, prompt: string, schema: Form): Promise<Payload>
-  /** Called for each message as it comes; gives back what ends it. */
+  /** Calls the handler for each message as it arrives. Returns the function that removes it. */
   onMessage(listener: MessageListener): () => void
-  /** A place for steps you do not trust; at most four at once. Gone with the instance. */
+  /** Opens a sandbox for steps that you do not trust: at most four at once; removed with the instance. */
   sandbox(options?: SandboxOptions): Promise<Sandbox>
   log(message: string, level?: LogLevel): void
   /** Ends the run as paused. Save a checkpoint first. */

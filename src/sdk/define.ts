@@ -1,4 +1,4 @@
-/** The functional form: `resolver({params, run}).serve()`, a whole resolver without a class (docs/writing-a-resolver.md). */
+/** The functional form: `resolver({params, run}).serve()` defines a whole resolver without a class (docs/writing-a-resolver.md). */
 import type { Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
 import { type Context, createContext, type MessageListener } from './context.ts'
@@ -8,35 +8,35 @@ import type { InstanceContext } from './instance/instance-context.ts'
 import { ownManifest } from './own-manifest.ts'
 import { serve } from './serve.ts'
 
-/** A message that consumers may send. */
+/** A message type that consumers may send. */
 export interface MessageDefinition<F, C> {
   label: string
   description: string
   fields: F
   /** Whether it may be sent in this state. Default: always. */
   when?: (state: Record<string, unknown>) => boolean
-  /** Called for each one, in order. {@link Context.onMessage} hears it as well. */
+  /** Called for each message, in order. {@link Context.onMessage} handlers are called as well. */
   on?: (payload: ValuesOf<F>, ctx: C) => Awaitable<void>
 }
 
 export interface Definition<F extends Fields, P extends string, M extends Record<string, Fields>> {
-  /** These three are the manifest's where they are left out. */
+  /** These three come from the manifest where they are absent. */
   name?: string
   version?: string
   description?: string
-  /** The manifest's `supports_resume` where it is left out. */
+  /** From the manifest's `supports_resume` where it is absent. */
   supportsResume?: boolean
-  /** The form for a new instance; a function where it depends on what is filled in so far. */
+  /** The form for a new instance; a function where it depends on the values filled in so far. */
   params?: F | ((filled: Payload) => F)
-  /** Names that `ctx.phase` takes; any, where they are left out. */
+  /** The names that `ctx.phase` accepts; any name where they are absent. */
   phases?: readonly P[]
   messages?: { [K in keyof M]: MessageDefinition<M[K], Context<ValuesOf<F>, P>> }
   workspace?: (params: ValuesOf<F>, availableCredentials: readonly string[]) => Awaitable<WorkspaceSpec | null>
   container?: (params: ValuesOf<F>) => Awaitable<ContainerSetup | null>
-  /** A text is the output; nothing means completed; an error fails the run. */
+  /** A returned text becomes the output; undefined means completed; a thrown error fails the run. */
   // biome-ignore lint/suspicious/noConfusingVoidType: what an async function without a return gives.
   run: (ctx: Context<ValuesOf<F>, P>) => Awaitable<string | ResolverResult | void>
-  /** Called when the platform asks the run to end, beside `ctx.signal`. */
+  /** Called when the platform asks the run to end, in addition to aborting `ctx.signal`. */
   stop?: (reason: string, ctx: Context<ValuesOf<F>, P>) => Awaitable<void>
 }
 
@@ -77,7 +77,7 @@ class FunctionalResolver<F extends Fields, P extends string, M extends Record<st
 
   serve(): void {
     serve(this, {
-      sit: (instance) => {
+      receive: (instance) => {
         this.#instance = instance
       },
     })

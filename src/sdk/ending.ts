@@ -1,27 +1,26 @@
 /**
- * Decides how a run ends: from what run() returned or threw, and from the stop it was told of (R21–R24, R27). Pure.
- *
- * A run that ends because of a stop (it let the stop's error through, or returned nothing after it) is `cancelled`; where
- * the platform asked for a pause and the resolver supports resume it is `paused`. What run() returns on purpose stands.
+ * Decides how a run ends, from what run() returned or threw and from the stop that was requested (R21–R24, R27). Pure. A run
+ * that ends because of a stop (it let the stop's error through, or returned nothing after it) is `cancelled`; where the
+ * platform requested a pause and the resolver supports resume, it is `paused`. A result that run() returns explicitly is kept.
  */
 import { ResolveError } from '../core/errors.ts'
 import type { ResolverResult } from '../core/protocol/instance.ts'
 import { LIFETIME_REASON, PAUSE_REASON } from '../core/protocol/methods.ts'
 
-/** `left`: the process ends while run() is still going; says by what. */
+/** `left`: the process ends while run() has not returned; the value says why. */
 export type Outcome = { returned: ResolverResult | undefined } | { threw: unknown } | { left: string }
 
 export interface Circumstances {
-  /** The latest reason of a stop; undefined when there was none. */
+  /** The latest reason of a stop; undefined without a stop. */
   stopReason: string | undefined
   supportsResume: boolean
-  /** Something was saved, by this run or an earlier one. */
+  /** A checkpoint exists, from this run or an earlier one. */
   hasCheckpoint: boolean
 }
 
 export interface Ending {
   result: ResolverResult
-  /** The data of resolver:completed without its figures. */
+  /** The data of resolver:completed without its counts and duration. */
   completed: { outcome: 'success' | 'failed'; summary: string; error?: { code: string; detail: string } }
 }
 
@@ -42,13 +41,13 @@ function fromThrown(thrown: unknown, circumstances: Circumstances): Ending {
   return failed({ status: 'failed', error: detail || 'an error without a message' }, code)
 }
 
-/** process.exit in answer to a stop is a way to stop; but who left in the middle of its work can't begin it again unseen. */
+/** process.exit after a stop counts as stopping. A pause needs more: without a checkpoint the work could not be resumed. */
 function fromLeft(by: string, circumstances: Circumstances): Ending {
   if (circumstances.stopReason === undefined) return failed({ status: 'failed', error: by }, 'unexpected_error')
   return stopped({ ...circumstances, supportsResume: circumstances.supportsResume && circumstances.hasCheckpoint })
 }
 
-/** The stop's own error, or one made of it: `AbortError` is what Node's functions throw for an aborted signal. */
+/** The stop's own error, or one derived from it: Node's functions throw `AbortError` for an aborted signal. */
 function isStop(thrown: unknown, depth = 0): boolean {
   if (!(thrown instanceof Error) || depth > 5) return false
   if (thrown instanceof ResolveError && thrown.code === 'instance_stopped') return true

@@ -1,4 +1,4 @@
-/** The SDK's door: `import { resolver, text } from 'resolve-platform/sdk'`. */
+/** The public entry point of the SDK: `import { resolver, text } from 'resolve-platform/sdk'`. */
 export { ResolveError } from '../core/errors.ts'
 export type { ArtifactKind, EventEnvelope } from '../core/protocol/event.ts'
 export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/protocol/form.ts'

@@ -1,11 +1,11 @@
-/** The manifest beside the main module: where the functional form takes its name, version and description from. */
+/** Reads the manifest beside the main module, from which the functional form takes its name, version and description. */
 import { dirname, join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import type { Manifest } from '../core/protocol/manifest.ts'
 import type { ResolverContract } from './instance/contract.ts'
 import { readJsonObject } from './instance/state-file.ts'
 
-/** Looks beside the main module, then in the working directory, which the platform sets to the resolver's folder. */
+/** Searches beside the main module, then in the working directory, which the platform sets to the resolver's folder. */
 export function ownManifest(): Partial<Manifest> {
   const main = process.argv[1]
   const beside = main === undefined ? undefined : readJsonObject(join(dirname(main), 'manifest.json'))

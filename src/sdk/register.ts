@@ -1,7 +1,7 @@
 /**
- * Loaded with `node --import` before a resolver's own code, in every node process of a worker: makes
- * `resolve-platform/sdk` importable from any folder, and keeps stdout for the channel in the process that the host
- * started (it sets RESOLVE_CHANNEL). Node processes below it, under a shell or another node, keep an ordinary stdout.
+ * Loaded with `node --import` before a resolver's own code, in every Node process of a worker. Makes `resolve-platform/sdk`
+ * importable from any folder. In the process that the host started (RESOLVE_CHANNEL is set), it reserves stdout for the
+ * channel; child processes of Node, under a shell or another Node, keep an ordinary stdout.
  */
 import { registerHooks } from 'node:module'
 import { captureStdout } from './capture.ts'
@@ -20,7 +20,7 @@ if (process.env['RESOLVE_CHANNEL'] && !process.env['RESOLVE_STDOUT'] && leadsIts
   captureStdout()
 }
 
-/** A host starts its worker as the leader of a process group; what a shell starts is no leader: `x=$(node -p 1)`. */
+/** The host starts its worker as the leader of a process group; a process that a shell starts is not one: `x=$(node -p 1)`. */
 function leadsItsGroup(): boolean {
   try {
     return process.kill(-process.pid, 0)

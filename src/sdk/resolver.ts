@@ -1,4 +1,7 @@
-/** The base class of a resolver: the twelve members, and what the SDK offers while it runs (spec, Resolver plugin contract). */
+/**
+ * The base class of a resolver: the twelve members of the contract, and what the SDK offers during a run (spec, Resolver plugin
+ * contract).
+ */
 import { fail } from '../core/errors.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
@@ -26,27 +29,27 @@ export abstract class Resolver implements ResolverContract {
   readonly supportsResume: boolean = false
   #instance: InstanceContext | undefined
 
-  /** spec: instantiation_schema. The form for a new instance, for what is filled in so far; null for none. */
+  /** spec: instantiation_schema. The form for a new instance, given the values filled in so far; null for no form. */
   instantiationSchema(_params: Payload | null): Awaitable<Form | null> {
     return null
   }
 
-  /** spec: workspace_spec. What the platform clones before run(); null for nothing. */
+  /** spec: workspace_spec. The repositories that the platform clones before run(); null for none. */
   workspaceSpec(_params: Payload, _availableCredentials: readonly string[]): Awaitable<WorkspaceSpec | null> {
     return null
   }
 
-  /** spec: container_setup. null for nothing. */
+  /** spec: container_setup. null for none. */
   containerSetup(_params: Payload): Awaitable<ContainerSetup | null> {
     return null
   }
 
-  /** spec: message_types. What may be sent in this state. */
+  /** spec: message_types. The types that may be sent in this state. */
   messageTypes(_instanceState: Record<string, unknown>): Awaitable<MessageType[]> {
     return []
   }
 
-  /** Does the work. Nothing returned means completed. `resolver:created` and `resolver:completed` are emitted for you. */
+  /** Does the work. Returning undefined means completed. The SDK emits `resolver:created` and `resolver:completed`. */
   abstract run(
     config: InstanceConfig,
     sessions: SessionFactory,
@@ -54,68 +57,68 @@ export abstract class Resolver implements ResolverContract {
     resume: boolean,
   ): Awaitable<ResolverResult | undefined>
 
-  /** spec: on_input_response. The payload is validated; use this or the promise of requestInput, not both. */
+  /** spec: on_input_response. The payload is valid. Use this or the promise of requestInput, not both. */
   onInputResponse(_config: InstanceConfig, _requestId: string, _payload: Payload): Awaitable<void> {}
 
-  /** spec: on_message. The type is one of messageTypes, the payload is validated. */
+  /** spec: on_message. The type is one of messageTypes, and the payload is valid. */
   onMessage(_config: InstanceConfig, _messageType: string, _payload: Payload): Awaitable<void> {}
 
-  /** Checkpoint and return promptly. {@link signal} is aborted as well. */
+  /** Save a checkpoint and return promptly. {@link signal} is aborted as well. */
   stop(_reason: string): Awaitable<void> {}
 
   /** Serves this resolver on stdin and stdout until the platform ends the process. */
   serve(): void {
-    serve(this, { sit: (instance) => this.#sit(instance) })
+    serve(this, { receive: (instance) => this.#receive(instance) })
   }
 
   /** spec: emit. Appends to `events.jsonl` before it returns. */
   emit(eventType: string, data?: Record<string, unknown>): void {
-    this.#seated('emit').emit(eventType, data)
+    this.#context('emit').emit(eventType, data)
   }
 
   /** spec: update_state. Overwrites `state.json`: keys not given are lost. */
   updateState(state: Record<string, unknown>): void {
-    this.#seated('update the state').updateState(state)
+    this.#context('update the state').updateState(state)
   }
 
-  /** spec: merge_state. Overlays the keys on `state.json`. */
+  /** spec: merge_state. Sets the given keys in `state.json`. */
   mergeState(state: Record<string, unknown>): void {
-    this.#seated('merge the state').mergeState(state)
+    this.#context('merge the state').mergeState(state)
   }
 
-  /** spec: request_input. The instance is awaiting_input until it is answered; rejects when the instance is stopped. */
+  /** spec: request_input. The instance is awaiting_input until the request is answered; rejects when the instance is stopped. */
   requestInput(requestId: string, prompt: string, schema: Form): Promise<Payload> {
-    return this.#seated('ask').requestInput(requestId, prompt, schema)
+    return this.#context('ask').requestInput(requestId, prompt, schema)
   }
 
-  /** A place for steps you do not trust; at most four at once. Gone with the instance. */
+  /** Opens a sandbox for steps that you do not trust: at most four at once; removed with the instance. */
   sandbox(options?: SandboxOptions): Promise<Sandbox> {
-    return this.#seated('open a sandbox').sandboxes.create(options)
+    return this.#context('open a sandbox').sandboxes.create(options)
   }
 
   log(message: string, level?: LogLevel): void {
-    this.#seated('log').log(message, level)
+    this.#context('log').log(message, level)
   }
 
-  /** What outlives a pause. */
+  /** Data that is kept through a pause. */
   get checkpoint(): Checkpoint {
-    return this.#seated('keep a checkpoint').checkpoint
+    return this.#context('keep a checkpoint').checkpoint
   }
 
   get data(): DataFiles {
-    return this.#seated('write data').data
+    return this.#context('write data').data
   }
 
   /** Aborted by a stop. */
   get signal(): AbortSignal {
-    return this.#seated('watch for a stop').signal
+    return this.#context('watch for a stop').signal
   }
 
-  #sit(instance: InstanceContext): void {
+  #receive(instance: InstanceContext): void {
     this.#instance = instance
   }
 
-  #seated(what: string): InstanceContext {
+  #context(what: string): InstanceContext {
     if (this.#instance === undefined) throw fail('resolver_not_ready', { what })
     return this.#instance
   }

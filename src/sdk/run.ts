@@ -1,6 +1,6 @@
 /**
- * One run of a resolver: created → run() → completed → `status.json` → resolver.finished, in that order and on every way
- * out, an exception, a stop, process.exit and SIGTERM included (spec, Rules for run(); R21, R23).
+ * One run of a resolver: created → run() → completed → `status.json` → resolver.finished. This order holds on every exit path,
+ * also for exceptions, stops, process.exit and SIGTERM (spec, Rules for run(); R21, R23).
  */
 import { join } from 'node:path'
 import { writeWholeSync } from '../core/files/write-whole.ts'
@@ -35,7 +35,7 @@ export class Run {
     return this.#result !== undefined
   }
 
-  /** Ends when the result is written. Never rejects. */
+  /** Resolves when the result is written. Never rejects. */
   async start(resume: boolean): Promise<void> {
     process.on('uncaughtException', (error) => this.#leave({ threw: error }, 1))
     process.on('SIGTERM', () => this.#leave({ left: 'ended by SIGTERM' }, 143))
@@ -52,7 +52,7 @@ export class Run {
     } catch (error) {
       outcome = { threw: error }
     }
-    // A resolver may save its checkpoint in stop(): the result waits for it.
+    // stop() may save a checkpoint, so the result waits for it.
     await this.#stopping
     this.#finish(outcome)
   }
@@ -65,7 +65,7 @@ export class Run {
     this.#instance.stop(reason)
   }
 
-  /** Hands messages to the resolver one after the other, each number once (R42). */
+  /** Passes messages to the resolver one after another, each number once (R42). */
   message(type: string, payload: Payload, number: number | undefined): void {
     if (number !== undefined && this.#handled.has(number)) return
     if (number !== undefined) this.#handled.add(number)
@@ -73,12 +73,12 @@ export class Run {
     this.#messages = settled(`message "${type}"`, deliver, this.#messages)
   }
 
-  /** Tells the result again, to a host that came after it. */
-  tellAgain(): void {
+  /** Reports the result again, to a host that adopted the worker later. */
+  reportAgain(): void {
     if (this.#isWritten) this.#peer.notify('resolver.finished', { result: this.#result })
   }
 
-  /** Ends the process now; a run that is still going is settled first. */
+  /** Ends the process now. A run that has not returned gets its result first. */
   leave(): void {
     this.#leave({ left: 'ended by resolver.shutdown' }, 0)
   }
@@ -100,7 +100,7 @@ export class Run {
     process.exit(exitCode)
   }
 
-  /** Everything here goes through the patient disk, so that a full disk delays the end but never reorders it. */
+  /** All writes here are retried while the disk is full, so a full disk delays the end but never reorders it. */
   #finish(outcome: Outcome): void {
     if (this.isOver) return
     const circumstances = {
@@ -127,16 +127,16 @@ export class Run {
     instance.close()
     const text = JSON.stringify(this.#result)
     instance.disk.do(() => {
-      // Paused needs a checkpoint (spec, States, rule 2). An empty one says: begin again.
+      // Paused needs a checkpoint (spec, States and transitions). An empty one means: start from the beginning.
       if (result.status === 'paused' && !instance.checkpoint.exists) instance.checkpoint.save(null)
       writeWholeSync(join(instance.dir, STATUS_FILE), text, { mode: 0o644, durable: true })
       this.#isWritten = true
-      this.tellAgain()
+      this.reportAgain()
     })
   }
 }
 
-/** What run() gave, as a ResolverResult; undefined for nothing. */
+/** The return value of run() as a ResolverResult; undefined where it returned nothing. */
 function toResult(returned: unknown): ResolverResult | undefined {
   if (returned === undefined || returned === null) return undefined
   if (typeof returned === 'string') return { status: 'completed', output: returned }
@@ -148,7 +148,7 @@ function toResult(returned: unknown): ResolverResult | undefined {
   }
 }
 
-/** Calls the author's code after `before`, and notes its fault on stderr: a handler that fails does not end the run. */
+/** Calls the author's code after `before`, and writes its error to stderr: a failing handler does not end the run. */
 async function settled(what: string, call: () => unknown, before: Promise<void>): Promise<void> {
   await before
   try {

@@ -1,15 +1,15 @@
-/** The resolver's end of the channel: lines on stdin and on the real stdout (spec, serve()). */
+/** The resolver's end of the channel: lines on stdin and on the real stdout (spec, serve()). serve.ts opens it. */
 import { writeSync } from 'node:fs'
-import { systemCode } from '../core/errors.ts'
+import { isDiskFull, systemCode } from '../core/errors.ts'
 import type { Channel } from '../core/rpc/channel.ts'
 import { LineSplitter } from '../core/rpc/lines.ts'
 
 const RETRY_MS = 5
 
-/** Frames of the host are trusted; the host caps what it sends. */
+/** Frames of the host are trusted and limited by the host. */
 const NO_CAP = Number.MAX_SAFE_INTEGER
 
-/** Descriptors, not streams: process.stdout is what the author's code prints to, and that is stderr now. */
+/** File descriptors, not streams: process.stdout is what the author's code prints to, and it leads to stderr. */
 export class StdioChannel implements Channel {
   readonly #unsent: Buffer[] = []
   #timer: NodeJS.Timeout | undefined
@@ -28,14 +28,14 @@ export class StdioChannel implements Channel {
     })
   }
 
-  /** Never: when stdin ends, stdout can still be read. */
+  /** Never called: when stdin ends, stdout can still be read. */
   onClose(): void {}
 
   close(): void {
     process.stdin.destroy()
   }
 
-  /** Sends what can be sent; the rest follows when the pipe or the disk has room again. */
+  /** Sends what fits; the rest follows when the pipe or the disk has room again. */
   flush(): void {
     while (this.#unsent[0] !== undefined) {
       try {
@@ -44,21 +44,21 @@ export class StdioChannel implements Channel {
         if (rest.length === 0) this.#unsent.shift()
         else this.#unsent[0] = rest
       } catch (error) {
-        this.#wait(systemCode(error))
+        this.#wait(error)
         return
       }
     }
   }
 
-  #wait(code: string | undefined): void {
-    if (code === 'EAGAIN' || code === 'ENOSPC' || code === 'EDQUOT') {
+  #wait(error: unknown): void {
+    if (systemCode(error) === 'EAGAIN' || isDiskFull(error)) {
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined
         this.flush()
       }, RETRY_MS)
       return
     }
-    // EPIPE, EBADF: nobody reads any more. The files are the medium; the resolver goes on.
+    // EPIPE, EBADF: no process reads the channel any more. Files hold what matters, so the resolver goes on.
     this.#isGone = true
     this.#unsent.length = 0
   }

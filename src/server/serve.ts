@@ -1,6 +1,6 @@
 /**
  * `serve` put together: a home, its tokens, the app, a port, and whoever looks after instances without a host. What of the home
- * is damaged is told and put aside, and the rest is served (threats F22).
+ * is damaged is told and put aside, and the rest is served (reliability F22).
  */
 import { fail, ResolveError } from '../core/errors.ts'
 import {

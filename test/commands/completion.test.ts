@@ -1,10 +1,11 @@
-/** Completion: the scripts in real shells, and what they are told. */
+/** Completion: what `resolve __complete` suggests, and the scripts in real shells: bash, fish, and zsh on a real terminal. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { openTerminal, skipsTmux, type Terminal } from '../support/tmux-terminal.ts'
 import { doer, type Home, newHome } from './cli.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
@@ -104,6 +105,15 @@ test('it never fails loudly: nonsense, a broken catalog, no home', async () => {
   expect(await place.with(elsewhere, '__complete', '--', 'run', '')).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
+const environment = (env: Record<string, string> = {}) => ({
+  ...{ ...process.env, CI: '', PATH: `${folder}:${process.env['PATH']}`, RESOLVE_HOME: place.home },
+  ...env,
+})
+
+/** CI brings every shell; elsewhere a machine may lack one, and its test is skipped. */
+const lacks = (shell: string) =>
+  ['', undefined].includes(process.env['CI']) && spawnSync(shell, ['--version']).status !== 0
+
 /** What bash puts in place of the last word, for a line that is being typed. */
 function inBash(line: string, env: Record<string, string> = {}): string[] {
   const script = `
@@ -115,11 +125,8 @@ function inBash(line: string, env: Record<string, string> = {}): string[] {
     printf '%s\\n' "\${COMPREPLY[@]}"`
   // As readline breaks a line: at blanks, and at "=".
   const words = line.split(/\s|(=)/).filter((word) => word !== undefined)
-  const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script, 'bash', line, ...words], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { ...process.env, CI: '', PATH: `${folder}:${process.env['PATH']}`, RESOLVE_HOME: place.home, ...env },
-  })
+  const options = { cwd: folder, encoding: 'utf8', env: environment(env) } as const
+  const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script, 'bash', line, ...words], options)
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   return stdout.split('\n').filter((word) => word !== '')
 }
@@ -132,14 +139,52 @@ test('bash completes with the script it sourced', () => {
   expect(inBash('resolve frobnicate ')).toEqual([])
 })
 
-test.each(['zsh', 'fish'])('%s takes its script without a complaint', async (shell) => {
-  const { code, stdout } = await place.run('completion', shell)
-  expect(code).toBe(0)
-  expect(stdout).toContain('__complete --')
-  if (spawnSync(shell, ['--version']).status !== 0) return
-  const path = join(folder, `resolve.${shell}`)
-  writeFileSync(path, stdout)
-  expect(spawnSync(shell, ['-n', path], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+/** What fish offers for a line, each as `word TAB description`. */
+function inFish(line: string): string[] {
+  const script = 'resolve completion fish | source; complete -C "$argv[1]"'
+  const options = { cwd: folder, encoding: 'utf8', env: environment({ HOME: folder }) } as const
+  const { stdout, stderr, status } = spawnSync('fish', ['--no-config', '-c', script, line], options)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return stdout.split('\n').filter((word) => word !== '')
+}
+
+test.skipIf(lacks('fish'))('fish completes with the script it sourced', () => {
+  expect(wordsOf(inFish('resolve inst'))).toEqual(['instance'])
+  expect(inFish('resolve instance an')).toEqual(['answer\tAnswer a question of an instance'])
+  expect(wordsOf(inFish('resolve instance list --status fa'))).toEqual(['failed'])
+  expect(inFish(`resolve instance answer ${asks} `)).toEqual(['gate-1\tGo on?'])
+  expect(wordsOf(inFish('resolve run --answers ans'))).toEqual(['answers file.json'])
+  expect(inFish('resolve frobnicate ')).toEqual([])
+})
+
+describe.skipIf(skipsTmux || lacks('zsh'))('zsh', () => {
+  let terminal: Terminal
+  const typed = async (line: string, shown: string | RegExp) => {
+    terminal.keys('C-u', 'C-l')
+    terminal.type(line, false)
+    terminal.keys('Tab')
+    await terminal.until(shown)
+  }
+
+  beforeAll(async () => {
+    terminal = openTerminal({ env: { ...environment({ HOME: folder }), PS1: '$ ' } })
+    terminal.type(`cd '${folder}' && exec zsh -f -i`)
+    terminal.type('autoload -U compinit && compinit -u -D && source <(resolve completion zsh); PS1="ready> "')
+    await terminal.until(/^ready> /m)
+  })
+
+  afterAll(() => terminal.close())
+
+  test('puts in the word that is meant', async () => {
+    await typed('resolve inst', /^ready> resolve instance $/m)
+    await typed('resolve instance list --status fa', /^ready> resolve instance list --status failed $/m)
+    await typed(`resolve instance answer ${asks} `, new RegExp(`^ready> resolve instance answer ${asks} gate-1 $`, 'm'))
+    await typed('resolve run --answers ans', /^ready> resolve run --answers answers\\ file\.json $/m)
+  })
+
+  test('lists the words that begin so, with what they do', async () => {
+    await typed('resolve instance s', /^show +-- Show .*\n(?:.*\n)*?stop +-- Stop /m)
+  })
 })
 
 test('--json holds the script, and another shell is refused', async () => {

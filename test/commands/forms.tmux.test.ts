@@ -91,7 +91,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
       await terminal.until('│ Ada')
       terminal.keys(key)
       const shown = await terminal.until('[ended 130]')
-      expect(shown).toContain('Nothing was created.')
+      expect(shown).toContain('No instance was created.')
       expect(terminal.screen()).not.toContain('[ Run ]')
     }
     expect(await count()).toBe(before)
@@ -135,7 +135,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     terminal.resolve('run', 'doer', '-i', 'do=ask')
     await terminal.until('[ Answer ]')
     terminal.keys('C-c')
-    await terminal.until('Nothing is stopped yet')
+    await terminal.until('Not stopped yet')
     expect((await newest()).status).toBe('awaiting_input')
     terminal.keys('C-c')
     expect(await terminal.until('[ended 3]')).toMatch(/⊘ doer [0-9a-f]{12} cancelled/)

@@ -188,7 +188,6 @@ test('pause, show, resume', async () => {
   expect(again.code).toBe(7)
 })
 
-// verifies: S-RULE-06
 test('resume follows only what is new, to the end', async () => {
   const { instance_id: id, status } = await made('-i', 'do=pause')
   expect(status).toBe('paused')

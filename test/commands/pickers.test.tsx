@@ -45,7 +45,7 @@ test('at 80 columns', () => {
     › 3fa2b1c0d4e5  ? waiting for you  tour the north wing 3m
       9b1c00aa77de  ● running  hello 5m
       77de9b1c00aa  ✓ completed  a resolver whose name goes on and on for more colu…
-    ↑↓ move  type to narrow  Enter pick  Esc leave"
+    ↑↓ move  type to filter  Enter pick  Esc cancel"
   `)
 })
 
@@ -55,7 +55,7 @@ test('at 40 columns', () => {
     › 3fa2b1c0d4e5  ? waiting for you  tour…
       9b1c00aa77de  ● running  hello 5m
       77de9b1c00aa  ✓ completed  a resolver…
-    ↑↓, type, Enter pick, Esc leave"
+    ↑↓, type, Enter pick, Esc cancel"
   `)
 })
 
@@ -76,7 +76,7 @@ test('letters narrow it, Enter picks what is left, Esc and Ctrl-C pick nothing',
   await press('wing')
   expect(frame()).toContain('Which instance? (1 of 3)  wing')
   await press('x')
-  expect(frame()).toContain('Nothing fits.')
+  expect(frame()).toContain('No match.')
   await press('\r')
   expect(done).toEqual([])
   await press('\u007f')
@@ -165,7 +165,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     tmux('send-keys', 'Down')
     await shows(/› [0-9a-f]{12} .*(over|north|south)/)
     tmux('send-keys', 'Escape')
-    await shows('Nothing was picked.')
+    await shows('No choice was made.')
     await shows('ended with 130')
   })
 
@@ -207,7 +207,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
   test('prune lists what would go and asks; anything but yes removes nothing', async () => {
     const before = await place.run('instance', 'list', '--all', '--json')
     open('instance', 'prune', '--older-than', '0')
-    await shows(/Remove \d instances?, .* for good\? \[y\/N\]/)
+    await shows(/Remove \d instances?, .* permanently\? \[y\/N\]/)
     tmux('send-keys', 'Enter')
     await shows('Nothing was removed.')
     await shows('ended with 0')

@@ -25,7 +25,7 @@ test('the built-in resolvers are there on first use', async () => {
 
 test('add shows what will run; --dry-run adds nothing', async () => {
   const dry = await place.run('resolver', 'add', dir, '--dry-run')
-  expect([dry.code, dry.stdout]).toEqual([0, 'doer 1.0.0 can be added; nothing was.\n'])
+  expect([dry.code, dry.stdout]).toEqual([0, 'doer 1.0.0 can be added. Nothing was added.\n'])
   expect(dry.stderr).toContain('node program.mjs')
   expect((await place.run('resolver', 'show', 'doer')).code).toBe(6)
   const added = await place.run('resolver', 'add', dir)

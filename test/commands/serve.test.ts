@@ -126,7 +126,7 @@ test('SIGTERM ends the server and no instance: it says how many go on, and the n
   first.kill('SIGTERM')
   expect(await first.ended).toBe(0)
   expect(first.stderr()).toContain(
-    '2 instances go on without a host; the next command that needs one, or the next serve, adopts them.',
+    '2 instances continue without a host. The next serve, or a command that needs them, adopts them.',
   )
   expect(ids.map((id) => storyOf(place.home, id).status)).toEqual(['awaiting_input', 'awaiting_input'])
 
@@ -152,7 +152,7 @@ test('a command on this machine answers what a server hosts, and takes over when
   await reaches(call, hosted, 'completed')
   serve.kill('SIGINT')
   expect(await serve.ended).toBe(0)
-  expect(serve.stderr()).toContain('1 instance goes on without a host')
+  expect(serve.stderr()).toContain('1 instance continues without a host')
   expect(await place.run('instance', 'answer', left, 'gate-1', '-i', 'go=yes', '-i', 'why=cli')).toMatchObject({
     code: 0,
   })

@@ -238,7 +238,7 @@ test('an address that is none, or that holds a password, is refused without bein
 test('a token that travels unencrypted to another machine is warned of once, on loopback not at all', async () => {
   const env = { RESOLVE_TOKEN: token }
   const away = await client.with({ env }, 'instance', 'list', '--json', '--server', 'http://no-such-host.invalid')
-  expect(away.stderr.match(/travels unencrypted/g)).toHaveLength(1)
+  expect(away.stderr.match(/is sent unencrypted/g)).toHaveLength(1)
   expect((await remote('instance', 'list')).stderr).not.toContain('unencrypted')
 })
 

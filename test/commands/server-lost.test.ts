@@ -41,7 +41,7 @@ interface Shown {
   status: string
 }
 
-const LOST = 'The connection to the server is lost; trying again for 60 s.'
+const LOST = 'The connection to the server is lost; reconnecting for up to 60 s.'
 const BACK = /^The connection to the server is back after \d+ s\.$/m
 
 test('a server that is back within the minute is followed on: each says once that it was lost, and that it is back', async () => {
@@ -119,18 +119,18 @@ test('after a minute: exit code 10, the sentence names the instance, and documen
   expect(Date.now() - began).toBeLessThan(90_000)
   for (const [name, { code, stderr }] of Object.entries(ended)) expect(code, `${name}: ${stderr}`).toBe(10)
 
-  const lost = new RegExp(`The connection to ${server.url} was lost 6\\d s ago; ${id} goes on there\\.`)
+  const lost = new RegExp(`The connection to ${server.url} was lost 6\\d s ago; ${id} continues on the server\\.`)
   const again = `resolve instance watch ${id} --server ${server.url}`
   for (const { stderr } of [ended.plain, ended.events]) {
     expect(stderr).toMatch(lost)
-    expect(stderr).toContain('Watch it again once the server is there.')
+    expect(stderr).toContain('Watch it again when the server is reachable.')
     expect(stderr).toContain(again)
   }
   expect(JSON.parse(ended.running.stdout)).toMatchObject({
     schema: 'resolve.error/1',
     exit_code: 10,
     instance_id: own,
-    error: { code: 'server_unreachable', message: expect.stringContaining(`${own} goes on there`) },
+    error: { code: 'server_unreachable', message: expect.stringContaining(`${own} continues on the server`) },
     next: [`resolve instance watch ${own} --server ${server.url}`],
   })
   const closing = JSON.parse(ended.jsonl.stdout.trimEnd().split('\n').at(-1) ?? '') as object

@@ -58,7 +58,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     const { code, shown } = onTerminal(
       [
         ['● running', CTRL_C],
-        ['Nothing is stopped yet', CTRL_C],
+        ['Not stopped yet', CTRL_C],
       ],
       ...['run', 'doer', '-i', 'do=sleep', '--name', 'twice'],
     )
@@ -78,7 +78,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
       'left',
     )
     expect(code).toBe(0)
-    expect(shown).toContain('Left; the instance goes on')
+    expect(shown).toContain('Left; the instance continues')
     expect(await statusOf('left')).toBe('running')
   })
 

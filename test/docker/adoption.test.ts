@@ -1,4 +1,4 @@
-/** kill -9 of the host loses nothing of instances in containers: the next one adopts them, and no container is left at the end (threats F2, F4). */
+/** kill -9 of the host loses nothing of instances in containers: the next one adopts them, and no container is left at the end (reliability F2, F4). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -82,7 +82,7 @@ describeWithDocker('hosts of containers that are killed', () => {
     expect(ids.reduce((sum, id) => sum + storyOf(home, id).adoptions, 0)).toBeGreaterThan(5)
   })
 
-  test('killed at any moment of the start: never two containers, never stuck (threats F1)', {
+  test('killed at any moment of the start: never two containers, never stuck (reliability F1)', {
     timeout: 120_000,
   }, async () => {
     const behaviour = `fs.writeFileSync(root + '/ran', 'x', { flag: 'a' }); await sleep(300); me.finish({ status: 'completed' })`

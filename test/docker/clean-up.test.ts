@@ -31,7 +31,7 @@ describeWithDocker('containers that are left', { timeout: 60_000 }, () => {
     for (const id of foreign) await docker('rm', '-f', id).catch(() => undefined)
   })
 
-  // threats F16
+  // reliability F16
   test('what belongs to an instance that ended or is gone is ended; live, young and foreign ones stay', async () => {
     const label = homeLabel(home)
     const { id: finished } = await ranToEnd(home, plainResolver(`me.finish({ status: 'completed' })`))
@@ -76,7 +76,7 @@ describeWithDocker('containers that are left', { timeout: 60_000 }, () => {
   test('an inquiry or a setup that belongs to nobody is an orphan once it is old', async () => {
     const inquiry = await left({ 'resolve.home': homeLabel(home), 'resolve.role': 'inquiry', 'resolve.instance': '' })
     const later = await orphanContainers(home, Date.now() + 11 * 60_000, 0)
-    expect(later.find(({ id }) => id === inquiry)?.why).toBe('nobody asks it any more')
+    expect(later.find(({ id }) => id === inquiry)?.why).toBe('its inquiry has ended')
   })
 })
 

@@ -1,4 +1,4 @@
-/** An engine that is away or hangs is not a worker that ended: it is waited for, and nothing a worker said meanwhile is lost (threats F4, D15). */
+/** An engine that is away or hangs is not a worker that ended: it is waited for, and nothing a worker said meanwhile is lost (reliability F4; threats D15). */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

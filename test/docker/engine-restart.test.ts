@@ -1,4 +1,4 @@
-/** A restart of a real engine: with live-restore a worker lives through it, without it the instance fails and is never a success (threats 3.2.6, D7). */
+/** A restart of a real engine: with live-restore a worker lives through it, without it the instance fails and is never a success (reliability F4; threats D7). */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

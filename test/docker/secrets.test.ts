@@ -1,4 +1,4 @@
-/** Canary secrets of an instance in a container: in its config, and nowhere else that anybody can look (threats B9, I9). */
+/** Canary secrets of an instance in a container: in its config, and nowhere else that anybody can look (threats B9; reliability I9). */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

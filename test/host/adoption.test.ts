@@ -1,4 +1,4 @@
-/** kill -9 of the host loses nothing, in any live status: the next one adopts and the run ends normally (plan, decisions 1 and 2). */
+/** kill -9 of the host loses nothing, in any live status: the next one adopts and the run ends normally (architecture, decisions 1 and 2). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -105,6 +105,44 @@ test('an answer that was accepted before the kill reaches the resolver after it 
   expect(readFileSync(join(instancePaths(home, id).project, '.resolve/ran'), 'utf8')).toBe('x')
 })
 
+// A host that is not the parent of the worker is told of its end by the lifeline. Without it this takes until a sweep.
+test('the end of an adopted worker is seen at once: after an answer, and when it is killed', async () => {
+  const resolver = plainResolver(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
+  const adopted = async (): Promise<{ id: string; host: ChildProcess }> => {
+    const id = await created(home, resolver)
+    const first = startHost(id)
+    await until(home, id, ({ status }) => status === 'awaiting_input')
+    await killed(first)
+    const host = startHost(id)
+    await until(home, id, ({ adoptions }) => adoptions === 1)
+    // Its first look would find an end as well.
+    await sleep(300)
+    return { id, host }
+  }
+  const timeOf = (id: string, type: string) =>
+    Date.parse(eventsOf(home, id).findLast(({ event }) => event.event_type === type)?.event.timestamp ?? '')
+  const answeredMs: number[] = []
+  const killedMs: number[] = []
+  for (let n = 0; n < 3; n += 1) {
+    const answered = await adopted()
+    await askOwner(home, answered.id, (owner) => owner.answer(answered.id, 'q', {}, ACTOR))
+    await ended(answered.host)
+    expect(storyOf(home, answered.id).status).toBe('completed')
+    answeredMs.push(
+      timeOf(answered.id, 'platform.instance.status_changed') - timeOf(answered.id, 'platform.input.answered'),
+    )
+    const dying = await adopted()
+    const begin = Date.now()
+    process.kill(JSON.parse(readFileSync(instancePaths(home, dying.id).worker, 'utf8')).process.pid, 'SIGKILL')
+    await ended(dying.host)
+    expect(storyOf(home, dying.id)).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })
+    killedMs.push(timeOf(dying.id, 'platform.instance.status_changed') - begin)
+  }
+  // 30 ms on an idle machine.
+  expect(Math.min(...answeredMs)).toBeLessThan(200)
+  expect(Math.min(...killedMs)).toBeLessThan(200)
+})
+
 test('a stop that was asked for before the kill is carried out after it (R12)', async () => {
   const id = await created(
     home,
@@ -189,7 +227,7 @@ test('a host whose program was replaced while it ran makes room for one that can
   await platform.close()
 })
 
-test('the record deleted is the record rebuilt (plan, decision 1)', async () => {
+test('the record deleted is the record rebuilt (architecture, decision 1)', async () => {
   const { readRecord, toRecord } = await import('../../src/core/store/record.ts')
   const id = await created(
     home,

@@ -1,4 +1,4 @@
-/** A full disk refuses before it acknowledges, keeps nothing half, and lets go on when there is room again (threats F7). */
+/** A full disk refuses before it acknowledges, keeps nothing half, and lets go on when there is room again (reliability F7). */
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

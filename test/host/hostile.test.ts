@@ -41,7 +41,7 @@ test('forged, foreign, deep, long and broken lines are rejected with their reaso
 })
 
 // verifies: S-EVT-12 S-DIR-02
-test('an event in pieces is one event, a torn line is rejected, an unfinished one at the end too (threats F10)', async () => {
+test('an event in pieces is one event, a torn line is rejected, an unfinished one at the end too (reliability F10)', async () => {
   const { id, story } = await ranToEnd(home, fixture('half-lines'))
   expect(story.status).toBe('completed')
   const own = eventsOf(home, id).filter(({ event }) => event.event_type.startsWith('half-lines.'))

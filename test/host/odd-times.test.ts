@@ -1,4 +1,4 @@
-/** Hosts that are frozen, clocks that jump, machines that start anew, lines that come byte by byte (threats F3, F8, F10, F23). */
+/** Hosts that are frozen, clocks that jump, machines that start anew, lines that come byte by byte (reliability F3, F8, F10, F23). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ function startHost(id: string): ChildProcess {
   return spawn(process.execPath, [installedFile('host.js') as string, home, id], { stdio: 'inherit' })
 }
 
-test('a host that is frozen keeps its instance: no other takes it, the worker works on, and nothing is missing (threats F3)', {
+test('a host that is frozen keeps its instance: no other takes it, the worker works on, and nothing is missing (reliability F3)', {
   timeout: FROZEN_MS + 40_000,
 }, async () => {
   const count = Math.ceil(FROZEN_MS / 10)
@@ -53,7 +53,7 @@ test('a host that is frozen keeps its instance: no other takes it, the worker wo
   soundInstance(home, id)
 })
 
-test('events are in the order in which they came, whatever their clock says; a clock set back counts as standing still (threats F8)', async () => {
+test('events are in the order in which they came, whatever their clock says; a clock set back counts as standing still (reliability F8)', async () => {
   const day = 24 * 60 * 60_000
   const behaviour = `
     for (const jump of [0, ${day}, ${-day}, 0, ${day}]) {
@@ -72,7 +72,7 @@ test('events are in the order in which they came, whatever their clock says; a c
   expect(upMs({ ...story, history: running }, since + 10_000)).toBeLessThanOrEqual(10_000)
 })
 
-test('after the machine started anew its workers are gone, and a stranger with the number of one is left alone (threats F23)', async () => {
+test('after the machine started anew its workers are gone, and a stranger with the number of one is left alone (reliability F23)', async () => {
   const id = await created(home, plainResolver(`await sleep(600_000)`))
   const host = startHost(id)
   const gone = once(host, 'exit')
@@ -93,7 +93,7 @@ test('after the machine started anew its workers are gone, and a stranger with t
   soundInstance(home, id)
 })
 
-test('lines are the same wherever the stream of bytes is cut (threats F10)', () => {
+test('lines are the same wherever the stream of bytes is cut (reliability F10)', () => {
   const text = Buffer.from('{"a":"é"}\n\n{"b":"𝄞"}\r\nlast\n', 'utf8')
   const linesOf = (...chunks: Buffer[]) => {
     const splitter = new LineSplitter(1_000)

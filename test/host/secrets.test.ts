@@ -1,4 +1,4 @@
-/** Canary secrets through a whole life: nowhere in what is handed out, whatever a resolver does with them (R43, R45; threats B9, I9). */
+/** Canary secrets through a whole life: nowhere in what is handed out, whatever a resolver does with them (R43, R45; threats B9; reliability I9). */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'

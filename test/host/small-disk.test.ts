@@ -1,6 +1,6 @@
 /**
  * `resolve serve` on a real file system that is full to its last block, and on one that nobody may write: what is refused is refused
- * before it is acknowledged, nothing stays half, and with room again all of it goes on without a restart (threats F7).
+ * before it is acknowledged, nothing stays half, and with room again all of it goes on without a restart (reliability F7).
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

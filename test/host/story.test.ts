@@ -1,5 +1,6 @@
 /** The life of an instance, status by status: every row of the spec's table, R20–R28, with real processes. */
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { identify } from '../../src/core/files/process-identity.ts'
@@ -107,12 +108,10 @@ test('a question moves to awaiting_input, its answer back to running, with who a
   await hosts.own(id)
   await until(home, id, (story) => story.status === 'awaiting_input')
   const host = hosts.get(id)!
-  expect(() => host.answer('plan', { go: false }, ACTOR)).toThrow('Validation failed')
-  try {
-    host.answer('plan', {}, ACTOR)
-  } catch (error) {
-    expect((error as { errors: string[] }).errors).toEqual(['Tick it.', 'Say why.'])
-  }
+  expect(() => host.answer('plan', { go: false, why: 'x' }, ACTOR)).toThrow('Validation failed')
+  expect(() => host.answer('plan', {}, ACTOR)).toThrow(
+    expect.objectContaining({ code: 'form_invalid', errors: ['Tick it.', 'Say why.'] }),
+  )
   expect(() => host.answer('nothing', {}, ACTOR)).toThrow(/has no input request "nothing"/)
   expect(storyOf(home, id).status).toBe('awaiting_input')
   host.answer('plan', { go: true, why: 'because', extra: 1 }, ACTOR)
@@ -340,7 +339,39 @@ test('a lifetime that is over: paused where the resolver checkpoints, failed oth
   }
 })
 
-// verifies: S-AUTH-03 S-DIR-01 S-CFG-01 S-CFG-02
+// verifies: S-CFG-01 S-CFG-02 S-DIR-01
+test('config.json has exactly the fields of the specification and of R43, filled from the instance and the environment', async () => {
+  const environment = {
+    RESOLVE_LLM_PROVIDER_API_KEY: 'key-of-the-model',
+    RESOLVE_GIT_HOST_TOKEN: 'token-of-the-git-host',
+    RESOLVE_GIT_PROVIDER: 'gitea',
+    RESOLVE_GIT_BASE_URL: 'https://git.test/api',
+  }
+  Object.assign(process.env, environment)
+  const outside = mkdtempSync(join(tmpdir(), 'resolve-config-'))
+  try {
+    const copy = `fs.copyFileSync(root + '/config.json', '${outside}/config.json'); me.finish({ status: 'completed' })`
+    const { id } = await ranToEnd(home, plainResolver(copy, { capabilities_required: ['git-server'] }), { name: 'Ada' })
+    const { project } = instancePaths(home, id)
+    expect(JSON.parse(readFileSync(join(outside, 'config.json'), 'utf8'))).toEqual({
+      instance_id: id,
+      resolver_name: 'plain',
+      params: { name: 'Ada' },
+      workspace_path: `${project}/workspace`,
+      project_path: project,
+      resolve_path: `${project}/.resolve`,
+      git_provider: { type: 'gitea', base_url: 'https://git.test/api', token: 'token-of-the-git-host' },
+      credentials: { llm_provider_api_key: 'key-of-the-model', git_host_token: 'token-of-the-git-host' },
+      sub_container_token: expect.stringMatching(/^[0-9a-f]{64}$/),
+      capabilities: ['git-server'],
+    })
+  } finally {
+    for (const name of Object.keys(environment)) delete process.env[name]
+    rmSync(outside, { recursive: true })
+  }
+})
+
+// verifies: S-AUTH-03
 test('config.json carries the secrets while it runs, mode 0600, and none at the end (R43, R45)', async () => {
   process.env['RESOLVE_LLM_PROVIDER_API_KEY'] = 'canary-secret-1'
   try {

@@ -20,6 +20,8 @@ export interface Import {
   path: string | undefined
   /** Only for the compiler: gone when the program runs. */
   isType: boolean
+  /** Written as `import('…')`: loaded when the program comes to it. */
+  isLate: boolean
 }
 
 export function sourceFiles(folder: string): SourceFile[] {
@@ -45,12 +47,18 @@ const FROM = /\b(import|export)\s+(type\s+)?(?:[\w$*{}\s,]+?\s+from\s+)?['"]([^'
 const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
 
 export function importsOf(code: string, path: string): Import[] {
-  const written = [...code.matchAll(FROM)].map((match) => toImport(match[3] ?? '', path, match[2] !== undefined))
-  const dynamic = [...code.matchAll(DYNAMIC)].map((match) => toImport(match[1] ?? '', path, false))
+  const written = [...code.matchAll(FROM)].map((match) => ({
+    ...toImport(match[3] ?? '', path),
+    ...{ isType: match[2] !== undefined, isLate: false },
+  }))
+  const dynamic = [...code.matchAll(DYNAMIC)].map((match) => ({
+    ...toImport(match[1] ?? '', path),
+    ...{ isType: false, isLate: true },
+  }))
   return [...written, ...dynamic]
 }
 
-function toImport(specifier: string, from: string, isType: boolean): Import {
+function toImport(specifier: string, from: string): Pick<Import, 'specifier' | 'path'> {
   // A style sheet belongs to no room.
   const isRelative = specifier.startsWith('.') && !specifier.endsWith('.css')
   const path = isRelative
@@ -58,7 +66,7 @@ function toImport(specifier: string, from: string, isType: boolean): Import {
         .split(sep)
         .join('/')
     : undefined
-  return { specifier, path, isType }
+  return { specifier, path }
 }
 
 /** The room of a file: its folder (`core/host/ingest`), or the file itself where it lies in `src/core` (`core/errors`). */

@@ -1,4 +1,4 @@
-/** The checker of a run's invariants finds nothing in a sound run, and in a tampered one what was tampered with (threats 5). */
+/** The checker of a run's invariants finds nothing in a sound run, and in a tampered one what was tampered with (reliability, Invariants). */
 import {
   appendFileSync,
   chmodSync,

@@ -44,7 +44,7 @@ function readAll(after = 0) {
   return text
 }
 
-test('a page holds each line as it stands, with its number as id (R15, plan decision 1)', () => {
+test('a page holds each line as it stands, with its number as id (R15, architecture, decision 1)', () => {
   journal.addTexts([envelope('a.b', { 'ü\u2028': '\u0000 \u001b' }), '{ "odd" :  1.0e3, "odd": 2 }'])
   journal.add(3)
   const feed = hold()
@@ -115,7 +115,7 @@ test('readers at the same place share one reading', () => {
   expect(one.read(one.cursor(0))).toBe(other.read(other.cursor(0)))
 })
 
-test('an unfinished line is not shown until it is finished (threats F10)', () => {
+test('an unfinished line is not shown until it is finished (reliability F10)', () => {
   journal.add(2)
   journal.tear()
   expect(readAll()).toBe(frames(1, 2))
@@ -158,7 +158,7 @@ test('a followed instance is attended for all its readers together, at most once
   expect(journal.attended).toBe(1)
 })
 
-test('a journal that was frozen and goes on in another file is followed there (threats 4.4)', async () => {
+test('a journal that was frozen and goes on in another file is followed there (on-disk, The journal)', async () => {
   journal.add(3)
   const feed = hold()
   let offset = feed.cursor(3)

@@ -204,6 +204,21 @@ test('events: the bytes of the envelope are kept, what was seen is skipped, the 
   expect(events).toEqual([{ seq: 1, sourceEnd: null, text, event: JSON.parse(text) }])
 })
 
+// verifies: S-EVT-13
+test('events: event_type says what an event is, and type only where there is none: {type: done} ends, an event with a field type does not', async () => {
+  const odd = `{"schema_version":1,"event_type":"a.b","type":"done","instance_id":"${ID}","data":{},"timestamp":"x"}`
+  const marked = stream(`id: 1\ndata: ${odd}\n\n`, `id: 2\ndata: ${envelope(2)}\n\n`, 'data: {"type":"done"}\n\n')
+  const { platform } = await answering(marked)
+  const events = await collect(platform.events(ID, { follow: true }))
+  expect(events.map(({ seq, event }) => [seq, event.event_type])).toEqual([
+    [1, 'a.b'],
+    [2, 'a.b'],
+  ])
+  // Nothing after the mark is read.
+  const more = await answering(stream('data: {"type":"done"}\n\n', `id: 1\ndata: ${envelope(1)}\n\n`))
+  expect(await collect(more.platform.events(ID, { follow: true }))).toEqual([])
+})
+
 test.each([
   ['a gap', `id: 1\ndata: ${envelope(1)}\n\nid: 3\ndata: ${envelope(3)}\n\n`],
   ['an event without a number', `data: ${envelope(1)}\n\n`],

@@ -1,4 +1,4 @@
-/** A full disk delays what a resolver writes, and neither loses nor glues anything (threats 3.2.9). */
+/** A full disk delays what a resolver writes, and neither loses nor glues anything (reliability F7). */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

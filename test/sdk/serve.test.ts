@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { INSTANCE_ID, launchSample, type ResolverProcess } from './harness.ts'
 
@@ -68,7 +69,28 @@ describe('calls', () => {
     expect(reply.error?.message).toBe('The resolver\'s version is "1.2.3", but its manifest says "9.9.9".')
   })
 
-  // verifies: S-SDK-02 S-RPC-01 S-RPC-02
+  // verifies: S-RPC-01 S-RPC-02 S-RPC-03
+  test('initialize, run and stop answer exactly what the specification says', async () => {
+    const resolver = launch('waits')
+    expect(await resolver.call('resolver.initialize', { config: resolver.config })).toEqual({ status: 'ready' })
+    expect(await resolver.call('resolver.run', { resume: false })).toEqual({ status: 'started' })
+    await resolver.untilEvent('scenarios.waiting')
+    expect(await resolver.call('resolver.run', { resume: false })).toEqual({ status: 'started' })
+    expect(await resolver.call('resolver.stop', { reason: 'enough' })).toEqual({ acknowledged: true })
+  })
+
+  // verifies: S-SDK-02
+  test('the process answers calls after its run has ended, and exits with 0 at resolver.shutdown', async () => {
+    const resolver = await start('text')
+    await resolver.result()
+    // Long enough to see a process that ends itself with its run.
+    await sleep(300)
+    expect(await resolver.call('resolver.getMessageTypes', { instance_state: {} })).toHaveLength(2)
+    expect(resolver.child.exitCode).toBeNull()
+    resolver.notify('resolver.shutdown')
+    expect(await resolver.exitCode()).toBe(0)
+  })
+
   test('a new host that initializes and runs again changes nothing (R42)', async () => {
     const resolver = await start('text')
     await resolver.result()
@@ -93,7 +115,7 @@ describe('calls', () => {
 })
 
 describe('events and state', () => {
-  // verifies: S-SDK-03 S-ENV-01 S-EVT-01 S-EVT-02 S-EVT-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-09 S-DIR-02 S-RULE-05 S-SNAP-01
+  // verifies: S-SDK-03 S-ENV-01 S-EVT-01 S-EVT-02 S-EVT-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-09 S-DIR-02 S-RULE-05 S-VER-03
   test('names get the own prefix, and the envelope has exactly five fields (R14)', async () => {
     const resolver = await start('emits')
     expect(await resolver.result()).toMatchObject({ output: expect.stringContaining('only the platform') })
@@ -130,7 +152,7 @@ describe('events and state', () => {
     expect(resolver.json('state.json')).toEqual({ phase: 'second' })
   })
 
-  // verifies: S-SDK-04 S-SDK-05
+  // verifies: S-SDK-04 S-SDK-05 S-SNAP-01
   test('update replaces the state, merge overlays it', async () => {
     const resolver = await start('states')
     await resolver.result()
@@ -239,7 +261,33 @@ describe('questions (R25, R30)', () => {
 })
 
 describe('messages', () => {
-  // verifies: S-RPC-05 S-PLUG-10 S-MSG-01
+  // verifies: S-MSG-01 S-RPC-08
+  test('a message type carries its name, label, description and the schema of its fields', async () => {
+    const resolver = launch('text')
+    const building = { instance_state: { phase: 'building' } }
+    expect(await resolver.call('resolver.getMessageTypes', building)).toEqual([
+      {
+        name: 'note',
+        label: 'Note',
+        description: 'Any time',
+        schema: { type: 'form', components: [{ type: 'text', id: 'text', label: 'Text' }] },
+      },
+      {
+        name: 'faster',
+        label: 'Faster',
+        description: 'While building',
+        schema: { type: 'form', components: [] },
+      },
+      {
+        name: 'broken',
+        label: 'Broken',
+        description: 'Its handler fails',
+        schema: { type: 'form', components: [] },
+      },
+    ])
+  })
+
+  // verifies: S-RPC-05 S-PLUG-10
   test('each number is handled once and in order, and a handler that fails ends nothing (R42)', async () => {
     const resolver = await start('messages')
     await resolver.untilEvent('scenarios.waiting')
@@ -257,7 +305,7 @@ describe('messages', () => {
   })
 })
 
-// verifies: S-PLUG-01 S-PLUG-02 S-PLUG-03 S-PLUG-05 S-PLUG-07 S-PLUG-08 S-PLUG-09 S-PLUG-10 S-PLUG-11 S-RPC-03 S-DO-02
+// verifies: S-PLUG-01 S-PLUG-02 S-PLUG-03 S-PLUG-05 S-PLUG-07 S-PLUG-08 S-PLUG-09 S-PLUG-10 S-PLUG-11 S-RPC-03
 test('the class: every one of the twelve members is reached', async () => {
   const resolver = launchSample('twelve-members', { params: { first: 'x' } })
   expect(await resolver.call('resolver.getInstantiationSchema', { params: null })).toMatchObject({
@@ -291,4 +339,21 @@ test('the class: every one of the twelve members is reached', async () => {
   expect(await resolver.result()).toEqual({ status: 'paused', output: 'wait', error: null, sessions_used: 2 })
   // The result waited for stop(), which saved it.
   expect(resolver.json('checkpoint.json')).toEqual({ reason: 'pause_requested' })
+})
+
+// verifies: S-DO-02
+test('an answer reaches a resolver that takes it by the callback and leaves the future alone', async () => {
+  const resolver = launchSample('answers-by-callback')
+  await resolver.start()
+  await resolver.untilRequest('word')
+  await resolver.answer('word', { word: 'callback' })
+  expect(await resolver.result()).toMatchObject({ status: 'completed', output: 'callback' })
+})
+
+// verifies: S-DO-02
+test('an answer reaches a resolver that takes it by the future and has no callback', async () => {
+  const resolver = await start('asks')
+  await resolver.untilRequest('size')
+  await resolver.answer('size', { size: 'large', note: 'future' })
+  expect(await resolver.result()).toMatchObject({ status: 'completed', output: 'large future' })
 })

@@ -7,16 +7,23 @@ import { type Answer, type Api, openApi } from './api.ts'
 
 let api: Api
 
-const chatty = plainResolver('await me.sleep(60000)', { name: 'chatty' })
+const chatty = plainResolver('await me.sleep(60000)', { name: 'chatty', version: '2.3.4-rc.1' })
+const stateful = plainResolver(
+  `me.write('state.json', JSON.stringify({ phase: 'planning', plan_steps: ['a', 'b'], early: true }))
+   await me.ask('next', 'Go on?')
+   me.write('state.json', JSON.stringify({ phase: 'building', plan_steps: ['a', 'b'], completed_steps: ['a'] }))
+   me.finish({ status: 'completed' })`,
+  { name: 'stateful' },
+)
 const shown = plainResolver('me.finish({ status: "completed" })', { name: 'shown', viewport_path: 'program.mjs' })
 
 beforeAll(async () => {
-  api = await openApi(['asks-once', 'checkpoints', 'exits-zero', 'ignores-stop', chatty, shown])
+  api = await openApi(['asks-once', 'checkpoints', 'exits-zero', 'ignores-stop', chatty, stateful, shown])
 })
 
 afterAll(async () => await api.close())
 
-// verifies: S-HTTP-01 S-HTTP-02 S-HTTP-04 R6 R8
+// verifies: S-HTTP-01 S-HTTP-02 R6 R8
 test('an instance is created with 202, its record and where it is, and read until it is done', async () => {
   const made = await api.call('POST', '/api/instances', {
     body: { resolver: 'hello', input: { name: 'Ada' }, name: 'one' },
@@ -26,12 +33,29 @@ test('an instance is created with 202, its record and where it is, and read unti
   expect(made.headers.get('location')).toBe(`/api/instances/${made.json.instance_id}`)
   const ended = await api.until(made.json.instance_id, 'completed')
   expect(ended).toMatchObject({ status: 'completed', output: 'Hello, Ada!' })
-  const state = await api.call('GET', `/api/instances/${made.json.instance_id}/state`)
-  expect(state.status).toBe(200)
-  expect(state.headers.get('content-type')).toContain('application/json')
   const story = await api.call('GET', `/api/instances/${made.json.instance_id}/story`)
   expect(story.json).toMatchObject({ status: 'completed', creation: { input: { name: 'Ada' } } })
   expect(story.text).not.toContain(api.home)
+})
+
+// verifies: S-HTTP-04 S-SNAP-01 S-SVC-07
+test('the state snapshot holds what the resolver wrote last, while it runs and after its end', async () => {
+  const id = await api.create('stateful')
+  await api.until(id, 'awaiting_input')
+  const at = `/api/instances/${id}/state`
+  const planning = await api.call('GET', at, { token: api.tokens.read })
+  expect(planning.status).toBe(200)
+  expect(planning.headers.get('content-type')).toContain('application/json')
+  expect(planning.json).toMatchObject({ phase: 'planning', plan_steps: ['a', 'b'], early: true })
+  expect((await api.call('POST', `/api/instances/${id}/input-requests/next`, { body: {} })).status).toBe(204)
+  await api.until(id, 'completed')
+  const building = (await api.call('GET', at)).json
+  expect(building).toMatchObject({ phase: 'building', plan_steps: ['a', 'b'], completed_steps: ['a'] })
+  expect(building).not.toHaveProperty('early')
+  expect(await api.call('GET', '/api/instances/ffffffffffff/state')).toMatchObject({
+    status: 404,
+    json: { code: 'instance_unknown' },
+  })
 })
 
 // verifies: S-ERR-02 R7
@@ -120,13 +144,18 @@ test('DELETE cancels with 200 and the record, once', async () => {
   expect((await api.call('DELETE', `/api/instances/${id}`)).status).toBe(409)
 })
 
-// verifies: S-HTTP-10 S-HTTP-11 R6 R9
+// verifies: S-HTTP-10 S-HTTP-11 S-MSG-01 R6 R9
 test('message types are listed, a message is accepted with 202, refused otherwise, and listed', async () => {
   const id = await api.create('chatty')
   await api.until(id, 'running')
   const at = `/api/instances/${id}`
-  const [type] = (await api.call('GET', `${at}/message-types`)).json
-  expect(type).toMatchObject({ name: 'note', label: 'Note', schema: { type: 'form' } })
+  const types = (await api.call('GET', `${at}/message-types`)).json
+  expect(types).toEqual([
+    {
+      ...{ name: 'note', label: 'Note', description: '' },
+      schema: { type: 'form', components: [{ type: 'text', id: 'text', checks: expect.any(Array) }] },
+    },
+  ])
   const sent = await api.call('POST', `${at}/messages`, {
     body: { message_type: 'note', payload: { text: 'hi' } },
     headers: { 'resolve-door': 'page' },
@@ -147,12 +176,15 @@ test('message types are listed, a message is accepted with 202, refused otherwis
   await api.until(id, 'cancelled')
 })
 
-// verifies: S-HTTP-13 S-HTTP-14 R9 R10-HTTP
+// verifies: S-HTTP-13 S-HTTP-14 S-VER-03 R9 R10-HTTP
 test('resolvers are listed without where they lie; a form takes params as URL-encoded JSON', async () => {
   const { json, text } = await api.call('GET', '/api/resolvers', { token: api.tokens.read })
   expect(json.find((one: { name: string }) => one.name === 'asks-once')).toMatchObject({
     ...{ name: 'asks-once', version: '1.0.0', kind: 'directory', dir: null, source: null },
     description: expect.any(String),
+  })
+  expect(json.find((one: { name: string }) => one.name === 'chatty')).toMatchObject({
+    ...{ name: 'chatty', version: '2.3.4-rc.1', description: 'A resolver of a test' },
   })
   expect(text).not.toContain(api.home)
   expect((await api.call('GET', '/api/resolvers/hello')).json.name).toBe('hello')
@@ -227,7 +259,7 @@ test('stderr, export, host, attending, pruning and the doctor answer', async () 
   await api.until(id, 'awaiting_input')
   const at = `/api/instances/${id}`
   expect((await api.call('GET', `${at}/host`)).json).toEqual({ attended: true })
-  expect((await api.call('POST', `${at}/ensureHost`)).status).toBe(204)
+  expect((await api.call('POST', `${at}/attend`)).status).toBe(204)
   const stderr = await api.call('GET', `${at}/stderr`, { token: api.tokens.run })
   expect(stderr.status).toBe(200)
   expect(stderr.headers.get('content-type')).toContain('text/plain')

@@ -1,4 +1,4 @@
-/** A home that is damaged is served all the same: what is broken is named, the rest goes on (threats F22, FS-9). */
+/** A home that is damaged is served all the same: what is broken is named, the rest goes on (reliability F22; threats FS-9). */
 import {
   appendFileSync,
   cpSync,

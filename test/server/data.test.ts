@@ -33,12 +33,23 @@ const writer = plainResolver(
   { name: 'writer' },
 )
 
+const announcer = plainResolver(
+  `me.fs.mkdirSync(root + '/data', { recursive: true })
+   me.write('data/plan.md', 'canary-first')
+   me.emit('announcer.data_changed', { paths: ['plan.md'] })
+   await me.ask('next', 'Go on?')
+   me.write('data/plan.md', 'canary-second')
+   await me.ask('last', 'And now?')
+   me.finish({ status: 'completed' })`,
+  { name: 'announcer' },
+)
+
 let api: Api
 let id: string
 let at: string
 
 beforeAll(async () => {
-  api = await openApi([writer])
+  api = await openApi([writer, announcer])
   id = await api.create('writer')
   await api.until(id, 'completed')
   at = `/api/instances/${id}/data`
@@ -65,6 +76,28 @@ test('files are listed and read with the type their name tells; what is not ther
   expect(await get('x'.repeat(200))).toMatchObject({ status: 404 })
   expect(await get('x'.repeat(3_000))).toMatchObject({ status: 400, json: { code: 'path_refused' } })
   expect((await api.call('GET', '/api/instances/ffffffffffff/data/a')).json.code).toBe('instance_unknown')
+})
+
+// verifies: S-EVT-11 S-EVT-10
+test('a data file is fetched after its path was announced: no event carries its bytes, and a silent change is no event', async () => {
+  const announced = await api.create('announcer')
+  await api.until(announced, 'awaiting_input')
+  const events = () => api.call('GET', `/api/instances/${announced}/events?follow=false`)
+  const file = () => api.call('GET', `/api/instances/${announced}/data/plan.md`)
+  expect((await file()).text).toBe('canary-first')
+  const answer = (rid: string) => api.call('POST', `/api/instances/${announced}/input-requests/${rid}`, { body: {} })
+  expect((await answer('next')).status).toBe(204)
+  const isAsked = async () => (await api.call('GET', `/api/instances/${announced}/input-requests?status=pending`)).json
+  await expect.poll(isAsked, { timeout: 10_000 }).toMatchObject([{ id: 'last' }])
+  expect((await file()).text).toBe('canary-second')
+  expect((await answer('last')).status).toBe(204)
+  await api.until(announced, 'completed')
+  const { text } = await events()
+  const changes = [...text.matchAll(/^data: (.*data_changed.*)$/gm)].map(([, line = '']) => JSON.parse(line))
+  expect(changes.map(({ event_type, data }) => [event_type, data])).toEqual([
+    ['announcer.data_changed', { paths: ['plan.md'] }],
+  ])
+  expect(text).not.toContain('canary')
 })
 
 test('only what cannot run is shown in place, and nothing runs anyway', async () => {

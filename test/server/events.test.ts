@@ -114,6 +114,24 @@ test('follow=false ends after what there is, without done (R15)', async () => {
   expect(messages.map((message) => message.data)).toEqual(journal.texts)
 })
 
+// verifies: S-RULE-06
+test.each(['completed', 'failed', 'cancelled'])(
+  'the stream of an instance that is %s ends with done',
+  async (status) => {
+    journal.add(1)
+    await serve()
+    const { response } = await open()
+    let text = ''
+    response.on('data', (bytes) => {
+      text += bytes
+    })
+    await expect.poll(() => parse(text).messages.length).toBe(1)
+    journal.finish(status)
+    await once(response, 'end')
+    expect(parse(text).messages.map((message) => message.data)).toEqual([...journal.texts, '{"type":"done"}'])
+  },
+)
+
 test('events arrive as they happen, and done when the instance ends', async () => {
   journal.add(2)
   await serve()
@@ -130,6 +148,7 @@ test('events arrive as they happen, and done when the instance ends', async () =
   expect(parse(text).messages.map((message) => message.data)).toEqual([...journal.texts, DONE])
 })
 
+// verifies: S-RULE-06
 test('a reader of a paused instance stays until it goes on', async () => {
   journal.move('paused')
   await serve()
@@ -147,7 +166,7 @@ test('a reader of a paused instance stays until it goes on', async () => {
 })
 
 // verifies: R15-SSE
-test('a browser whose connection is cut at random bytes still has every event once and in order (R15, threats F15)', async () => {
+test('a browser whose connection is cut at random bytes still has every event once and in order (R15, reliability F15)', async () => {
   const random = seeded(20_261_121)
   journal.add(300, (n) => ({ n, pad: 'é'.repeat(Math.floor(random() * 200)) }))
   await serve()

@@ -1,5 +1,5 @@
 /**
- * A home with many instances, and a server that finds some of them without a host (threats 4.2). `RESOLVE_TEST_LIVE` sets how many are
+ * A home with many instances, and a server that finds some of them without a host (reliability, What is promised). `RESOLVE_TEST_LIVE` sets how many are
  * live, 20 by default: 200 is what a host may look after.
  */
 import { rmSync } from 'node:fs'

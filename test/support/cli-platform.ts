@@ -14,7 +14,7 @@ import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import type { CreationRecord, JournalEvent } from '../../src/core/protocol/journal.ts'
-import { beginStory, tell } from '../../src/core/view/story.ts'
+import { applyEvent, beginStory } from '../../src/core/view/story.ts'
 import type { Door } from '../platform/contract.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
@@ -126,7 +126,7 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
         resolver: { name, version },
       }
       const story = beginStory(creation as unknown as CreationRecord)
-      for await (const { seq, event } of platform.events(id)) tell(story, seq, event)
+      for await (const { seq, event } of platform.events(id)) applyEvent(story, seq, event)
       return story as Story
     },
     ensureHost: () => lacking('ensureHost'),

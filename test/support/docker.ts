@@ -7,7 +7,7 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe } from 'vitest'
-import { containerWish } from '../../src/core/host/launch/container-launch.ts'
+import { containerOptions } from '../../src/core/host/launch/container-launch.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { root } from '../house/source-files.ts'
@@ -48,7 +48,7 @@ export async function createdInDocker(
   chmodSync(resolver.dir, 0o755)
   return await created(home, resolver, input, (manifest) => ({
     executor: 'docker',
-    container: containerWish(manifest, { container_setup: setup }),
+    container: containerOptions(manifest, { container_setup: setup }),
   }))
 }
 

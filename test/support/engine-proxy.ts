@@ -1,4 +1,4 @@
-/** Stands between our code and the engine, to be cut, refused or frozen: what a restart and a hang of an engine look like (threats F4). */
+/** Stands between our code and the engine, to be cut, refused or frozen: what a restart and a hang of an engine look like (reliability F4). */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'

@@ -52,8 +52,8 @@ export class GrowingJournal {
   }
 
   /** The move into a final status, and a record that says so. */
-  finish(): void {
-    this.move('completed')
+  finish(status = 'completed'): void {
+    this.move(status)
     this.hasEnded = true
   }
 

@@ -1,4 +1,4 @@
-/** The modes of the evil resolver (threats 6), how each is driven, and how its run must end; both executors run this one table. */
+/** The modes of the evil resolver (reliability, The evil resolver), how each is driven, and how its run must end; both executors run this one table. */
 import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'

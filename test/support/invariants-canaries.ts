@@ -1,4 +1,4 @@
-/** I9: files outside an instance are what they were, and nothing a consumer can have tells a secret or the host's environment (threats 5). */
+/** I9: files outside an instance are what they were, and nothing a consumer can have tells a secret or the host's environment (reliability, Invariants). */
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** I11: who is stopped comes to its end in time. I12: the journal alone tells what the API told at the end (threats 5). */
+/** I11: who is stopped comes to its end in time. I12: the journal alone tells what the API told at the end (reliability, Invariants). */
 import { isDeepStrictEqual } from 'node:util'
 import { STOP_LIMIT_MS, TERM_LIMIT_MS } from '../../src/core/limits.ts'
 import { isTerminal } from '../../src/core/protocol/status.ts'

@@ -1,4 +1,4 @@
-/** I13 of forms: a 422 lists exactly the messages that fail, all and in order, as a second reading of the dialect finds them (threats 5). */
+/** I13 of forms: a 422 lists exactly the messages that fail, all and in order, as a second reading of the dialect finds them (reliability, Invariants). */
 import { isDeepStrictEqual } from 'node:util'
 import type { Form } from '../../src/core/protocol/form.ts'
 import { referenceMessages } from '../forms/reference.ts'

@@ -1,4 +1,4 @@
-/** I10: whatever an instance does, its host stays small and answers (threats 5). {@link file://./measured-server.ts} measures it. */
+/** I10: whatever an instance does, its host stays small and answers (reliability, Invariants). {@link file://./measured-server.ts} measures it. */
 import type { Report } from './invariants.ts'
 import type { Lateness } from './pulse.ts'
 

@@ -1,4 +1,4 @@
-/** I4, I6, I7 and I13 of what was sent to the HTTP API and answered by it (threats 5, R7, R12). */
+/** I4, I6, I7 and I13 of what was sent to the HTTP API and answered by it (reliability, Invariants, R7, R12). */
 import { isDeepStrictEqual } from 'node:util'
 import { type Left, moveOf, type Report } from './invariants.ts'
 

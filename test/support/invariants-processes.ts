@@ -1,4 +1,4 @@
-/** I8 of the machine: one worker while an instance is up, nothing of it after the end, and what is others' stays (threats 5). */
+/** I8 of the machine: one worker while an instance is up, nothing of it after the end, and what is others' stays (reliability, Invariants). */
 import { readFileSync } from 'node:fs'
 import { readStat } from '../../src/core/files/process-identity.ts'
 import { carriersOf } from '../../src/core/worker/local/process-tree.ts'

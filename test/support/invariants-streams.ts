@@ -1,4 +1,4 @@
-/** I3 and I5 of what the readers of an instance's event stream were sent (threats 5). */
+/** I3 and I5 of what the readers of an instance's event stream were sent (reliability, Invariants). */
 import type { Left, Report } from './invariants.ts'
 
 /** One connection of a reader. */

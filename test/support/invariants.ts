@@ -1,5 +1,5 @@
 /**
- * The one checker of I1 to I13: what must hold of an instance after any run, however it went (threats 5). It looks at the files that were
+ * The one checker of I1 to I13: what must hold of an instance after any run, however it went (reliability, Invariants). It looks at the files that were
  * left behind and, where a test recorded them, at what readers and callers were sent, at the process table, at canaries and at what the
  * host used. A test that has run instances ends with {@link soundInstance}.
  */
@@ -23,7 +23,7 @@ import { checkStreams, type StreamHistory } from './invariants-streams.ts'
 import { belongsInJournal } from './line-judge.ts'
 
 export interface Violation {
-  /** As threats 5 numbers them. */
+  /** Their ids (reliability, Invariants). */
   id: `I${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13}`
   what: string
 }

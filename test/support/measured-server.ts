@@ -1,4 +1,4 @@
-/** A server in a process of its own, whose use of the machine is looked at from outside while things are done to it (threats 5, I10). */
+/** A server in a process of its own, whose use of the machine is looked at from outside while things are done to it (reliability I10). */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'

@@ -53,7 +53,7 @@ test('a question for the form that takes too long keeps the form and says so (S-
   session.keys('next', '" "')
   await sleep(60)
   expect(session.state()).toMatchObject({ waiting: false, phase: 'editing' })
-  expect(session.state().notice).toMatch(/did not answer within 10 s: the form stays as it is/)
+  expect(session.state().notice).toMatch(/did not answer within 10 s: the form was not updated/)
   expect(ids(session)).toEqual(['subject', 'plaque'])
 })
 
@@ -63,7 +63,7 @@ test('a resolver that fails to answer keeps the form, with its reason', async ()
   const session = open({ schema })
   session.keys('next', '" "')
   await sleep(0)
-  expect(session.state().notice).toContain('The form stays as it is. ')
+  expect(session.state().notice).toContain('The form was not updated. ')
   expect(session.state().notice).toContain('Oh')
 })
 

@@ -125,7 +125,7 @@ test('a component of an unknown type is shown and blocks the submission', () => 
   const slider = { type: 'slider', id: 'size', label: 'Size' } as unknown as Component
   const state = press(begin(form(slider, plaque)), 'enter')
   expect(state).toMatchObject({ focus: 'plaque', phase: 'editing' })
-  expect(state.notice).toContain('cannot be shown here')
+  expect(state.notice).toContain('cannot be shown, so the form cannot be submitted here')
 })
 
 test('anything in place of a form is held without a crash', () => {
@@ -200,7 +200,7 @@ test('a field that comes with that last question is shown before anything is sub
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
   const shown = after(state, { type: 'form', question: state.question, form: form(subject, note) })
   expect(shown).toMatchObject({ phase: 'editing', focus: 'note' })
-  expect(shown.notice).toContain('nothing was submitted yet')
+  expect(shown.notice).toContain('Nothing was submitted yet')
 })
 
 test('the form that is submitted is the one for what is submitted: a field that goes has it asked for again', () => {

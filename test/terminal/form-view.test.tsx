@@ -23,7 +23,7 @@ import {
   subject,
 } from './forms-at-hand.ts'
 
-const words: FormWords = { title: 'Build a lighthouse in 4 steps?', submit: 'Answer', escape: 'put it aside' }
+const words: FormWords = { title: 'Build a lighthouse in 4 steps?', submit: 'Answer', escape: 'answer later' }
 
 /** The frame as text, the cursor as ▮. */
 function pictured(state: FormState, columns: number, rows = 30, more: Partial<FormWords> = {}): string {
@@ -79,7 +79,7 @@ const states: Record<string, () => FormState> = {
   'while it is sent': () => press(begin(form(pace)), 'enter'),
   'a resolver that took too long': () => {
     const ticked = press(begin(growing({}), {}, true), 'next', '" "')
-    const sentence = 'The resolver did not answer within 10 s: the form stays as it is.'
+    const sentence = 'The resolver did not answer within 10 s: the form was not updated.'
     return after(ticked, { type: 'form-failed', question: ticked.question, sentence })
   },
 }
@@ -90,7 +90,7 @@ describe.each([80, 40])('at %i columns', (columns) => {
   })
 
   test('with what Ctrl-C does next', () => {
-    const bar = 'Nothing is stopped yet.  Ctrl-C: stop it   any other key: go on'
+    const bar = 'Not stopped yet.  Ctrl-C: stop it   any other key: continue'
     expect(pictured(begin(form(pace)), columns, 30, { bar })).toMatchSnapshot()
   })
 })

@@ -92,7 +92,7 @@ test.each([
   ['a pair without a value', { input: ['name'] }, /has no value/, 'usage'],
   ['a pair without a field', { input: ['=x'] }, /has no value/, 'usage'],
   ['a file that is not there', { input: ['name=@/no/such/file'] }, /there is no such file/, 'usage'],
-  ['an input file with a list', { 'input-file': file('list.json', '[1]') }, /holds no JSON object/, 'usage'],
+  ['an input file with a list', { 'input-file': file('list.json', '[1]') }, /is not a JSON object/, 'usage'],
   ['an input file with bad JSON', { 'input-file': file('bad.json', '{') }, /Invalid JSON in/, 'invalid_json'],
 ])('%s is refused with exit code 2', async (_, flags, message, code) => {
   const error = await refusal(readInput(flags))
@@ -107,7 +107,7 @@ test('an exact request id wins over a glob, the first glob over later ones', () 
   expect(answers.forRequest('gate-1')).toEqual({ a: 1 })
   expect(answers.forRequest('other')).toEqual({ a: 2 })
   expect(toAnswers({ 'gate*': {} }, 'f').forRequest('other')).toBeUndefined()
-  expect(() => toAnswers({ gate: 'yes' }, 'answers.json')).toThrow(/"gate" in answers.json is no JSON object/)
+  expect(() => toAnswers({ gate: 'yes' }, 'answers.json')).toThrow(/"gate" in answers.json is not a JSON object/)
 })
 
 test('a checkbox that is cast brings up the fields that it discloses, one after the other, and only then a name is refused', async () => {

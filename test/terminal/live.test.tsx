@@ -67,11 +67,11 @@ test('whatever the size of the terminal, the frame is under rows - 1 lines and n
 test('a lost connection stands first, also where there is one row, and fits a narrow terminal', () => {
   const now = Date.parse(BORN) + 12_000
   const connection = { state: 'lost', since: now - 12_000, givesUpAt: now + 48_000 } as const
-  const long = 'connection to the server lost 12 s ago, trying again (gives up in 48 s)'
+  const long = 'connection to the server lost 12 s ago, reconnecting (gives up in 48 s)'
   expect(textOf({ connection }).split('\n')[0]).toBe(long)
   expect(textOf({ connection }).split('\n')[1]).toMatch(/^● running/)
   expect(textOf({ connection, rows: 3 })).toBe(long)
-  expect(textOf({ connection, columns: 40 }).split('\n')[0]).toBe('connection lost 12 s ago, trying again')
+  expect(textOf({ connection, columns: 40 }).split('\n')[0]).toBe('connection lost 12 s ago, reconnecting')
   expect(textOf({ connection: { state: 'back', since: now } })).toBe(textOf())
 })
 
@@ -182,7 +182,7 @@ describe('drawn on a terminal', () => {
     )
     await sleep(200)
     const drawn = stripVTControlCharacters(written())
-    expect(drawn).toContain('connection to the server lost 12 s ago, trying again (gives up in 48 s)')
+    expect(drawn).toContain('connection to the server lost 12 s ago, reconnecting (gives up in 48 s)')
     view.connection({ state: 'back', since })
     await sleep(200)
     const after = stripVTControlCharacters(written()).slice(drawn.length)
@@ -190,7 +190,7 @@ describe('drawn on a terminal', () => {
     expect(after.slice(after.lastIndexOf('running') - 10)).not.toContain('connection')
     await view.hide()
     view.connection({ state: 'lost', since, givesUpAt: since + 60_000 })
-    expect(written()).toContain('The connection to the server is lost; trying again for 60 s.\n')
+    expect(written()).toContain('The connection to the server is lost; reconnecting for up to 60 s.\n')
     await view.end()
   })
 

@@ -2,7 +2,7 @@
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import type { Status } from '../../src/core/protocol/status.ts'
-import { beginStory, type Story, tell } from '../../src/core/view/story.ts'
+import { applyEvent, beginStory, type Story } from '../../src/core/view/story.ts'
 
 export const BORN = '2026-01-01T00:00:00.000Z'
 
@@ -19,7 +19,7 @@ export function storyOf(...events: Told[]): Story {
     resolver: { name: 'tour', version: '1.0.0' },
   } as unknown as CreationRecord
   const story = beginStory(creation)
-  for (const [at, [event_type, data]] of events.entries()) tell(story, at + 1, envelope(event_type, data, at + 1))
+  for (const [at, [event_type, data]] of events.entries()) applyEvent(story, at + 1, envelope(event_type, data, at + 1))
   return story
 }
 

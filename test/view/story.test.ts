@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CreationRecord } from '../../src/core/protocol/journal.ts'
-import { beginStory, pendingRequests, tell } from '../../src/core/view/story.ts'
+import { applyEvent, beginStory, pendingRequests } from '../../src/core/view/story.ts'
 
 const creation = { instance_id: '0123456789ab', created_at: '2026-01-01T00:00:00.000Z' } as unknown as CreationRecord
 
@@ -8,7 +8,7 @@ function told(...events: [string, Record<string, unknown>][]) {
   const story = beginStory(creation)
   for (const [index, [event_type, data]] of events.entries()) {
     const timestamp = `2026-01-01T00:00:0${index + 1}.000Z`
-    tell(story, index + 1, { schema_version: 1, event_type, instance_id: creation.instance_id, data, timestamp })
+    applyEvent(story, index + 1, { schema_version: 1, event_type, instance_id: creation.instance_id, data, timestamp })
   }
   return story
 }
@@ -18,7 +18,7 @@ const move = (from: string, to: string, more = {}): [string, Record<string, unkn
   { from, to, ...more },
 ]
 
-// verifies: S-RULE-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-11
+// verifies: S-RULE-05 S-EVT-06 S-EVT-07 S-EVT-08
 test('phases, progress, artifacts and changed data come from their events (R18, R19)', () => {
   const story = told(
     ['resolver:phase', { name: 'plan' }],

@@ -1,9 +1,9 @@
-/** The FIFO of a worker: one that was made ahead is nobody else's, and what nobody comes for is taken away. */
+/** The FIFOs of a worker: two that were made ahead are used once, and unused ones are removed. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { dropFifoAhead, makeFifoAhead, placeFifo } from '../../src/core/worker/local/fifo.ts'
+import { dropFifoAhead, makeFifoAhead, placeFifos } from '../../src/core/worker/local/fifo.ts'
 
 let directory: string
 
@@ -17,43 +17,53 @@ afterEach(() => {
 })
 
 const names = () => readdirSync(directory)
+const drafts = () => names().filter((name) => name.startsWith('.new-'))
+const at = (...parts: string[]) => parts.map((name) => join(directory, name)) as [string, string]
+const inodes = (paths: readonly string[]) => paths.map((path) => statSync(path).ino)
 
-/** Whether it was made is told to this process a moment later. */
-async function madeAhead(): Promise<number> {
+/** Their inodes. That they were made is told to this process a moment later. */
+async function madeAhead(): Promise<number[]> {
   makeFifoAhead(directory)
-  await expect.poll(() => names().filter((name) => name.startsWith('.new-'))).toHaveLength(1)
+  await expect.poll(drafts).toHaveLength(2)
   await new Promise((resolve) => setTimeout(resolve, 100))
-  return statSync(join(directory, names().find((name) => name.startsWith('.new-')) as string)).ino
+  return inodes(
+    drafts()
+      .toSorted()
+      .map((name) => join(directory, name)),
+  )
 }
 
-test('one that was made ahead takes its place, once', async () => {
-  const inode = await madeAhead()
-  await placeFifo(join(directory, 'first'), directory)
-  await placeFifo(join(directory, 'second'), directory)
-  const [first, second] = ['first', 'second'].map((name) => statSync(join(directory, name)))
-  expect(first?.ino).toBe(inode)
-  expect(second?.ino).not.toBe(inode)
-  for (const stat of [first, second]) expect([stat?.isFIFO(), (stat?.mode ?? 0) & 0o777]).toEqual([true, 0o600])
-  expect(names().toSorted()).toEqual(['first', 'second'])
+test('those that were made ahead take their places, once', async () => {
+  const ahead = await madeAhead()
+  await placeFifos(at('a1', 'a2'), directory)
+  await placeFifos(at('b1', 'b2'), directory)
+  expect(inodes(at('a1', 'a2'))).toEqual(ahead)
+  for (const inode of inodes(at('b1', 'b2'))) expect(ahead).not.toContain(inode)
+  for (const path of [...at('a1', 'a2'), ...at('b1', 'b2')]) {
+    const stat = statSync(path)
+    expect([stat.isFIFO(), stat.mode & 0o777]).toEqual([true, 0o600])
+  }
+  expect(names().toSorted()).toEqual(['a1', 'a2', 'b1', 'b2'])
 })
 
 test('what was there before is replaced', async () => {
-  await placeFifo(join(directory, 'it'), directory)
-  const before = statSync(join(directory, 'it')).ino
-  const inode = await madeAhead()
-  await placeFifo(join(directory, 'it'), directory)
-  expect(statSync(join(directory, 'it')).ino).toBe(inode)
-  expect(inode).not.toBe(before)
+  await placeFifos(at('a', 'b'), directory)
+  const before = inodes(at('a', 'b'))
+  const ahead = await madeAhead()
+  await placeFifos(at('a', 'b'), directory)
+  expect(inodes(at('a', 'b'))).toEqual(ahead)
+  expect(ahead).not.toEqual(before)
 })
 
-test('one that was tidied away meanwhile is made anew', async () => {
+test.each([0, 1])('where one of those made ahead was removed meanwhile both are made anew (%i)', async (gone) => {
   await madeAhead()
-  for (const name of names()) rmSync(join(directory, name))
-  await placeFifo(join(directory, 'it'), directory)
-  expect(statSync(join(directory, 'it')).isFIFO()).toBe(true)
+  rmSync(join(directory, drafts().toSorted()[gone] as string))
+  await placeFifos(at('a', 'b'), directory)
+  for (const path of at('a', 'b')) expect(statSync(path).isFIFO()).toBe(true)
+  expect(drafts()).toEqual([])
 })
 
-test('nothing is left of one that nobody came for, made or in the making', async () => {
+test('nothing is left of those that no launch took, made or in the making', async () => {
   await madeAhead()
   dropFifoAhead(directory)
   expect(names()).toEqual([])

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { isSameProcess } from '../../src/core/files/process-identity.ts'
+import { identify, isSameProcess } from '../../src/core/files/process-identity.ts'
 import { pathsIn } from '../../src/core/store/home.ts'
 import { LocalDriver } from '../../src/core/worker/local/local.ts'
 import type { CoordinationDirectory, Worker } from '../../src/core/worker/worker.ts'
@@ -84,6 +84,68 @@ test('the whole tree ends, with grandchildren in sessions of their own that igno
   expect(await worker.isGone()).toBe(false)
   await driver.sweep()
   expect(await worker.isGone()).toBe(true)
+})
+
+/** Starts a process without environment in a session of its own, through one that ends, and writes down which. */
+const ESCAPES = `const inner = "const c = require('node:child_process').spawn('sleep', ['60'], { detached: true, stdio: 'ignore', env: {} }); c.unref(); process.stdout.write(String(c.pid))"
+require('node:fs').writeFileSync(process.env.RESOLVE_DIR + '/escaped', require('node:child_process').execFileSync(process.execPath, ['-e', inner]))`
+
+// R20, R26
+test.runIf(process.platform === 'linux')(
+  'a process that left session, environment and parent behind ends with its worker',
+  async () => {
+    const worker = await start(ESCAPES)
+    linesOf(worker)
+    await worker.ended
+    const escaped = Number(readFileSync(join(coordination.seen.resolve, 'escaped'), 'utf8'))
+    expect([await worker.isGone(), identify(escaped)?.pid]).toEqual([false, escaped])
+    expect(worker.signal('SIGTERM')).toBe(1)
+    await expect.poll(() => worker.isGone()).toBe(true)
+    expect(identify(escaped)).toBeUndefined()
+  },
+)
+
+test.runIf(process.platform === 'linux')('the next host finds a process that escaped from an earlier one', async () => {
+  const worker = await start(ESCAPES)
+  linesOf(worker)
+  await worker.ended
+  worker.release()
+  const escaped = Number(readFileSync(join(coordination.seen.resolve, 'escaped'), 'utf8'))
+  await new LocalDriver(pathsIn(root)).sweep()
+  expect(identify(escaped)).toBeUndefined()
+})
+
+test.each([
+  ['removed', () => rmSync(pathsIn(root).lifeline)],
+  [
+    'replaced',
+    () => {
+      rmSync(pathsIn(root).lifeline)
+      writeFileSync(pathsIn(root).lifeline, '')
+    },
+  ],
+  ['written to', () => writeFileSync(pathsIn(root).lifeline, 'noise', { flag: 'r+' })],
+])('an adopted worker whose lifeline was %s is seen to end by the sweep', async (_, spoil) => {
+  const first = await start(ECHO)
+  first.release()
+  spoil()
+  const adopted = (await driver.adopt(coordination, 1)) as Worker
+  linesOf(adopted)
+  expect(adopted.signal('SIGKILL')).toBe(1)
+  await adopted.ended
+  expect(adopted.condition.engine).toBe('exited')
+  adopted.release()
+})
+
+test('an adopted worker that closes its lifeline goes on', async () => {
+  const first = await start(`require('node:fs').closeSync(40); ${ECHO}`)
+  first.release()
+  const adopted = (await driver.adopt(coordination, 1)) as Worker
+  const { until } = linesOf(adopted)
+  adopted.channel.send('still here')
+  expect(await until(1)).toContain('still here')
+  expect(adopted.condition.engine).toBe('running')
+  adopted.release()
 })
 
 test('a sweep leaves every other process alone', async () => {

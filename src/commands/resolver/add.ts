@@ -1,4 +1,4 @@
-/** `resolve resolver add`: shows what a source will run, then enters it into the catalog. */
+/** `resolve resolver add`: shows what a source will run, then adds it to the catalog. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { fail } from '../../core/errors.ts'
@@ -11,9 +11,9 @@ import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override summary = 'Add a resolver from a directory or a git address'
-  static override description = `Prints what will run: its commands, setup, mounts and capabilities.
-A git source is asked about once on a terminal.
-Without one, giving the command is the act of trust.`
+  static override description = `Prints what the resolver will run: its commands, setup, mounts and capabilities.
+  On a terminal, asks for confirmation before it adds a git source.
+  Without a terminal it does not ask: running the command means that you trust the source.`
   static override examples = [
     'resolve resolver add ./my-resolver',
     'resolve resolver add git+https://example.com/team/plan.git@v2 --dry-run',
@@ -22,8 +22,8 @@ Without one, giving the command is the act of trust.`
   static override place = 'here' as const
   static override args = { source: Args.string({ required: true, description: 'a directory or a git address' }) }
   static override flags = {
-    'dry-run': Flags.boolean({ description: 'fetch and check, and add nothing' }),
-    yes: Flags.boolean({ char: 'y', description: 'do not ask about a git source' }),
+    'dry-run': Flags.boolean({ description: 'fetch and check the source, and add nothing' }),
+    yes: Flags.boolean({ char: 'y', description: 'do not ask for confirmation' }),
     force: Flags.boolean({ description: 'replace a resolver of the same name from another source' }),
   }
 
@@ -35,8 +35,8 @@ Without one, giving the command is the act of trust.`
     const cwd = process.cwd()
     const plan = await catalog.plan(this.args.source, cwd)
     if (this.output.forPerson) for (const line of planLines(this.output, plan)) this.output.note(line)
-    if (this.flags['dry-run']) return await this.tellDryRun(plan)
-    // Before the question: what cannot be added is not worth a yes.
+    if (this.flags['dry-run']) return await this.printDryRun(plan)
+    // Checked before the confirmation: it makes no sense to confirm what cannot be added.
     if (plan.needs_force && !this.flags.force) {
       throw fail('resolver_exists', { name: plan.name, source: plan.replaces?.source ?? 'elsewhere' })
     }
@@ -63,9 +63,9 @@ Without one, giving the command is the act of trust.`
     return 0
   }
 
-  private async tellDryRun(plan: AddPlan): Promise<number> {
+  private async printDryRun(plan: AddPlan): Promise<number> {
     if (this.output.json) await this.output.document({ schema: 'resolve.add-plan/1', plan })
-    else await this.output.result(`${plan.name} ${plan.version} can be added; nothing was.`)
+    else await this.output.result(`${plan.name} ${plan.version} can be added. Nothing was added.`)
     return 0
   }
 }

@@ -1,4 +1,4 @@
-/** `resolve resolver list`: the catalog. */
+/** `resolve resolver list`: lists the resolvers of the catalog. */
 
 import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
@@ -14,9 +14,9 @@ export default class ResolverList extends BaseCommand<typeof ResolverList> {
   protected async act(): Promise<number> {
     const platform = await this.platform()
     const entries = await platform.resolvers()
-    // A server tells of the trouble in its log.
+    // A server writes the problem to its log.
     const problem = this.server === undefined ? (await (await this.localPlatform()).catalog()).problem() : null
-    const warnings = problem === null ? [] : [`${problem.message} The last good one is used.`]
+    const warnings = problem === null ? [] : [`${problem.message} The last valid catalog is used.`]
     for (const warning of warnings) this.output.say(this.output.paint('yellow', warning))
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.resolvers/1', resolvers: entries.map(resolverDocument), warnings })

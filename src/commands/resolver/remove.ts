@@ -1,11 +1,11 @@
-/** `resolve resolver remove`: takes a resolver out of the catalog; its instances stay. */
+/** `resolve resolver remove`: removes a resolver from the catalog; its instances stay. */
 import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverRemove extends BaseCommand<typeof ResolverRemove> {
   static override summary = 'Remove a resolver from the catalog'
-  static override description = 'Its instances and fetched files stay: an instance may be paused on them.'
+  static override description = 'Its instances and fetched files stay, so that paused instances can be resumed.'
   static override examples = ['resolve resolver remove plan']
   static override place = 'here' as const
   static override args = { name: Args.string({ required: true, description: 'the name of a resolver' }) }

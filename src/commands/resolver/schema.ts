@@ -1,4 +1,4 @@
-/** `resolve resolver schema`: the form a resolver wants filled in, for what is filled in so far (progressive disclosure). */
+/** `resolve resolver schema`: prints the form of a resolver for the values given so far (progressive disclosure, R10). */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Form, Payload } from '../../core/index.ts'
@@ -12,8 +12,7 @@ import { commandLine } from '../../terminal/output/shell.ts'
 
 export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
   static override summary = 'Print the form of a resolver'
-  static override description =
-    'With -i the form is the one for these values: fields may come and go with what is filled in.'
+  static override description = 'With -i, prints the form for these values: some fields appear only for certain values.'
   static override examples = [
     'resolve resolver schema tour',
     'resolve resolver schema tour -i plaque=yes --json',
@@ -22,7 +21,7 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
   static override args = { name: Args.string({ required: true, description: 'the name of a resolver' }) }
   static override flags = {
     ...inputFlags,
-    example: Flags.boolean({ description: 'print a run command with every field' }),
+    example: Flags.boolean({ description: 'print a run command with all fields' }),
   }
 
   declare protected flags: FlagsOf<typeof ResolverSchema>
@@ -36,13 +35,13 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.form/1', resolver: name, params, form, example })
     } else if (this.flags.example) await this.output.result(example)
-    else if (form === null) this.output.note(`${name} has no form: any input is taken.`)
+    else if (form === null) this.output.note(`${name} has no form: it accepts any input.`)
     else if (form.components.length === 0) this.output.note(`The form of ${name} has no fields.`)
     else for (const line of form.components.flatMap(fieldLines)) await this.output.result(line)
     return 0
   }
 
-  /** The form that the values come to: a checkbox that is cast by one may disclose another. */
+  /** The final form for the values: casting a checkbox may disclose another field. */
   private async disclosed(
     name: string,
     given: Awaited<ReturnType<typeof readInput>>,

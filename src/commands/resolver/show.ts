@@ -1,4 +1,4 @@
-/** `resolve resolver show`: one entry of the catalog. */
+/** `resolve resolver show`: prints one entry of the catalog. */
 import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { resolverDocument, resolverLines } from '../../terminal/pages/resolver-document.ts'

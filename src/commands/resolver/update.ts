@@ -1,12 +1,12 @@
-/** `resolve resolver update`: fetches sources again. */
+/** `resolve resolver update`: fetches the sources of resolvers again. */
 import * as Args from '@oclif/core/args'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { CommandError } from '../../terminal/output/command-error.ts'
 import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
 
 export default class ResolverUpdate extends BaseCommand<typeof ResolverUpdate> {
-  static override summary = 'Fetch a resolver again, or all of them'
-  static override description = 'A running instance keeps the version it began with.'
+  static override summary = 'Fetch one resolver again, or all of them'
+  static override description = 'Existing instances keep the version they were created with.'
   static override examples = ['resolve resolver update plan', 'resolve resolver update']
   static override place = 'here' as const
   static override args = { name: Args.string({ description: 'the name of a resolver; without one, all' }) }

@@ -1,4 +1,4 @@
-/** `resolve token create`: makes a token for the HTTP API of this machine's home and prints it, once (R38). */
+/** `resolve token create`: creates a token for the HTTP API of this home and prints it once (R38). */
 import * as Flags from '@oclif/core/flags'
 import { homeDirectory, openTokens } from '../../core/index.ts'
 import { SCOPES } from '../../core/protocol/http.ts'
@@ -8,11 +8,11 @@ import { EXIT } from '../../terminal/output/exit-codes.ts'
 import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/pages/token-words.ts'
 
 export default class TokenCreate extends BaseCommand<typeof TokenCreate> {
-  static override summary = 'Make a token for the server, and print it once'
-  static override description = `Only a digest is kept: a token that is lost is revoked, and another one made.
-A running server takes it at once.
-read sees instances and their files, but not what workers write to stderr.
-run sees that too and acts on instances; admin also looks after the server.`
+  static override summary = 'Create a token for the server and print it once'
+  static override description = `Only a digest is stored. If you lose a token, revoke it and create another one.
+  A running server accepts it immediately.
+  Scope read: read instances and their files, but not the stderr of workers.
+  Scope run: also read stderr and act on instances. Scope admin: also manage the server.`
   static override examples = [
     'resolve token create --name ada --scope run',
     'resolve token create --name dashboard --scope read --expires never',
@@ -20,10 +20,10 @@ run sees that too and acts on instances; admin also looks after the server.`
   ]
   static override place = 'here' as const
   static override flags = {
-    name: Flags.string({ description: 'who acts with it, as journals tell it' }),
-    scope: Flags.string({ options: [...SCOPES], default: 'run', description: 'what it may do' }),
-    instance: Flags.string({ helpValue: 'ID', description: 'let it know of this instance only' }),
-    expires: Flags.string({ helpValue: 'DUR|never', default: '30d', description: 'how long it is good: 8h, 30d' }),
+    name: Flags.string({ description: 'who uses it; journals record this name' }),
+    scope: Flags.string({ options: [...SCOPES], default: 'run', description: 'what the token allows' }),
+    instance: Flags.string({ helpValue: 'ID', description: 'limit the token to this instance' }),
+    expires: Flags.string({ helpValue: 'DUR|never', default: '30d', description: 'how long it is valid: 8h, 30d' }),
   }
 
   declare protected flags: FlagsOf<typeof TokenCreate>

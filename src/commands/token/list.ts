@@ -1,4 +1,4 @@
-/** `resolve token list`: every token of this machine's home, without its text (R38). */
+/** `resolve token list`: lists the tokens of this home, without their text (R38). */
 import { homeDirectory, isExpired, openTokens, type TokenEntry } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { agoText } from '../../core/view/time-words.ts'
@@ -8,7 +8,7 @@ import { tableLines } from '../../terminal/output/table.ts'
 import { minuteText, tokenDocument, warnOfTokens } from '../../terminal/pages/token-words.ts'
 
 export default class TokenList extends BaseCommand<typeof TokenList> {
-  static override summary = 'List the tokens that open the server'
+  static override summary = 'List the tokens of the server'
   static override examples = ['resolve token list', 'resolve token list --json']
   static override place = 'here' as const
 
@@ -23,7 +23,7 @@ export default class TokenList extends BaseCommand<typeof TokenList> {
       return EXIT.ok
     }
     if (entries.length === 0) {
-      this.output.note('There is no token yet; make one with "resolve token create".')
+      this.output.note('There is no token yet; create one with "resolve token create".')
       return EXIT.ok
     }
     const now = Date.now()

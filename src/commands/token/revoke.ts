@@ -1,4 +1,4 @@
-/** `resolve token revoke`: takes a token back; a running server refuses it from the next request on (R38). */
+/** `resolve token revoke`: revokes a token; a running server refuses it from the next request on (R38). */
 import * as Args from '@oclif/core/args'
 import { homeDirectory, openTokens } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
@@ -6,10 +6,10 @@ import { EXIT } from '../../terminal/output/exit-codes.ts'
 import { tokenDocument, tokenWords, warnOfTokens } from '../../terminal/pages/token-words.ts'
 
 export default class TokenRevoke extends BaseCommand<typeof TokenRevoke> {
-  static override summary = 'Take a token back, or all of one name'
+  static override summary = 'Revoke a token, or all tokens of one name'
   static override description =
-    `A running server refuses it from the next request on; its streams of events end within seconds.
-"sign-in" is the name of those that sign-in links gave out.`
+    `A running server refuses the next request with it, and ends its event streams within seconds.
+    Tokens from sign-in links are named "sign-in".`
   static override examples = ['resolve token revoke 1f9a03cc', 'resolve token revoke sign-in']
   static override place = 'here' as const
   static override args = { token: Args.string({ required: true, description: 'an id, or a name' }) }

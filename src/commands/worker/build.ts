@@ -1,16 +1,16 @@
-/** `resolve worker build`: the image that workers in containers start from. */
+/** `resolve worker build`: builds the default image for workers in containers. */
 import * as Flags from '@oclif/core/flags'
 import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 
 export default class WorkerBuild extends BaseCommand<typeof WorkerBuild> {
-  static override summary = 'Build the image that workers in containers start from'
-  static override description = `It is built as resolve-worker:latest, with Node 24, git and an init.
-A container whose manifest names no image starts from it; RESOLVE_WORKER_IMAGE names another one.`
+  static override summary = 'Build the default image for workers in containers'
+  static override description = `Builds resolve-worker:latest, with Node 24, git and an init process.
+  Containers use it if their manifest names no image; RESOLVE_WORKER_IMAGE names another default.`
   static override examples = ['resolve worker build', 'resolve worker build --base registry.example.org/team/node:24']
   static override place = 'here' as const
   static override flags = {
-    base: Flags.string({ helpValue: 'IMAGE', description: 'the image to begin with; it must have Node 24' }),
+    base: Flags.string({ helpValue: 'IMAGE', description: 'the image to build on; it must have Node 24' }),
   }
 
   declare protected flags: FlagsOf<typeof WorkerBuild>

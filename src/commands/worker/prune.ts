@@ -1,17 +1,17 @@
-/** `resolve worker prune`: what setups of containers left behind. */
+/** `resolve worker prune`: removes images made by container setups, and leftover containers. */
 import * as Flags from '@oclif/core/flags'
 import { bytesText } from '../../core/view/bytes-text.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 
 export default class WorkerPrune extends BaseCommand<typeof WorkerPrune> {
-  static override summary = 'Remove the images that setups of containers left'
-  static override description = `The next run of their resolver sets up anew. Images that a container uses stay.
-Containers of this home that outlived their instance are removed, too.`
+  static override summary = 'Remove images made by container setups'
+  static override description = `The next run of a resolver then repeats its setup. Images that a container uses stay.
+  Also removes containers of this home whose instance has ended.`
   static override examples = ['resolve worker prune --dry-run', 'resolve worker prune']
   static override place = 'here' as const
   static override flags = {
-    'dry-run': Flags.boolean({ description: 'tell what would be removed, and remove nothing' }),
+    'dry-run': Flags.boolean({ description: 'show what would be removed, and remove nothing' }),
   }
 
   declare protected flags: FlagsOf<typeof WorkerPrune>

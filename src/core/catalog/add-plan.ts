@@ -1,4 +1,7 @@
-/** What `resolver add` would do, in words for the person who decides (cli.md): what will run, with what, and what it replaces. Pure. */
+/**
+ * Describes what `resolver add` would do, for the person who confirms it (docs/cli.md): which commands will run, and what is
+ * replaced. Pure.
+ */
 import type { CatalogEntry, SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
@@ -11,19 +14,19 @@ export interface AddPlan {
   kind: SourceKind
   source: string
   ref: string | null
-  /** What was fetched, and what {@link Catalog.add} will register. */
+  /** The manifest and source that {@link Catalog.add} will register. */
   commit: string | null
   manifest: Manifest
-  /** What runs on this machine without a container. */
+  /** Commands that run on this machine, without a container. */
   command: string[]
-  /** What runs in the container; null where the manifest has none. */
+  /** Commands that run in the container; null where the manifest has none. */
   container: { command: string[]; setup_commands: string[]; bundles: string[]; volume_mounts: unknown[] } | null
   capabilities: string[]
   viewport_bundle: string | null
   warnings: string[]
-  /** The entry of this name that is there now. */
+  /** The catalog entry that already has this name. */
   replaces: CatalogEntry | null
-  /** `replaces` came from elsewhere: adding needs force. */
+  /** True when `replaces` came from another source: adding then needs force. */
   needs_force: boolean
 }
 

@@ -1,4 +1,7 @@
-/** The resolvers that come with the program: one folder each. They enter resolvers.json on first use and follow the program's version. */
+/**
+ * The resolvers that ship with the program, one folder each. The catalog adds them to resolvers.json on first use and updates
+ * them with the program.
+ */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -24,12 +27,12 @@ export class Builtins {
     return join(this.dir, name)
   }
 
-  /** The manifest as the program's own folder has it. */
+  /** The manifest in the program's own folder. */
   manifest(name: string): Manifest | undefined {
     return this.#manifests.get(name)
   }
 
-  /** Reads every folder. A manifest that the catalog holds already, unchanged, is not checked again. */
+  /** Reads every folder. A manifest that is unchanged in the catalog is not checked again. */
   async read(stored: StoredCatalog, onProblem: (problem: ResolveError) => void): Promise<void> {
     for (const name of await folders(this.dir)) {
       const dir = join(this.dir, name)
@@ -47,7 +50,7 @@ export class Builtins {
     }
   }
 
-  /** Puts what is missing into the draft and refreshes what has another version; answers whether it changed anything. */
+  /** Adds the missing entries to the draft and updates those with another version. Returns whether the draft changed. */
   seed(draft: StoredCatalog, now: string): boolean {
     let isChanged = false
     for (const [name, manifest] of this.#manifests) {

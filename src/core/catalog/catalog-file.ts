@@ -1,4 +1,7 @@
-/** The file resolvers.json: the one list of resolvers (spec, What the service does 7). Read whole, checked whole, replaced whole. */
+/**
+ * Reads and writes resolvers.json, the one list of resolvers (spec, What the service does 7). The catalog calls it. The file is
+ * always read, checked and replaced as a whole.
+ */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -7,6 +10,7 @@ import { fail, type ResolveError, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { CATALOG_MAX_BYTES } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { readJson } from './manifest/json-text.ts'
@@ -22,25 +26,25 @@ export interface StoredEntry {
   commit: string | null
   /** ISO-8601 UTC. */
   added_at: string
-  /** Of viewport_bundle, where the manifest has one and it was fetched. */
+  /** The commit of viewport_bundle, where the manifest has one and it was fetched. */
   viewport_commit?: string
-  /** As its author wrote it; it was valid when this was stored. */
+  /** The manifest as its author wrote it; it was valid when it was stored. */
   manifest: Manifest
-  /** Of the manifest's JSON: while it holds, the manifest need not be checked again. */
+  /** Digest of the manifest's JSON: while it matches, the manifest need not be checked again. */
   manifest_sha256: string
 }
 
 export interface StoredCatalog {
   resolvers: Map<string, StoredEntry>
-  /** Built-in resolvers that somebody removed: they stay away until they are added again. */
+  /** Built-in resolvers that a user removed. They are not added again automatically. */
   removed_builtins: string[]
 }
 
 export interface CatalogReading {
-  /** What is good in the file: all of it exactly when `problem` is null. */
+  /** The valid part of the file; everything in it exactly when `problem` is null. */
   stored: StoredCatalog
   problem: ResolveError | null
-  /** Changes when the file does; "missing" where there is none. */
+  /** Changes when the file changes; "missing" where there is no file. */
   fingerprint: string
 }
 
@@ -49,8 +53,8 @@ const TOP_KEYS = ['schema_version', 'resolvers', 'removed_builtins']
 const ENTRY_KEYS = ['kind', 'source', 'ref', 'commit', 'added_at', 'viewport_commit', 'manifest', 'manifest_sha256']
 
 /**
- * Never throws for what the file holds; throws the system's error only where the way to it is no directory.
- * A file that still has the `known` fingerprint is not read: the answer is then empty.
+ * Never throws because of the file's content; throws the system's error only when a parent of the path is not a directory. A
+ * file that still has the `known` fingerprint is not read again: the result is then empty.
  */
 export async function readCatalogFile(path: string, known?: string): Promise<CatalogReading> {
   const nothing: StoredCatalog = { resolvers: new Map(), removed_builtins: [] }
@@ -62,7 +66,7 @@ export async function readCatalogFile(path: string, known?: string): Promise<Cat
   let bytes: Buffer
   let fingerprint = 'unreadable'
   try {
-    // A FIFO in its place must not keep anyone waiting.
+    // Opened non-blocking, because a FIFO in its place would block the open.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const stat = await file.stat({ bigint: true })
@@ -91,7 +95,7 @@ export async function readCatalogFile(path: string, known?: string): Promise<Cat
   return faults.length === 0 ? { stored, problem: null, fingerprint } : broken(faults.join('; '), fingerprint, stored)
 }
 
-/** Replaces the file durably (0600). Throws the system's error, and then the old file is as it was. */
+/** Replaces the file durably, mode 0600. Throws the system's error; the old file is then unchanged. */
 export async function writeCatalogFile(path: string, stored: StoredCatalog): Promise<void> {
   const names = [...stored.resolvers.keys()].sort()
   const resolvers = Object.fromEntries(names.map((name) => [name, stored.resolvers.get(name)]))
@@ -106,35 +110,35 @@ export function digestOf(manifest: unknown): string {
 
 async function checkCatalog(value: unknown): Promise<{ stored: StoredCatalog; faults: string[] }> {
   const stored: StoredCatalog = { resolvers: new Map(), removed_builtins: [] }
-  if (!isRecord(value)) return { stored, faults: ['it is not a JSON object'] }
-  const faults = unknownKeys(value, TOP_KEYS).map((key) => `"${key}" does not belong in it`)
+  if (!isObject(value)) return { stored, faults: ['it is not a JSON object'] }
+  const faults = unknownKeys(value, TOP_KEYS).map((key) => `"${key}" is not a known field`)
   if (value.schema_version !== 1)
     faults.push('its schema_version is not 1: another version of resolve may have written it')
   const removed = value.removed_builtins ?? []
   if (Array.isArray(removed) && removed.every((name) => typeof name === 'string')) stored.removed_builtins = removed
   else faults.push('removed_builtins is not a list of names')
-  if (!isRecord(value.resolvers)) return { stored, faults: [...faults, 'it has no "resolvers" object'] }
+  if (!isObject(value.resolvers)) return { stored, faults: [...faults, 'it has no "resolvers" object'] }
   for (const [name, entry] of Object.entries(value.resolvers)) {
     const fault = await entryFault(name, entry)
     if (fault === null) stored.resolvers.set(name, entry as StoredEntry)
-    else faults.push(`the entry ${JSON.stringify(name)} is not whole: ${fault}`)
+    else faults.push(`the entry ${JSON.stringify(name)} is incomplete or invalid: ${fault}`)
   }
   return { stored, faults }
 }
 
 async function entryFault(name: string, entry: unknown): Promise<string | null> {
   if (!NAME.test(name)) return "its name is not a resolver's name"
-  if (!isRecord(entry)) return 'it is not an object'
+  if (!isObject(entry)) return 'it is not an object'
   const [odd] = unknownKeys(entry, ENTRY_KEYS)
-  if (odd !== undefined) return `"${odd}" does not belong in it`
+  if (odd !== undefined) return `"${odd}" is not a known field`
   const fault = sourceFault(entry)
   if (fault !== null) return fault
   if (typeof entry.added_at !== 'string' || Number.isNaN(Date.parse(entry.added_at))) return 'added_at is not a time'
   if (entry.viewport_commit !== undefined && !isCommit(entry.viewport_commit)) return 'viewport_commit is not a commit'
-  if (!isRecord(entry.manifest)) return 'it has no manifest'
+  if (!isObject(entry.manifest)) return 'it has no manifest'
   if (entry.manifest.name !== name) return 'its manifest has another name'
   if (entry.manifest_sha256 === digestOf(entry.manifest)) return null
-  // Somebody edited it by hand: that is allowed, as long as the manifest is one.
+  // A user may edit the file by hand, so a manifest is checked again when its digest differs.
   const { errors } = await parseManifest(entry.manifest)
   return errors[0]?.replace(/\.$/, '') ?? null
 }
@@ -164,8 +168,4 @@ function isGitSource(source: string): boolean {
 
 function unknownKeys(value: Record<string, unknown>, known: readonly string[]): string[] {
   return Object.keys(value).filter((key) => !known.includes(key))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

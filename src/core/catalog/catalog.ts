@@ -1,18 +1,19 @@
 /**
- * The catalog of resolvers: every door lists, finds and adds them here. resolvers.json is the single source of truth; what this
- * process holds is its last good reading, refreshed live. Writers take a lock and begin from the file, never from memory.
+ * The catalog of resolvers: commands, the HTTP API and hosts list, find and add resolvers here. resolvers.json is the single
+ * source of truth. A process keeps its last good reading and refreshes it while it runs. Writers take a lock and start from the
+ * file, never from memory.
  */
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fail, ResolveError } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
+import { nearest } from '../primitives/nearest.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import { type AddPlan, describePlan } from './add-plan.ts'
 import { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, writeCatalogFile } from './catalog-file.ts'
 import { CurrentCatalog } from './current-catalog.ts'
-import { inHome } from './home-errors.ts'
-import { nearest } from './manifest/nearest.ts'
 import { discardStaged, enter, isFromElsewhere, stage, stageAgain } from './registration.ts'
 import type { FetchOptions, StagedResolver } from './stage-source.ts'
 import { watchCatalog } from './watch-catalog.ts'
@@ -21,9 +22,9 @@ export const CATALOG_FILE = 'resolvers.json'
 
 export interface CatalogOptions {
   home: string
-  /** The folder that holds one folder per built-in resolver, each with its manifest.json. */
+  /** The folder with one folder per built-in resolver, each with its manifest.json. */
   builtins: string
-  /** Told once of each broken catalog file and each broken manifest of a directory; the last good one is used meanwhile. */
+  /** Called once for each broken catalog file and each broken manifest of a directory; the last good one stays in use. */
   onProblem?: (problem: ResolveError) => void
   now?: () => Date
 }
@@ -31,35 +32,38 @@ export interface CatalogOptions {
 export interface UpdateOutcome {
   entry: CatalogEntry
   changed: boolean
-  /** Why this one could not be updated, when all were asked for. */
+  /** Why this entry could not be updated, when all were to be updated. */
   problem: ResolveError | null
 }
 
-/** Writers throw `catalog_broken` (a file we cannot read is never replaced), `home_unusable`, `disk_full`. */
+/** Writers throw `catalog_broken` (a file that cannot be read is never replaced), `home_unusable`, `disk_full`. */
 export interface Catalog {
   /** Sorted by name. */
   list(): CatalogEntry[]
-  /** As of the last reading: see {@link refresh}. Throws `resolver_unknown`. */
+  /** From the last reading: see {@link refresh}. Throws `resolver_unknown`. */
   get(name: string): CatalogEntry
   /** Set while resolvers.json is broken and the last good one is in use. */
   problem(): ResolveError | null
-  /** Fetches and checks, registers nothing; a following {@link add} of the same source takes exactly what was shown. */
+  /** Fetches and checks, but does not register. A following {@link add} of the same source registers exactly what was shown. */
   plan(source: string, cwd: string, options?: FetchOptions): Promise<AddPlan>
   /** Throws `source_invalid`, `source_missing`, `manifest_invalid`, `resolver_exists`, `git_missing`, `git_failed`. */
   add(source: string, options: { cwd: string; force?: boolean } & FetchOptions): Promise<CatalogEntry>
-  /** Fetches the ref again, or reads the directory's manifest again; one name throws, all report theirs. */
+  /**
+   * Fetches the ref again, or reads the directory's manifest again. With one name it throws; for all, each entry reports its
+   * own error.
+   */
   update(name?: string, options?: FetchOptions): Promise<UpdateOutcome[]>
-  /** The entry only: fetched files stay, for an instance may be paused on them. */
+  /** Removes only the entry. Fetched files stay, because an instance may be paused on them. */
   remove(name: string): Promise<CatalogEntry>
-  /** Calls `onChange` after any change of list() or problem(); returns its stop. For processes that live long. */
+  /** Calls `onChange` after any change of list() or problem(). Returns the function that stops it. For long-running processes. */
   watch(onChange: () => void): () => void
-  /** Reads again what changed on disk, manifests of directories included. */
+  /** Reads again what changed on disk, including the manifests of directory sources. */
   refresh(): Promise<void>
-  /** Ends the watches and removes what was planned and not added. */
+  /** Stops watching and removes what was planned but not added. */
   close(): Promise<void>
 }
 
-/** Opens the catalog and enters the built-in resolvers on first use. Throws `home_unusable`, `disk_full`. */
+/** Opens the catalog and adds the built-in resolvers on first use. Throws `home_unusable`, `disk_full`. */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const catalog = new FileCatalog(options)
   await catalog.open()
@@ -71,7 +75,7 @@ class FileCatalog implements Catalog {
   readonly #file: string
   readonly #builtins: Builtins
   readonly #current: CurrentCatalog
-  readonly #tell: (problem: ResolveError) => void
+  readonly #onProblem: (problem: ResolveError) => void
   readonly #now: () => string
   readonly #planned = new Map<string, StagedResolver>()
   readonly #listeners = new Set<() => void>()
@@ -81,27 +85,27 @@ class FileCatalog implements Catalog {
     this.#home = resolve(options.home)
     this.#file = join(this.#home, CATALOG_FILE)
     this.#builtins = new Builtins(resolve(options.builtins))
-    this.#tell = options.onProblem ?? (() => {})
+    this.#onProblem = options.onProblem ?? (() => {})
     this.#now = () => (options.now?.() ?? new Date()).toISOString()
     this.#current = new CurrentCatalog({
       home: this.#home,
       file: this.#file,
       builtins: this.#builtins,
-      tell: this.#tell,
+      onProblem: this.#onProblem,
       now: this.#now,
     })
   }
 
   async open(): Promise<void> {
     const { stored, problem, fingerprint } = await inHome(this.#home, () => readCatalogFile(this.#file))
-    await this.#builtins.read(stored, this.#tell)
+    await this.#builtins.read(stored, this.#onProblem)
     const isOutdated = this.#builtins.seed(stored, this.#now()) || fingerprint === 'missing'
     if (problem === null && isOutdated) {
-      // #change enters what is built in by itself.
+      // #change adds the built-in resolvers itself.
       await this.#change(async () => {}).catch((error: ResolveError) => {
-        // Without a file nothing can be kept; with one, reading goes on.
+        // Without a catalog file the error is reported. With one, the catalog can still be read.
         if (fingerprint === 'missing') throw error
-        this.#tell(error)
+        this.#onProblem(error)
       })
     }
     await this.refresh()
@@ -165,7 +169,7 @@ class FileCatalog implements Catalog {
     const staged = known && (await stageAgain(name, known, this.#home, options))
     if (!staged) return false
     await this.#changeWith(staged, async (draft) => {
-      // It was removed or replaced while we fetched: then that holds.
+      // Another process removed or replaced the entry during the fetch: its change stays.
       if (draft.resolvers.get(name)?.source !== staged.source) throw fail('resolver_unknown', { name })
       await enter(draft, staged, { home: this.#home, force: false, now: this.#now() })
     })
@@ -204,7 +208,10 @@ class FileCatalog implements Catalog {
     this.#planned.clear()
   }
 
-  /** Reads, lets `work` alter the draft, and replaces the file: all under the lock, so no writer's work is lost. */
+  /**
+   * Reads the file, lets `work` change the draft, and replaces the file, all under the lock, so that no other writer's change
+   * is lost.
+   */
   async #change(work: (draft: StoredCatalog) => Promise<void>): Promise<void> {
     await inHome(this.#home, async () => {
       await mkdir(this.#home, { recursive: true, mode: 0o700 })
@@ -219,7 +226,7 @@ class FileCatalog implements Catalog {
     await this.refresh()
   }
 
-  /** As #change, and what was fetched for it does not stay behind when it fails. */
+  /** Like #change; also removes what was fetched when it fails. */
   async #changeWith(staged: StagedResolver, work: (draft: StoredCatalog) => Promise<void>): Promise<void> {
     try {
       await this.#change(work)

@@ -1,10 +1,13 @@
-/** What this process knows of the catalog: the last good reading of resolvers.json, of directories' manifests, and of what is built in. */
+/**
+ * What this process knows of the catalog: its last good reading of resolvers.json and of the manifests of directories, and the
+ * built-in resolvers. catalog.ts calls it.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { ResolveError } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { inHome } from './home-errors.ts'
 import { LiveManifests } from './live-manifests.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
 import { treeDir } from './stage-source.ts'
@@ -13,7 +16,7 @@ export interface CurrentOptions {
   home: string
   file: string
   builtins: Builtins
-  tell: (problem: ResolveError) => void
+  onProblem: (problem: ResolveError) => void
   now: () => string
 }
 
@@ -23,9 +26,9 @@ export class CurrentCatalog {
   #lastGood: StoredCatalog | undefined
   #fingerprint: string | undefined
   #reading: Promise<unknown> = Promise.resolve()
-  /** As the file holds them, with what is built in. */
+  /** The entries in the file, with the built-in resolvers. */
   stored: ReadonlyMap<string, StoredEntry> = new Map()
-  /** As everybody sees them, sorted by name. */
+  /** The entries that callers see, sorted by name. */
   entries: ReadonlyMap<string, CatalogEntry> = new Map()
   problem: ResolveError | null = null
 
@@ -33,39 +36,39 @@ export class CurrentCatalog {
     this.#options = options
   }
 
-  /** Reads again what changed; answers whether anything else is to be seen now. One reading at a time. */
+  /** Reads again what changed. Returns whether list() or problem() differ now. Only one reading runs at a time. */
   refresh(): Promise<boolean> {
     const reading = this.#reading.then(() => this.#read())
     this.#reading = reading.catch(() => {})
     return reading
   }
 
-  /** The manifests that are followed on disk. */
+  /** The manifests that are watched on disk. */
   manifestPaths(): string[] {
     return this.#live.paths()
   }
 
   async #read(): Promise<boolean> {
-    const { home, file, builtins, tell, now } = this.#options
+    const { home, file, builtins, onProblem, now } = this.#options
     const before = { entries: this.entries, problem: this.problem }
     const { stored, problem, fingerprint } = await inHome(home, () => readCatalogFile(file, this.#fingerprint))
     if (this.#lastGood === undefined || fingerprint !== this.#fingerprint) {
-      // On a first reading the good part of a broken file is better than nothing.
+      // At the first reading, the valid part of a broken file is used.
       if (problem === null || this.#lastGood === undefined) this.#lastGood = stored
       this.#fingerprint = fingerprint
       this.problem = problem
-      if (problem) tell(problem)
+      if (problem) onProblem(problem)
     }
     const current: StoredCatalog = { ...this.#lastGood, resolvers: new Map(this.#lastGood.resolvers) }
     builtins.seed(current, now())
-    await this.#live.refresh(current, tell)
+    await this.#live.refresh(current, onProblem)
     this.stored = current.resolvers
     const names = [...current.resolvers.keys()].sort()
     this.entries = new Map(names.flatMap((name) => this.#entryOf(name, current.resolvers.get(name) as StoredEntry)))
     return before.problem !== this.problem || !isDeepStrictEqual(before.entries, this.entries)
   }
 
-  /** None for a built-in resolver that this version of the program no longer brings. */
+  /** Undefined for a built-in resolver that this version of the program does not ship. */
   #entryOf(name: string, stored: StoredEntry): [string, CatalogEntry][] {
     const { home, builtins } = this.#options
     const { kind, source, commit, ref, added_at } = stored

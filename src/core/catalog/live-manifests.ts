@@ -1,4 +1,7 @@
-/** Follows the manifests of resolvers that are used in place, so that a developer's edit takes effect without registering again. */
+/**
+ * Follows the manifests of resolvers that are used from their directory, so that an author's edit takes effect without
+ * registering again.
+ */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -11,14 +14,14 @@ import { misnamed } from './stage-source.ts'
 
 interface Live {
   fingerprint: string
-  /** The last good one, as its author wrote it; undefined while it is as the catalog holds it. */
+  /** The last good manifest, as its author wrote it; undefined while it equals the catalog's. */
   manifest: Manifest | undefined
 }
 
 export class LiveManifests {
   readonly #known = new Map<string, Live>()
 
-  /** The manifest that holds now: the file's, or the last good one where the file is broken. */
+  /** The manifest in effect: the file's, or the last good one where the file is broken. */
   manifest(dir: string, stored: Manifest): Manifest {
     return this.#known.get(dir)?.manifest ?? stored
   }
@@ -27,7 +30,7 @@ export class LiveManifests {
     return [...this.#known.keys()].map((dir) => join(dir, MANIFEST_FILE))
   }
 
-  /** Looks at every directory source; reads again what changed. A broken manifest is told once and changes nothing. */
+  /** Checks every directory source and reads again what changed. A broken manifest is reported once and changes nothing. */
   async refresh(stored: StoredCatalog, onProblem: (problem: ResolveError) => void): Promise<void> {
     const dirs = new Set<string>()
     for (const [name, entry] of stored.resolvers) {

@@ -1,10 +1,13 @@
-/** The steps of registering: bring a source near, compare it with what is there, put it into the draft of the catalog. */
+/**
+ * The steps of registering a resolver, called by the catalog: stage the source, compare it with the existing entry, and put it
+ * into the draft.
+ */
 import { stat } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { fail } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import type { Builtins } from './builtins.ts'
 import { digestOf, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { inHome } from './home-errors.ts'
 import { type GitSource, parseSource } from './manifest/source.ts'
 import {
   discard,
@@ -20,7 +23,7 @@ import {
 } from './stage-source.ts'
 import { discardViewport, placeViewport, stageViewport } from './viewport.ts'
 
-/** A source as far as it can go without being registered. A bare name brings a built-in resolver back. */
+/** A source that is fetched and checked but not yet registered. A bare name restores a built-in resolver. */
 export async function stage(
   given: { source: string; cwd: string },
   home: string,
@@ -56,19 +59,22 @@ async function withViewport(staged: StagedSource, home: string, options: FetchOp
   }
 }
 
-/** Removes what was brought near and is not registered after all. */
+/** Removes what was staged and will not be registered. */
 export async function discardStaged(staged: StagedResolver): Promise<void> {
   await discard(staged)
   await discardViewport(staged.viewport)
 }
 
-/** Whether adding it replaces a resolver of this name that came from elsewhere; another ref of one repository does not. */
+/**
+ * Whether adding it replaces a resolver of this name from another source; another ref of the same repository is the same
+ * source.
+ */
 export function isFromElsewhere(known: StoredEntry, staged: StagedSource): boolean {
   if (known.kind !== staged.kind) return true
   return known.kind === 'git' ? urlOf(known.source) !== urlOf(staged.source) : known.source !== staged.source
 }
 
-/** Puts what was staged into the draft; its files are in place before the catalog names them. Throws `resolver_exists`. */
+/** Puts the staged source into the draft. Its files are in place before the catalog names them. Throws `resolver_exists`. */
 export async function enter(
   draft: StoredCatalog,
   staged: StagedResolver,
@@ -84,14 +90,14 @@ export async function enter(
   draft.removed_builtins = draft.removed_builtins.filter((removed) => removed !== name)
 }
 
-/** What `update` finds for an entry: newly staged, or null where nothing changed. Throws as adding does. */
+/** What `update` finds for an entry: a newly staged source, or null where nothing changed. Throws as adding does. */
 export async function stageAgain(
   name: string,
   entry: StoredEntry,
   home: string,
   options: FetchOptions,
 ): Promise<StagedResolver | null> {
-  // A built-in resolver follows the program.
+  // A built-in resolver is updated with the program, not here.
   if (entry.kind === 'builtin') return null
   const source = await (entry.kind === 'directory'
     ? stageDirectory(entry.source)
@@ -109,7 +115,7 @@ export async function stageAgain(
 async function isSame(name: string, entry: StoredEntry, staged: StagedResolver, home: string): Promise<boolean> {
   if (entry.commit !== staged.commit || !isDeepStrictEqual(entry.manifest, staged.manifest)) return false
   if (entry.viewport_commit !== staged.viewport?.commit) return false
-  // A tree that somebody damaged is put back.
+  // A damaged tree is replaced by the fetched one.
   return entry.commit === null || (await holdsManifest(treeDir(home, name, entry.commit), entry.manifest))
 }
 

@@ -1,4 +1,4 @@
-/** Brings a source as far as it can go without being registered: fetched beside its later place, its manifest read and checked. */
+/** Stages a source for registration: fetches it beside its final place, then reads and checks its manifest. */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
 import type { GitSource } from './manifest/source.ts'
 
 export interface FetchOptions {
-  /** Lines of git's progress. */
+  /** Called with each line of git's progress output. */
   onProgress?: (line: string) => void
   signal?: AbortSignal
 }
@@ -22,28 +22,28 @@ export interface StagedSource {
   source: string
   ref: string | null
   commit: string | null
-  /** Where the files are now. */
+  /** Where the files are at present. */
   dir: string
-  /** As its author wrote it, and valid. */
+  /** The manifest as its author wrote it; valid. */
   manifest: Manifest
   warnings: string[]
 }
 
-/** With what else its manifest has fetched at registration. */
+/** With the viewport that its manifest names, fetched. */
 export interface StagedResolver extends StagedSource {
   viewport: { commit: string; file: string } | null
 }
 
 export const STAGED = '.staged-'
-/** A staged tree this old was left by a process that died. */
+/** A staged tree of this age was left by a process that died. */
 const STALE_MS = 60 * 60_000
 
-/** The folder of everything that was fetched. */
+/** The folder of all fetched resolvers. */
 export function fetchedDir(home: string): string {
   return join(home, 'resolvers')
 }
 
-/** Where a fetched resolver stays: a commit never changes, so a running instance keeps its files through an update. */
+/** The final place of a fetched resolver. It is named by its commit, so a running instance keeps its files through an update. */
 export function treeDir(home: string, name: string, commit: string): string {
   return join(fetchedDir(home), name, commit)
 }
@@ -54,7 +54,10 @@ export async function stageDirectory(path: string): Promise<StagedSource> {
   return { kind: 'directory', source: path, ref: null, commit: null, dir: path, manifest, warnings }
 }
 
-/** Fetches; the caller places the tree with {@link placeTree} or removes it with {@link discard}. Throws as fetchSource does, too. */
+/**
+ * Fetches; the caller places the tree with {@link placeTree} or removes it with {@link discard}. Also throws what fetchSource
+ * throws.
+ */
 export async function stageGit(home: string, source: GitSource, options: FetchOptions): Promise<StagedSource> {
   const base = fetchedDir(home)
   await mkdir(base, { recursive: true, mode: 0o700 })
@@ -71,7 +74,10 @@ export async function stageGit(home: string, source: GitSource, options: FetchOp
   }
 }
 
-/** Moves a fetched tree to its place. The same commit, already there and whole, stays as it is: an instance may run in it. */
+/**
+ * Moves a fetched tree to its final place. If a whole tree of the same commit is there already, it stays: an instance may run
+ * in it.
+ */
 export async function placeTree(home: string, staged: StagedSource): Promise<void> {
   if (staged.commit === null) return
   const target = treeDir(home, staged.manifest.name, staged.commit)

@@ -1,6 +1,7 @@
 /**
- * The module a resolver brings to show its instances with (spec, Resolver manifest; R9). With `viewport_bundle` it is fetched when the
- * resolver is registered, and stays at the commit that was fetched; without, `viewport_path` names a file of the resolver's own folder.
+ * Finds and fetches the viewport module of a resolver (spec, Resolver manifest; R9); registration and the HTTP API call it.
+ * With `viewport_bundle` it is fetched at registration and pinned to its commit; without, `viewport_path` names a file in the
+ * resolver's own folder.
  */
 import { randomBytes } from 'node:crypto'
 import { realpathSync } from 'node:fs'
@@ -16,13 +17,13 @@ import { type GitSource, parseSource } from './manifest/source.ts'
 import { type FetchOptions, fetchedDir, STAGED } from './stage-source.ts'
 
 export interface StagedViewport {
-  /** What was fetched (R5). */
+  /** The commit that was fetched (R5). */
   commit: string
   /** Where the module is until it is placed or discarded. */
   file: string
 }
 
-/** Throws `file_unknown` where the resolver brings none, or none that lies in its own folder. */
+/** Throws `file_unknown` where the resolver has no viewport, or its path is outside its folder. */
 export async function readViewport(home: string, entry: CatalogEntry): Promise<Buffer> {
   const { name, dir, manifest, viewport_commit: commit } = entry
   const missing = (cause?: unknown) => fail('file_unknown', { path: `viewport.js of ${name}` }, { cause })
@@ -34,7 +35,10 @@ export async function readViewport(home: string, entry: CatalogEntry): Promise<B
   })
 }
 
-/** Null where the manifest names no bundle. Throws `git_missing`, `git_failed`, and `manifest_invalid` where the file is not in it. */
+/**
+ * Null where the manifest names no bundle. Throws `git_missing`, `git_failed`, and `manifest_invalid` where the bundle lacks
+ * the file.
+ */
 export async function stageViewport(
   home: string,
   { viewport_bundle: bundle, viewport_path: path }: Manifest,
@@ -44,7 +48,7 @@ export async function stageViewport(
   return await fetchViewport(home, parseSource(bundle, '/') as GitSource, path, options)
 }
 
-/** Of the whole repository one file is kept. */
+/** Only this one file of the repository is kept. */
 export async function fetchViewport(
   home: string,
   { url, ref, text }: GitSource,
@@ -69,7 +73,7 @@ export async function fetchViewport(
   }
 }
 
-/** A commit never changes: what is there already is the same. */
+/** Files of one commit never change, so an existing copy is kept. */
 export async function placeViewport(home: string, name: string, { commit, file }: StagedViewport): Promise<void> {
   const target = viewportFile(home, name, commit)
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
@@ -84,7 +88,7 @@ function viewportFile(home: string, name: string, commit: string): string {
   return join(fetchedDir(home), name, `viewport-${commit}.js`)
 }
 
-/** A file below `dir`, wherever its links lead. */
+/** Whether a file is below `dir` after all links are resolved. */
 async function readOwn(dir: string, path: string, missing: (cause?: unknown) => Error): Promise<Buffer> {
   try {
     const real = realpathSync(join(dir, path))

@@ -1,19 +1,25 @@
-/** Tells a long-running process when the catalog may have changed: a watch is quick, a sweep is the guarantee (architecture, 3). */
+/**
+ * Notifies a long-running process when the catalog may have changed: file watching for speed, a periodic sweep for certainty
+ * (architecture, decision 3).
+ */
 import { SWEEP_WATCHED_MS } from '../limits.ts'
 
 export interface Watched {
-  /** The folder that holds the file; only the file itself is looked at in it. */
+  /** The folder that holds the file; other files in it are ignored. */
   home: string
   file: string
-  /** Manifests of directory sources, as of now. */
+  /** Current manifests of directory sources. */
   manifests(): string[]
 }
 
-/** Calls `look`, whose failure means only that there is nothing to see, after a change and every sweep; returns its stop. */
-export function watchCatalog(watched: Watched, look: () => Promise<void>): () => Promise<void> {
+/**
+ * Calls `check` after a change and at every sweep; its errors are ignored, because the next sweep tries again. Returns the
+ * function that stops it.
+ */
+export function watchCatalog(watched: Watched, check: () => Promise<void>): () => Promise<void> {
   let isStopped = false
-  const tryLook = () => look().catch(() => {})
-  const sweep = setInterval(() => void tryLook(), SWEEP_WATCHED_MS)
+  const tryCheck = () => check().catch(() => {})
+  const sweep = setInterval(() => void tryCheck(), SWEEP_WATCHED_MS)
   sweep.unref()
   const opening = (async () => {
     const { watch } = await import('chokidar')
@@ -27,9 +33,9 @@ export function watchCatalog(watched: Watched, look: () => Promise<void>): () =>
       ignored: (path) => !isOurs(path),
     })
     watcher.on('all', () => {
-      void tryLook().then(() => watcher.closed || watcher.add(watched.manifests()))
+      void tryCheck().then(() => watcher.closed || watcher.add(watched.manifests()))
     })
-    // The system may have no watches left: then the sweep alone finds the change.
+    // The system may have no watches left; the sweep then finds the change.
     watcher.on('error', () => {})
     return watcher
   })().catch(() => undefined)

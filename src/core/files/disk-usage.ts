@@ -1,14 +1,14 @@
-/** How much a directory takes on disk, and how much room is left there: what a watchdog samples (threats FS-12). */
+/** Measures the size of a directory and the free space of its file system; the watchdog and doctor call it (threats FS-12). */
 import { lstat, opendir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const BLOCK_BYTES = 512
-/** How many entries are looked at between two turns of everything else. */
+/** The number of entries that are measured before other work of the process gets a turn. */
 const BATCH = 64
 
 /**
- * The bytes of everything below a directory; of at most `maxEntries` of them, so it may be too little but never takes long.
- * Links are counted, not followed; what vanishes meanwhile counts nothing.
+ * The bytes of everything below a directory. Measures at most `maxEntries` entries, so the result may be too small but never
+ * takes long. Links are counted, not followed; an entry that vanishes meanwhile counts as 0.
  */
 export async function bytesBelow(directory: string, maxEntries: number): Promise<number> {
   let total = 0
@@ -23,7 +23,7 @@ export async function bytesBelow(directory: string, maxEntries: number): Promise
         names.push(entry.name)
       }
     } catch {
-      // It is gone, or closed to us.
+      // The entry is gone, or may not be read.
     }
     left -= names.length
     for (let at = 0; at < names.length; at += BATCH) {
@@ -34,7 +34,7 @@ export async function bytesBelow(directory: string, maxEntries: number): Promise
   return total
 }
 
-/** Of the file system a path lies on. */
+/** The space of the file system that holds the path. */
 export async function roomAt(path: string): Promise<{ freeBytes: number; totalBytes: number }> {
   const { bavail, blocks, bsize } = await statfs(path)
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }

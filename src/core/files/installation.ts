@@ -1,9 +1,9 @@
-/** Finds files of the installed platform from wherever this module was bundled into, or from source. */
+/** Finds files of the installed platform, whether this module runs from a bundle or from source. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The path of a built file, named as below `dist/`; undefined where nothing is built. */
+/** The path of a built file, given as below `dist/`; undefined where it is not built. */
 export function installedFile(name: string): string | undefined {
   for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
     for (const candidate of [join(at, name), join(at, 'dist', name)]) {

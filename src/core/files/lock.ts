@@ -1,23 +1,21 @@
-/** A lock file for short writes by several processes, held by process identity: a dead holder never blocks anyone. */
+/**
+ * A lock file for short writes by several processes. It names its holder's process identity, so a dead holder never blocks
+ * another process.
+ */
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fail, systemCode } from '../errors.ts'
+import { fail } from '../errors.ts'
 import { identify, isSameProcess, type ProcessIdentity } from './process-identity.ts'
+import { createExclusive } from './write-whole.ts'
 
 const RETRY_MS = 10
 const NAMELESS_LIMIT_MS = 2_000
 const WAIT_LIMIT_MS = 30_000
 
-/** Runs `work` while holding the lock at `path`; waits for a live holder, replaces a dead one. */
+/** Runs `work` while holding the lock at `path`. Waits for a live holder and replaces a dead one. */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
-  const mine = `${path}.${randomBytes(8).toString('hex')}`
-  try {
-    await writeFile(mine, JSON.stringify(identify(process.pid)), { mode: 0o600, flag: 'wx', flush: true })
-    await acquire(path, mine)
-  } finally {
-    await unlink(mine).catch(() => {})
-  }
+  await acquire(path)
   try {
     return await work()
   } finally {
@@ -25,17 +23,12 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-async function acquire(path: string, mine: string): Promise<void> {
+async function acquire(path: string): Promise<void> {
   const deadline = Date.now() + WAIT_LIMIT_MS
   for (;;) {
     if (Date.now() > deadline) throw fail('lock_held', { path })
-    try {
-      // A link is made whole or not at all: nobody ever reads a lock without its holder in it.
-      await link(mine, path)
-      return
-    } catch (error) {
-      if (systemCode(error) !== 'EEXIST') throw error
-    }
+    // Readers never see a lock without its holder in it.
+    if (await createExclusive(path, JSON.stringify(identify(process.pid)))) return
     const holder = await readHolder(path)
     const isDead = holder === undefined ? await isOld(path) : !isSameProcess(holder)
     if (isDead) await removeDead(path, holder)
@@ -43,7 +36,7 @@ async function acquire(path: string, mine: string): Promise<void> {
   }
 }
 
-/** Nobody holds a lock for long without a name in it: the link is made with the name already there. */
+/** The name is in the file before the link is made, so a lock without a name is left over and stale. */
 async function isOld(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined)
   return found !== undefined && Date.now() - found.mtimeMs > NAMELESS_LIMIT_MS
@@ -58,7 +51,7 @@ async function readHolder(path: string): Promise<ProcessIdentity | undefined> {
   }
 }
 
-/** Takes a dead holder's lock away; gives it back where somebody alive got in between. */
+/** Takes the lock of a dead holder; gives it back if a live process took it first. */
 async function removeDead(path: string, holder: ProcessIdentity | undefined): Promise<void> {
   const aside = `${path}.dead.${randomBytes(8).toString('hex')}`
   try {

@@ -1,4 +1,4 @@
-/** Tells one process from a later one with the same pid: pid, start time and boot together (threats 3.2.8). */
+/** Identifies a process by pid, start time and boot id together, so that a reused pid is not mistaken for it (threats D8). */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { isScarcity } from '../errors.ts'
 
@@ -6,11 +6,14 @@ export interface ProcessIdentity {
   pid: number
   /** Clock ticks since boot, from /proc; empty where the system has no /proc. */
   startTime: string
-  /** Names this boot of the machine; empty where the system does not tell. */
+  /** The id of this boot of the machine; empty where the system has none. */
   bootId: string
 }
 
-/** The identity of a running process; undefined where there is none (a zombie counts as gone). Throws where nothing can be looked at now. */
+/**
+ * The identity of a running process; undefined where there is none (a zombie counts as ended). Throws when /proc cannot be read
+ * now.
+ */
 export function identify(pid: number): ProcessIdentity | undefined {
   const stat = readStat(pid)
   if (stat === undefined) return hasProc() || !answersSignal(pid) ? undefined : { pid, startTime: '', bootId: '' }
@@ -18,7 +21,7 @@ export function identify(pid: number): ProcessIdentity | undefined {
   return { pid, startTime: stat.startTime, bootId: bootId() }
 }
 
-/** Whether the process that was identified is still running. Throws as {@link identify}. */
+/** Whether the identified process still runs. Throws as {@link identify} does. */
 export function isSameProcess(identity: ProcessIdentity): boolean {
   const now = identify(identity.pid)
   return now !== undefined && now.startTime === identity.startTime && now.bootId === identity.bootId
@@ -33,7 +36,10 @@ export interface ProcessStat {
   startTime: string
 }
 
-/** One row of /proc/<pid>/stat; undefined where the process or /proc is missing. Throws for want of files: nobody is dead for that. */
+/**
+ * One row of /proc/<pid>/stat; undefined where the process or /proc is missing. Throws when this process has no file
+ * descriptors left: that does not mean that the process ended.
+ */
 export function readStat(pid: number): ProcessStat | undefined {
   let text: string
   try {
@@ -42,7 +48,7 @@ export function readStat(pid: number): ProcessStat | undefined {
     if (isScarcity(error)) throw error
     return undefined
   }
-  // The command name stands in parentheses and may hold anything, so count from the last one.
+  // The command name stands in parentheses and may contain any character, so fields are counted from the last parenthesis.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return {
     pid,
@@ -56,7 +62,7 @@ export function readStat(pid: number): ProcessStat | undefined {
 
 const small = Buffer.allocUnsafe(4096)
 
-/** What /proc answers at once, with half the calls of readFileSync: looking for a worker reads it of every process there is. */
+/** Reads a file of /proc with half the system calls of readFileSync: the search for a worker reads one for every process. */
 function readSmall(path: string): string {
   const fd = openSync(path, 'r')
   try {

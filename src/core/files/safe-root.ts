@@ -1,13 +1,13 @@
 /**
- * Reads and writes below a directory that a resolver can write to. Every path is walked component by component with
- * O_NOFOLLOW from a held directory descriptor, so no link, swap or device planted there leads out of it (threats D1, D2, FS-1…3).
+ * Reads and writes below a directory that a resolver can write to. Every path is opened component by component with O_NOFOLLOW
+ * from a held directory descriptor, so that a planted link, swap or device cannot lead outside (threats D1, D2, FS-1…3).
  */
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { join } from 'node:path'
+import { diskFull, fail, ResolveError, systemCode } from '../errors.ts'
+import { createExclusiveSync, writeWholeSync } from './write-whole.ts'
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_CREAT, O_EXCL, O_WRONLY } = fs.constants
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
 export interface FoundFile {
   path: string
@@ -25,7 +25,7 @@ export class SafeRoot {
   readonly #fd: number
   readonly #owner: Owner | undefined
 
-  /** Opens a directory on the platform's own coordination directory. What is made below it is given to `owner`. Throws the system's error. */
+  /** Opens the directory. New entries below it are given to `owner`. Throws the system's error. */
   constructor(path: string, owner?: Owner) {
     this.path = path
     this.#owner = owner
@@ -36,7 +36,7 @@ export class SafeRoot {
     fs.closeSync(this.#fd)
   }
 
-  /** A descriptor of a regular file, or undefined where there is none; anything else throws `coordination_tampered`. */
+  /** A descriptor of a regular file, or undefined where there is none; throws `coordination_tampered` for anything else. */
   openFile(relative: string): { fd: number; stat: fs.Stats } | undefined {
     return this.#inParent(relative, (at) => {
       const fd = openOrMissing(at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, relative)
@@ -48,7 +48,7 @@ export class SafeRoot {
     })
   }
 
-  /** The whole file, or undefined where there is none. Throws `coordination_tampered` past `maxBytes`. */
+  /** The whole content, or undefined where there is no file. Throws `coordination_tampered` above `maxBytes`. */
   readFile(relative: string, maxBytes: number): Buffer | undefined {
     const opened = this.openFile(relative)
     if (opened === undefined) return undefined
@@ -63,26 +63,23 @@ export class SafeRoot {
     }
   }
 
-  /** Writes a file whole under a random temporary name; a link planted at the name is replaced, never followed. */
+  /** Replaces a file as a whole through a random temporary name. A link at the name is replaced, not followed. */
   writeFile(relative: string, data: string | Uint8Array, options: { mode?: number; durable?: boolean } = {}): void {
-    this.#publish(relative, data, options, (temporary, at) => fs.renameSync(temporary, at))
-  }
-
-  /** As {@link writeFile}, but only where nothing has the name: answers false, and changes nothing, where something has. */
-  createFile(relative: string, data: string | Uint8Array, options: { mode?: number; durable?: boolean } = {}): boolean {
-    try {
-      this.#publish(relative, data, options, (temporary, at) => {
-        fs.linkSync(temporary, at)
-        fs.unlinkSync(temporary)
-      })
+    const written = this.#inParent(relative, (at) => {
+      writeWholeSync(at, data, { ...options, owner: this.#owner })
       return true
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    }
+    })
+    if (written !== true) throw tampered(relative, 'its directory is gone')
   }
 
-  /** Makes a directory and its parents; throws `coordination_tampered` where something else has the name. */
+  /** As {@link writeFile}, but only where the name is free. Returns false, and changes nothing, where it is taken. */
+  createFile(relative: string, data: string | Uint8Array, options: { mode?: number; durable?: boolean } = {}): boolean {
+    const isNew = this.#inParent(relative, (at) => createExclusiveSync(at, data, { ...options, owner: this.#owner }))
+    if (isNew === undefined) throw tampered(relative, 'its directory is gone')
+    return isNew
+  }
+
+  /** Creates a directory and its parents; throws `coordination_tampered` where another kind of file has the name. */
   makeDirectory(relative: string): void {
     const parts = split(relative)
     for (let depth = 1; depth <= parts.length; depth += 1) {
@@ -115,7 +112,10 @@ export class SafeRoot {
     })
   }
 
-  /** Removes drafts that a killed writer left at the top: they may hold what the finished file no longer does. */
+  /**
+   * Removes temporary files at the top level that a killed writer left: they may hold content that the final file no longer
+   * has.
+   */
   clearDrafts(): void {
     const top = this.#via(this.#fd, '.')
     for (const name of fs.readdirSync(top)) {
@@ -123,7 +123,7 @@ export class SafeRoot {
     }
   }
 
-  /** Names in a directory, at most `max`, in no order; empty where there is none. */
+  /** Names in a directory, at most `max`, in any order; empty where the directory is missing. */
   names(relative: string, max: number): string[] {
     let fd: number | undefined
     try {
@@ -148,7 +148,7 @@ export class SafeRoot {
     }
   }
 
-  /** Every regular file below a directory, at most `max`, sorted; links and devices are passed over. */
+  /** Every regular file below a directory, at most `max`, sorted. Links and devices are left out. */
   files(relative: string, max: number): FoundFile[] {
     const found: FoundFile[] = []
     this.#collect(relative, '', max, 0, found)
@@ -167,48 +167,20 @@ export class SafeRoot {
         if (stat.isDirectory()) this.#collect(path, shown, max, depth + 1, found)
         else if (stat.isFile()) found.push({ path: shown, bytes: stat.size, modifiedMs: stat.mtimeMs })
       } catch {
-        // It vanished, or was swapped for a link, between the listing and the look: then it is not listed.
+        // The entry vanished, or was replaced by a link, after it was listed: it is left out.
       }
     }
   }
 
-  #publish(
-    relative: string,
-    data: string | Uint8Array,
-    options: { mode?: number; durable?: boolean },
-    place: (temporary: string, at: string) => void,
-  ): void {
-    const written = this.#inParent(relative, (at, parent) => {
-      const temporary = `${dirname(at)}/.${randomBytes(12).toString('hex')}.tmp`
-      const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, options.mode ?? 0o600)
-      try {
-        try {
-          fs.writeFileSync(fd, data)
-          if (this.#owner !== undefined) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid)
-          if (options.durable) fs.fsyncSync(fd)
-        } finally {
-          fs.closeSync(fd)
-        }
-        place(temporary, at)
-      } catch (error) {
-        fs.rmSync(temporary, { force: true })
-        throw error
-      }
-      if (options.durable) fs.fsyncSync(parent)
-      return true
-    })
-    if (written !== true) throw tampered(relative, 'its directory is gone')
-  }
-
   /** Runs `work` with a path that names the last component inside its parent, which is held open meanwhile. */
-  #inParent<T>(relative: string, work: (at: string, parentFd: number) => T): T | undefined {
+  #inParent<T>(relative: string, work: (at: string) => T): T | undefined {
     const parts = split(relative)
     const name = parts.pop() as string
     let parent: number | undefined
     try {
       parent = parts.length === 0 ? this.#fd : this.#openDirectory(parts.join('/'))
       if (parent === undefined) return undefined
-      return work(`${this.#via(parent, parts.join('/'))}/${name}`, parent)
+      return work(`${this.#via(parent, parts.join('/'))}/${name}`)
     } catch (error) {
       throw toCoordinationError(error, relative)
     } finally {
@@ -234,8 +206,8 @@ export class SafeRoot {
   }
 
   /**
-   * A path that names what a held directory descriptor holds, whatever its name means by now. Only Linux can say that;
-   * elsewhere the plain path is used, and each component is still opened with O_NOFOLLOW.
+   * A path to a held directory descriptor, independent of what its name means by now. Only Linux has such paths. Elsewhere the
+   * plain path is used, and each component is still opened with O_NOFOLLOW.
    */
   #via(fd: number, relative: string): string {
     return process.platform === 'linux' ? `/proc/self/fd/${fd}` : join(this.path, relative)
@@ -244,7 +216,7 @@ export class SafeRoot {
 
 const MAX_DEPTH = 32
 
-/** The components of a relative path; throws `path_refused` for an empty, "." or ".." part, a backslash or a NUL. */
+/** The components of a relative path. Throws `path_refused` for an empty, "." or ".." part, a backslash or a NUL. */
 export function split(relative: string): string[] {
   const parts = relative.split('/')
   for (const part of parts) {
@@ -273,15 +245,17 @@ function openDirectory(at: string, relative: string): number {
   return fd
 }
 
-/** The system's own errors that a caller tells apart, or that are the machine's and not the resolver's. */
+/** System errors that callers handle, or that concern the machine and not the resolver. */
 const KEPT = ['EEXIST', 'EMFILE', 'ENFILE', 'EIO', 'ENOMEM']
 
-/** What a resolver did to its coordination directory is no fault of ours: a directory in a file's place, permissions taken away, the whole of it gone. */
+/**
+ * What a resolver did to its coordination directory is not a bug of the platform: a directory in a file's place, missing
+ * permissions, a missing directory.
+ */
 export function toCoordinationError(error: unknown, relative: string): unknown {
   const code = systemCode(error)
   if (error instanceof ResolveError || code === undefined || KEPT.includes(code)) return error
-  if (code === 'ENOSPC' || code === 'EDQUOT') return fail('disk_full', { path: relative }, { cause: error })
-  return fail('coordination_tampered', { path: relative, reason: code }, { cause: error })
+  return diskFull(error, relative) ?? fail('coordination_tampered', { path: relative, reason: code }, { cause: error })
 }
 
 function tampered(path: string, reason: string): Error {

@@ -1,4 +1,7 @@
-/** Reads a file that grows, from an offset on, and notices when it is cut or replaced (threats FS-10). */
+/**
+ * Reads a growing file from an offset on, and notices when it is cut or replaced (threats FS-10). The monitor and journal
+ * readers use it.
+ */
 import * as fs from 'node:fs'
 
 export interface Chunk {
@@ -19,7 +22,7 @@ export class Tail {
   #opened: { fd: number; ino: number } | undefined
   #offset: number
 
-  /** `open` gives the file as it is now under its name; the tail closes what it is given. */
+  /** `open` returns the file that has the name now; the tail closes it. */
   constructor(open: () => OpenedFile | undefined, offset: number) {
     this.#open = open
     this.#offset = offset
@@ -29,11 +32,12 @@ export class Tail {
     return this.#offset
   }
 
-  /** The next bytes, or undefined at the present end of the file. May throw what `open` throws. */
+  /** The next bytes, or undefined at the current end of the file. May throw what `open` throws. */
   read(): Chunk | undefined {
     const file = this.#ensureOpen()
     if (file === undefined) return undefined
-    // No more than there is: it is read line by line, and large buffers for small lines keep the collector busy.
+    // The buffer is no larger than the data: events arrive line by line, and large buffers for small lines would only make work
+    // for the garbage collector.
     const there = fs.fstatSync(file.fd).size - this.#offset
     if (there <= 0) return undefined
     const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, there))
@@ -43,12 +47,12 @@ export class Tail {
     return { bytes: buffer.subarray(0, read), end: this.#offset }
   }
 
-  /** Goes back, so that bytes which could not be kept are read again. */
+  /** Moves back, so that bytes that could not be stored are read again. */
   seek(offset: number): void {
     this.#offset = offset
   }
 
-  /** Whether the file was cut below the offset, or replaced by another; then reading starts anew at its beginning. */
+  /** Whether the file was cut below the offset or replaced by another. Reading then starts again at its beginning. */
   wasReset(): boolean {
     const file = this.#ensureOpen()
     if (file === undefined) return false
@@ -78,7 +82,7 @@ export class Tail {
   }
 }
 
-/** Opens a regular file on the platform's own coordination directory for a {@link Tail}. */
+/** Opens a regular file for a {@link Tail}; for directories that only the platform writes to. */
 export function openOwnFile(path: string): OpenedFile | undefined {
   try {
     const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)

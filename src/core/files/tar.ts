@@ -1,8 +1,11 @@
-/** Writes a tar archive (ustar, with a pax header where a name or a size needs one), file by file and with nothing outside Node. */
+/**
+ * Writes a tar archive (ustar, with a pax header where a name or a size needs one), file by file; export and image builds use
+ * it.
+ */
 
-/** A file of the archive. `bytes` is fixed beforehand: content that comes short is filled with zeros, content beyond it left out. */
+/** One file of the archive. `bytes` is fixed in advance: shorter content is filled with zeros, longer content is cut. */
 export interface TarEntry {
-  /** Relative, with "/". */
+  /** A relative path with "/". */
   path: string
   bytes: number
   modifiedMs: number
@@ -13,7 +16,7 @@ const BLOCK = 512
 const USTAR_NAME_BYTES = 100
 const USTAR_SIZE_MAX = 0o77777777777
 
-/** The archive as chunks; every file has mode 0600 and no owner. */
+/** The archive in chunks; every file has mode 0600 and no owner. */
 export async function* tar(entries: AsyncIterable<TarEntry> | Iterable<TarEntry>): AsyncGenerator<Buffer> {
   for await (const entry of entries) {
     yield headerOf(entry)
@@ -46,7 +49,7 @@ function headerOf({ path, bytes, modifiedMs }: TarEntry): Buffer {
   return Buffer.concat([ustar('pax', records.length, modifiedMs, 'x'), records, padding(records.length), plain])
 }
 
-/** `length key=value\n`, where the length counts itself. */
+/** `length key=value\n`, where the length includes itself. */
 function paxRecord(key: string, value: string): string {
   const rest = Buffer.byteLength(` ${key}=${value}\n`)
   let length = rest + String(rest).length

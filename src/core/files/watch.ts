@@ -1,10 +1,13 @@
-/** Tells when something may have changed: a watch as accelerator, a sweep as guarantee (plan, decision 3; threats D9). */
+/**
+ * Notifies when something may have changed: file watching for speed, a periodic sweep for certainty (architecture, decision 3;
+ * threats D9).
+ */
 import { watch } from 'node:fs'
 import { SWEEP_MS, SWEEP_WATCHED_MS } from '../limits.ts'
 
 /**
- * Calls `onChange` when something in one of the directories changes, and at every sweep; `swept` tells which of the two.
- * Answers its stop. The timer does not keep the process alive.
+ * Calls `onChange` when something in one of the directories changes, and at every sweep; `swept` says which. Returns the
+ * function that stops it. The timer does not keep the process alive.
  */
 export function watchDirectories(paths: readonly string[], onChange: (swept: boolean) => void): () => void {
   const watchers = paths.map((path) => watchOne(path, () => onChange(false)))
@@ -23,7 +26,7 @@ function watchOne(path: string, onChange: () => void): (() => void) | undefined 
     watcher.on('error', () => watcher.close())
     return () => watcher.close()
   } catch {
-    // Watches are a shared and limited good: without one the sweep is quicker.
+    // Watches are a limited resource of the machine. Without one, the sweep runs more often.
     return undefined
   }
 }

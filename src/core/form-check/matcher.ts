@@ -1,97 +1,60 @@
-/** Runs a form's patterns so that none can hold the host (R34; threats WEB-9): questions.ts and the platform hand it to `validate`. */
+/**
+ * Runs the patterns of a form so that none can block the host: every match has a time limit (R34; threats WEB-9). form-check.ts
+ * and the terminal's forms pass it to `validate`.
+ */
 import { type Context, createContext, Script } from 'node:vm'
 import { systemCode } from '../errors.ts'
-import { patternRegExp, patternSource } from '../forms/pattern.ts'
+import { patternRegExp } from '../forms/pattern.ts'
 import type { Matcher } from '../forms/validate.ts'
 import { PATTERN_FORM_LIMIT_MS, PATTERN_LIMIT_MS, PATTERN_VALUE_MAX_CHARS } from '../limits.ts'
-import { type PatternShape, patternCost, patternShape } from './pattern-cost.ts'
 
-/** A few milliseconds of matching, far below the limit of a pattern: run without a watchdog. */
-const HARMLESS_STEPS = 1_000_000
-/** So many steps of harmless patterns a form has without a look at the clock, which costs more than most of them: well below a millisecond. */
-const UNTIMED_STEPS = 50_000
 const KNOWN_PATTERNS_MAX = 500
-/** How often a pattern that was kept from running is tried. */
+/** How often a pattern is tried again that ran out of time because the machine was busy. */
 const TRIES_MAX = 3
 
-interface KnownPattern {
-  /** undefined where the pattern can't be run at all. */
-  expression: RegExp | undefined
-  /** undefined where the steps it takes can't be told beforehand. */
-  shape: PatternShape | undefined
-  /** The longest value it is known to be harmless on, and the steps it takes there at most: they only grow with the length. */
-  harmlessUpTo: number
-  harmlessSteps: number
-}
-
-/** Bounded by its number; the oldest goes first. */
-const known = new Map<string, KnownPattern>()
+/** Compiled patterns by source; undefined for one that cannot run. Limited in number; the oldest is dropped first. */
+const known = new Map<string, RegExp | undefined>()
 
 /**
- * A matcher with a time budget of its own: make one for each form that is validated. A pattern that runs for 50 ms, any
- * pattern once the form has used up 250 ms, and a value over 64 KiB do not match.
+ * A matcher with its own time budget: make one for each form that is validated. These count as no match: a pattern that runs
+ * for 50 ms, every pattern after the form has used 250 ms, a value over 64 KiB.
  */
 export function boundedMatcher(): Matcher {
-  // The first half of the budget is told by the clock, which costs next to nothing; the second by the time that really ran.
+  // Reading the clock is cheap, so it measures the first half of the budget. The second half is measured as processor time.
   const half = PATTERN_FORM_LIMIT_MS / 2
   let beganAt: number | undefined
   let later: NodeJS.CpuUsage | undefined
-  let free = UNTIMED_STEPS
   return (pattern, value) => {
     if (value.length > PATTERN_VALUE_MAX_CHARS) return false
-    const known = know(pattern)
-    // Once one was timed all are: a spent budget fails whatever follows (R34).
-    if (beganAt === undefined && value.length <= known.harmlessUpTo && known.harmlessSteps <= free) {
-      free -= known.harmlessSteps
-      return search(known, value, PATTERN_FORM_LIMIT_MS)
-    }
     const now = performance.now()
     beganAt ??= now
     if (now - beganAt >= half) later ??= process.threadCpuUsage()
     const left = later === undefined ? PATTERN_FORM_LIMIT_MS : half - ranMs(later)
-    return left > 0 && search(known, value, left)
+    return left > 0 && search(pattern, value, Math.ceil(Math.min(left, PATTERN_LIMIT_MS)))
   }
 }
 
-function search(pattern: KnownPattern, value: string, left: number): boolean {
-  const { expression } = pattern
+function search(pattern: string, value: string, limitMs: number): boolean {
+  const expression = compiled(pattern)
   if (expression === undefined) return false
   try {
-    if (isHarmless(pattern, value.length)) return expression.test(value)
-    return watched(expression, value, Math.ceil(Math.min(left, PATTERN_LIMIT_MS)))
+    return guarded(expression, value, limitMs)
   } catch {
-    // It took too long, or is too large for the engine: either way the check fails (R34).
+    // The match took too long, or the value is too large for the engine: the check fails in both cases (R34).
     return false
   }
 }
 
-function isHarmless(pattern: KnownPattern, length: number): boolean {
-  if (length <= pattern.harmlessUpTo) return true
-  if (pattern.shape === undefined) return false
-  const steps = patternCost(pattern.shape, length, HARMLESS_STEPS)
-  if (steps > HARMLESS_STEPS) return false
-  pattern.harmlessUpTo = length
-  pattern.harmlessSteps = steps
-  return true
-}
-
-function know(pattern: string): KnownPattern {
-  const before = known.get(pattern)
-  if (before !== undefined) return before
+function compiled(pattern: string): RegExp | undefined {
+  if (known.has(pattern)) return known.get(pattern)
   const expression = patternRegExp(pattern)
-  const learnt = {
-    expression,
-    shape: expression && patternShape(patternSource(pattern)),
-    harmlessUpTo: -1,
-    harmlessSteps: 0,
-  }
   const [oldest] = known.keys()
   if (known.size >= KNOWN_PATTERNS_MAX && oldest !== undefined) known.delete(oldest)
-  known.set(pattern, learnt)
-  return learnt
+  known.set(pattern, expression)
+  return expression
 }
 
-/** The time this thread ran, which a crowded machine does not stretch. */
+/** The processor time of this thread since `before`, which does not grow while other processes keep the machine busy. */
 function ranMs(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1_000
@@ -99,8 +62,8 @@ function ranMs(before: NodeJS.CpuUsage): number {
 
 let room: { context: Context; run: Script } | undefined
 
-/** Only expressions and texts enter the context, never code of an author. */
-function watched(expression: RegExp, value: string, limitMs: number): boolean {
+/** The context receives only expressions and texts, never an author's code. */
+function guarded(expression: RegExp, value: string, limitMs: number): boolean {
   room ??= { context: createContext({}), run: new Script('expression.test(value)') }
   const { context, run } = room
   Object.assign(context, { expression, value })
@@ -110,7 +73,7 @@ function watched(expression: RegExp, value: string, limitMs: number): boolean {
       try {
         return run.runInContext(context, { timeout: limitMs }) === true
       } catch (error) {
-        // The watchdog counts the time of the clock: on a crowded machine the pattern may hardly have run.
+        // The time limit is wall-clock time: on a busy machine the pattern may hardly have run.
         const hasRun = ranMs(before) > limitMs / 2
         if (hasRun || tries === TRIES_MAX || systemCode(error) !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
       }

@@ -1,15 +1,18 @@
-/** ConcurrencyLimiter a condition into a closure once, so that checking a payload walks no schema (spec, DynamicBoolean; R31–R34). */
+/**
+ * Compiles a condition into a closure once, so that checking a payload does not walk the schema (spec, DynamicBoolean;
+ * R31–R34). validate.ts calls it.
+ */
 import type { DynamicBoolean, FunctionCall } from '../protocol/form.ts'
 import type { Slots } from './slots.ts'
 import { isEmail, lengthOf, toBool, toNumber, toText } from './values.ts'
 
 /**
- * Searches a pattern (as the form has it: see patternSource) in a value. It must come back in bounded time, never
- * throw, and answer false where the pattern can't be run or takes too long (R34).
+ * Searches a value for a pattern (as the form has it: see patternSource). Must return in bounded time, never throw, and return
+ * false where the pattern cannot run or takes too long (R34).
  */
 export type Matcher = (pattern: string, value: string) => boolean
 
-/** `values` are those of the form's {@link Slots}. */
+/** `values` are the values of the form's {@link Slots}. */
 export type Condition = (values: readonly unknown[], match: Matcher) => boolean
 
 export function compileCondition(condition: DynamicBoolean, slots: Slots): Condition {

@@ -1,6 +1,6 @@
-/** Collects what is wrong with a form, as sentences for its author; parse-form.ts and parse-condition.ts fill it. */
+/** Collects the faults of a form as sentences for its author; parse-form.ts and parse-condition.ts fill it. */
 
-/** A hostile form may hold a fault in every byte; the rest is counted. */
+/** A hostile form may have a fault in every byte: after these, faults are only counted. */
 const FAULTS_SHOWN = 200
 const QUOTED_MAX_CHARS = 60
 
@@ -8,7 +8,7 @@ export class Faults {
   readonly #sentences: string[] = []
   #more = 0
 
-  /** `where` names the component and the check, `problem` says what is wrong with it. */
+  /** `where` names the component and the check; `problem` says what is wrong there. */
   add(where: string, problem: string): void {
     if (this.#sentences.length < FAULTS_SHOWN) this.#sentences.push(`${where}: ${problem}.`)
     else this.#more += 1
@@ -23,12 +23,12 @@ export class Faults {
   }
 }
 
-/** A text from outside, short and on one line. */
+/** A text from outside, shortened to one line. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > QUOTED_MAX_CHARS ? `${text.slice(0, QUOTED_MAX_CHARS)}…` : text)
 }
 
-/** What a value is, for a sentence: `a list`, `the number 3`. */
+/** Describes a value for a sentence: `a list`, `the number 3`. */
 export function describe(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
@@ -41,11 +41,7 @@ export function describe(value: unknown): string {
 
 export type JsonObject = Record<string, unknown>
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** An own property; null counts as left out, since many languages write an absent field so. */
+/** An own property; null counts as absent, because many languages write an absent field as null. */
 export function read(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined
 }

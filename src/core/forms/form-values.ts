@@ -1,7 +1,7 @@
-/** What stands in a form before and while it is filled in: for the terminal and the page (spec, Progressive disclosure). */
+/** The values of a form before and while it is filled in; the terminal and the page call it (spec, Progressive disclosure). */
 import type { Form, Payload } from '../protocol/form.ts'
 
-/** The defaults its selects and checkboxes declare, by component id. */
+/** The declared defaults of selects and checkboxes, by component id. */
 export function defaults(form: Form): Payload {
   const values: Payload = {}
   for (const component of form.components) {
@@ -10,7 +10,7 @@ export function defaults(form: Form): Payload {
   return values
 }
 
-/** Of these values, those the form declares a field for: what a field that has gone held is not shown or sent again. */
+/** The values of fields that the form declares. The value of a field that is no longer shown is not sent. */
 export function visibleValues(form: Form, values: Payload): Payload {
   const visible: Payload = {}
   for (const { id } of form.components) {

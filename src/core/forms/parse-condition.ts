@@ -1,12 +1,16 @@
-/** Parses the condition of a check and brings its arguments into the spec's shapes (spec, Built-in functions; R29, R30). */
+/**
+ * Parses the condition of a check and normalises its arguments to the spec's shapes (spec, Built-in functions; R29, R30).
+ * parse-form.ts calls it.
+ */
 import { FORM_MAX_CONDITIONS, FORM_MAX_COSTLY_ESCAPES, FORM_MAX_DEPTH, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Binding, DynamicBoolean, FunctionCall } from '../protocol/form.ts'
-import { describe, type Faults, isObject, type JsonObject, quote, read } from './faults.ts'
+import { describe, type Faults, type JsonObject, quote, read } from './faults.ts'
 import { costlyEscapes, patternFault } from './pattern.ts'
 
 const CALLS = ['required', 'regex', 'length', 'numeric', 'email', 'and', 'or', 'not'] as const
 
-/** Parses all conditions of one form: the limit on their number is the form's. */
+/** Parses all conditions of one form, because their number is limited per form. */
 export class ConditionParser {
   readonly #faults: Faults
   readonly #patterns = new Map<string, string | undefined>()
@@ -17,7 +21,7 @@ export class ConditionParser {
     this.#faults = faults
   }
 
-  /** undefined where it is malformed; the fault is noted under `where`. */
+  /** undefined for a malformed condition; the fault is recorded under `where`. */
   parse(value: unknown, where: string, depth = 1): DynamicBoolean | undefined {
     this.#count += 1
     if (this.#count > FORM_MAX_CONDITIONS) {
@@ -73,7 +77,7 @@ export class ConditionParser {
     return value && { call: 'regex', args: { value, pattern } }
   }
 
-  /** Each pattern is read once; no more are read once the form has too many that take long to read. */
+  /** Each pattern is parsed once. After too many slow ones, the rest is not parsed. */
   #patternFault(pattern: string): string | undefined {
     if (this.#patterns.has(pattern)) return this.#patterns.get(pattern)
     this.#costlyEscapes += costlyEscapes(pattern)
@@ -125,7 +129,7 @@ export class ConditionParser {
     return { path }
   }
 
-  /** Named arguments, all of them known: a misspelt bound would otherwise let everything pass. */
+  /** Named arguments. An unknown name is a fault: a misspelt bound would otherwise accept everything. */
   #named(args: unknown, names: readonly string[], call: string, where: string): args is JsonObject {
     if (!isObject(args)) {
       this.#fault(where, `the args of "${call}" are not {${names.join(', ')}}`)
@@ -143,18 +147,18 @@ export class ConditionParser {
   }
 }
 
-/** `[{path}]`, or upstream's `{value: {path}}` (R29). */
+/** `[{path}]`, or the alternative spelling `{value: {path}}` (R29). */
 function soleArgument(args: unknown): unknown {
   if (Array.isArray(args)) return args.length === 1 ? args[0] : undefined
   return isObject(args) ? onlyOne(args, ['value']) : undefined
 }
 
-/** `{conditions}`, upstream's `{values}`, or the bare list (R29). */
+/** `{conditions}`, the alternative spelling `{values}`, or the bare list (R29). */
 function listed(args: unknown): unknown {
   return isObject(args) ? onlyOne(args, ['conditions', 'values']) : args
 }
 
-/** `{condition}`, upstream's `{value}`, a list of one, or the condition itself (R29). */
+/** `{condition}`, the alternative spelling `{value}`, a list of one, or the condition itself (R29). */
 function negated(args: unknown): unknown {
   if (Array.isArray(args)) return args.length === 1 ? args[0] : undefined
   if (!isObject(args)) return args
@@ -163,7 +167,7 @@ function negated(args: unknown): unknown {
     : args
 }
 
-/** The value of the only key there is, where it is one of these names. */
+/** The value of the object's only key, where that key is one of these names. */
 function onlyOne(args: JsonObject, names: readonly string[]): unknown {
   const keys = Object.keys(args).filter((key) => read(args, key) !== undefined)
   const [key = ''] = keys

@@ -1,16 +1,20 @@
-/** Parses what a resolver gives as a form: the one border where a schema is checked (spec, A2UI v0.9 schema; R29, R30). */
+/**
+ * Parses the form that a resolver returns or writes: the only place where a form is checked (spec, A2UI v0.9 schema; R29, R30).
+ * The host calls it.
+ */
 import { FORM_MAX_COMPONENTS, FORM_MAX_OPTIONS, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Check, Component, Form, SelectOption } from '../protocol/form.ts'
-import { describe, Faults, isObject, type JsonObject, quote, read } from './faults.ts'
+import { describe, Faults, type JsonObject, quote, read } from './faults.ts'
 import { ConditionParser } from './parse-condition.ts'
 
-/** A well-formed form in the spec's shapes, or every fault of it as a sentence that names component and check. */
+/** A well-formed form in the spec's shapes, or all its faults, each as a sentence that names component and check. */
 export type ParsedForm = { form: Form; errors: [] } | { form: null; errors: string[] }
 
 const TYPES = ['text', 'textarea', 'select', 'checkbox'] as const
 const FORBIDDEN_IDS = ['__proto__', 'constructor', 'prototype']
 
-/** Never throws, whatever the value; its answer shares no object with it. Keys the dialect does not know are left out. */
+/** Never throws, for any value; the result shares no object with it. Keys outside the dialect are left out. */
 export function parseForm(value: unknown): ParsedForm {
   if (!isObject(value)) return malformed(`The form is ${describe(value)}, not an object.`)
   const faults = new Faults()
@@ -86,7 +90,7 @@ class FormParser {
     return texts
   }
 
-  /** undefined where it is left out or malformed. */
+  /** undefined where it is absent or malformed. */
   #text(value: unknown, where: string, what: string): string | undefined {
     if (value === undefined) return undefined
     if (typeof value !== 'string') return this.#fault(where, `${what} is ${describe(value)}, not a text`)

@@ -1,7 +1,10 @@
-/** The patterns of `regex`: JavaScript `u` syntax, with Python's spelling of named groups (R34). */
+/**
+ * The patterns of `regex`: JavaScript syntax with the `u` flag, plus Python's spelling of named groups (R34).
+ * parse-condition.ts and matchers call it.
+ */
 import { PATTERN_MAX_CHARS, PATTERN_MAX_COSTLY_ESCAPES } from '../limits.ts'
 
-/** An escape and a character class are stepped over, so that only real groups are translated. */
+/** Matches escapes and character classes too, so that only real groups are translated. */
 const PYTHON_GROUPS = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\(\?P<|\(\?P=([^)]*)\)/g
 const POSIX_CLASS = /\[\[:\^?[a-z]+:\]/
 const ESCAPE = /\\[\s\S]/g
@@ -15,10 +18,10 @@ export function patternSource(pattern: string): string {
   })
 }
 
-/** What is wrong with a pattern, or undefined. Only reads it: running it is the bounded matcher's affair. */
+/** What is wrong with a pattern, or undefined. Does not run it: only the bounded matcher does. */
 export function patternFault(pattern: string): string | undefined {
   if (pattern.length > PATTERN_MAX_CHARS) return `the pattern is longer than ${PATTERN_MAX_CHARS} characters`
-  // JavaScript reads these as something else and never matches.
+  // JavaScript reads these as literal letters, so they would never match as intended.
   if (POSIX_CLASS.test(pattern)) return 'the pattern has a POSIX class like [[:alpha:]]; write \\p{L}, \\d or \\s'
   if (costlyEscapes(pattern) > PATTERN_MAX_COSTLY_ESCAPES) {
     return `the pattern has more than ${PATTERN_MAX_COSTLY_ESCAPES} of \\p, \\P, \\b and \\B`
@@ -33,17 +36,16 @@ export function patternFault(pattern: string): string | undefined {
 }
 
 /**
- * The expression whose `test` says whether the pattern is found anywhere in a value (R34); undefined for a faulty one.
- *
- * The search is spelled out instead of left to the engine: V8 compiles an unanchored row of eight `\P{Cn}` for 20
- * seconds, out of reach of any time limit, and the same row behind `^` in milliseconds.
+ * The expression whose `test` says whether the pattern occurs anywhere in a value (R34); undefined for a faulty pattern. The
+ * search is written into the expression instead of left to the engine: V8 needs 20 seconds to compile eight `\P{Cn}` in a row
+ * without an anchor, and no time limit can interrupt that; behind `^` it needs milliseconds.
  */
 export function patternRegExp(pattern: string): RegExp | undefined {
   if (patternFault(pattern) !== undefined) return undefined
   return new RegExp(`^[^]*?(?:${patternSource(pattern)})`, 'u')
 }
 
-/** Escapes that take milliseconds each to compile, which no time limit interrupts. */
+/** Escapes that each take milliseconds to compile, which no time limit can interrupt. */
 export function costlyEscapes(pattern: string): number {
   return (pattern.match(ESCAPE) ?? []).filter((token) => COSTLY_ESCAPE.test(token)).length
 }

@@ -1,7 +1,10 @@
-/** The values a form's conditions look at, each read from a payload once however many conditions share it; validate.ts uses it. */
+/**
+ * The values that a form's conditions read. Each is read from a payload once, even when several conditions use it; validate.ts
+ * calls it.
+ */
 import { isPlain, ownValue, pathKeys, plainValue } from './values.ts'
 
-/** A path as it is followed: nearly every one is a single key. */
+/** A parsed path: nearly every path is a single key. */
 interface Path {
   first: string
   rest: readonly string[]
@@ -11,7 +14,7 @@ export class Slots {
   readonly #slots = new Map<string, number>()
   readonly #paths: Path[] = []
 
-  /** Where the value at this path stands in what {@link read} gives. */
+  /** The index of this path's value in the result of {@link read}. */
   of(path: string): number {
     const keys = pathKeys(path)
     const name = keys.join('/')
@@ -24,7 +27,7 @@ export class Slots {
 
   read(payload: unknown): unknown[] {
     const values: unknown[] = []
-    // What the payload is, is asked once for all of them.
+    // The kind of the payload is determined once for all paths.
     if (isPlain(payload))
       for (const { first, rest } of this.#paths) values.push(resolve(plainValue(payload, first), rest))
     else for (const { first, rest } of this.#paths) values.push(resolve(ownValue(payload, first), rest))

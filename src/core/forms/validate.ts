@@ -1,11 +1,14 @@
-/** Checks a payload against a well-formed form: every failing message at once (spec, Errors; R35). Host, terminal and page call it. */
+/**
+ * Checks a payload against a well-formed form and returns all failing messages at once (spec, Errors; R35). Host, terminal and
+ * page call it.
+ */
 import type { Form, Payload } from '../protocol/form.ts'
 import { type Condition, compileCondition, type Matcher } from './compile-condition.ts'
 import { Slots } from './slots.ts'
 
 export type { Matcher }
 
-/** The messages of one component's failing checks, in their order. */
+/** The messages of one component's failing checks, in order. */
 export interface FailingComponent {
   component: string
   messages: string[]
@@ -23,12 +26,12 @@ interface CompiledForm {
   checks: readonly CompiledCheck[]
 }
 
-/** A form is read-only once it is parsed, so its checks are compiled once. */
+/** A parsed form never changes, so its checks are compiled once. */
 const compiled = new WeakMap<Form, CompiledForm>()
 
 /**
- * Every failing message, in component order, then check order; [] when the payload is valid. The payload is only read:
- * keys no component declares, and select values outside the options, are no errors (R35, R36).
+ * Every failing message, in component order, then check order; [] when the payload is valid. The payload is only read. Keys
+ * that no component declares, and select values outside the options, are accepted (R35, R36).
  */
 export function validate(form: Form, payload: Payload, match: Matcher): string[] {
   const { slots, checks } = compile(form)
@@ -38,7 +41,7 @@ export function validate(form: Form, payload: Payload, match: Matcher): string[]
   return messages
 }
 
-/** The same, by component: for a form that shows each message beside its field. Components that hold are left out. */
+/** The same, grouped by component, for forms that show each message beside its field. Valid components are left out. */
 export function failingChecks(form: Form, payload: Payload, match: Matcher): FailingComponent[] {
   const { slots, checks } = compile(form)
   const values = slots.read(payload)

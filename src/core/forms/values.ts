@@ -1,17 +1,20 @@
-/** Reads submitted values: the path of a binding and the casts of the built-in functions (spec, A2UI; R31–R34). */
+/**
+ * Reads submitted values: the path of a binding and the casts of the built-in functions (spec, A2UI; R31–R34). slots.ts and
+ * compile-condition.ts call it.
+ */
 import { PATTERN_VALUE_MAX_CHARS } from '../limits.ts'
 
 const ARRAY_INDEX = /^(?:0|[1-9]\d*)$/
-/** No two parts of it can take the same text in two ways that matter: linear, which a test holds. */
+/** The parts cannot match the same text in two ways, so the match takes linear time; a test checks that. */
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const EMAIL = /^[\p{L}\p{N}_.+-]+@[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.[\p{L}\p{N}_]+$/u
 
-/** The keys of a path: one leading `/` stripped, the rest split on `/` (spec, Data binding). */
+/** The keys of a path: one leading `/` is removed, the rest is split on `/` (spec, Data binding). */
 export function pathKeys(path: string): string[] {
   return (path.startsWith('/') ? path.slice(1) : path).split('/')
 }
 
-/** The value at a path; null where it is missing. Own properties of plain objects and array indexes only (R32). */
+/** The value at a path; null where it is missing. Follows only own properties of plain objects and array indexes (R32). */
 export function resolvePath(payload: unknown, path: string): unknown {
   return resolveKeys(payload, pathKeys(path))
 }
@@ -31,14 +34,14 @@ export function ownValue(holder: unknown, key: string): unknown {
   return Array.isArray(holder) && ARRAY_INDEX.test(key) ? (holder[Number(key)] ?? null) : null
 }
 
-/** Whether it is an object as JSON gives them; an array is none. */
+/** Whether the value is an object as in JSON; an array is not. */
 export function isPlain(holder: unknown): holder is Record<string, unknown> {
   if (typeof holder !== 'object' || holder === null) return false
   const prototype = Object.getPrototypeOf(holder)
   return (prototype === Object.prototype || prototype === null) && !Array.isArray(holder)
 }
 
-/** The same as {@link ownValue}, for who knows that the holder is plain. */
+/** Like {@link ownValue}, for callers that know that the holder is plain. */
 export function plainValue(holder: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(holder, key) ? (holder[key] ?? null) : null
 }
@@ -50,13 +53,13 @@ export function toBool(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0
 }
 
-/** Code points of a text, items of an array; undefined for what has no length (R33). */
+/** The number of code points of a text or of items of an array; undefined for other values (R33). */
 export function lengthOf(value: unknown): number | undefined {
   if (Array.isArray(value)) return value.length
   return typeof value === 'string' ? countCodePoints(value) : undefined
 }
 
-/** A finite number, or a text that reads as one in decimal when trimmed; else undefined (R33). A boolean is no number. */
+/** A finite number, or a text that is a decimal number after trimming; else undefined (R33). A boolean is not a number. */
 export function toNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
   if (typeof value !== 'string') return undefined
@@ -66,7 +69,7 @@ export function toNumber(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** What a pattern is searched in: a text, or a number's spelling; undefined for anything else (R31). */
+/** The text in which a pattern is searched: the text itself or a number's spelling; undefined for other values (R31). */
 export function toText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   return typeof value === 'number' ? String(value) : undefined

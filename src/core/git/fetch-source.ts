@@ -1,6 +1,7 @@
 /**
- * Fetches the files of a git repository as a plain tree: the catalog calls it for `resolver add` and `update`. Nothing of the
- * repository runs, and nothing in it can point elsewhere: no hooks, filters, links, submodules or large-file downloads (B6).
+ * Fetches the files of a git repository as a plain tree. The catalog calls it for `resolver add` and `update`. Nothing of the
+ * repository runs and nothing in it can point elsewhere: no hooks, filters, links, submodules or large-file downloads (threats
+ * B6).
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir, rename, rm } from 'node:fs/promises'
@@ -11,21 +12,21 @@ import { type GitEnd, runGit } from './run-git.ts'
 import { whyGitFailed } from './why-git-failed.ts'
 
 export interface FetchRequest {
-  /** An address that was parsed before: https://…, ssh://…, user@host:path or file:///… */
+  /** A parsed address: https://…, ssh://…, user@host:path or file:///… */
   url: string
   /** A branch, a tag or a commit; null for the default branch. */
   ref: string | null
-  /** Where the tree goes, which must not exist yet: it appears there whole or not at all. */
+  /** Where the tree is put. The path must not exist yet; it appears complete or not at all. */
   into: string
   onProgress?: (line: string) => void
   signal?: AbortSignal
-  /** Default GIT_LIMIT_MS, for the fetch as a whole. */
+  /** Limit of the whole fetch; default GIT_LIMIT_MS. */
   limitMs?: number
-  /** Default GIT_CHECKOUT_MAX_BYTES, objects and files together. */
+  /** Limit of objects and files together; default GIT_CHECKOUT_MAX_BYTES. */
   maxBytes?: number
 }
 
-/** Git learned to keep global settings out, and to refuse local submodules, by this version. */
+/** The first git version that can ignore global settings and refuses local submodules. */
 const OLDEST_GIT = [2, 38] as const
 const SHORT_COMMIT = /^[0-9a-f]{7,64}$/
 
@@ -70,7 +71,7 @@ function gitIn(cwd: string, request: FetchRequest): Git {
 function reasonOf(end: Exclude<GitEnd, { kind: 'done' | 'missing' }>, limitMs: number, maxBytes: number): string {
   if (end.kind === 'failed') return whyGitFailed(end.stderr)
   if (end.kind === 'timeout') return `it took longer than ${limitMs / 1000} s.`
-  if (end.kind === 'aborted') return 'it was called off.'
+  if (end.kind === 'aborted') return 'it was aborted.'
   return `it is larger than ${maxBytes} bytes.`
 }
 
@@ -83,13 +84,14 @@ async function checkVersion(git: Git, url: string): Promise<void> {
 
 const FETCH = ['fetch', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph', '--progress']
 
-/** Brings the commit that the ref names into the repository, and answers it. */
+/** Fetches the commit that the ref names into the repository, and returns it. */
 async function obtain(git: Git, { url, ref }: FetchRequest): Promise<string> {
   try {
     await git(...FETCH, '--depth=1', '--', url, ref ?? 'HEAD')
     return await commitOf(git, 'FETCH_HEAD')
   } catch (error) {
-    // A server may refuse to be asked for a commit by its id, and never knows a shortened one: then look in all it has.
+    // A server may refuse to serve a commit by its id, and never resolves a shortened one: then all refs are fetched and
+    // searched.
     if (ref === null || !SHORT_COMMIT.test(ref)) throw error
     await git(...FETCH, '--', url, '+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*').catch(() => {
       throw error

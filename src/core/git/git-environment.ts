@@ -1,6 +1,6 @@
-/** What git may see and do when the platform runs it on addresses that others wrote (threats B6, D12). Pure. */
+/** The environment and settings of every git command that the platform runs on untrusted addresses (threats B6, D12). Pure. */
 
-/** Kept from our own environment: finding programs, proxies, certificates, the person's ssh agent. Nothing named GIT_*. */
+/** Kept from the host's environment: program lookup, proxies, certificates, the user's ssh agent. No variable named GIT_*. */
 const KEPT = [
   'PATH',
   'TMPDIR',
@@ -16,8 +16,8 @@ const KEPT = [
 ]
 
 /**
- * An environment from scratch: no config of the user or the machine, no prompt, no other transport. HOME is missing on
- * purpose: neither ~/.netrc nor ~/.config/git is read.
+ * Builds an environment from nothing: no user or system configuration, no prompt, only the given transports. HOME is left out,
+ * so neither ~/.netrc nor ~/.config/git is read.
  */
 export function gitEnvironment(protocols: string, from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const kept: Record<string, string> = {}
@@ -41,7 +41,7 @@ export function gitEnvironment(protocols: string, from: NodeJS.ProcessEnv = proc
   }
 }
 
-/** Settings that hold whatever a repository says. */
+/** Settings that override what a repository says. */
 export const GIT_SETTINGS: readonly string[] = [
   'core.hooksPath=/dev/null',
   'core.symlinks=false',

@@ -1,4 +1,7 @@
-/** Runs one git command with a limit on its time and on what it writes; its whole process group ends with it. */
+/**
+ * Runs one git command with limits on its time and on what it writes; fetch-source.ts calls it. Its whole process group ends
+ * with it.
+ */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
@@ -6,11 +9,11 @@ import { GIT_SETTINGS, gitEnvironment } from './git-environment.ts'
 
 export interface GitRun {
   args: readonly string[]
-  /** The directory git works in; it counts towards `maxBytes` while git runs. */
+  /** The working directory of git; its size counts towards `maxBytes` while git runs. */
   cwd: string
-  /** What git may speak, for GIT_ALLOW_PROTOCOL: `https:ssh` or `file`. */
+  /** The transports for GIT_ALLOW_PROTOCOL: `https:ssh` or `file`. */
   protocols: string
-  /** When the run has to be over, as Date.now(). */
+  /** The deadline, as Date.now(). */
   deadline: number
   maxBytes: number
   signal?: AbortSignal | undefined
@@ -25,7 +28,7 @@ export type GitEnd =
 const SIZE_CHECK_MS = 500
 const OUTPUT_MAX_CHARS = 64 * 1024
 
-/** Never throws for what git does: says how it ended. Runs the machine's git. */
+/** Never throws because git failed: returns how it ended. Runs the git of this machine. */
 export async function runGit(run: GitRun): Promise<GitEnd> {
   if (run.signal?.aborted) return { kind: 'aborted' }
   const { execa } = await import('execa')
@@ -33,11 +36,11 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
     cwd: run.cwd,
     env: gitEnvironment(run.protocols),
     extendEnv: false,
-    // A group of its own: git's helpers (ssh, remote-https, index-pack) end with it.
+    // A process group of its own: git's helpers (ssh, remote-https, index-pack) end with it.
     detached: true,
     stdin: 'ignore',
     reject: false,
-    // The tail is what counts of a long complaint, so the cap is generous and cuts only floods.
+    // The tail of the error output matters, so the limit is generous and only cuts floods.
     maxBuffer: { stdout: OUTPUT_MAX_CHARS, stderr: 16 * OUTPUT_MAX_CHARS },
   })
   let ended: 'timeout' | 'too-large' | 'aborted' | undefined
@@ -73,26 +76,26 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
   }
 }
 
-/** A pid is the group's id because of `detached`; without one nothing was started. */
+/** The pid is also the group's id because of `detached`; it is undefined when the start failed. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The group is gone already.
+    // The group has already ended.
   }
 }
 
-function followProgress(stream: NodeJS.ReadableStream | null, tell: (line: string) => void): void {
+function followProgress(stream: NodeJS.ReadableStream | null, onLine: (line: string) => void): void {
   let rest = ''
   stream?.on('data', (chunk: Buffer | string) => {
     const lines = `${rest}${chunk}`.split(/[\r\n]+/)
     rest = (lines.pop() ?? '').slice(-OUTPUT_MAX_CHARS)
-    for (const line of lines) if (line !== '') tell(line)
+    for (const line of lines) if (line !== '') onLine(line)
   })
 }
 
-/** Bytes of every file below, without following links. */
+/** The size of every file below, without following links. */
 async function measure(directory: string): Promise<number> {
   let bytes = 0
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {

@@ -1,7 +1,7 @@
-/** Picks from git's stderr the one line that says why, without secrets and without what a terminal could act on. Pure. */
+/** Picks the one line of git's stderr that says why it failed, without secrets and control characters. Pure. */
 
 const REASON_MAX_CHARS = 300
-/** Lines that git adds to every failure of a connection; the reason stands before them. */
+/** Lines that git adds after every connection failure; the reason precedes them. */
 const EMPTY_TALK =
   /^(fatal: Could not read from remote repository|Please make sure you have the correct access|and the repository exists)/
 

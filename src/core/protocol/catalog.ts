@@ -1,4 +1,4 @@
-/** An entry of the catalog, as `resolvers.json` holds it and every door shows it. */
+/** An entry of the catalog, as `resolvers.json` and every API give it. */
 import type { Manifest } from './manifest.ts'
 
 export type SourceKind = 'builtin' | 'directory' | 'git'
@@ -9,13 +9,16 @@ export interface CatalogEntry {
   description: string
   supports_resume: boolean
   kind: SourceKind
-  /** What was given to `resolver add`: a path or an address; "builtin" for ours; empty for a path on a server's machine. */
+  /**
+   * The argument of `resolver add`: a path or an address; "builtin" for a built-in resolver; empty for a path on a server's
+   * machine.
+   */
   source: string
   /** The commit that was fetched (R5); null where there is none. */
   commit: string | null
-  /** The branch, tag or commit that was asked for; null for the default branch and where there is none. */
+  /** The branch, tag or commit that was requested; null for the default branch and for sources without git. */
   ref: string | null
-  /** Where the resolver's files are on this machine; its commands run there. Empty for a server's machine. */
+  /** The resolver's directory on this machine, where its commands run. Empty when the catalog is a server's. */
   dir: string
   manifest: Manifest
   /** The commit of viewport_bundle that was fetched; absent where there is none. */

@@ -8,11 +8,11 @@ export const REQUESTS_DIR = 'input-requests'
 export const MESSAGES_DIR = 'messages'
 export const DATA_DIR = 'data'
 
-/** What a request id may be (threats FS-13): it names a file on both sides of the border. */
+/** The format of a request id (threats FS-13): it becomes a file name on both sides of the process border. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 export function isRequestId(value: unknown): value is string {
-  // These endings would name another request's response, its refusal, or the receipt of its answer.
+  // These endings are taken by the response, the refusal and the delivery mark of a request.
   return typeof value === 'string' && REQUEST_ID.test(value) && !/\.(response|error|sent)$/.test(value)
 }
 
@@ -24,12 +24,15 @@ export function responseFile(requestId: string): string {
   return `${REQUESTS_DIR}/${requestId}.response.json`
 }
 
-/** Written by the host when a request cannot be asked (R30): `{errors: string[]}`; the SDK rejects its future with it. */
+/**
+ * Written by the host when a request has a malformed form (R30): `{errors: string[]}`. The SDK rejects the request's promise
+ * with it.
+ */
 export function refusalFile(requestId: string): string {
   return `${REQUESTS_DIR}/${requestId}.error.json`
 }
 
-/** 1 → `messages/001.json`; four digits and more when they are needed. */
+/** 1 → `messages/001.json`; four or more digits when needed. */
 export function messageFile(number: number): string {
   return `${MESSAGES_DIR}/${String(number).padStart(3, '0')}.json`
 }

@@ -1,14 +1,15 @@
-/** Which hosts a worker may reach (docs/manifest.md, The network): the rules of a manifest, and the names a request comes with. Pure. */
-
 /**
- * open: whatever the machine reaches. none: nothing at all. allowlist: the hosts of `egress`, by name, through our proxy.
+ * Which hosts a worker may reach (docs/manifest.md, The network): parses the rules of a manifest and the names in requests.
+ * Pure.
  */
+
+/** open: no restriction. none: no network. allowlist: only the hosts of `egress`, by name, through the platform's proxy. */
 export const NETWORKS = ['open', 'none', 'allowlist'] as const
 
 export type Network = (typeof NETWORKS)[number]
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
-/** Not a number: what ends with one is an address, and no rule can name an address. */
+/** Must not end in a number: such a name is an address, and a rule cannot name an address. */
 const LAST_LABEL = '[a-z]([a-z0-9-]{0,61}[a-z0-9])?'
 
 /** `api.example.org`, `*.example.org`, `example.org:8443`. */
@@ -19,18 +20,18 @@ const RULE = new RegExp(EGRESS_RULE_PATTERN)
 const HOST_MAX_CHARS = 253
 const PORT_MAX = 65_535
 
-/** What a rule opens that names no port. A name is not leave to send mail from it. */
+/** The ports that a rule without a port opens. It does not open mail ports, for example. */
 const USUAL_PORTS = [80, 443]
 
 export interface EgressRule {
   /** Lower case, without a final dot. */
   host: string
-  /** Whether the names below it are meant, and not it. */
+  /** Whether the rule means the names below `name`, and not `name` itself. */
   isBelow: boolean
   ports: readonly number[]
 }
 
-/** undefined for what is no rule. */
+/** undefined for text that is not a rule. */
 export function parseEgressRule(text: string): EgressRule | undefined {
   if (!RULE.test(text)) return undefined
   const [name = '', port] = text.split(':')
@@ -50,8 +51,9 @@ export interface Target {
 }
 
 /**
- * `host:port` as a request names it. undefined for everything but a plain host name: users, zones, addresses in whatever notation
- * (decimal, octal, hexadecimal, IPv6), empty labels, letters outside ASCII (which a program sends as `xn--…`), ports that are none.
+ * Parses `host:port` of a request. Returns undefined for everything but a plain host name: users, zones, addresses in any
+ * notation (decimal, octal, hexadecimal, IPv6), empty labels, letters outside ASCII (programs send them as `xn--…`), invalid
+ * ports.
  */
 export function parseTarget(authority: string, defaultPort?: number): Target | undefined {
   const match = /^([^:]*)(?::([0-9]{1,5}))?$/.exec(authority)
@@ -60,7 +62,7 @@ export function parseTarget(authority: string, defaultPort?: number): Target | u
   const port = digits === undefined ? defaultPort : Number(digits)
   const isPort =
     port !== undefined && port >= 1 && port <= PORT_MAX && (digits === undefined || !digits.startsWith('0'))
-  // One final dot says that the name is whole; it means the same host.
+  // One final dot marks an absolute name; it means the same host.
   const host = name.toLowerCase().replace(/\.$/, '')
   if (!isPort || host.length > HOST_MAX_CHARS || !HOST.test(host)) return undefined
   return { host, port }

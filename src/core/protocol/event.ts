@@ -58,7 +58,7 @@ export const ARTIFACT_KINDS = ['pr', 'branch', 'commit', 'file', 'summary', 'ver
 
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number]
 
-/** The marker that ends a stream of events (spec, Events). */
+/** The marker that ends an event stream (spec, Events). */
 export const DONE_MARKER = 'done'
 
 export type Tier = 1 | 2 | 3
@@ -68,7 +68,7 @@ export function tierOf(eventType: string): Tier {
   return eventType.startsWith('resolver:') ? 2 : 3
 }
 
-/** R19: a resolver says that data files changed, whatever its own prefix. */
+/** R19: the event that lists changed data files, with the prefix of any resolver. */
 export function isDataChanged(eventType: string): boolean {
   return eventType.endsWith('.data_changed')
 }

@@ -56,7 +56,7 @@ export interface Form {
 /** What a consumer submits, keyed by component id. */
 export type Payload = Record<string, unknown>
 
-/** A form with what it says of an input: every failing message in order, also with the field each is about. */
+/** A form together with the check of an input: every failing message in order, and which field each belongs to. */
 export interface FormCheck {
   form: Form | null
   errors: string[]

@@ -1,6 +1,9 @@
-/** What travels over HTTP beside the resources themselves: scopes, headers, error bodies (R7, R11, R37, R38). */
+/** What HTTP carries besides the resources themselves: scopes, headers, error bodies (R7, R11, R37, R38). */
 
-/** What a token may do: read everything; also act on instances; also look after the server (R38). Each holds the ones before it. */
+/**
+ * Token scopes: `read` everything; `act` on instances too; `admin`: manage the server too (R38). Each includes the ones before
+ * it.
+ */
 export const SCOPES = ['read', 'run', 'admin'] as const
 
 export type Scope = (typeof SCOPES)[number]
@@ -9,34 +12,34 @@ export function isScope(value: unknown): value is Scope {
   return (SCOPES as readonly unknown[]).includes(value)
 }
 
-/** Whether a token of scope `has` may do what needs `needed`. */
+/** Whether a token of scope `has` may call an operation that needs `needed`. */
 export function covers(has: Scope, needed: Scope): boolean {
   return SCOPES.indexOf(has) >= SCOPES.indexOf(needed)
 }
 
-/** Under this every route of the API lies (spec, Versioning). */
+/** The path prefix of every API route (spec, Versioning). */
 export const API = '/api'
 
-/** Whether an address, without brackets, is this machine's alone. */
+/** Whether an address, without brackets, is a loopback address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host)
 }
 
-/** R11. On every POST; the same key gives the first answer again. */
+/** R11. On every POST; a repeated key returns the first answer again. */
 export const IDEMPOTENCY_KEY = 'idempotency-key'
 
-/** By which door a consumer came, for the journal (R25): `cli` or `page`; anything else is `http`. */
+/** Which interface a consumer used, for the journal (R25): `cli` or `page`; anything else counts as `http`. */
 export const DOOR = 'resolve-door'
 
-/** Who acts, for the journal; believed on a host's own socket only, where the caller is its owner (R39). URI-encoded. */
+/** Who acts, for the journal. Trusted only on a host's own socket, whose caller is the owner of the home (R39). URI-encoded. */
 export const ACTOR = 'resolve-actor'
 
-/** R7. A form that fails has `detail` and `errors` alone. */
+/** R7. A failing form has only `detail` and `errors`. */
 export interface ErrorBody {
   detail: string
   code?: string
   hint?: string
-  /** On a host's own socket alone (R39): the sentence for others, where `detail` is for the owner only. */
+  /** Only on a host's own socket (R39): the message for other users, when `detail` is meant for the owner. */
   outside?: string
   errors?: string[]
 }

@@ -1,4 +1,4 @@
-/** What travels about an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
+/** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import type { Form, Payload } from './form.ts'
 import type { Status } from './status.ts'
 
@@ -8,9 +8,9 @@ export interface InstanceConfig {
   resolver_name: string
   params: Payload
   workspace_path: string
-  /** R43: where `/project` is for this worker. */
+  /** R43: the path of `/project` for this worker. */
   project_path: string
-  /** R43: where `.resolve` is for this worker, also in RESOLVE_DIR. */
+  /** R43: the path of `.resolve` for this worker, also in RESOLVE_DIR. */
   resolve_path: string
   git_provider: { type: string; base_url: string; token: string }
   credentials: { llm_provider_api_key: string; git_host_token: string }
@@ -30,7 +30,7 @@ export interface ResolverResult {
   sessions_used?: number
 }
 
-/** R28: cancelled means that the instance ended, or paused, before an answer came. */
+/** R28: cancelled means that the instance ended or paused before it was answered. */
 export type RequestStatus = 'pending' | 'answered' | 'cancelled'
 
 export interface InputRequest {
@@ -59,7 +59,7 @@ export interface InstanceError {
   detail: string
 }
 
-/** R8: what GET /instances/{id} answers. Times are ISO-8601 UTC. */
+/** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
 export interface InstanceRecord {
   instance_id: string
   name: string | null
@@ -72,7 +72,7 @@ export interface InstanceRecord {
   supports_resume: boolean
   resolver_state: Record<string, unknown> | null
   phase: string | null
-  /** How many requests wait for an answer. */
+  /** The number of requests that wait for an answer. */
   pending_inputs: number
   created_at: string
   updated_at: string
@@ -80,18 +80,18 @@ export interface InstanceRecord {
   parent_id: string | null
 }
 
-/** By which door a consumer came (R25). */
+/** Which interface a consumer used (R25). */
 export type Door = 'cli' | 'http' | 'page'
 
-/** Who acts, and by which door: recorded with every answer and message (R25). */
+/** Who acts, and through which interface: recorded with every answer and message (R25). */
 export interface Actor {
   actor: string
   via: Door
-  /** Names one call: given again, it has the same effect once and the same answer. */
+  /** An idempotency key: the same call with the same key takes effect once and gets the same answer. */
   key?: string
 }
 
-/** A file a resolver left for consumers. */
+/** A data file that a resolver wrote for consumers. */
 export interface DataFile {
   path: string
   bytes: number
@@ -99,7 +99,7 @@ export interface DataFile {
   modified_at: string
 }
 
-/** A message that was accepted: who sent it, and what it says. */
+/** An accepted message: who sent it, and its content. */
 export interface SentMessage {
   number: number
   message_type: string

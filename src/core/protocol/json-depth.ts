@@ -1,4 +1,4 @@
-/** How deep a JSON value nests: the host, the coordination files and the HTTP API refuse what nests deeper (R16). Pure. */
+/** How deep a JSON value nests: the host, the coordination files and the HTTP API refuse deeper values (R16). Pure. */
 
 /** Whether arrays and objects nest no deeper than `depth`; for values of JSON. */
 export function isWithinDepth(value: unknown, depth: number): boolean {

@@ -2,16 +2,16 @@
 import type { Network } from './egress.ts'
 
 export interface ContainerManifest {
-  /** The image its workers start from; the platform's own where none is named. */
+  /** The image of its workers; the platform's default when none is named. */
   image?: string
   command?: string[]
   setup_commands?: string[]
   bundles?: string[]
   volume_mounts?: unknown[]
   dev_source_overrides?: string[]
-  /** What its worker may reach; `open` by default. */
+  /** What its workers may reach; `open` by default. */
   network?: Network
-  /** Which hosts, with `network: "allowlist"`. */
+  /** The hosts, with `network: "allowlist"`. */
   egress?: string[]
 }
 

@@ -1,4 +1,4 @@
-/** The eight statuses of an instance and the moves between them (spec, States and transitions; R20, R27). */
+/** The eight statuses of an instance and the transitions between them (spec, States and transitions; R20, R27). */
 
 export const STATUSES = [
   'created',
@@ -13,7 +13,7 @@ export const STATUSES = [
 
 export type Status = (typeof STATUSES)[number]
 
-/** The spec's table, with R20's stops in `created` and `starting` and R21's failure of a worker that dies. */
+/** The spec's table, plus R20's stops in `created` and `starting` and R21's failure when a worker ends without a result. */
 export const MOVES: Readonly<Record<Status, readonly Status[]>> = {
   created: ['starting', 'cancelled'],
   starting: ['running', 'failed', 'cancelled'],
@@ -37,7 +37,7 @@ export function canMove(from: Status, to: Status): boolean {
   return MOVES[from].includes(to)
 }
 
-/** Whether a worker is up, or about to be: these count towards the lifetime (R27). */
+/** Whether a worker runs or is being started: this time counts towards the lifetime (R27). */
 export function hasWorker(status: Status): boolean {
   return status === 'starting' || status === 'running' || status === 'awaiting_input'
 }

@@ -1,16 +1,16 @@
-/** A two-way channel of text lines, the only thing a {@link file://./peer.ts} needs from its transport. */
+/** A two-way channel of text lines: the transport of a {@link file://./peer.ts}. */
 
 export interface Channel {
   /** Sends one line; the channel adds the LF. */
   send(line: string): void
-  /** Called for each line that arrives, without its LF. Only one listener. */
+  /** Called for each received line, without its LF. Only one listener. */
   onLine(listener: (line: string) => void): void
-  /** Called once when nothing more will arrive. */
+  /** Called once, when no more lines will arrive. */
   onClose(listener: () => void): void
   close(): void
 }
 
-/** Two ends in memory: what one sends the other receives, in a later microtask. For tests. */
+/** Two connected ends in memory: a line sent on one arrives on the other in a later microtask. For tests. */
 export function pairedChannels(): [Channel, Channel] {
   const ends = [new MemoryEnd(), new MemoryEnd()] as const
   ends[0].other = ends[1]

@@ -1,17 +1,17 @@
-/** Cuts a stream of bytes into lines on LF, with a cap: used for JSON-RPC frames and for events (R16, R41). */
+/** Splits a stream of bytes into lines at LF, with a size limit: for JSON-RPC frames and for events (R16, R41). */
 
 const LF = 0x0a
 
 export interface Line {
-  /** The bytes before the LF; null where the line was over the cap and was skipped. */
+  /** The bytes before the LF; null where the line was over the limit and was skipped. */
   bytes: Buffer | null
-  /** How many bytes the line had, LF included. */
+  /** The size of the line in bytes, including its LF. */
   size: number
 }
 
 /**
- * A splitter that never holds more than `maxBytes` of an unfinished line: past the cap it drops to "skip until LF" and
- * then reports the line once, without its bytes. Splitting works on bytes, so no character is ever cut in two.
+ * A splitter that never holds more than `maxBytes` of an unfinished line. Past the limit it skips to the next LF and then
+ * reports the line once, without its bytes. It splits bytes, so it never cuts a character in two.
  */
 export class LineSplitter {
   readonly #maxBytes: number
@@ -42,8 +42,8 @@ export class LineSplitter {
   }
 
   /**
-   * As {@link push}, for who reads many lines at once: the line that began before, and the rest of the whole ones together, uncut and not
-   * held against the cap.
+   * Like {@link push}, for callers that handle many lines at once: returns the end of the line that began before, and all whole
+   * lines after it in one buffer, not split and not checked against the limit.
    */
   take(chunk: Buffer): { first: Line | undefined; whole: Buffer } {
     const end = chunk.lastIndexOf(LF) + 1
@@ -57,7 +57,7 @@ export class LineSplitter {
     return { first, whole: chunk.subarray(start, end) }
   }
 
-  /** Forgets the unfinished line and tells how long it was: for a stream that starts anew. */
+  /** Drops the unfinished line and returns its length: for a stream that starts again. */
   reset(): number {
     const dropped = this.#heldBytes
     this.#held = []
@@ -74,7 +74,7 @@ export class LineSplitter {
       this.#held = []
       return
     }
-    // A copy: the caller may reuse its buffer before the rest of the line comes.
+    // A copy, because the caller may reuse its buffer before the rest of the line arrives.
     this.#held.push(Buffer.from(piece))
   }
 

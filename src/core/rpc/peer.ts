@@ -1,8 +1,9 @@
 /**
- * A JSON-RPC 2.0 peer over lines: both sides may call, notify and answer. Used by the host towards a resolver, by the SDK
- * towards its host, and on the control socket of a host.
+ * A JSON-RPC 2.0 peer over lines: both sides may call, notify and answer. The host uses it towards a resolver, the SDK towards
+ * its host, and each host on its control socket.
  */
 import { fail, ResolveError, systemCode } from '../errors.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Channel } from './channel.ts'
 
 type Handler = (params: unknown) => unknown
@@ -13,15 +14,15 @@ interface Waiting {
 }
 
 export interface PeerOptions {
-  /** Prefixes the ids of our calls, so that replies to an earlier host are told apart (plan, decision 2). */
+  /** Prefix of the ids of our calls; replies to an earlier host are recognised by it (architecture, decision 2). */
   epoch?: number | string
-  /** A line that is not a JSON-RPC frame, or a reply nobody waits for. */
+  /** Called for a line that is not a JSON-RPC frame, and for a reply that matches no pending call. */
   onNoise?: (line: string, why: 'not_json_rpc' | 'unknown_reply') => void
-  /** A notification for which there is no handler. */
+  /** Called for a notification without a handler. */
   onNotice?: (method: string, params: unknown) => void
 }
 
-/** JSON-RPC's own codes. */
+/** The error codes of JSON-RPC. */
 const METHOD_NOT_FOUND = -32601
 const INTERNAL_ERROR = -32603
 
@@ -32,7 +33,7 @@ export class Peer {
   readonly #waiting = new Map<string, Waiting>()
   #lastId = 0
   #closed = false
-  #isDeaf = false
+  #isIgnoring = false
 
   constructor(channel: Channel, options: PeerOptions = {}) {
     this.#channel = channel
@@ -41,7 +42,7 @@ export class Peer {
     channel.onClose(() => this.#end())
   }
 
-  /** Answers calls and notifications of `method`. A thrown error becomes an error reply. */
+  /** Registers the handler of calls and notifications of `method`. A thrown error becomes an error reply. */
   handle(method: string, handler: Handler): void {
     this.#handlers.set(method, handler)
   }
@@ -51,9 +52,9 @@ export class Peer {
   }
 
   /**
-   * Calls `method` and waits for its result, for `limitMs` at most (0 waits for ever).
-   * Throws `resolver_silent` when the limit passes, `connection_closed` when the channel ends first, and the other
-   * side's error otherwise. A timed-out id is never used again (threats RPC-4).
+   * Calls `method` and waits for its result, at most `limitMs` (0: no limit). Throws `resolver_silent` when the limit passes,
+   * `connection_closed` when the channel ends first, and the other side's error otherwise. A timed-out id is never used again
+   * (threats RPC-4).
    */
   call(method: string, params: unknown, limitMs: number): Promise<unknown> {
     if (this.#closed) return Promise.reject(fail('connection_closed', { peer: 'the other side' }))
@@ -84,9 +85,9 @@ export class Peer {
     this.#end()
   }
 
-  /** Listens to nothing any more; who waits waits for its limit, or for the end. */
-  deafen(): void {
-    this.#isDeaf = true
+  /** Ignores everything from now on. Pending calls end at their limit or when the channel closes. */
+  ignoreIncoming(): void {
+    this.#isIgnoring = true
   }
 
   #send(frame: Record<string, unknown>): void {
@@ -102,7 +103,7 @@ export class Peer {
   }
 
   #receive(line: string): void {
-    if (this.#isDeaf || line.trim() === '') return
+    if (this.#isIgnoring || line.trim() === '') return
     const frame = parseFrame(line)
     if (frame === undefined) this.#options.onNoise?.(line, 'not_json_rpc')
     else if (typeof frame['method'] === 'string') this.#serve(frame as unknown as Request)
@@ -156,14 +157,14 @@ function parseFrame(line: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const frame = value as Record<string, unknown>
   const isCall = typeof frame['method'] === 'string'
   const isReply = 'id' in frame && ('result' in frame || 'error' in frame)
   return frame['jsonrpc'] === '2.0' && (isCall || isReply) ? frame : undefined
 }
 
-/** What another side's error reply says, in our words: an error of the catalogue it can never forge. */
+/** Turns the other side's error reply into an error of our catalogue; it cannot forge one of its codes. */
 function toError(method: string, error: unknown): ResolveError {
   const { code, message } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
   const detail = typeof message === 'string' ? message : 'an error without a message'

@@ -1,4 +1,4 @@
-/** Creates an instance's directory whole: it is there with its journal, or not at all (threats F1). */
+/** Creates an instance's directory with its journal, complete or not at all (reliability F1). The platform calls it. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

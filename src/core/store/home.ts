@@ -1,4 +1,7 @@
-/** The home directory: where it is, what is in it, and the directory of each instance (ARCHITECTURE.md, On disk; R2, R3). */
+/**
+ * The home directory: its path, its layout, and the paths of each instance (docs/on-disk.md; R2, R3). Everything that reads or
+ * writes the home starts here.
+ */
 import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -8,7 +11,7 @@ import { INSTANCE_ID_CHARS, INSTANCE_PREFIX_MIN_CHARS } from '../limits.ts'
 
 /** R2: `$RESOLVE_HOME`, else `$XDG_DATA_HOME/resolve`, else `~/.local/share/resolve`. */
 export function homeDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  // Absolute: a background host works in another directory.
+  // Absolute, because a background host has another working directory.
   return resolve(chooseHome(env))
 }
 
@@ -18,7 +21,7 @@ function chooseHome(env: NodeJS.ProcessEnv): string {
   return join(env['HOME'] || homedir(), '.local', 'share', 'resolve')
 }
 
-/** Makes the home usable: mode 0700, its rooms in place. Throws `home_unusable`. */
+/** Creates the home and its folders where they are missing, mode 0700. Throws `home_unusable`. */
 export function prepareHome(home: string): void {
   try {
     for (const path of [home, instancesDirectory(home), join(home, 'resolvers')]) {
@@ -30,7 +33,7 @@ export function prepareHome(home: string): void {
   }
 }
 
-/** As a recursive mkdir, which never ends on a file system that denies a name it does not have (/proc). */
+/** Like a recursive mkdir, which never returns on a file system that refuses to create a missing name (/proc). */
 function makeDirectories(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 })
@@ -56,7 +59,7 @@ function reasonOf(error: unknown): string {
       return 'no directory can be made there'
     case 'ENOTDIR':
     case 'EEXIST':
-      return 'something that is not a directory is in the way'
+      return 'a part of its path is not a directory'
     default:
       return error instanceof Error ? error.message : String(error)
   }
@@ -76,7 +79,7 @@ export function isInstanceId(value: unknown): value is string {
   return typeof value === 'string' && INSTANCE_ID.test(value)
 }
 
-/** Every instance id in the home, in no order. */
+/** Every instance id in the home, in any order. */
 export function instanceIds(home: string): string[] {
   try {
     return readdirSync(instancesDirectory(home)).filter(isInstanceId)
@@ -86,7 +89,10 @@ export function instanceIds(home: string): string[] {
   }
 }
 
-/** R3: a whole id, a unique prefix of 4 or more, or `@last`. Throws `instance_unknown` or `instance_ambiguous`. */
+/**
+ * R3: resolves a whole id, a unique prefix of 4 or more characters, or `@last`. Throws `instance_unknown` or
+ * `instance_ambiguous`.
+ */
 export function findInstance(home: string, reference: string): string {
   if (reference === '@last') return newestInstance(home)
   if (!/^[0-9a-f]+$/.test(reference)) throw fail('instance_unknown', { id: reference })
@@ -110,7 +116,7 @@ function newestInstance(home: string): string {
   return newest.id
 }
 
-/** The paths inside one instance's directory. */
+/** The paths in one instance's directory. */
 export interface InstancePaths {
   root: string
   journal: string
@@ -120,6 +126,7 @@ export interface InstancePaths {
   stdin: string
   stdout: string
   stderr: string
+  lifeline: string
   project: string
 }
 
@@ -137,6 +144,7 @@ export function pathsIn(root: string): InstancePaths {
     stdin: join(root, 'stdin'),
     stdout: join(root, 'stdout'),
     stderr: join(root, 'stderr'),
+    lifeline: join(root, 'lifeline'),
     project: join(root, 'project'),
   }
 }

@@ -1,17 +1,19 @@
 /**
- * What was asked for and answered under an Idempotency-Key (R11), in `<home>/idempotency`. A key is claimed durably before its
- * effect, with the names the effect will use; so who asks again after a crash asks for the same effect, not for a second.
+ * Stores requests and their answers by Idempotency-Key (R11), in `<home>/idempotency`; the HTTP API calls it. A key is claimed
+ * durably before the effect, together with the names that the effect will use. A retry after a crash therefore repeats the same
+ * effect instead of making a second one.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { syncDirectory, writeWhole } from '../files/write-whole.ts'
+import { homeError } from '../files/home-errors.ts'
+import { createExclusive, writeWhole } from '../files/write-whole.ts'
 import { IDEMPOTENCY_KEEP_MS } from '../limits.ts'
 import { newInstanceId } from './home.ts'
 
-/** An answer as it went out. */
+/** The stored answer. */
 export interface KeptAnswer {
   status: number
   location: string | null
@@ -19,27 +21,27 @@ export interface KeptAnswer {
   body: string | null
 }
 
-/** One call that its key names. */
+/** One call, identified by its key. */
 export interface KeyedCall {
-  /** Who asks, the method and the path: the same key under another scope is another key. */
+  /** The caller, the method and the path: the same key with another scope is another key. */
   scope: readonly string[]
   key: string
-  /** What is asked for; a key stands for one. */
+  /** The content of the request; a key belongs to exactly one. */
   body: unknown
 }
 
 export interface Claim {
-  /** Names the call to the platform: the same for every try. */
+  /** The name of the call for the platform: the same at every try. */
   key: string
-  /** For the instance that the call may create: the same for every try. */
+  /** The id of the instance that the call may create: the same at every try. */
   instanceId: string
-  /** ISO-8601 UTC of the first try. */
+  /** ISO-8601 UTC time of the first try. */
   since: string
-  /** An earlier try was never answered: its effect may be there. */
+  /** An earlier try got no answer, so its effect may already exist. */
   isRetry: boolean
-  /** Keeps the answer durably; every later try is given it. */
+  /** Stores the answer durably; every later try gets it. */
   answer(answer: KeptAnswer): Promise<void>
-  /** Lets the next try have it, where this one came to no answer. */
+  /** Frees the claim for the next try, when this one ended without an answer. */
   release(): void
 }
 
@@ -60,8 +62,8 @@ export class IdempotencyKeys {
   }
 
   /**
-   * The answer that was given first, or the right to give it; waits while another call of this process has that right.
-   * Throws `key_reused` where the key stands for another body, `disk_full`, `home_unusable`.
+   * Returns the stored answer, or the right to make one; waits while another call of this process holds that right. Throws
+   * `key_reused` where the key belongs to another body, `disk_full`, `home_unusable`.
    */
   async claim(call: KeyedCall): Promise<KeptAnswer | Claim> {
     const name = digest([...call.scope, call.key])
@@ -87,11 +89,11 @@ export class IdempotencyKeys {
       return { key: name, instanceId: kept.instance_id, since: kept.since, isRetry: !isNew, answer, release }
     } catch (error) {
       release()
-      throw toOurs(error)
+      throw homeError(error, this.#directory, 'the key')
     }
   }
 
-  /** Removes what is older than a day, and what a killed process left half written. */
+  /** Removes entries older than a day, and unfinished files of a killed writer. */
   async sweep(now = Date.now()): Promise<void> {
     this.#sweptAt = now
     for (const file of await readdir(this.#directory).catch(() => [])) {
@@ -109,12 +111,12 @@ export class IdempotencyKeys {
     if (found !== undefined) return { kept: sameBody(found, body), isNew: false }
     const kept = { body, instance_id: newInstanceId(), since: new Date(now).toISOString(), answer: null }
     if (await this.#create(name, kept)) return { kept, isNew: true }
-    // Another process was faster.
+    // Another process claimed the key first.
     const theirs = await this.#read(name)
     return { kept: sameBody(theirs ?? kept, body), isNew: false }
   }
 
-  /** Undefined where there is none, or none that still counts. */
+  /** Undefined where there is no entry, or only an expired one. */
   async #read(name: string): Promise<Kept | undefined> {
     const kept = await readFile(this.#path(name), 'utf8').then(toKept, (error) => {
       if (systemCode(error) === 'ENOENT') return undefined
@@ -125,22 +127,15 @@ export class IdempotencyKeys {
     return undefined
   }
 
-  /** Whole and for the first time, or not at all; false where the key is claimed already. */
+  /** Creates the file complete or not at all; returns false where the key is already claimed. */
   async #create(name: string, kept: Kept): Promise<boolean> {
-    const draft = join(this.#directory, `.${randomBytes(12).toString('hex')}.tmp`)
-    await writeWhole(draft, JSON.stringify(kept), { durable: true })
-    try {
-      failpoint('key.drafted')
-      await link(draft, this.#path(name))
-      failpoint('key.linked')
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    } finally {
-      await unlink(draft).catch(() => {})
-    }
-    await syncDirectory(this.#directory)
-    return true
+    return await createExclusive(this.#path(name), JSON.stringify(kept), {
+      durable: true,
+      onStep: (step) => {
+        if (step === 'written') failpoint('key.drafted')
+        if (step === 'renamed') failpoint('key.linked')
+      },
+    })
   }
 
   #path(name: string): string {
@@ -159,7 +154,7 @@ function digest(words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex')
 }
 
-/** Undefined for what is no such file any more: a machine that lost its power may have cut it. */
+/** Undefined for a damaged file: a power failure may have cut it. */
 function toKept(text: string): Kept | undefined {
   try {
     const kept = JSON.parse(text) as Kept
@@ -167,11 +162,4 @@ function toKept(text: string): Kept | undefined {
   } catch {
     return undefined
   }
-}
-
-function toOurs(error: unknown): unknown {
-  const code = systemCode(error)
-  if (error instanceof ResolveError || code === undefined) return error
-  if (code === 'ENOSPC' || code === 'EDQUOT') return fail('disk_full', { path: 'the key' }, { cause: error })
-  return fail('home_unusable', { path: 'idempotency', reason: code }, { cause: error })
 }

@@ -136,7 +136,7 @@ export class Inbox {
   }
 
   /** What an event changes: an instance that has ended or paused is asked for nothing, and a pause that was ignored is given up. */
-  tell({ event_type: type, data }: EventEnvelope): void {
+  applyEvent({ event_type: type, data }: EventEnvelope): void {
     if (this.#stop === undefined) return
     const to = type === 'platform.instance.status_changed' ? data['to'] : undefined
     const isOver = isStatus(to) && (isTerminal(to) || to === 'paused')

@@ -1,6 +1,7 @@
 /**
- * `<home>/index`: where each instance stood when it was last read, so that a new process need not read them all again. A cache
- * for {@link file://./instance-index.ts} alone: it is believed only as a whole, and of each instance only as long as its files are the same.
+ * `<home>/index`: the last known state of each instance, so that a new process need not read them all again. A cache, used only
+ * by {@link file://./instance-index.ts}. It is valid only as a whole, and the entry of an instance only while the instance's
+ * files are unchanged.
  */
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -10,57 +11,66 @@ import { INDEX_MAX_BYTES, INSTANCE_ID_CHARS } from '../limits.ts'
 import { isStatus, STATUSES, type Status } from '../protocol/status.ts'
 import { isInstanceId } from './home.ts'
 
-/** What the place of an instance in a list depends on. */
-export interface Place {
+/** What the position of an instance in a list depends on. */
+export interface IndexEntry {
   id: string
-  /** Sorts by creation, and by id within the same millisecond; also a page's cursor. It never changes. */
+  /** Sort key: creation time, then id. Also the cursor of a page. It never changes. */
   order: string
   status: Status
   resolver: string
-  /** Of the files it was read from; {@link UNSETTLED} where they changed just then. */
-  print: string
+  /** The fingerprint of the files it was read from; {@link UNSETTLED} where they had changed a moment before. */
+  fingerprint: string
 }
 
-/** Equals the print of no files. */
+/** Never equals the fingerprint of any files. */
 export const UNSETTLED = '-'
 
 const SCHEMA = 'resolve.index/1'
 
-/** Nothing where there is none, or where one byte of it is not as it was written. */
-export function readIndex(home: string): Place[] {
+/** Undefined where the file is missing, or differs in any byte from what was written. */
+export function readIndex(home: string): IndexEntry[] {
   const text = readText(pathIn(home))
   if (text === undefined) return []
   const end = text.indexOf('\n')
   const body = text.slice(end + 1)
   if (text.slice(0, end) !== headOf(body)) return []
-  const places: Place[] = []
-  // The same few words ten thousand times: held once.
+  const entries: IndexEntry[] = []
+  // Ten thousand entries repeat the same few words: each is stored once.
   const words = new Map<string, string>(STATUSES.map((status) => [status, status]))
   for (const line of body.split('\n')) {
     const id = line.slice(ORDER_CHARS - INSTANCE_ID_CHARS, ORDER_CHARS)
-    const [status, resolver, print] = line.slice(ORDER_CHARS + 1).split('\t')
-    if (!isInstanceId(id) || !isStatus(status) || resolver === undefined || print === undefined) continue
+    const [status, resolver, fingerprint] = line.slice(ORDER_CHARS + 1).split('\t')
+    if (!isInstanceId(id) || !isStatus(status) || resolver === undefined || fingerprint === undefined) continue
     const word = words.get(resolver) ?? resolver
     words.set(word, word)
-    places.push({ id, order: line.slice(0, ORDER_CHARS), status: words.get(status) as Status, resolver: word, print })
+    entries.push({
+      id,
+      order: line.slice(0, ORDER_CHARS),
+      status: words.get(status) as Status,
+      resolver: word,
+      fingerprint,
+    })
   }
-  return places
+  return entries
 }
 
-/** Written whole, by whoever read much that was not in it: of two at once one wins. A home without room goes on without it. */
-export function writeIndex(home: string, places: readonly Place[]): void {
+/**
+ * Replaces the file as a whole; a process calls it after reading many instances that were not in it. Of two concurrent writers
+ * one wins. Without free space there is no index.
+ */
+export function writeIndex(home: string, entries: readonly IndexEntry[]): void {
   const lines: string[] = []
-  for (const { id, order, status, resolver, print } of places) {
-    // What a damaged record says is not kept: it is read again each time.
+  for (const { id, order, status, resolver, fingerprint } of entries) {
+    // The record is damaged: it is not indexed, and read again each time.
     if (!isInstanceId(id) || !order.endsWith(`|${id}`) || order.length !== ORDER_CHARS) continue
-    if (PLAIN.test(resolver)) lines.push(`${order}\t${status}\t${resolver}\t${print}`)
+    if (PLAIN.test(resolver)) lines.push(`${order}\t${status}\t${resolver}\t${fingerprint}`)
   }
-  // Newest first, as it is asked for.
+  // Newest first, in the order in which lists need them.
   const body = lines.sort().reverse().join('\n')
   try {
     writeWholeSync(pathIn(home), `${headOf(body)}\n${body}`)
   } catch {
-    // A cache: whoever lacks it reads the records.
+    // Only a cache: without it the records are read.
   }
 }
 
@@ -78,7 +88,7 @@ function pathIn(home: string): string {
 
 function readText(path: string): string | undefined {
   try {
-    // Whatever lies there instead keeps nobody waiting.
+    // Opened non-blocking, because another kind of file may be in its entry.
     const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
     try {
       const found = fs.fstatSync(fd)

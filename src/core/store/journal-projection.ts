@@ -1,6 +1,6 @@
 /** What a journal amounts to, in one pass: the story, which every reader may see, and the inbox, which is the host's. */
 import { dirname } from 'node:path'
-import { beginStory, type Story, tell } from '../view/story.ts'
+import { applyEvent, beginStory, type Story } from '../view/story.ts'
 import { Inbox } from './inbox.ts'
 import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
 import { hasMailboxLayout, readMailboxLayout } from './mailbox-layout.ts'
@@ -23,8 +23,8 @@ export function readJournal(journal: string): JournalProjection {
           continue
         }
         const event = readEnvelope(journal, line)
-        tell(story, line.seq, event)
-        inbox.tell(event)
+        applyEvent(story, line.seq, event)
+        inbox.applyEvent(event)
       }
     }
   } finally {

@@ -25,10 +25,10 @@ export type PlacedPrivate = PrivateText & { place: Place }
 export class JournalReader {
   readonly #path: string
   readonly #fd: number
-  /** Always at the beginning of a line: a torn one may be cut off and written anew by the next owner. */
+  /** Always at the start of a line: the next owner may cut off a torn line and write another one. */
   #offset: number
 
-  /** Positions before the first line whose number is greater than `after`. */
+  /** Positions the cursor before the first line whose number is greater than `after`. */
   constructor(path: string, after = 0) {
     this.#path = path
     this.#fd = fs.openSync(path, 'r')
@@ -114,11 +114,12 @@ export function readPlace({ path, offset, bytes }: Place): unknown {
 }
 
 /**
- * The whole lines from `offset` on with their LFs, about `size` bytes of them; one longer line comes whole. Undefined at the
- * present end: what has no LF yet may be cut off and written anew by the next owner.
+ * The whole lines from `offset` on with their LFs, about `size` bytes; a longer line is returned whole. Undefined at the
+ * current end: a line without its LF may still be cut off by the next owner.
  */
 export function readWholeLines(fd: number, offset: number, size: number): Buffer | undefined {
-  // No more than there is: a follower reads a line at a time, and large buffers for small lines keep the collector busy.
+  // The buffer is no larger than the data: a follower reads one line at a time, and large buffers for small lines would only
+  // make work for the garbage collector.
   const there = fs.fstatSync(fd).size - offset
   for (let wanted = size; there > 0; wanted *= 4) {
     const buffer = Buffer.allocUnsafe(Math.min(wanted, there))
@@ -130,14 +131,14 @@ export function readWholeLines(fd: number, offset: number, size: number): Buffer
   return undefined
 }
 
-/** The offset just after line number `seq`; undefined where there is no such line (R15). */
+/** The offset just after line `seq`; undefined where there is no such line (R15). */
 export function offsetAfter(fd: number, seq: number): number | undefined {
   const start = seekAfter(fd, seq - 1)
   const line = lineStartingFrom(fd, start, start)
   return line?.seq === seq ? line.next : undefined
 }
 
-/** The event of a line. Throws `journal_broken` for anything else. */
+/** The event of a line. Throws `journal_broken` where it is not an event. */
 export function readEnvelope(path: string, line: JournalLine): EventEnvelope {
   const event = parseEnvelope(line.text)
   if (event === undefined) throw fail('journal_broken', { path, reason: `line ${line.seq} holds no event` })

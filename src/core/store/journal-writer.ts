@@ -17,7 +17,7 @@ import {
   privatePrefixOf,
 } from './journal-line.ts'
 
-/** One line to append: the envelope as it goes out, and where it ended in the worker's events file. */
+/** One line to append: the envelope as streamed, and its end offset in the worker's events file. */
 export interface Entry {
   text: string
   sourceEnd: number | null
@@ -47,8 +47,9 @@ export class JournalWriter {
   }
 
   /**
-   * Opens a journal to go on with it: a torn last line is cut off, for it was never acknowledged nor shown.
-   * A whole line that cannot be read ends the trusted part: the file is frozen beside a new one (threats 4.4).
+   * Opens a journal for appending. A torn last line is cut off: it was never acknowledged or shown. A whole line that cannot be
+   * parsed ends the trusted part: the file is then kept beside as frozen, and a new one begins with its trusted part (on-disk,
+   * The journal).
    */
   static open(path: string): JournalWriter {
     const fd = fs.openSync(path, 'r+')
@@ -59,17 +60,17 @@ export class JournalWriter {
     return JournalWriter.open(freeze(path))
   }
 
-  /** The number of the last line. */
+  /** The sequence number of the last line. */
   get seq(): number {
     return this.#seq
   }
 
-  /** How far into the worker's events file the journal has come. */
+  /** The offset up to which the worker's events file is journaled. */
   get sourceEnd(): number {
     return this.#sourceEnd
   }
 
-  /** These entries as they would stand in the journal if they came next. */
+  /** Formats the entries as the next lines of the journal. */
   format(entries: readonly Entry[]): Buffer {
     let seq = this.#seq
     let lines = ''
@@ -184,7 +185,7 @@ function cutTornLine(fd: number): number {
   return size
 }
 
-/** The last number and the last source offset, from the end of the file; undefined where the end cannot be trusted. */
+/** The last sequence number and source offset, read from the end of the file; undefined where the end is not valid. */
 function readEnd(fd: number, size: number): { seq: number; sourceEnd: number } | undefined {
   let lines: (JournalLine | PrivateText | undefined)[] = []
   for (let window = Math.min(TAIL_BYTES, size); ; window = Math.min(window * 4, size)) {

@@ -1,24 +1,26 @@
-/** Who owns an instance: `owners/<epoch>.json`, the highest epoch owns, dead exactly when its socket refuses (plan, decision 2). */
-import { randomBytes } from 'node:crypto'
+/**
+ * Ownership of an instance: `owners/<epoch>.json`. The highest epoch owns it; the owner is dead exactly when its socket refuses
+ * a connection (architecture, decision 2).
+ */
 import * as fs from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { isScarcity, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
-import { writeWholeSync } from '../files/write-whole.ts'
+import { createExclusiveSync, writeWholeSync } from '../files/write-whole.ts'
 import { HOST_CONNECT_LIMIT_MS } from '../limits.ts'
 
 export interface Owner {
   epoch: number
-  /** Where the host listens. */
+  /** The socket on which the host listens. */
   socket: string
   process: ProcessIdentity
-  /** The host let go of the instance while it lives on. */
+  /** The host released the instance and may still run. */
   released: boolean
 }
 
-/** The owner with the highest epoch; undefined where nobody ever owned the instance. */
+/** The owner with the highest epoch; undefined where the instance never had one. */
 export function readOwner(directory: string): Owner | undefined {
   const epoch = highestEpoch(directory)
   if (epoch === 0) return undefined
@@ -32,7 +34,7 @@ export function readOwner(directory: string): Owner | undefined {
   }
 }
 
-/** The highest epoch claimed so far; 0 for none. */
+/** The highest epoch claimed so far; 0 where there is none. */
 export function highestEpoch(directory: string): number {
   let highest = 0
   for (const name of listNames(directory)) {
@@ -42,42 +44,28 @@ export function highestEpoch(directory: string): number {
   return highest
 }
 
-/** Claims an epoch; false where another process was first. */
+/** Claims an epoch; returns false where another process claimed it first. */
 export function claimEpoch(directory: string, epoch: number, socket: string): boolean {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   const owner: Owner = { epoch, socket, process: identify(process.pid) as ProcessIdentity, released: false }
-  const temporary = join(directory, `.${randomBytes(8).toString('hex')}.tmp`)
-  try {
-    fs.writeFileSync(temporary, JSON.stringify(owner), { mode: 0o600, flag: 'wx', flush: true })
-    failpoint('owner.drafted')
-    fs.linkSync(temporary, ownerFile(directory, epoch))
-    failpoint('owner.claimed')
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'EEXIST') return false
-    throw error
-  } finally {
-    removeDraft(temporary)
-  }
+  const isFirst = createExclusiveSync(ownerFile(directory, epoch), JSON.stringify(owner), {
+    durable: 'content',
+    onStep: (step) => {
+      if (step === 'written') failpoint('owner.drafted')
+    },
+  })
+  if (isFirst) failpoint('owner.claimed')
+  return isFirst
 }
 
-/** Whether the claim was made is not told by what becomes of its draft. */
-function removeDraft(path: string): void {
-  try {
-    fs.rmSync(path, { force: true })
-  } catch {
-    // It is passed over by its name.
-  }
-}
-
-/** Lets go of an epoch without waiting for the host's end: anyone may claim the next one. */
+/** Releases an epoch while the host still runs: any process may claim the next one. */
 export function releaseEpoch(directory: string, owner: Owner): void {
   failpoint('owner.releasing')
   writeWholeSync(ownerFile(directory, owner.epoch), JSON.stringify({ ...owner, released: true }))
   failpoint('owner.released')
 }
 
-/** Whether the owner can still be talked to. A socket file that vanished under a living host does not make it dead. */
+/** Whether the owner still accepts connections. A missing socket file of a living host does not make it dead. */
 export async function isOwnerAlive(owner: Owner): Promise<boolean> {
   if (owner.released) return false
   const answer = await knock(owner.socket)
@@ -112,7 +100,7 @@ function listNames(directory: string): string[] {
   try {
     return fs.readdirSync(directory)
   } catch (error) {
-    // Who can't look has not seen that nobody owns it.
+    // Failing to read the directory does not show that the instance has no owner.
     if (isScarcity(error)) throw error
     return []
   }

@@ -35,7 +35,10 @@ export function writeRecord(paths: { record: string; journal: string }, story: S
   writeWholeSync(paths.record, JSON.stringify(cached))
 }
 
-/** The cached record, or the one the journal tells where the cache is missing, damaged or behind. Throws `journal_broken`. */
+/**
+ * The cached record, or one rebuilt from the journal where the cache is missing, damaged or out of date. Throws
+ * `journal_broken`.
+ */
 export function readRecord(paths: { record: string; journal: string }): InstanceRecord {
   return readCached(paths) ?? toRecord(readStory(paths.journal))
 }
@@ -45,7 +48,7 @@ interface Cached {
   record: InstanceRecord
 }
 
-/** While a host writes, its record is a moment behind; one that stays behind was left by a host that is gone. */
+/** While a host writes, its record is slightly behind; one that stays behind was left by a host that died. */
 const BEHIND_LIMIT_MS = 1_000
 
 function readCached(paths: { record: string; journal: string }): InstanceRecord | undefined {

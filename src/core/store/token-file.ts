@@ -1,21 +1,22 @@
-/** The file tokens.json as {@link file://./tokens.ts} reads and writes it: whole, checked whole, only digests of tokens in it (R38). */
+/** Reads and writes tokens.json as a whole for {@link file://./tokens.ts}; the file holds only digests of tokens (R38). */
 import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { fail, type ResolveError, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { MIB } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import { isScope, type Scope } from '../protocol/http.ts'
 import { isInstanceId } from './home.ts'
 
 export interface TokenEntry {
   /** 8 hexadecimal digits, also a part of the token's text. */
   id: string
-  /** Who acts, as the journal tells it. */
+  /** The name of the actor in the journal. */
   name: string
   scope: Scope
-  /** The only instance it opens; null for all. */
+  /** The only instance that the token opens; null for all. */
   instance: string | null
-  /** Of the whole text of the token, in hexadecimal. */
+  /** SHA-256 of the whole token text, in hexadecimal. */
   sha256: string
   /** ISO-8601 UTC. */
   created_at: string
@@ -25,9 +26,9 @@ export interface TokenEntry {
 
 export interface TokenReading {
   entries: readonly TokenEntry[]
-  /** Set where the file cannot be believed; then there are no entries. */
+  /** Set where the file is not valid; then there are no entries. */
   problem: ResolveError | null
-  /** Whether others of this machine could read it; it is 0600 again where that was in our power. */
+  /** Whether other users could read the file. The mode is set back to 0600 where possible. */
   wasOpen: boolean
 }
 
@@ -38,7 +39,7 @@ export function isTokenName(value: unknown): value is string {
   return typeof value === 'string' && NAME.test(value) && value.trim() === value
 }
 
-/** Changes when the file does; "missing" where there is none. */
+/** Changes when the file changes; "missing" where there is no file. */
 export function tokenFingerprint(path: string): string {
   try {
     const { ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true })
@@ -48,7 +49,7 @@ export function tokenFingerprint(path: string): string {
   }
 }
 
-/** Never throws: what cannot be believed opens no door. */
+/** Never throws: an invalid file means that no token is valid. */
 export function readTokenFile(path: string): TokenReading {
   const broken = (reason: string, wasOpen = false): TokenReading => ({
     entries: [],
@@ -58,7 +59,7 @@ export function readTokenFile(path: string): TokenReading {
   let text: string
   let wasOpen = false
   try {
-    // Neither a link nor a FIFO in its place is followed or waited for.
+    // Opened without following a link and non-blocking, so that a FIFO in its place cannot block.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
     try {
       const stat = fstatSync(fd)
@@ -86,7 +87,7 @@ export function readTokenFile(path: string): TokenReading {
   return { entries: (value as { tokens: TokenEntry[] }).tokens, problem: null, wasOpen }
 }
 
-/** Replaces the file durably (0600). Throws the system's error, and then the old file is as it was. */
+/** Replaces the file durably, mode 0600. Throws the system's error; the old file is then unchanged. */
 export async function writeTokenFile(path: string, entries: readonly TokenEntry[]): Promise<void> {
   const whole = { schema_version: 1, tokens: entries }
   const onStep = (step: WriteStep) => failpoint(`tokens.${step}`)
@@ -97,28 +98,28 @@ function closeToOthers(path: string): void {
   try {
     chmodSync(path, 0o600)
   } catch {
-    // Somebody else's file: the warning that follows is all there is to do.
+    // The file belongs to another user; the warning is all that is possible.
   }
 }
 
-/** No value of the file is ever told: a fault may sit where somebody pasted a token. */
+/** Error messages never quote a value of the file: a user may have pasted a token there. */
 function faultsOf(value: unknown): string[] {
-  if (!isRecord(value)) return ['it is not a JSON object']
+  if (!isObject(value)) return ['it is not a JSON object']
   if (value['schema_version'] !== 1)
     return ['its schema_version is not 1: another version of resolve may have written it']
   const { tokens } = value
   if (!Array.isArray(tokens)) return ['it has no list of tokens']
   const faults = tokens.flatMap((entry: unknown, at) => {
     const fault = entryFault(entry)
-    return fault === null ? [] : [`entry ${at + 1} is not whole: ${fault}`]
+    return fault === null ? [] : [`entry ${at + 1} is incomplete or invalid: ${fault}`]
   })
-  const ids = new Set(tokens.map((entry: unknown) => (isRecord(entry) ? entry['id'] : entry)))
+  const ids = new Set(tokens.map((entry: unknown) => (isObject(entry) ? entry['id'] : entry)))
   if (faults.length === 0 && ids.size < tokens.length) faults.push('an id is given twice')
   return faults.slice(0, 5)
 }
 
 function entryFault(entry: unknown): string | null {
-  if (!isRecord(entry)) return 'it is not an object'
+  if (!isObject(entry)) return 'it is not an object'
   if (!matches(entry['id'], /^[0-9a-f]{8}$/)) return 'id'
   if (!isTokenName(entry['name'])) return 'name'
   if (!isScope(entry['scope'])) return 'scope'
@@ -134,8 +135,4 @@ function matches(value: unknown, pattern: RegExp): boolean {
 
 function isTime(value: unknown): boolean {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

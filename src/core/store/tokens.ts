@@ -1,12 +1,13 @@
 /**
- * The tokens of a home (R38): made by `resolve token create` and by signing in, asked for by every request of the HTTP API.
- * The text of a token is told once, when it is made; the file keeps its SHA-256. A file that another process changed counts at
- * the next question, so what is revoked opens nothing any more.
+ * The tokens of a home (R38). `resolve token create` and sign-in make them; every HTTP request is checked against them. The
+ * token text is shown once, when it is made; the file keeps its SHA-256. Changes by other processes take effect at the next
+ * check, so a revoked token is refused at once.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { fail, type ResolveError } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { syncDirectory } from '../files/write-whole.ts'
 import type { Scope } from '../protocol/http.ts'
@@ -24,12 +25,12 @@ export type { TokenEntry } from './token-file.ts'
 
 export const TOKENS_FILE = 'tokens.json'
 
-/** What has been of no use for so long leaves the list when the next token is made. */
+/** A token that expired this long ago is removed when the next one is made. */
 const EXPIRED_KEEP_MS = 30 * 24 * 60 * 60_000
 const TOKENS_MAX = 2_000
 const SECRET_BYTES = 32
 const TOKEN = /^rslv_([0-9a-f]{8})_[A-Za-z0-9_-]{43}$/
-const NOBODY = Buffer.alloc(32)
+const NO_DIGEST = Buffer.alloc(32)
 
 export interface TokenRequest {
   /** Default: `token-` and its id. */
@@ -37,12 +38,12 @@ export interface TokenRequest {
   /** Default `run`. */
   scope?: Scope
   instance?: string | null
-  /** How long it is good, in milliseconds; null (default) for ever. */
+  /** Validity in milliseconds; null (default) for no expiry. */
   expiresMs?: number | null
 }
 
 export interface NewToken {
-  /** `rslv_<id>_<43 characters>`, 256 random bits: to be shown once and kept nowhere. */
+  /** `rslv_<id>_<43 characters>`, 256 random bits: shown once and stored nowhere. */
   token: string
   entry: TokenEntry
 }
@@ -50,17 +51,20 @@ export interface NewToken {
 export interface Tokens {
   /** Durable when it returns. Throws `usage`, `tokens_broken`, `home_unusable`, `disk_full`. */
   create(request?: TokenRequest): Promise<NewToken>
-  /** Oldest first, expired ones too. Throws `tokens_broken`. */
+  /** Oldest first, including expired ones. Throws `tokens_broken`. */
   list(): TokenEntry[]
-  /** By id, or every token of that name. Answers what was removed. Throws `token_unknown` and what create throws. */
+  /**
+   * Removes the token with this id, or every token of this name. Returns what was removed. Throws `token_unknown` and what
+   * create throws.
+   */
   revoke(idOrName: string): Promise<TokenEntry[]>
-  /** Undefined for what is unknown, expired, revoked, or while the file is broken. */
+  /** Undefined for an unknown, expired or revoked token, and while the file is broken. */
   verify(text: string): TokenEntry | undefined
-  /** Set while the file cannot be believed; then nothing verifies. */
+  /** Set while the file is not valid; then no token verifies. */
   problem(): ResolveError | null
-  /** A sentence for a person: others could read the file. Null where there is nothing to warn of. */
+  /** A warning for the user that others could read the file; null where there is none. */
   warning(): string | null
-  /** Moves a broken file aside and answers its new path; undefined where nothing was broken. */
+  /** Moves a broken file aside and returns its new path; undefined where it was not broken. */
   quarantine(): Promise<string | undefined>
 }
 
@@ -73,7 +77,7 @@ export function openTokens(home: string, options: TokensOptions = {}): Tokens {
   return new TokenStore(home, options.now ?? Date.now)
 }
 
-/** Whether it opened doors at that time. */
+/** Whether the token was valid at that time. */
 export function isExpired(entry: TokenEntry, now: number): boolean {
   return entry.expires_at !== null && Date.parse(entry.expires_at) <= now
 }
@@ -107,7 +111,7 @@ class TokenStore implements Tokens {
     await this.#change((entries) => {
       const kept = entries.filter((one) => !isExpired(one, now - EXPIRED_KEEP_MS))
       if (kept.length >= TOKENS_MAX) {
-        throw fail('usage', { problem: `There are ${kept.length} tokens already; revoke those that nobody uses.` })
+        throw fail('usage', { problem: `There are ${kept.length} tokens already; revoke the unused ones.` })
       }
       return [...kept, entry]
     })
@@ -135,8 +139,8 @@ class TokenStore implements Tokens {
     const id = TOKEN.exec(text)?.[1]
     if (id === undefined) return undefined
     const entry = this.#read().entries.find((one) => one.id === id)
-    // Compared also where there is none: the answer takes as long.
-    const isSame = timingSafeEqual(digestOf(text), entry === undefined ? NOBODY : Buffer.from(entry.sha256, 'hex'))
+    // Compares digests even when the id is unknown, so that both cases take the same time.
+    const isSame = timingSafeEqual(digestOf(text), entry === undefined ? NO_DIGEST : Buffer.from(entry.sha256, 'hex'))
     if (entry === undefined || !isSame || isExpired(entry, this.#now())) return undefined
     return { ...entry }
   }
@@ -148,11 +152,11 @@ class TokenStore implements Tokens {
   warning(): string | null {
     this.#read()
     if (!this.#wasOpen) return null
-    return `Others on this machine could read ${this.#file}; it is for you alone now. It holds no token, only digests.`
+    return `Others on this machine could read ${this.#file}; only you can read it now. It holds digests, no tokens.`
   }
 
   async quarantine(): Promise<string | undefined> {
-    // Without the lock where all is well: a full disk has no room for one, and a server must come up on it.
+    // Takes the lock only where something must change: a server must start even on a full disk, where no lock file can be made.
     this.#fingerprint = undefined
     if (this.#read().problem === null) return undefined
     return await this.#locked(async () => {
@@ -170,13 +174,13 @@ class TokenStore implements Tokens {
     if (fingerprint !== this.#fingerprint) {
       this.#reading = readTokenFile(this.#file)
       this.#wasOpen ||= this.#reading.wasOpen
-      // As it was before the reading: what changes meanwhile is read at the next question, as is what could not be read.
+      // The fingerprint from before the reading: a change during it, or a failed reading, is read again at the next check.
       this.#fingerprint = this.#reading.problem === null ? fingerprint : undefined
     }
     return this.#reading
   }
 
-  /** Begins from the file, never from memory; a file that cannot be read is never replaced. */
+  /** Starts from the file, never from memory. A file that cannot be read is never replaced. */
   #change(decide: (entries: readonly TokenEntry[]) => TokenEntry[]): Promise<void> {
     return this.#locked(async () => {
       this.#fingerprint = undefined
@@ -189,14 +193,7 @@ class TokenStore implements Tokens {
 
   async #locked<T>(work: () => Promise<T>): Promise<T> {
     prepareHome(this.#home)
-    try {
-      return await withLock(`${this.#file}.lock`, work)
-    } catch (error) {
-      const code = systemCode(error)
-      if (error instanceof ResolveError || code === undefined) throw error
-      if (code === 'ENOSPC' || code === 'EDQUOT') throw fail('disk_full', { path: this.#file }, { cause: error })
-      throw fail('home_unusable', { path: this.#home, reason: `the system answered ${code}` }, { cause: error })
-    }
+    return await inHome(this.#home, () => withLock(`${this.#file}.lock`, work), this.#file)
   }
 }
 
@@ -207,12 +204,12 @@ function check(name: string, scope: Scope, instance: string | null, expiresMs: n
       'A token\'s name has up to 64 letters, digits, spaces and ". _ @ : -", and begins with a letter or a digit.',
     )
   }
-  if (instance !== null && !isInstanceId(instance)) throw usage('A token of one instance needs the whole id.')
+  if (instance !== null && !isInstanceId(instance)) throw usage('A token of one instance needs the full id.')
   if (instance !== null && scope === 'admin') {
-    throw usage('A token of one instance has the scope read or run: it can look after nothing else.')
+    throw usage('A token of one instance has the scope read or run.')
   }
   if (expiresMs !== null && !(expiresMs > 0 && expiresMs < 100 * 365 * 24 * 60 * 60_000)) {
-    throw usage('A token is good for more than nothing and less than 100 years.')
+    throw usage('The validity of a token is more than 0 and less than 100 years.')
   }
 }
 

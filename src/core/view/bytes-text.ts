@@ -1,4 +1,4 @@
-/** Amounts of bytes as a person reads them. */
+/** Formats amounts of bytes for people. */
 import { GIB, KIB, MIB } from '../limits.ts'
 
 /** `812 B`, `4.0 KiB`, `1.2 MiB`, `3.4 GiB`. */

@@ -1,4 +1,4 @@
-/** One event in words: the terminal's progress lines and the page's timeline say the same. */
+/** Formats one event as a sentence, for the terminal's progress lines and the page's timeline. */
 import { type EventEnvelope, isDataChanged } from '../protocol/event.ts'
 import { isStatus } from '../protocol/status.ts'
 import { cleanLine } from './clean.ts'
@@ -6,15 +6,15 @@ import { statusText } from './status-words.ts'
 
 type Data = Record<string, unknown>
 
-/** The line for the events a person follows a run by; null for all others. Cleaned. */
+/** The progress line of an event, cleaned; null for events that are not shown as progress. */
 export function progressLine(event: EventEnvelope): string | null {
-  const known = Object.hasOwn(tellers, event.event_type) ? tellers[event.event_type] : undefined
+  const known = Object.hasOwn(progressTexts, event.event_type) ? progressTexts[event.event_type] : undefined
   const line = known?.(event.data)
   if (line !== undefined) return line === null ? null : cleanLine(line)
   return isDataChanged(event.event_type) ? cleanLine(`data ${list(event.data['paths'])}`) : null
 }
 
-const tellers: Record<string, (data: Data) => string | null> = {
+const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.instance.status_changed': ({ to, reason }) => {
     if (!isStatus(to)) return null
     return `${statusText(to)}${text(reason) === '' ? '' : ` (${text(reason)})`}`
@@ -29,7 +29,7 @@ const tellers: Record<string, (data: Data) => string | null> = {
     `answered ${text(request_id)} by ${text(actor)} (${text(via)})`,
   'platform.message.accepted': ({ message_type, actor }) => `message ${text(message_type)} from ${text(actor)}`,
   'platform.watchdog.warning': ({ kind, value, limit }) => `warning: ${text(kind)} at ${text(value)} of ${text(limit)}`,
-  'platform.event.rejected': ({ reason }) => `warning: a line of the resolver was not forwarded (${text(reason)})`,
+  'platform.event.rejected': ({ reason }) => `warning: an event line of the resolver was rejected (${text(reason)})`,
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
   'resolver:artifact': ({ kind, value }) => `artifact ${text(kind)}: ${text(value)}`,

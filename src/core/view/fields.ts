@@ -1,31 +1,32 @@
 /**
- * A form as its view needs it: every text cleaned, every component shown in some way. A type this program does not know, which a
- * newer host may let through, is a field of kind `unknown`: it is shown, and it blocks the submission.
+ * Converts a form into fields for a view: all text is cleaned, and every component becomes a field. A component type that this
+ * version does not know (from a newer host) becomes a field of kind `unknown`, which is shown and prevents the submission.
  */
+import { isObject } from '../primitives/is-object.ts'
 import type { Payload } from '../protocol/form.ts'
 import { cleanLine, cleanText } from './clean.ts'
 
-/** What a form may be here: components of any type, and anything in place of what is optional. */
+/** A form that may come from a newer host: components of any type, optional properties of any value. */
 export interface FormLike {
   components: readonly unknown[]
 }
 
 export interface FieldOption {
-  /** As it is submitted. */
+  /** The value that is submitted. */
   value: string
-  /** As it is shown. */
+  /** The cleaned text that is shown. */
   label: string
 }
 
 export interface Field {
   id: string
   kind: 'text' | 'textarea' | 'select' | 'checkbox' | 'unknown'
-  /** The component's own word for its type. */
+  /** The type as the component names it. */
   type: string
   label: string
   description: string
   placeholder: string
-  /** Whether a `required` check must hold: its marker is shown. */
+  /** Whether a `required` check applies; the view marks such fields. */
   required: boolean
   options: readonly FieldOption[]
   default: unknown
@@ -54,7 +55,7 @@ function toField(component: Record<string, unknown>, at: number): Field {
   }
 }
 
-/** `required` on the field itself, alone or as one of an `and`; inside `or` and `not` it demands nothing by itself. */
+/** Whether the condition requires the field: `required` alone or inside `and`. Inside `or` and `not` it does not count. */
 function requires(condition: unknown, id: string): boolean {
   if (!isObject(condition)) return false
   const { call, args } = condition
@@ -74,7 +75,7 @@ function toOptions(given: unknown): FieldOption[] {
   })
 }
 
-/** What the field submits as it stands; undefined where it submits nothing. A text nobody wrote is "". */
+/** The value that the field submits now; undefined if it submits none. An empty text field submits "". */
 export function valueIn(field: Field, values: Payload): unknown {
   const given = Object.hasOwn(values, field.id) ? values[field.id] : undefined
   const standing = given ?? field.default
@@ -83,21 +84,21 @@ export function valueIn(field: Field, values: Payload): unknown {
   return field.kind === 'checkbox' ? false : undefined
 }
 
-/** The same as a text to be edited. */
+/** The same value as editable text. */
 export function textIn(field: Field, values: Payload): string {
   const value = valueIn(field, values)
   if (typeof value === 'string') return value
   return value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** A select with more options than these is a list that typing filters. */
+/** Whether the select has so many options that it is shown as a filterable list. */
 const INLINE_OPTIONS_MAX = 6
 
 export function isList(field: Field): boolean {
   return field.kind === 'select' && field.options.length > INLINE_OPTIONS_MAX
 }
 
-/** The options whose label or value holds what was typed, whatever its case; those that begin with it come first. */
+/** The options whose label or value contains the filter, ignoring case; options that begin with it come first. */
 export function matchingOptions(field: Field, filter: string): readonly FieldOption[] {
   const wanted = filter.trim().toLowerCase()
   if (wanted === '') return field.options
@@ -108,8 +109,4 @@ export function matchingOptions(field: Field, filter: string): readonly FieldOpt
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

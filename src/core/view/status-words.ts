@@ -1,4 +1,4 @@
-/** How a status looks to a person: a shape beside the word, so that it can be told without colour. */
+/** How statuses are shown: a shape, a word and a colour. The shape makes a status readable without colour. */
 import type { Status } from '../protocol/status.ts'
 
 export interface StatusWord {

@@ -1,7 +1,8 @@
 /**
- * The one reducer from journal to what a person sees. The record, `show`, `--json`, the terminal's live view and the web
- * page all read a {@link Story}; so they tell the same one. Pure: no clock, no files.
+ * The reducer from the journal to a {@link Story}, the projection of an instance. The record, `show`, `--json`, the live view and
+ * the web page all read it, so they show the same state. Pure: no clock, no files.
  */
+import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
 import type { Form } from '../protocol/form.ts'
@@ -41,7 +42,7 @@ export interface StoryPhase {
 
 export interface StoryProgress {
   milestone: string
-  /** 0 to 1; null where the resolver cannot tell. */
+  /** 0 to 1; null if the resolver does not report it. */
   fraction: number | null
   label: string | null
   at: string
@@ -71,25 +72,25 @@ export interface Story {
   artifacts: StoryArtifact[]
   requests: StoryRequest[]
   messages: StoryMessage[]
-  /** Data files a resolver said it changed, latest last. */
+  /** Data files that the resolver reported as changed, latest last. */
   changedData: string[]
-  /** The last `resolver:completed`; one a run. */
+  /** The last `resolver:completed`; each run emits one. */
   completion: StoryCompletion | null
   output: string | null
   error: InstanceError | null
-  /** How often a worker was launched, and how often one was wanted (a resume wants the next). */
+  /** How many workers were launched, and how many were requested (each resume requests another). */
   incarnation: number
   wantedIncarnation: number
-  /** How often another host took over. */
+  /** How many times another host took over. */
   adoptions: number
-  /** Lines of the resolver that were not forwarded. */
+  /** The number of rejected event lines of the resolver. */
   rejected: number
   lastSeq: number
   lastEventAt: string
   endedAt: string | null
 }
 
-/** The story before its first event: an instance that was just created. */
+/** The story before the first event: an instance that was just created. */
 export function beginStory(creation: CreationRecord): Story {
   return {
     creation,
@@ -115,8 +116,8 @@ export function beginStory(creation: CreationRecord): Story {
   }
 }
 
-/** Carries one event of the journal into the story, in place. Unknown events and odd payloads are left out. */
-export function tell(story: Story, seq: number, event: EventEnvelope): void {
+/** Applies one event of the journal to the story, in place. Ignores unknown events and malformed payloads. */
+export function applyEvent(story: Story, seq: number, event: EventEnvelope): void {
   story.lastSeq = seq
   story.lastEventAt = event.timestamp
   const chapter = Object.hasOwn(chapters, event.event_type) ? chapters[event.event_type] : undefined
@@ -171,7 +172,7 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
     story.artifacts.push({
       kind: asText(data['kind']) ?? 'other',
       value: asText(data['value']) ?? '',
-      metadata: asObject(data['metadata']) ?? null,
+      metadata: isObject(data['metadata']) ? data['metadata'] : null,
       at,
     })
   },
@@ -203,7 +204,7 @@ function statusChanged(story: Story, data: Data, at: string): void {
   if (to === 'running' && data['reason'] === REQUESTS_WITHDRAWN) withdraw(story)
 }
 
-/** The reason of awaiting_input → running when the resolver ended its run with a request still open. */
+/** The reason of awaiting_input → running when the resolver ended its run while a request was open. */
 export const REQUESTS_WITHDRAWN = 'requests_withdrawn'
 
 function withdraw(story: Story): void {
@@ -223,7 +224,7 @@ function inputRequested(story: Story, data: Data, at: string): void {
     actor: null,
     via: null,
   }
-  // A withdrawn request may be asked again after a resume: it takes its old place.
+  // A withdrawn request can be opened again after a resume: it replaces the old entry.
   const before = story.requests.findIndex((request) => request.id === id)
   if (before === -1) story.requests.push(asked)
   else story.requests[before] = asked
@@ -238,7 +239,7 @@ function inputAnswered(story: Story, data: Data, at: string): void {
   request.via = asText(data['via']) ?? null
 }
 
-/** What a view can show; the events have them all. */
+/** The maximum number of paths that the story keeps; the events have all of them. */
 const CHANGED_DATA_MAX = 1_000
 
 function dataChanged(story: Story, data: Data): void {
@@ -260,14 +261,7 @@ function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
-function asObject(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
-}
-
 function asError(value: unknown): InstanceError | null {
-  const error = asObject(value)
-  if (error === undefined) return null
-  return { code: asText(error['code']) ?? 'error', detail: asText(error['detail']) ?? '' }
+  if (!isObject(value)) return null
+  return { code: asText(value['code']) ?? 'error', detail: asText(value['detail']) ?? '' }
 }

@@ -1,4 +1,4 @@
-/** Durations and ages as a person reads them, in a terminal and in the page. Pure: the clock is given. */
+/** Formats durations and ages for the terminal and the page. Pure: the current time is a parameter. */
 
 /** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
 export function durationText(ms: number): string {
@@ -10,7 +10,7 @@ export function durationText(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** How long ago, in its largest unit: `now`, `12s`, `3m`, `5h`, `2d`. */
+/** The age in its largest unit: `now`, `12s`, `3m`, `5h`, `2d`. */
 export function ageText(then: string, now: number): string {
   const ms = now - Date.parse(then)
   if (!Number.isFinite(ms)) return '-'
@@ -25,7 +25,7 @@ export function ageText(then: string, now: number): string {
   return `${Math.floor(ms / 1_000)}s`
 }
 
-/** The same in a sentence: `just now`, `3m ago`. */
+/** The age for a sentence: `just now`, `3m ago`. */
 export function agoText(then: string, now: number): string {
   const age = ageText(then, now)
   return age === 'now' ? 'just now' : `${age} ago`

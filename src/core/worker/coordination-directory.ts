@@ -1,4 +1,7 @@
-/** The coordination directory of a local worker: a directory of this machine, read and written as hostile (threats B1, B2). */
+/**
+ * The coordination directory of a worker on this machine: drivers open it, the host reads and writes through it. Its content is
+ * untrusted (threats B1, B2).
+ */
 import { closeSync, createReadStream, lchownSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -10,15 +13,15 @@ import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.t
 import type { CoordinationDirectory, Following, OpenFile } from './worker.ts'
 
 export interface LocalCoordinationOptions {
-  /** The places as the worker sees them, where they are others. */
+  /** The paths as the worker sees them, where they differ. */
   seen?: CoordinationDirectory['seen']
-  /** Whom what is made here belongs to, where it is not this user. */
+  /** The owner of new files, where it is not this user. */
   owner?: Owner
-  /** Directories of `.resolve/` to be made at once. */
+  /** Directories of `.resolve/` to create at once. */
   directories?: readonly string[]
 }
 
-/** Opens `<project>/.resolve`, made where it is missing. Throws `coordination_tampered`, `disk_full`. */
+/** Opens `<project>/.resolve`; creates it where it is missing. Throws `coordination_tampered`, `disk_full`. */
 export function openLocalCoordination(project: string, options: LocalCoordinationOptions = {}): CoordinationDirectory {
   const resolve = join(project, '.resolve')
   const workspace = join(project, 'workspace')
@@ -33,11 +36,15 @@ export function openLocalCoordination(project: string, options: LocalCoordinatio
     return coordination
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw toCoordinationError(error, '.resolve')
-    throw fail('coordination_tampered', { path: '.resolve', reason: 'something else has its place' }, { cause: error })
+    throw fail(
+      'coordination_tampered',
+      { path: '.resolve', reason: 'another kind of file has its name' },
+      { cause: error },
+    )
   }
 }
 
-/** Only what is made here changes hands: what a resolver put in the way keeps its owner. */
+/** Changes the owner of new entries only: an entry that the resolver planted keeps its owner. */
 function makeOwned(path: string, owner: Owner | undefined): void {
   const made = mkdirSync(path, { recursive: true, mode: 0o700 })
   if (made !== undefined && owner !== undefined) lchownSync(path, owner.uid, owner.gid)
@@ -102,7 +109,7 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
       try {
         this.#root.makeDirectory(directory)
       } catch {
-        // Something else has the name: whoever reads there says so; the sweep still looks.
+        // Another kind of file has the name. The reader reports it; the sweep still checks for changes.
       }
     }
     const { path } = this.#root

@@ -1,11 +1,11 @@
-/** The disk part of a worker's usage, for drivers whose workers share a directory with this machine. */
+/** The disk part of a worker's usage, for drivers whose workers keep their files on this machine. */
 import { bytesBelow, roomAt } from '../files/disk-usage.ts'
 import { DISK_SAMPLE_MAX_ENTRIES, DISK_SAMPLE_MS } from '../limits.ts'
 import type { Usage } from './worker.ts'
 
 type DiskUsage = Pick<Usage, 'diskBytes' | 'diskFreeBytes' | 'diskTotalBytes'>
 
-/** Looks at the room each time, and walks the directory now and then only. */
+/** Reads the free space each time; walks the directory only once per sampling interval. */
 export class DiskSample {
   readonly #directory: string
   readonly #intervalMs: number

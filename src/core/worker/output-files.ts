@@ -1,4 +1,7 @@
-/** Replaces what is kept of a worker's output once the worker is gone; every driver that keeps it in files calls it (threats B9). */
+/**
+ * Rewrites the stored output of a worker after it has ended; drivers that keep it in files call it to redact secrets (threats
+ * B9).
+ */
 import { readFileSync, statSync, truncateSync } from 'node:fs'
 import { writeWholeSync } from '../files/write-whole.ts'
 import { OUTPUT_REWRITE_MAX_BYTES } from '../limits.ts'
@@ -7,7 +10,7 @@ export function rewriteFiles(paths: readonly string[], change: (text: string) =>
   for (const path of paths) {
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
     if (size === 0) continue
-    // More than that is a channel, and nothing that anybody is shown.
+    // A larger file is the JSON-RPC channel, which no reader is shown.
     if (size > OUTPUT_REWRITE_MAX_BYTES) {
       truncateSync(path)
       continue

@@ -1,6 +1,6 @@
-/** What a sandbox may reach: part of the contract in {@link file://./worker.ts}, whose workers tell it. */
+/** The network of a sandbox: part of the contract in {@link file://./worker.ts}. */
 
-/** What of its instance's network it may use: never more than the worker has. */
+/** Which part of its instance's network a sandbox may use: never more than the worker has. */
 export interface SandboxNetwork {
   mode: string
   dns: readonly string[]
@@ -9,5 +9,5 @@ export interface SandboxNetwork {
 }
 
 export const NO_NETWORK: SandboxNetwork = { mode: 'none', dns: [], dnsOptions: [], environment: {} }
-/** The engine's ordinary one. */
+/** The engine's default network. */
 export const BRIDGE: SandboxNetwork = { ...NO_NETWORK, mode: 'bridge' }

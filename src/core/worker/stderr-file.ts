@@ -1,4 +1,4 @@
-/** Keeps the last of what a worker wrote to stderr in a file of the instance, for whoever asks why it failed. */
+/** Keeps the end of a worker's stderr in a file of the instance, to show why a worker failed. */
 import * as fs from 'node:fs'
 import { STDERR_KEEP_BYTES } from '../limits.ts'
 
@@ -11,13 +11,13 @@ export class StderrFile {
     this.#path = path
   }
 
-  /** Begins anew. */
+  /** Starts an empty file. */
   restart(): void {
     this.close()
     try {
       this.#fd = fs.openSync(this.#path, 'w', 0o600)
     } catch {
-      // Without room, or without its directory, the run goes on.
+      // The run goes on when the disk is full or the directory is missing.
     }
     this.#bytes = 0
   }
@@ -25,7 +25,7 @@ export class StderrFile {
   append(bytes: Buffer): void {
     if (this.#fd === undefined) return
     try {
-      // A flood must not fill the disk: it begins anew, so what is kept is the last.
+      // A flood must not fill the disk: the file is started again, so the last output is kept.
       if (this.#bytes + bytes.length > STDERR_KEEP_BYTES) {
         fs.ftruncateSync(this.#fd, 0)
         this.#bytes = 0
@@ -33,7 +33,7 @@ export class StderrFile {
       fs.writeSync(this.#fd, bytes, 0, bytes.length, this.#bytes)
       this.#bytes += bytes.length
     } catch {
-      // As above.
+      // The run goes on, as above.
     }
   }
 
@@ -43,7 +43,7 @@ export class StderrFile {
   }
 }
 
-/** The last bytes of such a file; nothing where there is none. */
+/** The last bytes of such a file; empty where there is none. */
 export function tailOf(path: string, maxBytes: number): string {
   try {
     const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)

@@ -1,32 +1,35 @@
 /**
- * The contract between host and worker. The host uses nothing else, so an engine on another machine fits later: no host
- * paths, no container ids. Coordination directory outlives its process: a finished instance still serves its files.
+ * The contract between host and worker; drivers implement it. The host uses nothing else of a worker, so that an engine on
+ * another machine fits later: no host paths, no container ids. The coordination directory outlives the process: the files of a
+ * finished instance can still be served.
  */
-
 import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
 import type { PlatformEvent } from '../protocol/event.ts'
 import type { Channel } from '../rpc/channel.ts'
 import type { SandboxNetwork } from './sandbox-network.ts'
 
-/** A worker's coordination files, from the host's side. Paths are relative to `.resolve/`. */
+/** A worker's coordination files, as the host accesses them. Paths are relative to `.resolve/`. */
 export interface CoordinationDirectory {
-  /** The places as the worker sees them (R43). */
+  /** The paths as the worker sees them (R43). */
   readonly seen: { project: string; resolve: string; workspace: string }
-  /** Writes a file whole; with `exclusive` only where there is none (then it answers false). */
+  /** Writes a file as a whole. With `exclusive`, only where the name is free; returns false where it is taken. */
   put(path: string, data: string, options?: { mode?: number; exclusive?: boolean; durable?: boolean }): boolean
   remove(path: string): void
-  /** Removes what a killed writer left half written. */
+  /** Removes unfinished files of a killed writer. */
   clearDrafts(): void
   /** Throws `coordination_tampered` for anything but a regular file within the limit. */
   read(path: string, maxBytes: number): Buffer | undefined
-  /** A file as it is now, to read once or to close; undefined where there is none. */
+  /** Opens a file for one read; undefined where there is none. */
   open(path: string): OpenFile | undefined
   names(directory: string, max: number): string[]
   list(directory: string, max: number): FoundFile[]
   /** A growing file, read from an offset on. */
   follow(path: string, from: number): Following
-  /** Calls back when something may have changed; `swept` at the regular look. Answers its stop. */
+  /**
+   * Calls `onChange` when something may have changed; `swept` is true at the periodic sweep. Returns the function that stops
+   * it.
+   */
   watch(onChange: (swept: boolean) => void): () => void
   close(): void
 }
@@ -34,7 +37,7 @@ export interface CoordinationDirectory {
 export interface OpenFile {
   bytes: number
   modifiedMs: number
-  /** The bytes from `from` up to `to`; the file is closed at the end. Called once at most. */
+  /** The bytes from `from` up to `to`. Closes the file at the end; may be called once. */
   read(from: number, to: number): AsyncIterable<Buffer>
   close(): void
 }
@@ -47,99 +50,99 @@ export interface Following {
   close(): void
 }
 
-/** One thing to be done before the resolver starts. */
+/** One setup command, run before the resolver starts. */
 export interface SetupStep {
-  /** What a person reads of it. */
+  /** The command as shown to people. */
   description: string
   /** A line for `/bin/sh -c`. */
   command: string
 }
 
-/** What only a worker in a container needs; others pass it over. */
+/** Options that only a worker in a container needs; other drivers ignore them. */
 export interface ContainerLaunch {
-  /** null for the platform's own. */
+  /** null for the platform's default image. */
   image: string | null
-  /** Stages of setup, each kept once it succeeded: a later stage builds on the one before. */
+  /** The stages of setup. Each result is kept once it succeeded; a later stage builds on the ones before. */
   stages: readonly (readonly SetupStep[])[]
   bundles: readonly string[]
   volume_mounts: readonly unknown[]
   dev_source_overrides: readonly string[]
-  /** Where the resolver came from; null where its directory may change at any time. */
+  /** The source of the resolver; null where its directory may change at any time. */
   commit: string | null
-  /** What the worker may reach; the engine's ordinary network where none is given. */
+  /** What the worker may reach; the engine's default network where it is absent. */
   network?: SandboxNetwork | undefined
 }
 
 export interface LaunchPlan {
   command: readonly string[]
-  /** Where the resolver's files are. */
+  /** The directory of the resolver's files. */
   directory: string
   environment: Readonly<Record<string, string>>
   incarnation: number
-  /** Nobody can have started a worker of this instance before. */
+  /** True where no worker of this instance can exist yet. */
   isFirst?: boolean
   container?: ContainerLaunch
-  /** Told of each step on the way, for the journal. */
+  /** Called at each step of the launch, for the journal. */
   report?: (event: PlatformEvent, data: Record<string, unknown>) => Promise<void>
-  /** Ends a launch that is no longer wanted. */
+  /** Aborts a launch that is no longer wanted. */
   signal?: AbortSignal
 }
 
-/** What a worker takes now (spec, Limits). */
+/** The current resource usage of a worker (spec, Limits). */
 export interface Usage {
-  /** As the kernel counts them: processes and threads. */
+  /** Processes and threads, as the kernel counts them. */
   pids: number
   memoryBytes: number
-  /** Of everything in its directory; sampled, so a while old. */
+  /** The size of the instance's directory; sampled, so it may be out of date. */
   diskBytes: number
-  /** Of the file system its directory lies on. */
+  /** Free space of the file system that holds the directory. */
   diskFreeBytes: number
   diskTotalBytes: number
-  /** How many of its processes were ended for want of memory so far; 0 where nobody tells. */
+  /** How many of its processes were killed for lack of memory so far; 0 where this is not reported. */
   oomKills: number
 }
 
-/** Two separate facts: what the engine says of the worker, and whether it can be reached. */
+/** Two separate facts: the state of the worker, and whether it can be reached. */
 export interface Condition {
   engine: 'running' | 'exited' | 'lost' | 'unknown'
   link: 'up' | 'down'
-  /** Known only to the process that started it. */
+  /** Known only to the process that started the worker. */
   exitCode: number | null
   signal: string | null
-  /** Its main process was ended for want of memory; a child that was is only counted in its usage. Unknown without an engine. */
+  /** The main process was killed for lack of memory; a killed child only counts in the usage. Unknown without an engine. */
   outOfMemory?: boolean
 }
 
 export interface Worker {
   readonly incarnation: number
-  /** JSON-RPC lines; what came before an adoption comes again. */
+  /** JSON-RPC lines. After an adoption, earlier lines are received again. */
   readonly channel: Channel
   readonly condition: Condition
   /** Resolves when the main process has ended. */
   readonly ended: Promise<void>
-  /** Signals every process of the worker. Answers how many there were. */
+  /** Signals every process of the worker. Returns how many there were. */
   signal(name: 'SIGTERM' | 'SIGKILL'): number
-  /** What it takes now; undefined where that cannot be told. */
+  /** The current usage; undefined where it cannot be read. */
   usage?(): Promise<Usage | undefined>
-  /** Whether not a single process of the worker is left. */
+  /** Whether no process of the worker is left. */
   isGone(): boolean | Promise<boolean>
-  /** Lets go of the worker without touching it, for the next host to adopt. */
+  /** Detaches from the worker without changing it, so that the next host can adopt it. */
   release(): void
 }
 
 export interface Driver {
-  /** Makes the coordination directory of an instance, or opens the one that is there. */
+  /** Creates the coordination directory of an instance, or opens the existing one. */
   openCoordination(): CoordinationDirectory
-  /** Starts a worker and remembers how to reach it again. Throws `launch_failed`. */
+  /** Starts a worker and stores how to reach it again. Throws `launch_failed`. */
   start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker>
-  /** Reaches the remembered worker again, alive or dead; undefined where none of this incarnation was started. */
+  /** Connects to the stored worker again, running or ended; undefined where none of this incarnation was started. */
   adopt(coordination: CoordinationDirectory, incarnation: number): Promise<Worker | undefined>
-  /** Ends whatever is left of any worker of the instance, remembered or not. */
+  /** Ends every worker of the instance, stored or not. */
   sweep(): Promise<void>
-  /** Removes what a worker that has ended leaves with its engine. */
+  /** Removes what an ended worker leaves in its engine. */
   discard(): Promise<void>
-  /** The last bytes the worker wrote to stderr. */
+  /** The end of the worker's stderr. */
   stderrTail(maxBytes: number): string
-  /** Replaces what is kept of the output of a worker that is gone, so that it can be shown for ever (threats B9). */
+  /** Redacts the stored output of an ended worker, because it may be shown later (threats B9). */
   rewriteOutput(change: (text: string) => string): void
 }

@@ -1,16 +1,16 @@
 /**
- * A guided tour of what a resolver can do: a form that grows, phases, progress, a question with checks, messages that
- * depend on the phase, data files, artifacts, and a pause that keeps its place.
+ * A tour of what a resolver can do: a form that grows, phases, progress, an input request with checks, messages that depend on
+ * the phase, data files, artifacts, and a pause that keeps the progress.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkbox, length, optional, resolver, select, text, textarea } from '../../sdk/index.ts'
 
-/** Milliseconds a step takes. */
+/** Milliseconds of one step. */
 const STEP_MS = { instant: 0, brisk: 200, slow: 1_500 }
 
 const PARTS = ['foundations', 'walls', 'windows', 'roof']
 
-/** Where a run is, kept for the run that resumes it. */
+/** The progress of a run, stored for the run that resumes it. */
 interface Place {
   built: number
   notes: string[]
@@ -65,7 +65,7 @@ resolver({
     if (!ctx.resume) {
       ctx.phase('surveying')
       await step()
-      await ctx.data.write('survey.md', `# Survey\n\nThe coordination is good for ${subject}.\n`)
+      await ctx.data.write('survey.md', `# Survey\n\nThe ground is good for ${subject}.\n`)
     }
 
     if (place.built === 0) ctx.phase('planning')

@@ -1,10 +1,10 @@
-/** Writes the conditions of a form's checks, in the spec's shapes (spec, Built-in functions; R29, R31). */
+/** Builds the conditions of a form's checks in the spec's shapes (spec, Built-in functions; R29, R31). For authors. */
 import type { Binding, Check, DynamicBoolean } from '../../core/protocol/form.ts'
 
-/** A condition, or one that is told the path of the field it stands on. */
+/** A condition, or a function that builds one from the path of its field. */
 export type Rule = DynamicBoolean | ((ownPath: string) => DynamicBoolean)
 
-/** A check as an author writes it: the condition may leave out the field's own path. */
+/** A check as an author writes it: the condition may leave out the path of its own field. */
 export interface FieldCheck {
   condition: Rule
   /** Shown when the condition is false. */
@@ -16,12 +16,12 @@ export interface Bounds {
   max?: number
 }
 
-/** Present, not null, not "". Every helper below looks at its own field unless it is given another one's id or path. */
+/** Present, not null, not "". Every helper below checks its own field unless it gets another id or path. */
 export function required(path?: string): Rule {
   return (own) => ({ call: 'required', args: [bind(path, own)] })
 }
 
-/** The pattern is found in the value: JavaScript `u` syntax (R34). A missing value fails: see {@link optional}. */
+/** The pattern occurs in the value: JavaScript syntax with the `u` flag (R34). A missing value fails: see {@link optional}. */
 export function regex(pattern: string, path?: string): Rule {
   return (own) => ({ call: 'regex', args: { value: bind(path, own), pattern } })
 }
@@ -52,7 +52,7 @@ export function not(rule: Rule): Rule {
   return (own) => ({ call: 'not', args: { condition: toCondition(rule, own) } })
 }
 
-/** The rule counts only where the field is filled in: `or(not(required()), rule)` (R31). */
+/** Applies the rule only to a filled-in field: `or(not(required()), rule)` (R31). */
 export function optional(rule: Rule, path?: string): Rule {
   return or(not(required(path)), rule)
 }

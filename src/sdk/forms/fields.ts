@@ -1,18 +1,18 @@
-/** Describes a form's fields with the types of what they give, and turns them into the spec's form. */
+/** Declares a form's fields with the types of their values, and turns them into the spec's form. For authors. */
 import type { Check, Component, Form, Payload, SelectOption } from '../../core/protocol/form.ts'
 import { type FieldCheck, required, toCheck } from './checks.ts'
 
-/** One field. `T` is what a submitted form gives for it. */
+/** One field. `T` is the type of its value in a submitted form. */
 export interface Field<T> {
   toComponent(id: string): Component
-  /** What stands in for a value that was not submitted. */
+  /** The value used where none was submitted. */
   readonly whenMissing: T
 }
 
-/** By id. An undefined field is left out: `inscription: filled.plaque ? text({…}) : undefined`. */
+/** Fields by id. An undefined field is left out: `inscription: filled.plaque ? text({…}) : undefined`. */
 export type Fields = Readonly<Record<string, Field<unknown> | undefined>>
 
-/** What a form of these fields gives. A field that is there only sometimes (progressive disclosure) may be undefined. */
+/** The type of a submitted form with these fields. A field that is not always present (progressive disclosure) may be undefined. */
 export type ValuesOf<F> = F extends unknown
   ? {
       -readonly [K in keyof F]: Exclude<F[K], undefined> extends Field<infer T>
@@ -31,7 +31,7 @@ interface Common {
 
 export interface TextSpec extends Common {
   placeholder?: string
-  /** Adds a check that it is filled in, and makes its type `string` instead of `string | undefined`. */
+  /** Adds a check that the field is filled in, and makes its type `string` instead of `string | undefined`. */
   required?: boolean
 }
 
@@ -97,7 +97,7 @@ export function form(fields: Fields): Form {
   return { type: 'form', components: Object.entries(fields).flatMap(([id, field]) => field?.toComponent(id) ?? []) }
 }
 
-/** A payload with what stands in for missing values; keys that no field declares are kept (R36). */
+/** A payload with the defaults of missing values; keys that no field declares are kept (R36). */
 export function valuesOf<F extends Fields>(fields: F, payload: Payload): ValuesOf<F> {
   const values: Payload = { ...payload }
   for (const [id, field] of Object.entries(fields)) {

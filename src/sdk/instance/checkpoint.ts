@@ -1,4 +1,4 @@
-/** What a run leaves for the run that resumes it: `.resolve/checkpoint.json`, which outlives a pause. */
+/** The checkpoint that a run stores for the run that resumes it: `.resolve/checkpoint.json`, which is kept through a pause. */
 import { existsSync, readFileSync } from 'node:fs'
 import { writeWholeSync } from '../../core/files/write-whole.ts'
 
@@ -15,12 +15,12 @@ export class Checkpoint {
     return existsSync(this.#path)
   }
 
-  /** Replaces the checkpoint, and is on disk when it returns. Throws the system's error. */
+  /** Replaces the checkpoint; durable when it returns. Throws the system's error. */
   save(value: unknown): void {
     writeWholeSync(this.#path, JSON.stringify(value ?? null), { mode: 0o644, durable: true })
   }
 
-  /** What was saved last; undefined when nothing was. */
+  /** The latest checkpoint; undefined where none was saved. */
   load<T = unknown>(): T | undefined {
     if (!this.exists) return undefined
     return (JSON.parse(readFileSync(this.#path, 'utf8')) as T | null) ?? undefined

@@ -1,11 +1,11 @@
-/** What a resolver is to the platform: the twelve members of the plugin contract, and what run() is given. */
+/** The plugin contract of a resolver: its twelve members, and the parameters of run(). */
 import type { ArtifactKind } from '../../core/protocol/event.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../../core/protocol/instance.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
-/** Repos the platform clones before run() (spec, workspace_spec). */
+/** Repositories that the platform clones before run() (spec, workspace_spec). */
 export interface WorkspaceSpec {
   repos: { url: string; branch?: string }[]
   /** Start the git-server sidecar. */
@@ -13,7 +13,7 @@ export interface WorkspaceSpec {
   working_branch?: string
 }
 
-/** How the worker's container is made ready (spec, container_setup; R44). */
+/** How the worker's container is prepared (spec, container_setup; R44). */
 export interface ContainerSetup {
   setup_commands?: string[]
   bundles?: string[]
@@ -30,18 +30,18 @@ export interface SessionFactory {
   create(name: string): Promise<Session>
 }
 
-/** Writes events. Every call is in `events.jsonl` when it returns. */
+/** Writes events. Each one is in `events.jsonl` when the call returns. */
 export interface Emitter {
   /**
-   * `resolver:…` and names with the resolver's own prefix stay as they are; any other name gets the prefix. Throws
-   * `event_refused` for `platform.…`.
+   * `resolver:…` and names with the resolver's own prefix are kept; any other name gets the prefix. Throws `event_refused` for
+   * `platform.…`.
    */
   emit(eventType: string, data?: Record<string, unknown>): void
-  /** `resolver:phase`, and `phase` in the state snapshot. */
+  /** Emits `resolver:phase` and sets `phase` in the state snapshot. */
   phase(name: string): void
-  /** `resolver:progress`; the fraction goes from 0 to 1. */
+  /** Emits `resolver:progress`; `fraction` is between 0 and 1. */
   progress(milestone: string, fraction?: number, label?: string): void
-  /** `resolver:artifact`. */
+  /** Emits `resolver:artifact`. */
   artifact(kind: ArtifactKind, value: string, metadata?: Record<string, unknown>): void
 }
 

@@ -1,4 +1,4 @@
-/** Data files that consumers can fetch, in `.resolve/data/` (spec, data_changed; R19). */
+/** Data files that consumers can fetch, in `.resolve/data/` (spec, Events; R19). */
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail, systemCode } from '../../core/errors.ts'
@@ -6,9 +6,9 @@ import { writeWholeSync } from '../../core/files/write-whole.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
 
 export interface DataFiles {
-  /** Replaces the file whole and emits `<name>.data_changed {paths}`. Throws `path_refused`. */
+  /** Replaces the file as a whole and emits `<name>.data_changed {paths}`. Throws `path_refused`. */
   write(path: string, content: string | Uint8Array): Promise<void>
-  /** The file's text; undefined when there is none. Throws `path_refused`. */
+  /** The file's text; undefined where there is no file. Throws `path_refused`. */
   read(path: string): Promise<string | undefined>
 }
 

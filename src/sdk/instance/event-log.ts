@@ -1,6 +1,6 @@
 /**
- * Appends whole lines to `events.jsonl`, the source of truth for events (spec, Worker container layout).
- * A line is one write with O_APPEND; after a write that stopped half-way nothing is ever glued to the torn end.
+ * Appends whole lines to `events.jsonl`, the source of truth for events (spec, Worker container layout). Each line is one write
+ * with O_APPEND. After a partial write, the next line never continues the torn one.
  */
 import * as fs from 'node:fs'
 
@@ -15,7 +15,7 @@ export class EventLog {
     this.#isTorn = !this.#endsWithLf()
   }
 
-  /** Throws the system's error (ENOSPC, …) and then has taken back what it wrote of the line. */
+  /** Throws the system's error (ENOSPC, …); the partial line is then removed. */
   append(line: string): void {
     const bytes = Buffer.from(`${this.#isTorn ? '\n' : ''}${line}\n`)
     let written = 0
@@ -36,7 +36,7 @@ export class EventLog {
     fs.fdatasyncSync(this.#fd)
   }
 
-  /** Cuts off a half-written tail, unless another writer has appended behind it: then the next line starts with LF. */
+  /** Cuts off a partial line, unless another writer has appended after it: then the next line starts with an LF. */
   #takeBack(tail: Buffer): void {
     const size = this.size
     const found = Buffer.alloc(tail.length)

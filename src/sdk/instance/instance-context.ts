@@ -1,6 +1,6 @@
 /**
- * One instance as its resolver sees it: everything the SDK lets a run write, read and ask, over the coordination files.
- * {@link file://./../serve.ts} opens it at resolver.initialize; {@link file://./../run.ts} closes it with the run's result.
+ * One instance as its resolver sees it: everything that a run can write, read and ask, through the coordination files. {@link
+ * file://./../serve.ts} opens it at resolver.initialize; {@link file://./../run.ts} closes it with the run's result.
  */
 import { join } from 'node:path'
 import { fail } from '../../core/errors.ts'
@@ -23,17 +23,17 @@ export type LogLevel = ResolverNotices['resolver.log']['level']
 
 export interface InstanceContextOptions {
   config: InstanceConfig
-  /** Where `.resolve` is. */
+  /** The path of `.resolve`. */
   dir: string
   /** The prefix of the resolver's own events. */
   name: string
   peer: Peer
-  /** Names the host. */
+  /** The epoch of the host. */
   epoch: number
   onAnswer: (requestId: string, payload: Payload) => void
 }
 
-/** The two events that a run writes about itself; an author's own come through, but never twice. */
+/** The two events that the SDK writes about a run. An author may emit them too, but each is written only once. */
 const ONCE = ['resolver:created', 'resolver:completed']
 
 export class InstanceContext implements Emitter {
@@ -50,7 +50,7 @@ export class InstanceContext implements Emitter {
   readonly #state: StateFile
   readonly #stopping = new AbortController()
   readonly #once = new Set<string>()
-  #bell: NodeJS.Immediate | undefined
+  #pendingNotify: NodeJS.Immediate | undefined
   #isClosed = false
   artifacts = 0
 
@@ -61,7 +61,7 @@ export class InstanceContext implements Emitter {
     this.#peer = options.peer
     this.sandboxes = new Sandboxes(options.peer, options.config.sub_container_token, options.epoch)
     this.#events = new EventLog(join(this.dir, EVENTS_FILE))
-    this.#state = new StateFile(join(this.dir, STATE_FILE), this.disk, () => this.#ringSoon())
+    this.#state = new StateFile(join(this.dir, STATE_FILE), this.disk, () => this.#notifySoon())
     this.checkpoint = new Checkpoint(this.dir)
     this.data = dataFiles(join(this.dir, DATA_DIR), this.disk, (paths) => this.emit('data_changed', { paths }))
     const emit = (type: string, data: Record<string, unknown>) => this.emit(type, data)
@@ -97,7 +97,7 @@ export class InstanceContext implements Emitter {
     if (type === 'resolver:artifact') this.artifacts++
     this.disk.do(() => {
       this.#events.append(line)
-      this.#ringSoon()
+      this.#notifySoon()
     })
   }
 
@@ -128,7 +128,7 @@ export class InstanceContext implements Emitter {
   }
 
   log(message: string, level: LogLevel = 'info'): void {
-    // Also where a person finds it: what a worker says on stderr is kept with its instance.
+    // Written to stderr as well, which the platform keeps with the instance.
     process.stderr.write(`${level}: ${message}\n`)
     this.#peer.notify('resolver.log', { level, message })
   }
@@ -137,10 +137,10 @@ export class InstanceContext implements Emitter {
     this.#stopping.abort(fail('instance_stopped', { reason }))
   }
 
-  /** Everything emitted so far is on disk, and nothing more is written: what comes after is dropped. */
+  /** Syncs everything emitted so far to disk. Later events are dropped. */
   close(): void {
     this.disk.do(() => this.#events.sync())
-    this.disk.do(() => this.#ring())
+    this.disk.do(() => this.#notify())
     this.requests.close()
     this.#isClosed = true
   }
@@ -154,13 +154,13 @@ export class InstanceContext implements Emitter {
     return `${this.#name}.${eventType}`
   }
 
-  #ringSoon(): void {
-    this.#bell ??= setImmediate(() => this.#ring())
+  #notifySoon(): void {
+    this.#pendingNotify ??= setImmediate(() => this.#notify())
   }
 
-  #ring(): void {
-    clearImmediate(this.#bell)
-    this.#bell = undefined
+  #notify(): void {
+    clearImmediate(this.#pendingNotify)
+    this.#pendingNotify = undefined
     this.#peer.notify('resolver.event', { offset: this.#events.size })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Asks consumers: writes a request's file and gives its answer once, whether the host's call or its file brings it
- * (spec, request_input; R25, R30, R42). An answer on disk from before a pause counts at once.
+ * Sends input requests: writes a request's file and resolves with its answer once, from the host's call or from the response
+ * file, whichever comes first (spec, request_input; R25, R30, R42). A response on disk from before a pause counts at once.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,16 +12,16 @@ import type { InputRequest } from '../../core/protocol/instance.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
 import { readJsonObject } from './state-file.ts'
 
-/** The host's call is the fast way; looking at the file is the sure one. */
-const LOOK_MS = 500
+/** The host's call is fast; checking the file periodically makes it certain. */
+const CHECK_MS = 500
 
 export interface RequestsOptions {
   dir: string
   disk: RetryingDisk
-  /** Aborted by a stop: nothing is asked any more. */
+  /** Aborted by a stop: no more requests are sent. */
   signal: AbortSignal
   emit: (eventType: string, data: Record<string, unknown>) => void
-  /** Called once for each request that is answered. */
+  /** Called once for each answered request. */
   onAnswer: (requestId: string, payload: Payload) => void
 }
 
@@ -36,7 +36,7 @@ export class Requests {
   readonly #asked = new Set<string>()
   readonly #answered = new Set<string>()
   readonly #pending = new Map<string, Pending>()
-  #looking: NodeJS.Timeout | undefined
+  #polling: NodeJS.Timeout | undefined
 
   constructor(options: RequestsOptions) {
     this.#options = options
@@ -49,12 +49,12 @@ export class Requests {
    */
   ask(id: string, prompt: string, schema: Form): Promise<Payload> {
     const answer = this.#ask(id, prompt, schema)
-    // A question nobody waits for any more must not end the process as an unhandled rejection.
+    // A rejected request that the author no longer awaits must not end the process as an unhandled rejection.
     answer.catch(() => {})
     return answer
   }
 
-  /** The host's call. A repeated one changes nothing. */
+  /** The host's call. A repeated call changes nothing. */
   answer(id: string, payload: Payload): void {
     if (this.#answered.has(id)) return
     this.#answered.add(id)
@@ -67,7 +67,7 @@ export class Requests {
   }
 
   close(): void {
-    clearInterval(this.#looking)
+    clearInterval(this.#polling)
   }
 
   async #ask(id: string, prompt: string, schema: Form): Promise<Payload> {
@@ -82,7 +82,7 @@ export class Requests {
       this.#pending.set(id, { resolve, reject, askedAt: performance.now() })
       this.#write({ id, prompt, schema, status: 'pending' })
       emit('resolver:input_requested', { request_id: id, prompt })
-      this.#looking ??= setInterval(() => this.#look(), LOOK_MS)
+      this.#polling ??= setInterval(() => this.#check(), CHECK_MS)
     })
   }
 
@@ -96,7 +96,7 @@ export class Requests {
     })
   }
 
-  #look(): void {
+  #check(): void {
     for (const id of [...this.#pending.keys()]) {
       const payload = readJsonObject(join(this.#options.dir, responseFile(id)))
       if (payload !== undefined) this.answer(id, payload)
@@ -110,8 +110,8 @@ export class Requests {
     if (pending === undefined) return undefined
     this.#pending.delete(id)
     if (this.#pending.size === 0) {
-      clearInterval(this.#looking)
-      this.#looking = undefined
+      clearInterval(this.#polling)
+      this.#polling = undefined
     }
     const duration_s = Math.round(performance.now() - pending.askedAt) / 1000
     this.#options.emit('resolver:input_responded', { request_id: id, outcome, duration_s })

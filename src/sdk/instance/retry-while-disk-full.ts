@@ -1,8 +1,9 @@
 /**
- * Carries out writes in order and waits for space instead of losing one: while the disk is full everything queues behind
- * the write that failed, and is tried again with growing pauses (threats 3.2.9). Used for all that the SDK writes.
+ * Runs writes in order and retries them while the disk is full, so that none is lost: everything waits behind the write that
+ * failed, which is tried again with growing pauses (reliability F7). All writes of the SDK use it.
  */
-import { systemCode } from '../../core/errors.ts'
+import { isDiskFull } from '../../core/errors.ts'
+import { backoffMs } from '../../core/primitives/backoff.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2_000
@@ -13,9 +14,9 @@ export type Step = () => void
 export class RetryingDisk {
   readonly #waiting: Step[] = []
   #timer: NodeJS.Timeout | undefined
-  #pauseMs = FIRST_PAUSE_MS
+  #tries = 0
 
-  /** Writes now where that is possible. Throws what is not about space. */
+  /** Writes now where possible. Throws errors other than a full disk. */
   do(step: Step): void {
     if (this.#waiting.length === 0 && succeeds(step)) return
     this.#waiting.push(step)
@@ -26,19 +27,22 @@ export class RetryingDisk {
     return this.#waiting.length > 0
   }
 
-  /** One more try at everything that waits: for a process that is about to end. */
+  /** Tries all waiting writes once more: for a process that is about to end. */
   tryNow(): void {
     while (this.#waiting[0] !== undefined && succeeds(this.#waiting[0])) this.#waiting.shift()
   }
 
   #schedule(): void {
     if (this.#timer !== undefined) return
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.tryNow()
-      this.#pauseMs = this.isFull ? Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS
-      if (this.isFull) this.#schedule()
-    }, this.#pauseMs)
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        this.tryNow()
+        this.#tries = this.isFull ? this.#tries + 1 : 0
+        if (this.isFull) this.#schedule()
+      },
+      backoffMs(this.#tries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS),
+    )
   }
 }
 
@@ -47,8 +51,7 @@ function succeeds(step: Step): boolean {
     step()
     return true
   } catch (error) {
-    const code = systemCode(error)
-    if (code === 'ENOSPC' || code === 'EDQUOT') return false
+    if (isDiskFull(error)) return false
     throw error
   }
 }

@@ -1,28 +1,31 @@
-/** A place for steps a resolver does not trust: a container without network and rights, made and asked through the host (docs/writing-a-resolver.md). */
+/**
+ * Sandboxes for steps that a resolver does not trust: containers without network and rights, requested from the host
+ * (docs/writing-a-resolver.md).
+ */
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError } from '../../core/errors.ts'
 import type { Peer } from '../../core/rpc/peer.ts'
 
 export interface SandboxOptions {
-  /** The image of the resolver's own worker by default; others are an operator's to allow. */
+  /** The image of the resolver's own worker by default; an operator must allow other images. */
   image?: string
   environment?: Readonly<Record<string, string>>
-  /** none by default; `instance`: what the resolver itself may reach. */
+  /** none by default; `instance`: the same as the resolver itself. */
   network?: 'none' | 'instance'
 }
 
 export interface CommandOptions {
-  /** Absolute; `/tmp` by default, the only place that can be written. */
+  /** Absolute; default `/tmp`, the only writable path. */
   cwd?: string
   environment?: Readonly<Record<string, string>>
   /** At most 2 MiB. */
   stdin?: string
-  /** 10 minutes by default, 2 hours at most. */
+  /** Default 10 minutes, at most 2 hours. */
   timeoutMs?: number
 }
 
 export interface CommandResult {
-  /** null where it was ended before its own end. */
+  /** null where the command was ended before it finished. */
   exitCode: number | null
   /** The last 256 KiB. */
   stdout: string
@@ -33,17 +36,17 @@ export interface CommandResult {
 
 export interface Sandbox extends AsyncDisposable {
   readonly id: string
-  /** Runs a program with its arguments, no shell. A command that fails is a result; throws where it could not be run. */
+  /** Runs a program with its arguments, without a shell. A failing command is a result; throws where it could not be run. */
   exec(command: readonly string[], options?: CommandOptions): Promise<CommandResult>
-  /** Below `/tmp`; directories are made. */
+  /** Below `/tmp`; missing directories are created. */
   write(path: string, content: string): Promise<void>
   remove(): Promise<void>
 }
 
-/** Which calls mean the same when they are made again of the next host. */
+/** Calls that have the same effect when they are repeated to the next host. */
 type Method = 'platform.createSubContainer' | 'platform.exec' | 'platform.removeSubContainer'
 
-/** The sandboxes of one instance. A host that died takes its calls with it: {@link adopted} makes them again, of the next one. */
+/** The sandboxes of one instance. Pending calls are lost when their host dies: {@link adopted} sends them again to the next one. */
 export class Sandboxes {
   readonly #peer: Peer
   readonly #token: string
@@ -56,7 +59,7 @@ export class Sandboxes {
     this.#epoch = epoch
   }
 
-  /** Another host came: what was asked of the one before will not be answered. */
+  /** Another host adopted the worker: the earlier one will not answer any more. */
   adopted(epoch: number): void {
     if (epoch === this.#epoch) return
     this.#epoch = epoch
@@ -64,11 +67,11 @@ export class Sandboxes {
   }
 
   async create(options: SandboxOptions = {}): Promise<Sandbox> {
-    const wish = { key: randomBytes(12).toString('hex'), ...options }
-    const { container_id: id } = (await this.#ask('platform.createSubContainer', wish)) as { container_id: string }
+    const params = { key: randomBytes(12).toString('hex'), ...options }
+    const { container_id: id } = (await this.#call('platform.createSubContainer', params)) as { container_id: string }
     const exec = (command: readonly string[], how: CommandOptions = {}) => this.#exec(id, command, how)
     const remove = async () => {
-      await this.#ask('platform.removeSubContainer', { container_id: id })
+      await this.#call('platform.removeSubContainer', { container_id: id })
     }
     return {
       id,
@@ -86,8 +89,8 @@ export class Sandboxes {
   async #exec(id: string, command: readonly string[], options: CommandOptions): Promise<CommandResult> {
     const { timeoutMs, ...rest } = options
     const limit = timeoutMs === undefined ? {} : { timeout_seconds: timeoutMs / 1_000 }
-    const wish = { container_id: id, command, ...rest, ...limit }
-    const done = (await this.#ask('platform.exec', wish)) as Record<string, unknown>
+    const params = { container_id: id, command, ...rest, ...limit }
+    const done = (await this.#call('platform.exec', params)) as Record<string, unknown>
     return {
       exitCode: done['exit_code'] as number | null,
       stdout: String(done['stdout']),
@@ -97,24 +100,24 @@ export class Sandboxes {
     }
   }
 
-  async #ask(method: Method, wish: Record<string, unknown>): Promise<unknown> {
+  async #call(method: Method, params: Record<string, unknown>): Promise<unknown> {
     for (;;) {
-      const answer = await this.#askOnce(method, wish)
+      const answer = await this.#callOnce(method, params)
       if (answer !== LOST) return answer
-      // To run a command twice may be worse than not to know of it.
-      if (method === 'platform.exec') throw fail('sandbox_lost', { command: (wish['command'] as string[]).join(' ') })
+      // Running a command twice may be worse than not knowing its result.
+      if (method === 'platform.exec') throw fail('sandbox_lost', { command: (params['command'] as string[]).join(' ') })
     }
   }
 
-  async #askOnce(method: Method, wish: Record<string, unknown>): Promise<unknown> {
+  async #callOnce(method: Method, params: Record<string, unknown>): Promise<unknown> {
     let lose = () => {}
     const lost = new Promise<typeof LOST>((resolve) => {
       lose = () => resolve(LOST)
     })
     this.#lost.add(lose)
-    const params = { ...wish, token: this.#token, epoch: this.#epoch }
+    const sent = { ...params, token: this.#token, epoch: this.#epoch }
     try {
-      return await Promise.race([this.#peer.call(method, params, 0), lost])
+      return await Promise.race([this.#peer.call(method, sent, 0), lost])
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') throw error
       const reason = String(error.details['detail'])

@@ -1,4 +1,4 @@
-/** The session factory that run() is given: this version has no LLM sessions, and says so. */
+/** The session factory that run() gets. This version has no LLM sessions; its calls throw. */
 import { fail } from '../../core/errors.ts'
 import type { SessionFactory } from './contract.ts'
 

@@ -1,6 +1,7 @@
-/** The state snapshot: replaced whole, so that no reader sees a part of it (spec, State snapshot). */
+/** The state snapshot: replaced as a whole, so that a reader never sees a part of it (spec, State snapshot). */
 import { readFileSync } from 'node:fs'
 import { writeWholeSync } from '../../core/files/write-whole.ts'
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
 
 export type State = Record<string, unknown>
@@ -18,13 +19,13 @@ export class StateFile {
     this.#latest = readJsonObject(path) ?? {}
   }
 
-  /** What the file holds, or will hold once the disk has room. */
+  /** The content of the file, or what it will hold once the disk has room. */
   get current(): State {
     if (!this.#disk.isFull) this.#latest = readJsonObject(this.#path) ?? {}
     return this.#latest
   }
 
-  /** Overwrites entirely: keys not given are lost (spec, update_state). */
+  /** Overwrites the state: keys not given are lost (spec, update_state). */
   update(state: State): void {
     const text = JSON.stringify(state)
     this.#latest = JSON.parse(text) as State
@@ -40,13 +41,11 @@ export class StateFile {
   }
 }
 
-/** The object in a JSON file; undefined when there is no file, or no object in it. */
+/** The object in a JSON file; undefined where there is no file or no object in it. */
 export function readJsonObject(path: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
+    return isObject(value) ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }

@@ -88,7 +88,7 @@ export function keepingRoutes(app: FastifyInstance, { platform }: AppParts): voi
   )
 
   app.post<OfInstance>(
-    '/instances/:id/ensureHost',
+    '/instances/:id/attend',
     {
       schema: {
         ...{ summary: 'See to it that a live host owns it', tags, params },

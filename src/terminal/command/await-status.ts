@@ -1,18 +1,18 @@
-/** Waits on an instance's journal until it stands where the caller wants it. */
+/** Follows an instance's journal until the instance reaches a status. Used by `wait`, `pause`, `stop` and `cancel`. */
 import type { FollowOptions, Platform } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import type { Story } from '../../core/view/story.ts'
-import { tell } from '../../core/view/story.ts'
+import { applyEvent } from '../../core/view/story.ts'
 
 export type Until = (story: Story) => boolean
 
 export const untilTerminal: Until = (story) => isTerminal(story.status)
 
-/** Nothing moves without somebody: ended, paused, or a question is open. */
+/** The instance has ended, is paused or waits for an answer: it makes no progress until a consumer acts. */
 export const untilSettled: Until = (story) =>
   isTerminal(story.status) || story.status === 'paused' || story.status === 'awaiting_input'
 
-/** The story once `until` holds, or as it stands when the signal comes first or the journal ends. */
+/** Returns the story as soon as `until` holds, or the current one when the signal aborts or the journal ends first. */
 export async function awaitStatus(
   platform: Platform,
   id: string,
@@ -25,7 +25,7 @@ export async function awaitStatus(
   try {
     const options = { after: story.lastSeq, follow: true, signal, onConnection }
     for await (const event of platform.events(id, options)) {
-      tell(story, event.seq, event.event)
+      applyEvent(story, event.seq, event.event)
       if (until(story)) break
     }
   } catch (error) {

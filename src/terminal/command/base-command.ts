@@ -1,6 +1,6 @@
 /**
- * What every command shares: the global flags, the streams, the platform it talks to, and one way to end. oclif parses and
- * describes; it prints no error and sets no exit code, since under `--json` it would turn 2 and 3 into 1 (docs/cli.md, Ending).
+ * The base class of every command: global flags, output streams, access to the platform, error reporting and exit code. oclif
+ * only parses flags and renders help; it prints no errors and sets no exit codes (docs/cli.md, Ending).
  */
 import { userInfo } from 'node:os'
 import type { Command, Interfaces } from '@oclif/core'
@@ -10,7 +10,7 @@ import type { LocalPlatform, Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import { usage } from '../output/command-error.ts'
-import { connectionEar, connectionLine, isConnectionError, lostError } from '../output/connection.ts'
+import { connectionLine, isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import { EXIT } from '../output/exit-codes.ts'
 import { type Output, outputFrom } from '../output/output.ts'
 import { carryFlags, commandLine } from '../output/shell.ts'
@@ -19,7 +19,7 @@ import { withoutValues } from './bug-report.ts'
 import { reportError } from './report-error.ts'
 import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewhere } from './server-choice.ts'
 
-/** What a command says of itself: what oclif's parser and its help read. */
+/** The static description of a command, as oclif's parser and help read it. */
 export interface Described {
   summary?: string | undefined
   description?: string | undefined
@@ -47,20 +47,20 @@ export abstract class BaseCommand<T extends Described> {
   static strict = true
   static baseFlags = {
     json: Flags.boolean({ description: 'print one JSON document on stdout', helpGroup: 'GLOBAL' }),
-    quiet: Flags.boolean({ char: 'q', description: 'say nothing on the way', helpGroup: 'GLOBAL' }),
+    quiet: Flags.boolean({ char: 'q', description: 'print no progress and no notices', helpGroup: 'GLOBAL' }),
     'no-input': Flags.boolean({ description: 'never ask a question on the terminal', helpGroup: 'GLOBAL' }),
     color: Flags.string({
-      description: 'when to colour',
+      description: 'when to use colour',
       options: ['auto', 'always', 'never'],
       default: 'auto',
       helpGroup: 'GLOBAL',
     }),
     server: Flags.string({
       helpValue: 'URL',
-      description: 'talk to the server there, not to this machine (RESOLVE_URL, RESOLVE_TOKEN)',
+      description: 'use this server instead of this machine (see RESOLVE_URL, RESOLVE_TOKEN)',
       helpGroup: 'GLOBAL',
     }),
-    debug: Flags.boolean({ description: 'show the stack of an error', helpGroup: 'GLOBAL' }),
+    debug: Flags.boolean({ description: 'print the stack trace of an error', helpGroup: 'GLOBAL' }),
   }
 
   /** Where the command can work. */
@@ -69,16 +69,16 @@ export abstract class BaseCommand<T extends Described> {
   protected readonly argv: string[]
   protected flags!: FlagsOf<T>
   protected args!: ArgsOf<T>
-  /** Every word that is no flag, in order. */
+  /** All positional arguments, in order. */
   protected words: string[] = []
-  /** Set before flags are parsed, from the words alone: an error in a flag must come out in the right form too. */
+  /** Created from the raw arguments before flags are parsed, so that an error in a flag is printed in the requested format. */
   protected output: Output
-  /** The server that was chosen; undefined for this machine. */
+  /** The chosen server; undefined for this machine. */
   protected server: ChosenServer | undefined
-  /** The instance it is about, once that is known: errors name it. */
+  /** The id of the instance that the command works on, once known; error documents include it. */
   protected about: string | undefined
-  /** For what follows an instance: a line when the server is lost, and one when it is back. */
-  protected readonly connection = connectionEar((changed) => this.output.note(connectionLine(changed, Date.now())))
+  /** Notes on stderr when the connection to the server is lost and when it is back; for commands that follow an instance. */
+  protected readonly connection = trackConnection((changed) => this.output.note(connectionLine(changed, Date.now())))
   #local: Promise<LocalPlatform> | undefined
   #remote: Promise<Platform> | undefined
 
@@ -87,7 +87,7 @@ export abstract class BaseCommand<T extends Described> {
     this.output = outputFrom(argv)
   }
 
-  /** What the command does; returns its exit code (default 0). */
+  /** Runs the command; returns its exit code (default 0). */
   protected abstract act(): Promise<number | undefined>
 
   private async run(): Promise<number> {
@@ -104,20 +104,20 @@ export abstract class BaseCommand<T extends Described> {
     return (await this.act()) ?? EXIT.ok
   }
 
-  /** Runs to the end whatever happens: acts, tells an error, closes what was opened. Never rejects. */
+  /** Runs the command, reports an error, closes the platform, and returns the exit code. Never rejects. */
   async runToEnd(): Promise<number> {
     let code: number
     try {
       code = await this.run()
     } catch (error) {
-      code = await this.tell(error)
+      code = await this.report(error)
     }
     try {
       await (await this.#local)?.close()
       await (await this.#remote)?.close()
     } catch (error) {
-      // Opening it may be what failed; that was told already.
-      if (code === EXIT.ok) code = await this.tell(error)
+      // A failure to open the platform was reported above.
+      if (code === EXIT.ok) code = await this.report(error)
     }
     return code
   }
@@ -126,7 +126,7 @@ export abstract class BaseCommand<T extends Described> {
     return this.constructor as typeof BaseCommand
   }
 
-  private tell(error: unknown): Promise<number> {
+  private report(error: unknown): Promise<number> {
     const since = this.connection.lostSince()
     const isLost = since !== undefined && isConnectionError(error)
     return reportError(this.output, isLost ? lostError(error, { since, id: this.about }) : error, {
@@ -143,18 +143,18 @@ export abstract class BaseCommand<T extends Described> {
     refuseElsewhere(place, chosen, this.ctor.id.replace(':', ' '))
     if (place !== 'anywhere') return
     this.server = chosen
-    // What is printed to be run next shall mean the same server; a variable is still set then.
+    // Printed follow-up commands must use the same server. RESOLVE_URL needs no flag: it is still set then.
     if (chosen?.from === '--server') carryFlags(['--server', chosen.url])
   }
 
-  /** What the command talks to, opened once: the server that was chosen, else this machine. */
+  /** The platform of the chosen server, else of this machine; opened once. */
   protected platform(): Promise<Platform> {
     if (this.server === undefined) return this.localPlatform()
     this.#remote ??= openServer(this.server, (sentence) => this.output.note(this.output.paint('yellow', sentence)))
     return this.#remote
   }
 
-  /** The platform of this machine's home, opened once; for a command whose place is here. */
+  /** The platform of this machine's home, opened once; for commands that work on this machine only. */
   protected localPlatform(): Promise<LocalPlatform> {
     this.#local ??= (async () => {
       const { homeDirectory, openLocalPlatform } = await import('../../core/index.ts')
@@ -168,18 +168,18 @@ export abstract class BaseCommand<T extends Described> {
     return this.#local
   }
 
-  /** Whether a person can be asked: a terminal on both sides, and nothing that forbids it (cli.md, Global). */
+  /** Whether the command may ask questions: stdin and stderr are terminals, and no flag or CI forbids it (docs/cli.md). */
   protected get mayAsk(): boolean {
     if (this.flags['no-input'] || !this.output.forPerson || isCi()) return false
     return process.stdin.isTTY === true && process.stderr.isTTY === true
   }
 
-  /** Whether a person can be shown a list to pick from: one that can be asked, on a terminal that can move its cursor. */
+  /** Whether a list can be shown to pick from: questions are allowed, and the terminal can move its cursor. */
   protected get mayPick(): boolean {
     return this.mayAsk && process.env['TERM'] !== 'dumb'
   }
 
-  /** Whether something can be drawn on stderr: a live view, a form of Ink. Else lines are written, one after the other. */
+  /** Whether Ink may draw on stderr (live view, form). Otherwise plain lines are written. */
   protected get mayDraw(): boolean {
     return (
       this.output.forPerson &&
@@ -191,14 +191,14 @@ export abstract class BaseCommand<T extends Described> {
     )
   }
 
-  /** Who acts, for the journal (R25). */
+  /** The actor that the journal records (R25). */
   protected get actor(): Actor {
     return { actor: userName(), via: 'cli' }
   }
 
   /**
-   * The whole id of the instance meant: a prefix, `@last`, or with nothing given the newest one (R3). On a terminal a person
-   * picks where several make sense: those with one of the statuses, or all where none has it.
+   * Resolves a prefix or `@last` to a full instance id (R3). Without a reference: on a terminal the user picks from the instances
+   * with one of the `fitting` statuses (from all, if none has one); elsewhere the newest instance is used.
    */
   protected async instanceId(reference: string | undefined, fitting?: readonly Status[]): Promise<string> {
     this.about = await this.findInstance(reference, fitting)
@@ -223,7 +223,7 @@ export abstract class BaseCommand<T extends Described> {
   }
 }
 
-/** oclif takes a missing word from stdin where that is no terminal; a word nobody gave must not come from a pipe. */
+/** By default oclif reads a missing argument from stdin if that is no terminal; here arguments come only from the command line. */
 function fromWordsAlone<A extends Interfaces.ArgInput>(args: A): A {
   const alone = Object.entries(args).map(([name, arg]) => [name, { ...arg, ignoreStdin: true }])
   return Object.fromEntries(alone) as A

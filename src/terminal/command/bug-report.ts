@@ -1,4 +1,4 @@
-/** A fault of ours leaves a report behind that can be sent along: what was run, where, and the whole stack. */
+/** Writes a report about a bug in resolve: the command, the environment and the stack. Called by report-error.ts. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,11 +6,11 @@ import { inspect } from 'node:util'
 
 export interface BugContext {
   version: string
-  /** The words of the command, without values: input may hold secrets. */
+  /** The command and its flag names, without values: input may contain secrets. */
   command: string
 }
 
-/** Writes the report into the home's `reports/`, or the temp directory where that fails. Returns its path, or null for none. */
+/** Writes the report to `reports/` in the home, or to the temp directory if that fails. Returns its path; null if both fail. */
 export async function writeBugReport(error: unknown, context: BugContext): Promise<string | null> {
   const name = `bug-${new Date().toISOString().replaceAll(':', '-')}-${process.pid}.txt`
   const text = [
@@ -28,13 +28,13 @@ export async function writeBugReport(error: unknown, context: BugContext): Promi
       writeFileSync(join(directory, name), text, { flag: 'wx', mode: 0o600 })
       return join(directory, name)
     } catch {
-      // The next place; a report that cannot be written must not hide the fault itself.
+      // Tries the next directory; a failure to write the report must not hide the bug itself.
     }
   }
   return null
 }
 
-/** The text with the token of RESOLVE_TOKEN blotted out, wherever it may have come from. */
+/** The text with every occurrence of the token in RESOLVE_TOKEN replaced by `[token]`. */
 export function withoutToken(text: string, env: NodeJS.ProcessEnv = process.env): string {
   const token = env['RESOLVE_TOKEN']?.trim() ?? ''
   return token === '' ? text : text.replaceAll(token, '[token]')
@@ -49,7 +49,7 @@ async function reportsDirectory(): Promise<string | null> {
   }
 }
 
-/** The command's words and flag names, every value left out. */
+/** The command's words and flag names, without any values. */
 export function withoutValues(commandId: string, argv: readonly string[]): string {
   const flags = argv.filter((word) => /^--?[a-z]/i.test(word)).map((word) => word.split('=')[0] ?? word)
   return [...commandId.split(':'), ...flags].join(' ')

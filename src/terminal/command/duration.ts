@@ -1,4 +1,4 @@
-/** Durations as a person gives them: `90s`, `1h30m`. */
+/** Parses durations of flags: `90s`, `1h30m`. */
 import { fail } from '../../core/errors.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -1,9 +1,9 @@
-/** Flags that several commands share, so that they are spelled and described once. */
+/** Flags that several commands share. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import { nearest } from '../../core/primitives/nearest.ts'
 import { STATUSES, type Status } from '../../core/protocol/status.ts'
 import { usage } from '../output/command-error.ts'
-import { nearest } from '../output/nearest.ts'
 
 export const inputFlags = {
   input: Flags.string({
@@ -15,13 +15,13 @@ export const inputFlags = {
   }),
   'input-file': Flags.string({
     helpValue: 'F|-',
-    description: 'a JSON object with fields, "-" for stdin; -i wins over it',
+    description: 'a JSON file with fields, "-" for stdin; -i takes precedence',
   }),
 }
 
 export const jsonlFlag = {
   jsonl: Flags.boolean({
-    description: 'print every event as it is, one a line, then one closing line',
+    description: 'print every event as one line of JSON, then a closing line',
     exclusive: ['json'],
   }),
 }
@@ -30,20 +30,20 @@ export const followFlags = {
   ...jsonlFlag,
   answers: Flags.string({
     helpValue: 'F',
-    description: 'answers chosen beforehand: {"request-id or glob": {"field": value}}',
+    description: 'a JSON file with prepared answers: {"request-id or glob": {"field": value}}',
   }),
   'on-input': Flags.string({
     options: ['prompt', 'leave', 'wait', 'cancel'],
-    description: 'what to do about a question (default: prompt on a terminal, else leave)',
+    description: 'what to do when a question opens (default: prompt on a terminal, else leave)',
   }),
-  timeout: Flags.string({ helpValue: 'DUR', description: 'let go after 30s, 5m, 1h30m; the instance goes on' }),
+  timeout: Flags.string({ helpValue: 'DUR', description: 'leave after 30s, 5m, 1h30m; the instance continues' }),
 }
 
-export const idArg = { id: Args.string({ description: 'an id, a beginning of it, or @last' }) }
+export const idArg = { id: Args.string({ description: 'an id, a prefix of one, or @last' }) }
 
-export const requiredIdArg = { id: Args.string({ description: 'an id, a beginning of it, or @last', required: true }) }
+export const requiredIdArg = { id: Args.string({ description: 'an id, a prefix of one, or @last', required: true }) }
 
-/** `--status running,paused`, or the flag again and again. Throws `usage` naming the eight. */
+/** Parses `--status running,paused`, also when repeated. Throws `usage` with the list of statuses. */
 export function toStatuses(given: readonly string[] | undefined): Status[] | undefined {
   if (given === undefined) return undefined
   return given
@@ -51,7 +51,7 @@ export function toStatuses(given: readonly string[] | undefined): Status[] | und
     .map((word) => {
       const status = STATUSES.find((known) => known === word.trim())
       if (status !== undefined) return status
-      const near = nearest(word, STATUSES)
+      const near = nearest(word.toLowerCase(), STATUSES)
       const meant = near === undefined ? '' : ` Did you mean "${near}"?`
       throw usage(`There is no status "${word}".${meant} The statuses are: ${STATUSES.join(', ')}.`, {
         fields: [{ id: 'status', message: STATUSES.join(', ') }],

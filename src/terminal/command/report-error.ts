@@ -1,6 +1,6 @@
 /**
- * Where every story that went wrong ends: one error, told to a person in prose on stderr (what, hint, what to run next)
- * or to a program as one document on stdout, and the exit code that goes with it. Called by the base command's catch.
+ * Prints an error once: on stderr for a person (sentence, hint, commands to run next), with --json or --jsonl as one document on
+ * stdout. Returns its exit code. Called by the base command and by main.ts.
  */
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
 import { cleanText } from '../../core/view/clean.ts'
@@ -11,30 +11,32 @@ import type { Output } from '../output/output.ts'
 import { wholeCommands } from '../output/shell.ts'
 import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
 
-interface Told {
+interface Report {
   error: ResolveError
   extras: ErrorExtras
   exitCode: number
 }
 
-/** Tells the error and returns the exit code. */
+/** Prints the error and returns the exit code. */
 export async function reportError(
   output: Output,
   thrown: unknown,
   context: BugContext & { debug: boolean; instance?: string | undefined },
 ): Promise<number> {
-  const told = withInstance(await toTold(thrown, context), context.instance)
-  tellPerson(output, told)
+  const report = withInstance(await toReport(thrown, context), context.instance)
+  printForPerson(output, report)
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
-  if (output.json) await output.document(errorDocument(told.error, told.exitCode, told.extras))
+  if (output.json) await output.document(errorDocument(report.error, report.exitCode, report.extras))
   else if (output.jsonl) {
-    await output.raw(`${JSON.stringify({ type: 'error', ...errorDocument(told.error, told.exitCode, told.extras) })}\n`)
+    await output.raw(
+      `${JSON.stringify({ type: 'error', ...errorDocument(report.error, report.exitCode, report.extras) })}\n`,
+    )
   }
-  return told.exitCode
+  return report.exitCode
 }
 
-/** The hint with whole commands, and which instance it is about. */
-function withInstance({ error, extras, exitCode }: Told, id: string | undefined): Told {
+/** Adds the instance id, and completes the commands in the hint. */
+function withInstance({ error, extras, exitCode }: Report, id: string | undefined): Report {
   const hint = extras.hint ?? error.hint
   const more = {
     ...(hint === undefined ? {} : { hint: wholeCommands(hint, id) }),
@@ -43,9 +45,9 @@ function withInstance({ error, extras, exitCode }: Told, id: string | undefined)
   return { error, extras: { ...extras, ...more }, exitCode }
 }
 
-function tellPerson(output: Output, { error, extras }: Told): void {
+function printForPerson(output: Output, { error, extras }: Report): void {
   const lines = [output.paint('red', `✗ ${error.message}`)]
-  // Under --json stderr carries one line of prose; the document has the rest.
+  // With --json stderr gets one line of prose; the document has the details.
   if (output.forPerson) {
     const named = error.fields.map(({ id, message }) => `${id}: ${message}`)
     const sentences = named.length > 0 ? named : error.errors
@@ -56,7 +58,7 @@ function tellPerson(output: Output, { error, extras }: Told): void {
   output.say(output.forPerson ? lines.join('\n') : (lines[0] ?? ''))
 }
 
-async function toTold(thrown: unknown, context: BugContext): Promise<Told> {
+async function toReport(thrown: unknown, context: BugContext): Promise<Report> {
   if (thrown instanceof CommandError) return { error: thrown.error, extras: thrown.extras, exitCode: thrown.exitCode }
   if (thrown instanceof ResolveError && thrown.kind !== 'bug')
     return { error: thrown, extras: {}, exitCode: thrown.exitCode }
@@ -74,7 +76,7 @@ async function toTold(thrown: unknown, context: BugContext): Promise<Told> {
   return { error, extras: { fields, next: report === null ? [] : [`cat ${report}`] }, exitCode: EXIT.bug }
 }
 
-/** The sentence of an oclif parser error, without oclif's own pointer to help; undefined for any other error. */
+/** The message of an oclif parser error, without oclif's reference to help; undefined for any other error. */
 function flagFault(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('oclif' in thrown)) return undefined
   return thrown.message
@@ -85,14 +87,14 @@ function flagFault(thrown: unknown): string | undefined {
     .replace(/(--\w+)=true cannot also be provided when using (--\w+)/, '$1 and $2 exclude each other')
     .replace(/\s*\n\s*/g, ' ')
     .replace(/^Nonexistent flags?: /, 'There is no flag ')
-    .replace(/^Unexpected arguments?: /, 'Too many words: ')
+    .replace(/^Unexpected arguments?: /, 'Too many arguments: ')
     .trim()
     .replace(/([^.!?])$/, '$1.')
 }
 
 function pathOf(error: unknown): string {
   const path = typeof error === 'object' && error !== null && 'path' in error ? error.path : undefined
-  return typeof path === 'string' ? path : 'what was being written'
+  return typeof path === 'string' ? path : 'the file being written'
 }
 
 function stackOf(thrown: unknown): string {

@@ -1,4 +1,4 @@
-/** Whether a command talks to this machine or to a server (`--server`, RESOLVE_URL), and with what: for the base command and completion. */
+/** Decides whether a command uses this machine or a server (`--server`, RESOLVE_URL), and opens the server. For the base command and completion. */
 import type { Platform } from '../../core/index.ts'
 import { isLoopback } from '../../core/protocol/http.ts'
 import { usage } from '../output/command-error.ts'
@@ -9,12 +9,12 @@ export interface ChosenServer {
 }
 
 /**
- * Where a command can work: `anywhere`; `here`, and neither `--server` nor RESOLVE_URL may say otherwise; or `always here`, where
- * RESOLVE_URL means other commands and nobody could think that it means this one.
+ * Where a command works. `anywhere`: on this machine or a server. `here`: on this machine; refuses `--server` and RESOLVE_URL.
+ * `always here`: on this machine; refuses `--server` and ignores RESOLVE_URL, which is meant for other commands.
  */
 export type Place = 'anywhere' | 'here' | 'always here'
 
-/** The flag wins; an empty variable counts as unset. */
+/** The flag takes precedence over RESOLVE_URL; an empty variable counts as unset. */
 export function chosenServer(flag: string | undefined, env: NodeJS.ProcessEnv = process.env): ChosenServer | undefined {
   if (flag !== undefined) return { url: flag, from: '--server' }
   const url = env['RESOLVE_URL']?.trim()
@@ -25,12 +25,12 @@ export function chosenServer(flag: string | undefined, env: NodeJS.ProcessEnv = 
 export function refuseElsewhere(place: Place, chosen: ChosenServer | undefined, words: string): void {
   if (place === 'anywhere' || chosen === undefined) return
   const what = `"resolve ${words}" works on this machine only`
-  if (chosen.from === '--server') throw usage(`${what}: leave out --server, or give the command over there.`)
+  if (chosen.from === '--server') throw usage(`${what}: remove --server, or run the command on the server's machine.`)
   if (place === 'always here') return
-  throw usage(`${what}, and RESOLVE_URL names a server: give the command over there, or with RESOLVE_URL empty.`)
+  throw usage(`${what}, but RESOLVE_URL is set: unset it, or run the command on the server's machine.`)
 }
 
-/** `warn` is told where the token can be read on the way. Throws `usage` for an address or a token that can't be one. */
+/** Calls `warn` if the token is sent unencrypted. Throws `usage` for a malformed address or token. */
 export async function openServer(
   chosen: ChosenServer,
   warn: (sentence: string) => void = () => {},
@@ -41,7 +41,7 @@ export async function openServer(
   const platform = openRemotePlatform({ url: chosen.url, token, door: 'cli' })
   const { protocol, hostname, host } = new URL(chosen.url)
   if (protocol === 'http:' && (token ?? '') !== '' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {
-    warn(`The token travels unencrypted to ${host}: use https, or a tunnel.`)
+    warn(`The token is sent unencrypted to ${host}: use https, or a tunnel.`)
   }
   return platform
 }

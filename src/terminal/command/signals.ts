@@ -1,4 +1,4 @@
-/** Real signals while an instance is followed (cli.md, Leaving and stopping). In raw mode Ctrl-C is a byte and fires none. */
+/** Signals while an instance is followed (docs/cli.md, Leaving and stopping). In raw mode Ctrl-C is a byte and sends no signal. */
 import { fail } from '../../core/errors.ts'
 import { CommandError } from '../output/command-error.ts'
 import type { LeftReason } from '../output/documents.ts'
@@ -24,8 +24,8 @@ export function meaningOf(signal: CaughtSignal): SignalMeaning {
 let kept: { caught: () => CaughtSignal | undefined; stop: () => void } | undefined
 
 /**
- * Does what comes before an instance is followed. A signal meanwhile gives it up with `interrupted`; one that comes after it,
- * but before {@link onSignals}, is kept for that.
+ * Runs the work that precedes following an instance. A signal during the work rejects with `interrupted`. A signal between the
+ * end of the work and {@link onSignals} is stored and delivered there.
  */
 export async function beforeFollowing<T>(work: () => Promise<T>): Promise<T> {
   let caught: CaughtSignal | undefined
@@ -41,7 +41,7 @@ export async function beforeFollowing<T>(work: () => Promise<T>): Promise<T> {
   return await Promise.race([work(), givenUp])
 }
 
-/** Calls back on each of the three. Returns how to stop listening. */
+/** Calls back on SIGHUP, SIGINT and SIGTERM. Returns the function that stops listening. */
 export function onSignals(callback: (signal: CaughtSignal) => void): () => void {
   const stop = listen(callback)
   const early = kept?.caught()

@@ -1,30 +1,30 @@
-/** `serve` from its start to its end: a signal lets it finish, a second one ends it at once. */
+/** Runs `serve` until a signal: the first one shuts it down gracefully, the second one ends the process at once. */
 import { EXIT } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { type CaughtSignal, meaningOf, onSignals } from './signals.ts'
 
-/** Ends what was started; answers how many instances go on without a host. */
+/** Shuts down; returns how many instances continue without a host. */
 interface Running {
   close(): Promise<number>
 }
 
-/** Resolves to the exit code once a signal has ended it. Throws what `start` throws. */
+/** Resolves to the exit code after the shutdown. Throws what `start` throws. */
 export async function untilShutdown(output: Output, start: () => Promise<Running>): Promise<number> {
-  let hear: (signal: CaughtSignal) => void = () => {}
-  const heard = new Promise<CaughtSignal>((resolve) => {
-    hear = resolve
+  let onSignal: (signal: CaughtSignal) => void = () => {}
+  const signalled = new Promise<CaughtSignal>((resolve) => {
+    onSignal = resolve
   })
   let count = 0
   const stopListening = onSignals((signal) => {
     count += 1
-    // What it was about to say is lost; what is on disk stands.
+    // Unsent responses are lost; everything accepted is on disk.
     if (count > 1) process.exit(meaningOf(signal).exitCode)
-    hear(signal)
+    onSignal(signal)
   })
   try {
     const running = await start()
-    await heard
-    output.note('Shutting down: requests finish, workers run on. The same signal again ends it at once.')
+    await signalled
+    output.note('Shutting down: requests finish, workers keep running. Repeat the signal to end at once.')
     const left = await running.close()
     if (left > 0) output.say(leftWords(left))
     return EXIT.ok
@@ -34,6 +34,6 @@ export async function untilShutdown(output: Output, start: () => Promise<Running
 }
 
 function leftWords(left: number): string {
-  const instances = left === 1 ? '1 instance goes' : `${left} instances go`
-  return `${instances} on without a host; the next command that needs one, or the next serve, adopts ${left === 1 ? 'it' : 'them'}.`
+  const instances = left === 1 ? '1 instance continues' : `${left} instances continue`
+  return `${instances} without a host. The next serve, or a command that needs ${left === 1 ? 'it, adopts it' : 'them, adopts them'}.`
 }

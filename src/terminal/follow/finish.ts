@@ -1,4 +1,4 @@
-/** How a followed instance is told at its end: the output once, a closing line, what to run next; or the document. */
+/** Prints the end of a followed instance: the output, a closing line and the commands to run next; with --json or --jsonl a document. */
 import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
@@ -15,7 +15,7 @@ import { isGithub } from '../output/surroundings.ts'
 import type { FollowEnd } from './follow.ts'
 import { appendSummary } from './github-summary.ts'
 
-/** Tells the end and returns the exit code. Throws the error it was left for, where the document of that error says more. */
+/** Prints the end and returns the exit code. If following ended with an error, throws it, so that its own document is printed. */
 export async function finish(output: Output, end: FollowEnd): Promise<number> {
   const { story, reason, exitCode } = end
   if (isGithub()) {
@@ -36,18 +36,18 @@ export async function finish(output: Output, end: FollowEnd): Promise<number> {
   }
   if (output.json) {
     await output.document(instanceDocument(story, exitCode))
-    if (!output.quiet) tellClosing(output, end)
+    if (!output.quiet) printClosing(output, end)
     return exitCode
   }
   if (story.output !== null && (reason === 'done' || reason === 'paused')) await output.result(story.output)
-  tellClosing(output, end)
+  printClosing(output, end)
   for (const line of artifactLines(output, end)) output.note(line)
   for (const line of whatNext(output, end)) output.say(line)
   return exitCode
 }
 
-/** The outcome on one line; for GitHub Actions a failure is an annotation of the job. */
-function tellClosing(output: Output, { story, reason }: FollowEnd): void {
+/** Prints the outcome on one line; in GitHub Actions a failure becomes an annotation of the job. */
+function printClosing(output: Output, { story, reason }: FollowEnd): void {
   const line = closingLine(output, story, reason)
   const failed = reason === 'done' && story.status === 'failed'
   const title = `${story.creation.resolver.name} failed`
@@ -57,7 +57,7 @@ function tellClosing(output: Output, { story, reason }: FollowEnd): void {
 
 const ARTIFACTS_SHOWN = 10
 
-/** What a run left, on a terminal: in a pipe each was told when it came. */
+/** The artifacts, on a terminal only: in a pipe each was printed when it arrived. */
 function* artifactLines(output: Output, { story, reason }: FollowEnd): Generator<string> {
   if (reason !== 'done' || process.stderr.isTTY !== true || story.artifacts.length === 0) return
   const { artifacts } = story
@@ -83,20 +83,20 @@ function closingLine(output: Output, story: Story, reason: FollowEnd['reason']):
 function leftText(reason: LeftReason): string {
   switch (reason) {
     case 'timeout':
-      return 'The time given has passed, and the instance goes on without this command:'
+      return 'The timeout has passed; the instance continues:'
     case 'input_required':
     case 'answer_invalid':
       return 'A question is open:'
     case 'no_host':
-      return 'Lost the instance on the way:'
+      return 'No host runs the instance any more:'
     default:
-      return 'Left; the instance goes on:'
+      return 'Left; the instance continues:'
   }
 }
 
 function* whatNext(output: Output, { story, reason }: FollowEnd): Generator<string> {
   if (reason === 'done' && output.quiet) return
-  // In a pipe a run that went well has said enough.
+  // A completed run needs no next commands in a pipe.
   if (reason === 'done' && story.status === 'completed' && process.stderr.isTTY !== true) return
   if (reason === 'input_required') {
     for (const request of pendingRequests(story)) yield `  ${cleanText(request.prompt)}`
@@ -104,7 +104,7 @@ function* whatNext(output: Output, { story, reason }: FollowEnd): Generator<stri
   for (const command of nextCommands(story)) yield `  ${output.paint('cyan', command)}`
 }
 
-/** The document of an instance that is only looked at. */
+/** The document for commands that only read an instance. */
 export function documentOf(story: Story): InstanceDocument {
   return instanceDocument(story, EXIT.ok)
 }

@@ -1,15 +1,16 @@
 /**
- * The story of `run`, `resume` and `watch`: follow the journal, show it, deal with each question, and let go of the
- * instance in one of the ways of cli.md. Decides the exit code; {@link file://./finish.ts} tells the end.
+ * Follows an instance for `run`, `resume` and `watch`: reads the journal, shows its events, handles input requests, and leaves
+ * the instance as docs/cli.md describes. Decides the exit code; {@link file://./finish.ts} prints the end.
  */
 import type { Platform } from '../../core/index.ts'
+import { within } from '../../core/primitives/within.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanText } from '../../core/view/clean.ts'
 import type { Story } from '../../core/view/story.ts'
-import { tell } from '../../core/view/story.ts'
+import { applyEvent } from '../../core/view/story.ts'
 import { type CaughtSignal, meaningOf, onSignals } from '../command/signals.ts'
 import type { Questions } from '../input/answer-requests.ts'
-import { connectionEar, isConnectionError, lostError } from '../output/connection.ts'
+import { isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import type { LeftReason } from '../output/documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from '../output/exit-codes.ts'
 import type { Controls, View } from '../view/view.ts'
@@ -18,18 +19,18 @@ export interface FollowPlan {
   platform: Platform
   id: string
   view: View
-  /** Told up to `story.lastSeq`; the journal is followed from there. */
+  /** The story up to `story.lastSeq`; the journal is followed from there. */
   story: Story
-  /** Events with a smaller number are shown no more (`--since`). */
+  /** Events with a smaller number are not shown (`--since`). */
   showFrom: number
-  /** History before this number neither asks nor ends: it was so, and is no longer. */
-  settleFrom: number
-  /** What a question that opens is met with. */
+  /** Events before this number are history: they open no form and do not end the command. */
+  actFrom: number
+  /** Handles input requests. */
   questions: Questions
   timeoutMs?: number
-  /** Whether a signal may stop the instance (`run`, `resume` in CI), or only leaves it. */
+  /** Whether a signal stops the instance (`run` and `resume` in CI); otherwise it only ends following. */
   stopOnSignal: boolean
-  /** Gives the caller ways to let go: keys of the live view, a closed pipe. */
+  /** Receives the functions that detach, stop and force: for keys of the live view and a closed pipe. */
   controls?: (controls: Controls) => void
 }
 
@@ -37,17 +38,17 @@ export interface FollowEnd {
   story: Story
   exitCode: ExitCode
   reason: 'done' | LeftReason
-  /** Why it was left, where that has its own error (an answer that is not valid, a server that is gone). */
+  /** The error that ended following, if any: an invalid answer, an unreachable server. */
   error?: unknown
 }
 
 /**
- * A stop by signal in CI: forced after the first, let go of after the second, and told as it stands after the third, whether or
- * not a host in the background has taken over by then. The document is out within 7 s.
+ * Limits after a signal in CI: the stop is forced; following ends; the result is printed even if no background host has taken
+ * over yet. So the document is printed within 7 s.
  */
 const CI_FORCE_MS = 4_000
 const CI_GIVE_UP_MS = 5_500
-const CI_TELL_MS = 6_300
+const CI_DEADLINE_MS = 6_300
 
 interface Cause {
   reason: LeftReason
@@ -55,14 +56,14 @@ interface Cause {
   error?: unknown
 }
 
-/** Follows until the instance ends, pauses or is let go of; in that last case it is handed to a host of its own. */
+/** Follows until the instance ends or pauses, or following is ended; in the last case a background host takes over. */
 export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   const { platform, id, story, view } = plan
   const abort = new AbortController()
   let cause: Cause | undefined
-  const connection = connectionEar((changed) => view.connection(changed))
+  const connection = trackConnection((changed) => view.connection(changed))
   let signalled: CaughtSignal | undefined
-  let tellAt = Number.POSITIVE_INFINITY
+  let deadline = Number.POSITIVE_INFINITY
   const timers: NodeJS.Timeout[] = []
   const later = (ms: number, then: () => void) => timers.push(setTimeout(then, ms))
   const leave = (why: Cause) => {
@@ -77,7 +78,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
     if (signal === 'SIGHUP' || !plan.stopOnSignal) return leave(meaningOf(signal))
     if (signalled !== undefined) return stop(true)
     signalled = signal
-    tellAt = Date.now() + CI_TELL_MS
+    deadline = Date.now() + CI_DEADLINE_MS
     view.note('Stopping; a second signal forces it.')
     stop(false)
     later(CI_FORCE_MS, () => stop(true))
@@ -92,7 +93,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   })
 
   const settle = async () => {
-    if (story.lastSeq < plan.settleFrom) return
+    if (story.lastSeq < plan.actFrom) return
     if (story.status === 'paused') leave({ reason: 'paused', exitCode: EXIT.paused })
     else await plan.questions.meet(story, leave)
   }
@@ -100,11 +101,11 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   try {
     await settle()
     if (!abort.signal.aborted) {
-      const options = { after: story.lastSeq, follow: true, signal: abort.signal, onConnection: connection.hear }
+      const options = { after: story.lastSeq, follow: true, signal: abort.signal, onConnection: connection.update }
       for await (const event of platform.events(id, options)) {
-        tell(story, event.seq, event.event)
+        applyEvent(story, event.seq, event.event)
         if (event.seq >= plan.showFrom) await view.event(event, story)
-        if (isTerminal(story.status) && story.lastSeq >= plan.settleFrom) break
+        if (isTerminal(story.status) && story.lastSeq >= plan.actFrom) break
         await settle()
         if (abort.signal.aborted) break
       }
@@ -121,14 +122,14 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
     await plan.questions.end()
     await view.end()
   }
-  return settled(plan, cause, signalled, tellAt)
+  return settled(plan, cause, signalled, deadline)
 }
 
 async function settled(
   plan: FollowPlan,
   cause: Cause | undefined,
   signalled: CaughtSignal | undefined,
-  tellAt: number,
+  deadline: number,
 ): Promise<FollowEnd> {
   const { story } = plan
   if (isTerminal(story.status)) {
@@ -136,19 +137,15 @@ async function settled(
     return { story, exitCode, reason: 'done' }
   }
   const why: Cause = cause ?? { reason: 'no_host', exitCode: EXIT.unavailable }
-  if (why.reason !== 'paused') await handOver(plan, tellAt)
+  if (why.reason !== 'paused') await handOver(plan, deadline)
   return { story, exitCode: why.exitCode, reason: why.reason, ...(why.error === undefined ? {} : { error: why.error }) }
 }
 
-/** To a host in the background. What is not over by `tellAt` (ms since 1970) goes on, and `platform.close` waits for it. */
-async function handOver({ platform, id }: FollowPlan, tellAt: number): Promise<void> {
+/** Hands the instance to a background host. After `deadline` (ms since 1970) the handover continues, and `platform.close` waits for it. */
+async function handOver({ platform, id }: FollowPlan, deadline: number): Promise<void> {
   const leaving = platform.leave(id)
-  if (tellAt === Number.POSITIVE_INFINITY) return await leaving
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((done) => {
-    timer = setTimeout(done, Math.max(0, tellAt - Date.now()))
-  })
-  // The end is told in time; that it was not handed over is told by the error of closing.
-  await Promise.race([leaving.catch(() => undefined), late])
-  clearTimeout(timer)
+  if (deadline === Number.POSITIVE_INFINITY) return await leaving
+  const handedOver = leaving.catch(() => undefined)
+  // The result is printed in time; a failed handover is reported when the platform closes.
+  await within(Math.max(0, deadline - Date.now()), handedOver)
 }

@@ -1,4 +1,4 @@
-/** The step summary of a job of GitHub Actions: what a run came to, as Markdown. Appended by finish.ts to $GITHUB_STEP_SUMMARY. */
+/** Writes the step summary of a GitHub Actions job: the outcome of a run as Markdown. finish.ts appends it to $GITHUB_STEP_SUMMARY. */
 import { appendFileSync } from 'node:fs'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
@@ -11,7 +11,7 @@ const PHASES_MAX = 50
 const ARTIFACTS_MAX = 50
 const TEXT_MAX_CHARS = 4_000
 
-/** Says why it could not be written; undefined where it was, or where nobody wants one. */
+/** Returns why the summary could not be written; undefined on success, or if GITHUB_STEP_SUMMARY is not set. */
 export function appendSummary(story: Story, env: NodeJS.ProcessEnv = process.env): string | undefined {
   const file = env['GITHUB_STEP_SUMMARY']
   if (file === undefined || file === '') return undefined
@@ -63,7 +63,7 @@ function artifactList({ artifacts }: Story): string {
   return ['**Artifacts**', '', ...rows, ...(more > 0 ? [`- … and ${more} more`] : [])].join('\n')
 }
 
-/** Text of a resolver says what it says and does nothing: no link, no picture, no mark-up, no mention. */
+/** Escapes text of a resolver: it must not form links, images, markup or mentions. */
 function escaped(text: string): string {
   return cleanLine(text)
     .slice(0, TEXT_MAX_CHARS)
@@ -74,7 +74,7 @@ function escapedLines(text: string, begin = ''): string {
   return cleanText(text).slice(0, TEXT_MAX_CHARS).split('\n').map(escaped).join(`\\\n${begin}`)
 }
 
-/** A block of commands that nothing in it can close. */
+/** A code block whose fence is longer than any run of backticks in it. */
 function fenced(commands: string): string {
   const longest = Math.max(2, ...[...commands.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)

@@ -1,9 +1,9 @@
-/** The open questions of an instance as they are now: of one whose host is gone, once another has read what was asked meanwhile. */
+/** The open input requests of an instance. If its host is gone, a new host adopts it first and reads requests made meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InputRequest, Platform } from '../../core/index.ts'
 
 const LOOK_MS = 100
-/** A host that adopts reads the questions as soon as it has reached the worker. */
+/** An adopting host reads input requests as soon as it is connected to the worker. */
 const LIMIT_MS = 3_000
 
 export async function openRequests(platform: Platform, id: string): Promise<InputRequest[]> {

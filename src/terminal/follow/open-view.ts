@@ -1,4 +1,4 @@
-/** Picks the view of a run by what is on the other side of the streams, and says how keys reach the run. */
+/** Chooses the view of a run for the output format and the streams, and connects its keys. */
 import { withInkColour } from '../output/colour.ts'
 import type { Output } from '../output/output.ts'
 import { isGithub } from '../output/surroundings.ts'
@@ -10,7 +10,7 @@ import { jsonlView, plainView, silentView, type View } from '../view/view.ts'
 export interface OpenedView {
   view: View
   steer: (controls: Controls) => void
-  /** Where a form is drawn below the live frame; undefined where nothing is drawn. */
+  /** Where forms are drawn, below the live frame; undefined without a live view. */
   slot?: Slot
 }
 

@@ -1,4 +1,4 @@
-/** `run`, `resume` and `watch` after they have an instance: the view, the questions and the ways to let go, put together. */
+/** Runs the common part of `run`, `resume` and `watch`: connects the view, the handling of input requests, and the controls. */
 import type { Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import { beginStory, type Story } from '../../core/view/story.ts'
@@ -20,7 +20,7 @@ export interface SessionFlags {
   timeout?: string | undefined
 }
 
-/** What the flags ask for, read and checked before anything is started. */
+/** The flags, read and checked before an instance is created. */
 export interface SessionPlan {
   answers: Answers
   onInput: OnInput
@@ -41,16 +41,16 @@ export interface Session extends SessionPlan {
   output: Output
   actor: Actor
   live: boolean
-  /** `watch`: Ctrl-C and signals leave, whatever CI says. */
+  /** For `watch`: Ctrl-C and signals end following, also in CI. */
   watching: boolean
   stopOnSignal: boolean
-  /** The story up to where the journal is followed from; default: from its beginning. */
+  /** The story to continue from; default: the beginning of the journal. */
   story?: Story
   showFrom?: number
-  settleFrom?: number
+  actFrom?: number
 }
 
-/** Follows, tells the end, and returns the exit code. */
+/** Follows the instance, prints its end, and returns the exit code. */
 export async function runSession(session: Session): Promise<number> {
   const { platform, id, output } = session
   const story = session.story ?? beginStory((await platform.story(id)).creation)
@@ -73,7 +73,7 @@ export async function runSession(session: Session): Promise<number> {
     story,
     questions,
     showFrom: session.showFrom ?? 0,
-    settleFrom: session.settleFrom ?? 0,
+    actFrom: session.actFrom ?? 0,
     stopOnSignal: session.stopOnSignal,
     ...(session.timeoutMs === undefined ? {} : { timeoutMs: session.timeoutMs }),
     controls: (controls: Controls) => {
@@ -87,7 +87,7 @@ export async function runSession(session: Session): Promise<number> {
   return code
 }
 
-/** Where questions are asked: below the live frame, or, where nothing is drawn, in a form of their own. */
+/** Opens forms below the live frame, or without a live view as forms of their own. */
 async function questionForms(
   slot: Slot | undefined,
   output: Output,
@@ -104,18 +104,18 @@ async function questionForms(
   if (slot === undefined) return { ask: (question) => askForm(toPlan(question, 'leave it open'), output) }
   const { askInSlot, asideInSlot } = await import('../form/slot-form.tsx')
   return {
-    ask: (question) => askInSlot(slot, { ...toPlan(question, 'put it aside'), interrupt }),
+    ask: (question) => askInSlot(slot, { ...toPlan(question, 'answer later'), interrupt }),
     aside: (_, signal) => asideInSlot(slot, signal),
   }
 }
 
-/** Ctrl-C in a question does what it does beside one (cli.md, Leaving and stopping). Says what the next one does. */
+/** Ctrl-C in a form works as outside of it (docs/cli.md, Leaving and stopping). Returns a sentence about the next Ctrl-C. */
 function interrupted(times: number, watching: boolean, controls: Controls | undefined): string {
   if (watching) {
     controls?.detach()
-    return 'Left; the instance goes on.'
+    return 'Left; the instance continues.'
   }
-  if (times === 1) return 'Nothing is stopped yet.  Ctrl-C: stop it   any other key: go on'
+  if (times === 1) return 'Not stopped yet.  Ctrl-C: stop it   any other key: continue'
   if (times === 2) controls?.stop()
   else controls?.force()
   return 'Stopping…  Ctrl-C again: force'

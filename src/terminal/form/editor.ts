@@ -1,4 +1,4 @@
-/** A text written in the person's own editor, `$VISUAL` or `$EDITOR`, by way of a file that only they can read. */
+/** Edits a text in the user's editor (`$VISUAL` or `$EDITOR`), in a temporary file that only the user can read. */
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,8 +11,8 @@ export function editorCommand(env: NodeJS.ProcessEnv = process.env): string | un
 export type EditorResult = { text: string; problem?: never } | { problem: string }
 
 /**
- * Runs the editor on the terminal and takes what it leaves, without the newline at its end. The command may hold arguments of
- * its own (`code --wait`), so a shell reads it, as git does.
+ * Runs the editor on the terminal and returns the content of the file, without the last newline. A shell runs the command, as git
+ * does, because it may contain arguments (`code --wait`).
  */
 export async function editText(text: string, command: string): Promise<EditorResult> {
   const directory = await mkdtemp(join(tmpdir(), 'resolve-text-'))
@@ -27,9 +27,9 @@ export async function editText(text: string, command: string): Promise<EditorRes
   }
 }
 
-/** Resolves with what went wrong, if anything did. */
+/** Resolves with an error sentence; undefined on success. */
 function runEditor(command: string, path: string): Promise<string | undefined> {
-  // stdout may be a pipe, which the editor's screen must not go to.
+  // stdout may be a pipe; the editor must draw on the terminal.
   const screen = process.stdout.isTTY === true ? 'inherit' : 2
   const child = spawn('sh', ['-c', `${command} "$@"`, 'sh', path], { stdio: ['inherit', screen, 'inherit'] })
   return new Promise((done) => {
@@ -38,7 +38,7 @@ function runEditor(command: string, path: string): Promise<string | undefined> {
       done(
         code === 0
           ? undefined
-          : `The editor ended with ${code === null ? 'a signal' : `code ${code}`}: nothing was taken.`,
+          : `The editor ended with ${code === null ? 'a signal' : `code ${code}`}: the text was not changed.`,
       ),
     )
   })

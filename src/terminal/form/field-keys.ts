@@ -1,4 +1,4 @@
-/** What a key does inside one field: typing, ticking, choosing. Pure; {@link file://./form-state.ts} calls it. */
+/** Applies a key to one field: typing, ticking, choosing. Pure; called by {@link file://./form-state.ts}. */
 import type { Payload } from '../../core/protocol/form.ts'
 import { type Field, isList, matchingOptions, textIn, valueIn } from '../../core/view/fields.ts'
 import type { FormKey } from './form-keys.ts'
@@ -11,11 +11,11 @@ export interface Hold {
 }
 
 export interface Touched extends Hold {
-  /** Whether the value counts at once: a tick or a choice, unlike a letter of a text. */
+  /** Whether the value is committed at once: true for a tick or a choice, false for a typed letter. */
   commits: boolean
 }
 
-/** undefined where the key means nothing in this field. */
+/** undefined if the key has no meaning in this field. */
 export function pressInField(field: Field, hold: Hold, key: FormKey): Touched | undefined {
   if (field.kind === 'checkbox') {
     if (key.type !== 'text' || !key.text.startsWith(' ')) return undefined
@@ -40,7 +40,7 @@ function editedText(text: string, cursor: number, key: FormKey, manyLines: boole
     const beside = besideLine(text, cursor, key.type === 'up' ? -1 : 1)
     return beside === undefined ? undefined : { text, cursor: beside }
   }
-  // Ctrl-E is the end of the line where it opens no editor.
+  // Ctrl-E moves to the end of the line in fields that have no editor.
   if (key.type === 'editor') return manyLines ? undefined : edit(text, cursor, 'end')
   return isEdit(key.type) ? edit(text, cursor, key.type) : undefined
 }
@@ -51,7 +51,7 @@ function inOptions(field: Field, hold: Hold, key: FormKey): Touched | undefined 
   return by === 0 ? undefined : { ...choose(field, hold, by), commits: true }
 }
 
-/** The option that is shown as chosen is the one submitted: typing chooses the first that matches. */
+/** The option shown as chosen is submitted. Typing chooses the first match. */
 function inList(field: Field, hold: Hold, key: FormKey): Touched | undefined {
   if (key.type === 'up' || key.type === 'down') {
     return { ...choose(field, hold, key.type === 'up' ? -1 : 1), commits: false }

@@ -1,4 +1,4 @@
-/** The lines of one field: label, description, value, what fails in it. Pure; {@link file://./form-picture.ts} puts them together. */
+/** The lines of one field: label, description, value, failing messages. Pure; combined by {@link file://./form-picture.ts}. */
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { type Field, isList, matchingOptions, textIn, valueIn } from '../../core/view/fields.ts'
 import { cut } from '../output/width.ts'
@@ -12,7 +12,7 @@ export interface Span {
   bold?: boolean
 }
 
-/** A line of the frame; `cursor` is the column it stands in, where it stands in this line. */
+/** A line of the frame; `cursor` is the column of the cursor, if it is in this line. */
 export interface Line {
   spans: readonly Span[]
   cursor?: number
@@ -51,7 +51,7 @@ function failingLines(message: string, room: number): Line[] {
   }))
 }
 
-/** A line behind the rail that marks values. */
+/** Adds the vertical rail that marks values. */
 function gutter(line: Line, isFocused: boolean): Line {
   const rail: Span = isFocused ? { text: '  │ ', color: 'cyan' } : { text: '  │ ', dim: true }
   return {
@@ -69,7 +69,7 @@ function valueLines(state: FormState, field: Field, isFocused: boolean, room: nu
     case 'select':
       return isList(field) ? listLines(state, field, isFocused, room) : optionLines(state, field, isFocused, room)
     default:
-      return wrapWords(`cannot be shown here (its type is "${field.type}")`, room).map((text) => ({
+      return wrapWords(`cannot be shown (unknown type "${field.type}")`, room).map((text) => ({
         spans: [{ text, color: 'yellow' }],
       }))
   }
@@ -103,7 +103,7 @@ function emptyLine(placeholder: string, isFocused: boolean, room: number): Line 
   }
 }
 
-/** All options, the chosen one marked by shape. */
+/** All options; the chosen one is marked by its shape. */
 function optionLines({ values }: FormState, field: Field, isFocused: boolean, room: number): Line[] {
   const chosen = valueIn(field, values)
   const mark = (value: string) => (value === chosen ? '(•)' : '( )')
@@ -120,7 +120,7 @@ function optionLines({ values }: FormState, field: Field, isFocused: boolean, ro
   )
 }
 
-/** What is typed, then the options that match it. */
+/** The typed filter, then the matching options. */
 function listLines({ values, filter }: FormState, field: Field, isFocused: boolean, room: number): Line[] {
   const chosen = valueIn(field, values)
   const label = field.options.find(({ value }) => value === chosen)?.label ?? textIn(field, values)
@@ -131,7 +131,7 @@ function listLines({ values, filter }: FormState, field: Field, isFocused: boole
       : (({ text, x }) => ({ spans: [{ text }], cursor: x }))(windowAround(filter, filter.length, room))
   const matching = matchingOptions(field, filter)
   if (matching.length === 0)
-    return [typed, { spans: [{ text: `no option has "${cut(shown(filter), 20)}"`, dim: true }] }]
+    return [typed, { spans: [{ text: `no option matches "${cut(shown(filter), 20)}"`, dim: true }] }]
   const at = Math.max(
     0,
     matching.findIndex(({ value }) => value === chosen),

@@ -1,4 +1,4 @@
-/** What a key means in a form: from Ink's keypresses to the keys that {@link file://./form-state.ts} knows. */
+/** Converts key presses of Ink to the form keys of {@link file://./form-state.ts}. */
 import type { Key } from 'ink'
 import type { Edit } from './text-edit.ts'
 
@@ -18,7 +18,7 @@ const CONTROL: Record<string, FormKey> = {
   w: { type: 'cut-word' },
 }
 
-/** Several, where a terminal passes on quick typing in one piece. */
+/** Returns several keys if the terminal sends quick typing in one piece. */
 export function formKeys(input: string, key: Key): FormKey[] {
   if (key.escape) return [{ type: 'escape' }]
   if (key.return) return [{ type: key.meta || key.shift ? 'new-line' : 'enter' }]

@@ -1,6 +1,6 @@
 /**
- * What a form looks like: the lines of its frame, never more than fit, and where the cursor stands. Pure, so that every
- * picture can be a snapshot; {@link file://./form-view.tsx} puts it on the terminal.
+ * Lays out a form: the lines that fit the terminal, and the position of the cursor. Pure, so that tests can compare snapshots;
+ * {@link file://./form-view.tsx} draws it.
  */
 import { cleanText } from '../../core/view/clean.ts'
 import { isList } from '../../core/view/fields.ts'
@@ -9,19 +9,19 @@ import { type FormState, failingCount, fieldWith } from './form-state.ts'
 import { flow, wrapWords } from './text-shape.ts'
 
 export interface FormWords {
-  /** The question itself. */
+  /** The prompt. */
   title: string
-  /** On the row that submits: `Run`, `Answer`. */
+  /** The label of the submit row: `Run`, `Answer`. */
   submit: string
-  /** What Esc does: `cancel`, `put it aside`. */
+  /** What Esc does: `cancel`, `answer later`. */
   escape: string
-  /** What Ctrl-C has brought about so far. */
+  /** The effect of Ctrl-C so far. */
   bar?: string | undefined
 }
 
 export interface FormRoom {
   columns: number
-  /** Lines it may have at most. */
+  /** The maximum number of lines. */
   rows: number
 }
 
@@ -38,7 +38,7 @@ export function formPicture(state: FormState, words: FormWords, { columns, rows 
   return { lines, cursor: y === -1 ? undefined : { x: lines[y]?.cursor ?? 0, y } }
 }
 
-/** Everything above the footer, and which of it belongs to the focus. */
+/** All lines above the footer, and the range of lines of the focused field. */
 function bodyLines(state: FormState, words: FormWords, columns: number): { body: Line[]; from: number; to: number } {
   const title = cleanText(words.title).trim()
   const body: Line[] = title === '' ? [] : wrapWords(title, columns).map((text) => line({ text, bold: true }))
@@ -83,7 +83,7 @@ function footerLines(state: FormState, words: FormWords, columns: number): Line[
   return [...lines, ...flow(keysFor(state, words), columns).map((text) => line({ text, dim: true }))]
 }
 
-/** The keys that mean something now, the most needed first. */
+/** The keys that work now, the most important first. */
 function keysFor(state: FormState, words: FormWords): string[] {
   const field = fieldWith(state, state.focus)
   const keys: string[] = []
@@ -98,7 +98,7 @@ function keysFor(state: FormState, words: FormWords): string[] {
   return [...keys, state.filter === '' ? `Esc: ${words.escape}` : 'Esc: all options']
 }
 
-/** The part of the body that fits and holds the focus; what is left out is marked. */
+/** The part of the body that fits and contains the focus; omitted lines are marked. */
 function windowed(body: readonly Line[], from: number, to: number, room: number): Line[] {
   if (body.length <= room) return [...body]
   const cursorAt = body.findIndex(({ cursor }) => cursor !== undefined)

@@ -1,38 +1,39 @@
 /**
- * A form while it is open: asks the resolver for it again, submits it, and ends. Knows no terminal: the view presses keys and
- * is told of each state. {@link file://./open-form.tsx} draws it.
+ * The session of an open form: asks the resolver for the form again, submits it, and ends. Independent of the terminal: the view
+ * sends keys and subscribes to the state. {@link file://./open-form.tsx} draws it.
  */
 import { ResolveError } from '../../core/errors.ts'
 import { failingChecks } from '../../core/forms/validate.ts'
 import { SCHEMA_LIMIT_MS } from '../../core/limits.ts'
+import { within } from '../../core/primitives/within.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import type { FormKey } from './form-keys.ts'
 import { beginForm, type Checker, type FormAction, type FormState, formReducer, payloadOf } from './form-state.ts'
 
 export interface FormPlan {
-  /** The question itself; hostile text is cleaned where it is shown. */
+  /** The prompt; hostile text is cleaned when it is shown. */
   title: string
   form: Form
-  /** What stands in the fields already; keys that are no fields are submitted with them. */
+  /** The initial values; keys that are not fields are submitted unchanged. */
   before: Payload
-  /** A form that was put aside, to go on with: it wins over `form` and `before`. */
+  /** The state of a form that was put aside; replaces `form` and `before`. */
   draft?: FormState | undefined
-  /** On the row that submits: `Run`, `Answer`, `Send`. */
+  /** The label of the submit row: `Run`, `Answer`, `Send`. */
   submitWord: string
-  /** What Esc does: `cancel`, `put it aside`. */
+  /** What Esc does: `cancel`, `answer later`. */
   escapeWord: string
-  /** The form for an input, asked again after each field that counts; absent: the form never changes. */
+  /** Asks for the form for an input, after each committed field; absent: the form never changes. */
   schema?: (input: Payload) => Promise<Form | null>
   schemaLimitMs?: number
-  /** Resolves with every failing message: none, and it was taken. What it throws ends the form. */
+  /** Resolves with all failing messages; [] if the payload was accepted. An error ends the form. */
   submit?: (payload: Payload) => Promise<readonly string[]>
-  /** What Ctrl-C does, by how often it was pressed; the sentence is shown. Absent: it ends the form. */
+  /** Called with the number of Ctrl-C presses; returns the sentence to show. Absent: Ctrl-C ends the form. */
   interrupt?: (times: number) => string
-  /** Ends the form from outside: somebody else has answered. A submission on its way is awaited first. */
+  /** Ends the form, for example because another consumer has answered. A running submission is awaited first. */
   signal?: AbortSignal
 }
 
-/** dismissed: by Esc. interrupted: by Ctrl-C, or a terminal that is gone. closed: by the signal. */
+/** dismissed: Esc. interrupted: Ctrl-C or a closed terminal. closed: the signal aborted. */
 export type FormEnd =
   | { kind: 'submitted'; payload: Payload }
   | { kind: 'dismissed'; draft: FormState }
@@ -41,18 +42,18 @@ export type FormEnd =
 
 export interface FormSession {
   state(): FormState
-  /** What Ctrl-C has brought about so far. */
+  /** The effect of Ctrl-C so far. */
   bar(): string | undefined
-  subscribe(heard: () => void): () => void
+  subscribe(listener: () => void): () => void
   press(key: FormKey): void
   dispatch(action: FormAction): void
-  /** Rejects with what the submission threw. */
+  /** Rejects with the error of the submission. */
   ended: Promise<FormEnd>
 }
 
-/** A session with the checks of the core; a pattern of a form cannot hold the terminal either. */
+/** A session with the checks of the core, which bound the time of patterns so that a form cannot block the terminal. */
 export async function checkedSession(plan: FormPlan): Promise<FormSession> {
-  // The core is loaded by now: its platform gave the form.
+  // The core is already loaded: the form came from its platform.
   const { boundedMatcher } = await import('../../core/index.ts')
   return openFormSession(plan, (form, payload) => failingChecks(form, payload, boundedMatcher()))
 }
@@ -70,15 +71,15 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   let bar: string | undefined
   let isSending = false
 
-  const tell = () => {
-    for (const heard of listeners) heard()
+  const notify = () => {
+    for (const listener of listeners) listener()
   }
   const dispatch = (action: FormAction) => {
     state = reduce(state, action)
     act()
-    tell()
+    notify()
   }
-  /** What a state asks to be done. */
+  /** Performs the effects that the state requests. */
   const act = () => {
     if (state.question > askedQuestion && state.waiting) {
       askedQuestion = state.question
@@ -92,13 +93,13 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   }
   const ask = async (question: number, input: Payload) => {
     try {
-      const form = await withinLimit(plan.schema?.(input), plan.schemaLimitMs ?? SCHEMA_LIMIT_MS)
+      const form = await within(plan.schemaLimitMs ?? SCHEMA_LIMIT_MS, Promise.resolve(plan.schema?.(input)))
       if (form === undefined) dispatch({ type: 'form-failed', question, sentence: TOOK_TOO_LONG })
       else dispatch({ type: 'form', question, form: form ?? { type: 'form', components: [] } })
     } catch (error) {
       const isSilent = error instanceof ResolveError && error.code === 'resolver_silent'
       const why = error instanceof Error ? error.message : String(error)
-      const sentence = isSilent ? TOOK_TOO_LONG : `The form stays as it is. ${why}`
+      const sentence = isSilent ? TOOK_TOO_LONG : `The form was not updated. ${why}`
       dispatch({ type: 'form-failed', question, sentence })
     }
   }
@@ -121,20 +122,20 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   const session: FormSession = {
     state: () => state,
     bar: () => bar,
-    subscribe(heard) {
-      listeners.add(heard)
-      return () => listeners.delete(heard)
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     press(key) {
       if (key.type !== 'interrupt') {
-        // Once it stops it stops; before that a person may think again.
+        // A stop cannot be undone; before it, any other key resets the count.
         if (interrupts === 1) [interrupts, bar] = [0, undefined]
         return dispatch({ type: 'key', key })
       }
       interrupts += 1
       if (plan.interrupt === undefined) return resolve({ kind: 'interrupted' })
       bar = plan.interrupt(interrupts)
-      tell()
+      notify()
     },
     dispatch,
     ended: ended.finally(() => plan.signal?.removeEventListener('abort', onAbort)),
@@ -144,16 +145,3 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
 }
 
 const TOOK_TOO_LONG = `The resolver did not answer within ${SCHEMA_LIMIT_MS / 1000} s: the form stays as it is.`
-
-/** undefined where the limit came first. */
-async function withinLimit<T>(work: Promise<T> | undefined, limitMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<undefined>((done) => {
-    timer = setTimeout(() => done(undefined), limitMs)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}

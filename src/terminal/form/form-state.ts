@@ -1,6 +1,6 @@
 /**
- * A form while a person fills it in, as one pure reducer: values, focus, messages, fields that come and go, stale answers.
- * {@link file://./form-session.ts} asks the resolver and submits; {@link file://./form-picture.ts} shows it.
+ * The pure reducer of an open form: values, focus, messages, fields that appear and disappear, stale replies.
+ * {@link file://./form-session.ts} asks the resolver and submits; {@link file://./form-picture.ts} lays it out.
  */
 import type { FailingComponent } from '../../core/forms/validate.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
@@ -12,50 +12,50 @@ import { typed } from './text-edit.ts'
 export interface FormState {
   form: Form
   fields: readonly Field[]
-  /** Everything that was ever given, by field id; what a field that has gone held is kept, and not submitted. */
+  /** All values ever given, by field id. Values of fields that have disappeared are kept but not submitted. */
   values: Payload
-  /** Every field there ever was: a key of `values` that never was one is extra, and submitted (R36). */
+  /** The ids of all fields so far. A key of `values` that was never a field is extra input and is submitted (R36). */
   declared: ReadonlySet<string>
-  /** The id of a field; null is the row that submits. */
+  /** The id of the focused field; null for the submit row. */
   focus: string | null
-  /** Where in the text of the focused field the next letter goes. */
+  /** The cursor in the text of the focused field. */
   cursor: number
-  /** What was typed to filter the focused list. */
+  /** The filter typed in the focused list. */
   filter: string
   /** The messages shown, by field id. */
   errors: ReadonlyMap<string, readonly string[]>
-  /** Whether a submission failed: then the failing checks are counted. */
+  /** Whether a submission has failed: then the number of failing checks is shown. */
   refused: boolean
-  /** A sentence beside the fields. */
+  /** A sentence shown with the fields. */
   notice: string | null
-  /** Whether the resolver is asked for the form again. */
+  /** Whether the form depends on the input, so that the resolver is asked for it again. */
   discloses: boolean
-  /** The number of the latest question for the form; an answer to an earlier one is stale. */
+  /** The number of the latest inquiry for the form; a reply to an earlier one is stale. */
   question: number
-  /** Whether that one is still open. */
+  /** Whether the latest inquiry has no reply yet. */
   waiting: boolean
-  /** The input it was asked with, as JSON; the form at hand is the one for it. */
+  /** The input of the latest inquiry, as JSON. */
   askedWith: string
-  /** How often in a row a form changed what is submitted and so led to the next question. */
+  /** How many times in a row a new form changed the input and so caused another inquiry. */
   rounds: number
-  /** checking: asked once more before it is submitted. sending: it is submitted as it stands. */
+  /** checking: one more inquiry before the submission. sending: the payload is being submitted. */
   phase: 'editing' | 'checking' | 'sending' | 'dismissed'
 }
 
 export type FormAction =
   | { type: 'key'; key: FormKey }
-  /** A field's text from an editor. */
+  /** The text of a field from an editor. */
   | { type: 'written'; field: string; text: string }
   | { type: 'form'; question: number; form: Form }
   | { type: 'form-failed'; question: number; sentence: string }
-  /** The submission was refused, with messages where checks failed. */
+  /** The submission was refused; messages of failing checks. */
   | { type: 'refused'; messages: readonly string[] }
   | { type: 'notice'; sentence: string }
 
-/** The failing checks of a payload: `failingChecks` of the core with its bounded matcher. */
+/** Returns the failing checks of a payload: `failingChecks` of the core with its bounded matcher. */
 export type Checker = (form: Form, payload: Payload) => readonly FailingComponent[]
 
-/** A resolver whose form never comes to rest is asked no more than this in a row. */
+/** The maximum number of inquiries in a row, for a resolver whose form keeps changing. */
 const ROUNDS_MAX = 3
 
 export function beginForm(form: Form, before: Payload, discloses: boolean, check: Checker): FormState {
@@ -80,11 +80,11 @@ export function beginForm(form: Form, before: Payload, discloses: boolean, check
     phase: 'editing',
   }
   const given = fields.filter((field) => Object.hasOwn(before, field.id)).map((field) => field.id)
-  // What was given beforehand and fails says so at once; what is merely missing waits for its turn.
+  // Given values that fail are reported immediately; missing values when the user leaves the field or submits.
   return askAgain(recheck(focusOn(blank, stops(blank)[0] ?? null), given, check))
 }
 
-/** What is submitted: every visible field, and the extra keys that were given. */
+/** The payload to submit: all visible fields, and the extra keys that were given. */
 export function payloadOf({ fields, values, declared }: FormState): Payload {
   const payload: Payload = {}
   const put = (key: string, value: unknown) =>
@@ -101,7 +101,7 @@ export function fieldWith(state: FormState, id: string | null): Field | undefine
   return id === null ? undefined : state.fields.find((field) => field.id === id)
 }
 
-/** How many checks fail among those shown. */
+/** The number of failing messages that are shown. */
 export function failingCount({ errors }: FormState): number {
   let count = 0
   for (const messages of errors.values()) count += messages.length
@@ -136,7 +136,7 @@ export function formReducer(check: Checker): (state: FormState, action: FormActi
 function pressed(state: FormState, key: FormKey, check: Checker): FormState {
   if (state.phase === 'sending' || state.phase === 'dismissed') return state
   if (state.phase === 'checking') {
-    // The submission is called off; the answer to its question is stale.
+    // Cancels the submission; the reply to its inquiry is stale.
     if (key.type !== 'escape') return state
     return { ...state, phase: 'editing', waiting: false, question: state.question + 1, askedWith: '' }
   }
@@ -166,7 +166,7 @@ function pressed(state: FormState, key: FormKey, check: Checker): FormState {
   }
 }
 
-/** Where the focus can be, in order: every field that takes keys, then the row that submits. */
+/** The focusable places in order: every field that accepts keys, then the submit row. */
 function stops({ fields }: Pick<FormState, 'fields'>): (string | null)[] {
   return [...fields.filter((field) => field.kind !== 'unknown').map((field) => field.id), null]
 }
@@ -184,13 +184,13 @@ function focusOn(state: FormState, id: string | null): FormState {
   return { ...state, focus: field === undefined ? null : id, cursor, filter: '' }
 }
 
-/** A field that is left shows what fails in it, and what it holds counts for the form. */
+/** Leaving a field shows its failing messages and commits its value. */
 function leave(state: FormState, check: Checker): FormState {
   if (state.focus === null) return state
   return askAgain(recheck(state, [state.focus], check))
 }
 
-/** The messages of these fields, and of every field that shows some already. */
+/** Updates the messages of these fields, and of all fields that already show messages. */
 function recheck(state: FormState, ids: readonly string[], check: Checker): FormState {
   const shown = new Set([...ids, ...state.errors.keys()])
   if (shown.size === 0) return state
@@ -199,7 +199,7 @@ function recheck(state: FormState, ids: readonly string[], check: Checker): Form
   return { ...state, errors, refused: state.refused && errors.size > 0 }
 }
 
-/** Asks for the form where it depends on the input, and the input is another than it was asked with. */
+/** Starts an inquiry if the form depends on the input and the input has changed since the last one. */
 function askAgain(state: FormState): FormState {
   if (!state.discloses || inputOf(state) === state.askedWith) return state
   return asked({ ...state, rounds: 0 })
@@ -217,14 +217,14 @@ function submit(state: FormState, check: Checker): FormState {
   const unshown = state.fields.filter((field) => field.kind === 'unknown').length
   if (unshown > 0) {
     const fields = unshown === 1 ? 'A field' : `${unshown} fields`
-    return { ...state, notice: `${fields} of this form cannot be shown here, so it cannot be submitted here.` }
+    return { ...state, notice: `${fields} of this form cannot be shown, so the form cannot be submitted here.` }
   }
   const isCurrent = !state.waiting && inputOf(state) === state.askedWith
   if (!state.discloses || (isCurrent && check(state.form, payloadOf(state)).length > 0)) return conclude(state, check)
   return asked({ ...state, rounds: 0, phase: 'checking' })
 }
 
-/** Everything that fails at once, and the focus on the first of it; or it is sent. */
+/** Shows all failing messages and focuses the first failing field; if none fails, submits. */
 function conclude(state: FormState, check: Checker): FormState {
   const failing = check(state.form, payloadOf(state))
   const [first] = failing
@@ -233,7 +233,7 @@ function conclude(state: FormState, check: Checker): FormState {
   return focusOn({ ...state, errors, refused: true, phase: 'editing' }, first.component)
 }
 
-/** Takes the form the resolver answered with: the focus stays where its field stays. */
+/** Adopts the form from the resolver's reply; the focus stays on its field if that still exists. */
 function adopt(state: FormState, form: Form, check: Checker): FormState {
   const fields = fieldsOf(form)
   const ids = new Set(fields.map((field) => field.id))
@@ -249,7 +249,7 @@ function adopt(state: FormState, form: Form, check: Checker): FormState {
   }
   const fresh = fields.filter((field) => !known.has(field.id))
   if (state.phase === 'checking' && fresh.length > 0) {
-    const notice = `The form has ${fresh.length === 1 ? 'a new field' : `${fresh.length} new fields`}: nothing was submitted yet.`
+    const notice = `The form has ${fresh.length === 1 ? 'a new field' : `${fresh.length} new fields`}. Nothing was submitted yet.`
     const [first] = fresh.filter((field) => field.kind !== 'unknown')
     return askOn(focusOn({ ...next, phase: 'editing', notice }, first?.id ?? null))
   }
@@ -257,7 +257,7 @@ function adopt(state: FormState, form: Form, check: Checker): FormState {
   return settled.waiting || state.phase !== 'checking' ? settled : conclude(settled, check)
 }
 
-/** What came or went may change the form in its turn. */
+/** New or removed fields can change the input, and so the form, again. */
 function askOn(state: FormState): FormState {
   if (state.rounds >= ROUNDS_MAX || inputOf(state) === state.askedWith) return state
   return asked({ ...state, rounds: state.rounds + 1 })

@@ -1,4 +1,4 @@
-/** Draws a form with Ink and hears its keys. Everything it shows comes from {@link file://./form-picture.ts}. */
+/** Draws a form with Ink and passes its keys to the session. The lines come from {@link file://./form-picture.ts}. */
 import { Box, Text, useApp, useCursor, useInput, usePaste } from 'ink'
 import { useSyncExternalStore } from 'react'
 import { textIn } from '../../core/view/fields.ts'
@@ -13,11 +13,11 @@ export interface FormViewProps {
   plan: Pick<FormPlan, 'title' | 'submitWord' | 'escapeWord'>
   session: FormSession
   room: FormRoom
-  /** Rows that something else takes above it. */
+  /** The number of rows above the form that are used by other output. */
   top?: number
   /** Whether keys can be read: stdin is a terminal. */
   interactive: boolean
-  /** Told while an editor has the terminal. */
+  /** Called when an editor takes the terminal and when it ends. */
   onEditor?: (isOpen: boolean) => void
 }
 
@@ -42,7 +42,7 @@ export function FormView({ plan, session, room, top = 0, interactive, onEditor }
   const edit = async (id: string) => {
     const command = editorCommand()
     if (command === undefined) {
-      return session.dispatch({ type: 'notice', sentence: 'Set VISUAL or EDITOR to write in an editor of your own.' })
+      return session.dispatch({ type: 'notice', sentence: 'Set VISUAL or EDITOR to use your own editor.' })
     }
     onEditor?.(true)
     await suspendTerminal(async () => {

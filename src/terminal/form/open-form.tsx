@@ -1,11 +1,11 @@
-/** Opens a form with Ink on stderr, in a frame of its own, and takes it away when it ends. Loaded only when a form is drawn. */
+/** Draws a form with Ink on stderr in its own frame, and removes it at the end. Loaded only when a form is drawn. */
 import { render, useWindowSize } from 'ink'
 import { checkedSession, type FormEnd, type FormPlan, type FormSession } from './form-session.ts'
 import { FormView } from './form-view.tsx'
 
 export async function openForm(plan: FormPlan): Promise<FormEnd> {
   const session = await checkedSession(plan)
-  // Whether to draw was decided before; Ink's own guess goes by stdout and by an empty CI.
+  // The caller has decided to draw; Ink's own detection looks at stdout and CI.
   const ink = render(<OwnFrame plan={plan} session={session} />, {
     stdout: process.stderr,
     exitOnCtrlC: false,
@@ -24,7 +24,7 @@ export async function openForm(plan: FormPlan): Promise<FormEnd> {
 
 function OwnFrame({ plan, session }: { plan: FormPlan; session: FormSession }) {
   const { columns, rows } = useWindowSize()
-  // A frame as high as the terminal would clear it with every change.
+  // Ink would clear the terminal with every change if the frame were as high as the terminal.
   const room = { columns, rows: Math.max(1, rows - 2) }
   return <FormView plan={plan} session={session} room={room} interactive={process.stdin.isTTY === true} />
 }

@@ -1,6 +1,6 @@
 /**
- * The plain form on a terminal: one field after the other, read by the line from stdin, asked on stderr. For screen readers and
- * terminals that cannot be drawn on; {@link file://./ask-form.ts} decides.
+ * The plain form: asks for one field after the other on stderr and reads lines from stdin. For screen readers and terminals that
+ * cannot be drawn on; chosen by {@link file://./ask-form.ts}.
  */
 import { createInterface, type Interface } from 'node:readline/promises'
 import { validate } from '../../core/forms/validate.ts'
@@ -10,11 +10,11 @@ import { fieldsOf } from '../../core/view/fields.ts'
 import type { Output } from '../output/output.ts'
 import type { FormEnd, FormPlan } from './form-session.ts'
 
-/** Asks, and asks again with every failing message, until it is taken. Fields the resolver adds on the way are asked as they come. */
+/** Asks for all fields, prints failing messages and asks again, until the payload is accepted. Includes fields that the resolver adds. */
 export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd> {
   const { boundedMatcher } = await import('../../core/index.ts')
   const { signal } = plan
-  const tell = (messages: readonly string[]) => {
+  const printMessages = (messages: readonly string[]) => {
     for (const message of messages) output.say(output.paint('yellow', `  ${message}`))
   }
   let { form, before, title } = plan
@@ -22,7 +22,7 @@ export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd
   for (;;) {
     const unshown = fieldsOf(form).find((field) => field.kind === 'unknown')
     if (unshown !== undefined) {
-      tell([`${unshown.label}: cannot be shown here (its type is "${unshown.type}")`])
+      printMessages([`${unshown.label}: cannot be shown (unknown type "${unshown.type}")`])
       return { kind: 'interrupted' }
     }
     const asked = {
@@ -46,7 +46,7 @@ export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd
     const failing = validate(form, payload, boundedMatcher())
     const messages = failing.length > 0 ? failing : ((await plan.submit?.(payload)) ?? [])
     if (messages.length === 0) return { kind: 'submitted', payload }
-    tell(messages)
+    printMessages(messages)
     due = form.components
   }
 }
@@ -54,12 +54,12 @@ export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd
 export interface FormQuestion {
   prompt: string
   form: Form
-  /** What stands in the fields already: shown as their default. */
+  /** The current values; shown as defaults. */
   before: Payload
   signal?: AbortSignal
 }
 
-/** The payload, or undefined where the person gives up (Ctrl-C, Ctrl-D) or the signal comes first. */
+/** The payload; undefined if the user cancels (Ctrl-C, Ctrl-D) or the signal aborts. */
 export async function promptForm({ prompt, form, before, signal }: FormQuestion): Promise<Payload | undefined> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const givenUp = new AbortController()
@@ -81,14 +81,14 @@ export async function promptForm({ prompt, form, before, signal }: FormQuestion)
   }
 }
 
-/** A free line, for a choice that is no form (which resolver). */
+/** Asks for one line of text, outside of any form. */
 async function promptLine(question: string): Promise<string | undefined> {
   const form: Form = { type: 'form', components: [{ id: 'answer', type: 'text', label: question }] }
   const payload = await promptForm({ prompt: '', form, before: {} })
   return payload === undefined ? undefined : String(payload['answer'] ?? '').trim()
 }
 
-/** y or n, and n for everything else. */
+/** Asks a yes/no question; anything but y or yes means no. */
 export async function promptYes(question: string): Promise<boolean> {
   const answer = await promptLine(`${question} [y/N]`)
   return answer !== undefined && /^y(es)?$/i.test(answer)

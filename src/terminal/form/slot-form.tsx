@@ -1,4 +1,4 @@
-/** The form of a question below the live frame of a run, and the line it leaves there while it is put aside. */
+/** Draws the form of an input request below the live frame, and a hint line while the form is put aside. */
 import { Text, useInput } from 'ink'
 import type { Slot } from '../view/slot.ts'
 import { checkedSession, type FormEnd, type FormPlan } from './form-session.ts'
@@ -17,7 +17,7 @@ export async function askInSlot(slot: Slot, plan: FormPlan): Promise<FormEnd> {
   }
 }
 
-/** Resolves when the person takes the question up again, or it is open no more. */
+/** Resolves when the user opens the form again, or the request is no longer open. */
 export async function asideInSlot(slot: Slot, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()

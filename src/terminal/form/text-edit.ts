@@ -1,4 +1,4 @@
-/** Edits a text at a cursor, grapheme by grapheme: pure, for the fields of a form. A cursor is an index into the text. */
+/** Edits a text at a cursor, by graphemes. Pure; for the fields of a form. The cursor is an index into the text. */
 
 export interface Edited {
   text: string
@@ -9,7 +9,7 @@ let segmenter: Intl.Segmenter | undefined
 
 function stepBack(text: string, cursor: number): number {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-  // A grapheme is short: looking at the end of what stands before is enough, and stays quick in a long text.
+  // A grapheme is short: it is enough to segment a short part before the cursor, which is fast in long texts.
   const from = Math.max(0, cursor - 64)
   let last = from
   for (const { index } of segmenter.segment(text.slice(from, cursor))) last = from + index
@@ -22,10 +22,10 @@ function stepOn(text: string, cursor: number): number {
   return cursor + (first?.segment.length ?? 0)
 }
 
-/** C0 but newline and tab, DEL, C1: nobody types them, and a paste may hold them. */
+/** C0 except newline and tab, DEL, C1: keys do not produce them, but pasted text can contain them. */
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
-/** What was typed or pasted, with its line ends as one newline each; one line where the field has only one. */
+/** Typed or pasted text with line ends normalised to `\n`; joined to one line for single-line fields. */
 export function typed(piece: string, manyLines: boolean): string {
   const lines = piece.replace(/\r\n?/g, '\n').replace(CONTROLS, '')
   return manyLines ? lines : lines.replace(/[\n\t]+/g, ' ')
@@ -35,7 +35,7 @@ export function insert(text: string, cursor: number, piece: string): Edited {
   return { text: text.slice(0, cursor) + piece + text.slice(cursor), cursor: cursor + piece.length }
 }
 
-/** Takes away from the cursor to another place. */
+/** Deletes the text between the cursor and another position. */
 function cutTo(text: string, cursor: number, other: number): Edited {
   const [from, to] = other < cursor ? [other, cursor] : [cursor, other]
   return { text: text.slice(0, from) + text.slice(to), cursor: from }
@@ -73,7 +73,7 @@ export function isEdit(key: string): key is Edit {
   return Object.hasOwn(EDITS, key)
 }
 
-/** The cursor one line up or down, in the same place of that line; undefined on the first or last one. */
+/** The cursor one line up or down, in the same column; undefined on the first or last line. */
 export function besideLine(text: string, cursor: number, by: -1 | 1): number | undefined {
   const start = lineStart(text, cursor)
   const place = cursor - start

@@ -1,14 +1,14 @@
-/** Lays texts out in columns: words wrapped, a value with its cursor in a window or over several rows. Pure. */
+/** Lays out text in columns: wraps words, and shows a value with its cursor in one line or several rows. Pure. */
 import { cut, widthOf } from '../output/width.ts'
 
-/** A value is shown letter by letter, so that the cursor stands where it is: what a terminal would act on becomes a dot. */
+/** Replaces each control character by a dot, so that the length and the position of the cursor do not change. */
 const UNSHOWN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/g
 
 export function shown(value: string): string {
   return value.replace(UNSHOWN, (letter) => (letter === '\t' ? ' ' : '·'))
 }
 
-/** Lines of at most `columns`, broken between words where that is possible. */
+/** Lines of at most `columns`, broken between words if possible. */
 export function wrapWords(text: string, columns: number): string[] {
   return text.split('\n').flatMap((line) => {
     const lines: string[] = []
@@ -28,7 +28,7 @@ export function wrapWords(text: string, columns: number): string[] {
   })
 }
 
-/** The items one after the other, each whole, on as many lines as they need. */
+/** Joins items into lines of at most `columns`, without breaking an item. */
 export function flow(items: readonly string[], columns: number, between = '   '): string[] {
   const lines: string[] = []
   let current = ''
@@ -46,7 +46,7 @@ export function flow(items: readonly string[], columns: number, between = '   ')
 let segmenter: Intl.Segmenter | undefined
 
 function letters(text: string): string[] {
-  // ASCII is one letter each; the segmenter is needed for what is not.
+  // Each ASCII character is one grapheme; only other text needs the segmenter.
   if (/^[ -~]*$/.test(text)) return text.split('')
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   return [...segmenter.segment(text)].map(({ segment }) => segment)
@@ -69,7 +69,7 @@ function wrapLetters(line: string, columns: number): string[] {
   return [...lines, current]
 }
 
-/** What of a long line is shown so that the cursor is in it, and the column the cursor stands in. */
+/** The visible part of a long line that contains the cursor, and the column of the cursor. */
 export function windowAround(line: string, cursor: number, columns: number): { text: string; x: number } {
   const before = shown(line.slice(0, cursor))
   const after = shown(line.slice(cursor))
@@ -86,7 +86,7 @@ export function windowAround(line: string, cursor: number, columns: number): { t
   return { text: cut(kept + after, columns), x: widthOf(kept) }
 }
 
-/** A value of several lines in rows of at most `columns`, and where the cursor stands among them. */
+/** A value of several lines as rows of at most `columns`, and the position of the cursor. */
 export function rowsAround(value: string, cursor: number, columns: number): { rows: string[]; x: number; y: number } {
   const rows: string[] = []
   let place = { x: 0, y: 0 }
@@ -97,7 +97,7 @@ export function rowsAround(value: string, cursor: number, columns: number): { ro
       const before = wrapLetters(shown(line.slice(0, cursor - at)), columns)
       const x = widthOf(before.at(-1) ?? '')
       const y = rows.length + before.length - 1
-      // Behind a full row the cursor stands at the beginning of the next.
+      // After a full row, the cursor is at the beginning of the next row.
       place = x >= columns ? { x: 0, y: y + 1 } : { x, y }
       if (place.y >= rows.length + pieces.length) pieces.push('')
     }

@@ -1,10 +1,10 @@
-/** Watches one question while a person fills in its form: somebody else may answer it first, from anywhere (R25). */
+/** Watches an input request while its form is open: another consumer may answer it first (R25). */
 import { fail, type ResolveError } from '../../core/errors.ts'
 import type { Platform } from '../../core/index.ts'
-import { type Story, tell } from '../../core/view/story.ts'
+import { applyEvent, type Story } from '../../core/view/story.ts'
 
 export interface RequestWatch {
-  /** Aborts when the question is open no more; the reason is the error that an answer would meet. */
+  /** Aborts when the request is no longer open; the reason is the error that an answer would now get. */
   signal: AbortSignal
   stop(): void
 }
@@ -19,12 +19,12 @@ export async function watchRequest(platform: Platform, id: string, requestId: st
       follow: true,
       signal: stopped.signal,
     })) {
-      tell(story, seq, event)
+      applyEvent(story, seq, event)
       const error = closedBy(story, requestId)
       if (error !== undefined) return closed.abort(error)
     }
   }
-  // A journal that cannot be followed takes nothing from the form: the platform refuses a late answer in any case.
+  // If the journal cannot be followed, the form stays open: the platform refuses a late answer anyway.
   follow().catch(() => undefined)
   return { signal: closed.signal, stop: () => stopped.abort() }
 }

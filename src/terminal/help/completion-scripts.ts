@@ -1,6 +1,6 @@
 /**
- * What a shell runs on TAB. Each script hands over the words up to the cursor and gets a suggestion a line, `word TAB description`;
- * the single line `:files` asks for the names of files.
+ * The completion scripts of the shells. On TAB a script passes the words up to the cursor to `resolve __complete` and reads one
+ * suggestion a line, `word TAB description`. The single line `:files` asks the shell to complete file names.
  */
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const

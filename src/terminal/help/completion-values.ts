@@ -1,4 +1,4 @@
-/** The values that a home, or a server, holds: instances, resolvers, open questions, message types, data files. Reads, and starts nothing. */
+/** Completion values from a home or a server: instances, resolvers, input requests, message types, data files. Only reads; starts nothing. */
 import { existsSync } from 'node:fs'
 import { homeDirectory, openLocalPlatform, openTokens, type Platform, type Status } from '../../core/index.ts'
 import { isTerminal, STATUSES } from '../../core/protocol/status.ts'
@@ -8,17 +8,17 @@ import { chosenServer, openServer } from '../command/server-choice.ts'
 import { builtinsDirectory } from '../output/surroundings.ts'
 import { tokenWords } from '../pages/token-words.ts'
 
-/** A word and what it is; `files` stands for every name of a file. */
+/** A word with its description; `files` asks the shell to complete file names. */
 export type Suggestion = { word: string; about: string } | 'files'
 
 export interface Wanted {
   /** `instance:answer`. */
   command: string
-  /** Of the flag (`--status`) or the argument (`id`). */
+  /** The name of the flag (`--status`) or of the argument (`id`). */
   name: string
-  /** The arguments before it. */
+  /** The arguments before the word. */
   positional: readonly string[]
-  /** What stands after `--server`. */
+  /** The value of `--server`. */
   server?: string | undefined
 }
 
@@ -48,7 +48,7 @@ async function platformOf({ server }: Wanted): Promise<Platform | undefined> {
   const chosen = chosenServer(server)
   if (chosen !== undefined) return await openServer(chosen)
   const home = homeDirectory(process.env)
-  // TAB makes no home.
+  // Completion must not create a home.
   return existsSync(home) ? await openLocalPlatform({ home, builtins: builtinsDirectory() }) : undefined
 }
 
@@ -61,7 +61,7 @@ async function ofInstance(platform: Platform, name: string, id: string): Promise
     case 'request':
       return (await platform.inputRequests(id, 'pending')).map((one) => ({ word: one.id, about: one.prompt }))
     case 'type':
-      // Asked of a host that is there; a key press is no reason to start one.
+      // Asks only a running host: completion must not start one.
       if (!(await platform.hasHost(id))) return []
       return (await platform.messageTypes(id)).map((one) => ({ word: one.name, about: one.description || one.label }))
     case 'path':
@@ -71,7 +71,7 @@ async function ofInstance(platform: Platform, name: string, id: string): Promise
   }
 }
 
-/** Of this machine, whatever server is meant: there they are its keeper's. */
+/** Always from this machine: tokens of a server are managed on its own machine. */
 function tokens(): Suggestion[] {
   const kept = openTokens(homeDirectory(process.env)).list()
   return kept.map((entry) => ({ word: entry.id, about: tokenWords(entry) }))
@@ -90,7 +90,7 @@ async function instances(platform: Platform, status: readonly Status[]): Promise
   return records.length === 0 ? [] : [...found, { word: '@last', about: 'the newest' }]
 }
 
-/** Where the command can do something. */
+/** The statuses for which the command is possible. */
 function fittingStatuses(command: string): readonly Status[] {
   switch (command) {
     case 'instance:answer':

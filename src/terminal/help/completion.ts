@@ -1,11 +1,11 @@
-/** What fits where the cursor stands: commands, flags, and the values of both. Starts with little and loads what the words ask for. */
+/** Suggests commands, flags and values for the word at the cursor. Loads only the modules that the words need. */
 import { cleanLine } from '../../core/view/clean.ts'
 import type { Place } from '../command/server-choice.ts'
 import { SHELLS } from './completion-scripts.ts'
 import type { Suggestion } from './completion-values.ts'
 import { TOPICS } from './help-topics.ts'
 
-/** What is known of a command before it is built: oclif's own description of its words. */
+/** The static description of a command. */
 interface Described {
   summary?: string | undefined
   args?: Record<string, { options?: readonly string[] }>
@@ -29,10 +29,10 @@ export interface CommandTable {
   commandWords: (id: string) => string
 }
 
-/** Only what a shell takes as one word, unquoted, and bash does not break: a resolver could name a message `$(…)`. */
+/** Only words that a shell reads as one word without quotes: a resolver could name a message type `$(…)`. */
 const PLAIN = /^[A-Za-z0-9_@%+,./=-]+$/
 
-/** Lines for a shell: `word TAB description`, or `:files`. `typed` ends with the word at the cursor, which may be empty. */
+/** Lines for the shell: `word TAB description`, or `:files`. The last element of `typed` is the word at the cursor; it may be empty. */
 export async function suggest(typed: readonly string[], table: CommandTable): Promise<string[]> {
   const { before, word, prefix } = joinAssignments(typed)
   const found = await suggestions(before, word, table)
@@ -43,7 +43,7 @@ export async function suggest(typed: readonly string[], table: CommandTable): Pr
     .map((one) => `${one.word.slice(prefix)}\t${cleanLine(one.about)}`)
 }
 
-/** bash breaks `--flag=va` into three words, and wants only the last of them back. */
+/** bash splits `--flag=va` into three words and expects a completion of the last one only. */
 function joinAssignments(typed: readonly string[]): { before: string[]; word: string; prefix: number } {
   const words = [...typed]
   const word = words.pop() ?? ''
@@ -92,14 +92,14 @@ async function suggestions(before: readonly string[], word: string, table: Comma
 async function firstWords({ commands, nouns, shortForms }: CommandTable): Promise<Suggestion[]> {
   const single = Object.keys(commands).filter((id) => !id.includes(':'))
   return [
-    ...nouns.map((noun) => ({ word: noun, about: `what concerns ${noun}s` })),
+    ...nouns.map((noun) => ({ word: noun, about: `commands for ${noun}s` })),
     ...(await Promise.all(
       single.map(async (id) => {
         const about = shortForms.includes(id) ? `short for instance ${id}` : await summaryOf(commands[id])
         return { word: id, about }
       }),
     )),
-    { word: 'help', about: 'about a command or a topic' },
+    { word: 'help', about: 'help for a command or a topic' },
     { word: 'version', about: 'the version' },
   ]
 }

@@ -1,4 +1,4 @@
-/** Help texts: the root and a noun as short lists of our own, a command's by oclif from its flags, words and examples. */
+/** Renders help: short lists for the program and its nouns; for a command, oclif renders flags, arguments and examples. */
 
 import { CommandHelp } from '@oclif/core/help'
 import type { Described } from '../command/base-command.ts'
@@ -22,11 +22,11 @@ export function rootHelp(commands: readonly CommandSummary[], topics: readonly s
     'COMMANDS',
     ...rows(commands.map((command) => [command.words, withAliases(command)])),
     '',
-    'Every command takes --json, -q/--quiet, --no-input, --color auto|always|never and --debug; what can work',
-    'on a server takes --server URL ("resolve help server").',
-    'An instance is named by its id, a unique beginning of it (4 characters or more), or @last.',
+    'Every command accepts --json, -q/--quiet, --no-input, --color auto|always|never and --debug. Commands that can',
+    'use a server accept --server URL ("resolve help server").',
+    'To name an instance, use its id, a unique prefix of it (4 characters or more), or @last for the newest.',
     '',
-    'BEGIN WITH',
+    'FIRST STEPS',
     '  resolve run hello -i name=Ada',
     '  resolve instance run --help',
     '',
@@ -43,19 +43,19 @@ export function nounHelp(noun: string, commands: readonly CommandSummary[]): str
     'COMMANDS',
     ...rows(commands.map((command) => [command.words, withAliases(command)])),
     '',
-    `See "resolve ${noun} VERB --help" for the flags and examples of one.`,
+    `"resolve ${noun} VERB --help" shows the flags and examples of a command.`,
     '',
   ].join('\n')
 }
 
 export function commandHelp(command: Described, words: string): string {
   const flags = { ...command.baseFlags, ...command.flags }
-  // What works on this machine only refuses it.
+  // Commands that work on this machine only refuse --server.
   if (command.place !== undefined && command.place !== 'anywhere') delete flags['server']
   const named = Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, name }]))
   const args = Object.fromEntries(Object.entries(command.args).map(([name, arg]) => [name, { ...arg, name }]))
   const { summary, description, examples, aliases, strict } = command
-  // The summary stands above already.
+  // The summary was printed above.
   const loadable = { id: words, description, examples, aliases, strict, flags: named, args, hiddenAliases: [] }
   const body = new CommandHelp(loadable as never, oclifConfig(), { maxWidth: 100, stripAnsi: true } as never).generate()
   return `${summary ?? ''}\n\n${body}\n`

@@ -1,4 +1,4 @@
-/** oclif's Config without its start, for its help: no package.json searched, no plugin loaded, no command discovered. */
+/** A minimal oclif Config for rendering help. It skips oclif's own loading: no search for package.json, plugins or commands. */
 import { Config } from '@oclif/core/config'
 import { surroundings } from '../output/surroundings.ts'
 

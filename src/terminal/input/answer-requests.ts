@@ -1,5 +1,4 @@
-/** What `run` does about a question that opens: a chosen answer, a person, or one of the `--on-input` ways (cli.md). */
-
+/** Handles input requests while a run is followed: a prepared answer, a form, or what `--on-input` says (docs/cli.md). */
 import { ResolveError } from '../../core/errors.ts'
 import type { Platform } from '../../core/index.ts'
 import type { Payload } from '../../core/protocol/form.ts'
@@ -19,15 +18,15 @@ export type OnInput = 'prompt' | 'leave' | 'wait' | 'cancel'
 
 export interface AskedQuestion {
   request: StoryRequest
-  /** The form as it was when it was put aside. */
+  /** The state of the form when the user put it aside; undefined the first time. */
   draft: FormState | undefined
-  /** Aborts when the question is open no more. */
+  /** Aborts when the request is no longer open. */
   signal: AbortSignal
-  /** Every failing check; none: it was taken. */
+  /** Submits an answer; returns the failing messages, or [] if it was accepted. */
   submit: (payload: Payload) => Promise<readonly string[]>
 }
 
-/** Asks a person for an answer, and submits it. */
+/** Opens the form of a request, and submits the answer. */
 export type Ask = (question: AskedQuestion) => Promise<FormEnd>
 
 export interface QuestionPlan {
@@ -38,16 +37,16 @@ export interface QuestionPlan {
   answers: Answers
   onInput: OnInput
   ask: Ask
-  /** A question that was put aside: resolves when the person takes it up again, or the signal aborts. Absent: it is left. */
+  /** Waits, after the user put a form aside, until the user opens it again or the signal aborts. Absent: following ends instead. */
   aside?: (request: StoryRequest, signal: AbortSignal) => Promise<void>
 }
 
 export type Leave = (why: { reason: LeftReason; exitCode: ExitCode; error?: unknown }) => void
 
 export interface Questions {
-  /** Deals with every pending question that it has not met before. */
+  /** Handles every pending request that it has not handled before. */
   meet(story: Story, leave: Leave): Promise<void>
-  /** Closes what is open; resolves once the terminal is free. */
+  /** Closes open forms; resolves when the terminal is free. */
   end(): Promise<void>
 }
 
@@ -61,7 +60,7 @@ export function meetQuestions(plan: QuestionPlan): Questions {
     if (chosen !== undefined) return await giveChosen(plan, request, chosen, leave)
     if (plan.onInput === 'leave') return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
     if (plan.onInput === 'cancel') {
-      plan.view.note(`Nobody may answer "${request.id}": the instance is cancelled.`)
+      plan.view.note(`No prepared answer for "${request.id}": the instance is cancelled.`)
       await plan.platform.cancel(plan.id)
       return
     }
@@ -72,7 +71,7 @@ export function meetQuestions(plan: QuestionPlan): Questions {
     }
     const abort = new AbortController()
     asking.set(request.id, abort)
-    // One at a time: a terminal holds one question. The journal is followed on meanwhile.
+    // One form at a time. Following the journal continues meanwhile.
     turn = turn.then(() => askPerson(plan, request, abort.signal, leave)).finally(() => asking.delete(request.id))
   }
 
@@ -97,7 +96,7 @@ export function meetQuestions(plan: QuestionPlan): Questions {
   }
 }
 
-/** Why a form is closed when the whole run is: then there is nothing to say. */
+/** The abort reason when following ends: no message is printed. */
 const ENDED = Symbol('ended')
 
 function closedSentence(id: string, request: StoryRequest | undefined): string {
@@ -136,7 +135,7 @@ async function askPerson(plan: QuestionPlan, request: StoryRequest, signal: Abor
   }
 }
 
-/** Every failing check (none: it was taken). */
+/** Submits an answer; returns the failing messages, or [] if it was accepted. */
 async function tryAnswer(plan: QuestionPlan, request: StoryRequest, payload: Payload): Promise<readonly string[]> {
   try {
     await plan.platform.answer(plan.id, request.id, payload, plan.actor)
@@ -147,7 +146,7 @@ async function tryAnswer(plan: QuestionPlan, request: StoryRequest, payload: Pay
   }
 }
 
-/** Somebody else was first (R25), or it was withdrawn: no fault of ours. */
+/** Another consumer answered first (R25), or the request was withdrawn. */
 function isLate(error: unknown): boolean {
   return error instanceof ResolveError && (error.code === 'already_answered' || error.code === 'request_cancelled')
 }

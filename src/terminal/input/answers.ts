@@ -1,11 +1,12 @@
-/** `--answers F`: answers a person chose beforehand, `{"<request id or glob>": {field: value}}`. */
+/** Reads prepared answers for `--answers F`: `{"<request id or glob>": {field: value}}`. */
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import { usage } from '../output/command-error.ts'
 import { matchesGlob } from './glob.ts'
 import { readJsonObject } from './input-flags.ts'
 
 export interface Answers {
-  /** The payload for a request: an exact id wins over a glob, the first glob over later ones. */
+  /** The payload for a request. An exact id takes precedence over globs, an earlier glob over later ones. */
   forRequest(requestId: string): Payload | undefined
 }
 
@@ -17,7 +18,7 @@ export async function readAnswers(path: string): Promise<Answers> {
 
 export function toAnswers(given: Record<string, unknown>, where: string): Answers {
   const rules = Object.entries(given).map(([glob, payload]) => {
-    if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) {
+    if (!isObject(payload)) {
       throw usage(`"${glob}" in ${where} is no JSON object; write {"gate*": {"field": "value"}}.`)
     }
     return { glob, payload: payload as Payload }

@@ -1,4 +1,4 @@
-/** A form filled in from flags, or on a terminal by a person, and submitted: for `answer` and `message`. */
+/** Fills in a form from flags, or on a terminal by asking, and submits it: for `answer` and `message`. */
 import { fail, ResolveError } from '../../core/errors.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { askForm } from '../form/ask-form.ts'
@@ -14,19 +14,19 @@ export interface FillPlan {
   mayAsk: boolean
   output: Output
   submit: (payload: Payload) => Promise<unknown>
-  /** On the row of the form that submits: `Answer`, `Send`. */
+  /** The label of the submit row: `Answer`, `Send`. */
   submitWord: string
-  /** What Esc does. */
+  /** What Esc does, as shown in the footer. */
   escapeWord: string
-  /** What is said where the person gives up. */
+  /** The message if the user closes the form without submitting. */
   givenUp: string
-  /** A command line with every field, shown where the form is not valid. */
+  /** A command line with every field, shown if the form is not valid. */
   example: string
-  /** Aborts, with the error to end with, when the form is wanted no more. */
+  /** Aborts with an error when the form is no longer needed. */
   signal?: AbortSignal
 }
 
-/** Submits once it is valid. Throws `form_invalid` with every message where nobody may be asked, or the person gave up (exit 130). */
+/** Submits a valid form. Throws `form_invalid` with all messages if no question may be asked; exit code 130 if the user closes the form. */
 export async function fillForm(plan: FillPlan): Promise<void> {
   const { form, flags, mayAsk } = plan
   const given = await readInput(flags)
@@ -46,7 +46,7 @@ export async function fillForm(plan: FillPlan): Promise<void> {
   throw new CommandError(fail('usage', { problem: plan.givenUp }), { next: [plan.example] }, EXIT.interrupted)
 }
 
-/** The failing checks as an error; undefined: it was taken. */
+/** The failing checks as an error; undefined if the payload was accepted. */
 async function refusalOf(plan: FillPlan, payload: Payload): Promise<ResolveError | undefined> {
   try {
     await plan.submit(payload)

@@ -1,4 +1,4 @@
-/** The input of a run: from flags and file, fitted to the resolver's form, and on a terminal asked for where it is missing. */
+/** Gathers the input of a run from flags and file, fits it to the resolver's form, and on a terminal asks for missing fields. */
 
 import { fail } from '../../core/errors.ts'
 import type { FormCheck, Platform } from '../../core/index.ts'
@@ -14,21 +14,21 @@ import { fitToDisclosed, type GivenInput } from './input-flags.ts'
 
 export interface GatherOptions {
   mayAsk: boolean
-  /** `--edit`: asks even where nothing is missing. */
+  /** `--edit`: opens the form even if no field is missing. */
   edit: boolean
-  /** Where the resolver will run, and so where it is asked. */
+  /** Where the resolver will run, and where it is asked for its form. */
   executor: Executor | 'auto'
   output: Output
 }
 
-/** The checked input. Throws `form_invalid` with every message, or `usage` for a field that is none, or a form given up (exit 130). */
+/** Returns the checked input. Throws `form_invalid` with all messages, `usage` for an unknown field; exit code 130 if the user closes the form. */
 export async function gatherInput(
   platform: Platform,
   resolver: string,
   given: GivenInput,
   { mayAsk, edit, executor, output }: GatherOptions,
 ): Promise<Payload> {
-  if (edit && !mayAsk) throw usage('--edit opens a form, which takes a terminal and somebody at it.')
+  if (edit && !mayAsk) throw usage('--edit opens a form and needs a terminal.')
   const { payload, form, errors, fields } = await checkFitted(platform, resolver, given, executor)
   if (form === null || (errors.length === 0 && !edit)) return payload
   if (!mayAsk) throw invalid(resolver, { form, errors, fields }, payload)
@@ -45,10 +45,10 @@ export async function gatherInput(
     output,
   )
   if (ended.kind === 'submitted') return ended.payload
-  throw new CommandError(fail('usage', { problem: 'Nothing was created.' }), {}, EXIT.interrupted)
+  throw new CommandError(fail('usage', { problem: 'No instance was created.' }), {}, EXIT.interrupted)
 }
 
-/** The form for this input (R10), the input as that form wants it, and every failing message. */
+/** The form for this input (R10), the input fitted to it, and all failing messages. */
 async function checkFitted(
   platform: Platform,
   resolver: string,

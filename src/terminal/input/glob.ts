@@ -1,7 +1,7 @@
-/** Globs over names (`gate*`, `resolver:*`): a star is any run of characters, a question mark one; all else is itself. */
+/** Matches names against globs (`gate*`, `resolver:*`): `*` matches any characters, `?` exactly one. */
 
 export function matchesGlob(name: string, glob: string): boolean {
-  // Greedy with one step back to the last star: linear in practice, no expression to blow up.
+  // Greedy, and backtracks to the last star only: no exponential time on hostile names.
   let at = 0
   let inGlob = 0
   let star = -1

@@ -1,10 +1,11 @@
-/** What a person puts in by flag: `-i key=value`, `-i key=@file`, `--input-file F|-`, into one payload for a form. */
+/** Reads the input flags `-i key=value`, `-i key=@file` and `--input-file F|-` into one payload for a form. */
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { fail, systemCode } from '../../core/errors.ts'
+import { isObject } from '../../core/primitives/is-object.ts'
+import { nearest } from '../../core/primitives/nearest.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { CommandError, usage } from '../output/command-error.ts'
-import { nearest } from '../output/nearest.ts'
 
 export interface InputFlags {
   input?: readonly string[] | undefined
@@ -12,13 +13,13 @@ export interface InputFlags {
 }
 
 export interface GivenInput {
-  /** Everything from the file, then the pairs over it. */
+  /** The fields of the file, overwritten by those of `-i`. */
   payload: Payload
-  /** The keys given with `-i`: these must be fields of the form; those of a file may be extra (R36). */
+  /** The keys given with `-i`. They must be fields of the form; keys of a file need not be (R36). */
   named: readonly string[]
 }
 
-/** Reads both flags. Throws `usage` for a pair without `=` and for a file that is not a JSON object. */
+/** Reads both flags. Throws `usage` for a pair without `=` and for a file without a JSON object. */
 export async function readInput(flags: InputFlags): Promise<GivenInput> {
   const payload: Payload = flags['input-file'] === undefined ? {} : await readJsonObject(flags['input-file'])
   const named: string[] = []
@@ -50,7 +51,7 @@ export async function readJsonObject(path: string): Promise<Payload> {
       throw new CommandError(fail('invalid_json', { where: `${where}: ${error.message}` }, { cause: error }))
     throw error
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+  if (!isObject(parsed)) {
     throw usage(`${where} holds no JSON object; write {"field": "value"}.`)
   }
   return parsed as Payload
@@ -66,8 +67,8 @@ async function readText(path: string): Promise<string> {
 }
 
 /**
- * The payload as its form wants it: a checkbox given with `-i` is cast from true/false/yes/no; all else stays as it is.
- * Throws `usage` where a `-i` names no field of the form. A null form declares nothing and takes everything (R44).
+ * Fits the payload to its form: a checkbox given with `-i` is converted from true/false/yes/no; other values stay unchanged.
+ * Throws `usage` if a key of `-i` is not a field of the form. A null form accepts everything (R44).
  */
 export function fitToForm(given: GivenInput, form: Form | null): Payload {
   if (form === null) return given.payload
@@ -80,12 +81,12 @@ export function fitToForm(given: GivenInput, form: Form | null): Payload {
   return payload
 }
 
-/** How often a value may bring up a field whose value brings up the next. */
+/** How many times in a row a value may disclose a field whose value discloses another. */
 const DISCLOSURES_MAX = 20
 
 /**
- * The payload as the form wants it that it discloses itself: a checkbox is cast once its field is there, and may bring up others.
- * `ask` tells the form for a payload. Throws `usage` where a `-i` names no field of the form it comes to.
+ * Fits the payload to the form that it discloses. A checkbox is converted once its field is present, and can disclose further
+ * fields. `ask` returns the form for a payload. Throws `usage` if a key of `-i` is not a field of the final form.
  */
 export async function fitToDisclosed<T extends { form: Form | null }>(
   given: GivenInput,
@@ -128,12 +129,12 @@ function toBoolean(id: string, value: unknown): boolean {
   const word = String(value).trim().toLowerCase()
   if (YES.includes(word)) return true
   if (NO.includes(word)) return false
-  throw usage(`"${id}" is a checkbox: give it true or false, not "${String(value)}".`, {
+  throw usage(`"${id}" is a checkbox: use true or false, not "${String(value)}".`, {
     fields: [{ id, message: 'true or false' }],
   })
 }
 
-/** Sets an own property whatever its name: `__proto__` from a command line stays a plain key. */
+/** Sets an own property, also for the name `__proto__`. */
 function setOwn(target: Payload, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }

@@ -1,19 +1,19 @@
-/** Opens a sign-in link in the person's browser. The link holds a code: it is handed over in a file, not in words anybody can list. */
+/** Opens a sign-in link in the browser. The link contains a code, so it is passed in a file: other users can list arguments of processes. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** How long the browser has to read it. */
+/** How long the file is kept for the browser. */
 const KEEP_MS = 60_000
 
-/** Best effort: where there is no browser, `tell` says so and the link is there to be copied. */
-export async function openInBrowser(link: string, tell: (sentence: string) => void): Promise<void> {
+/** Best effort: without a browser, calls `note` with a sentence that asks the user to open the link. */
+export async function openInBrowser(link: string, note: (sentence: string) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'resolve-sign-in-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
   const page = join(folder, 'sign-in.html')
-  // A link has no character that HTML would read otherwise: an address, and a code of letters, digits, "-" and "_".
+  // The link needs no HTML escaping: it is an address with a code of letters, digits, "-" and "_".
   writeFileSync(page, `<!doctype html><title>resolve</title><meta http-equiv="refresh" content="0;url=${link}">\n`, {
     mode: 0o600,
   })
@@ -26,7 +26,7 @@ export async function openInBrowser(link: string, tell: (sentence: string) => vo
   })
   if (!isOpened) {
     remove()
-    tell("Can't open a browser here: open the link yourself.")
+    note('Cannot open a browser: open the link yourself.')
     return
   }
   setTimeout(remove, KEEP_MS).unref()

@@ -1,29 +1,29 @@
-/** A small list to pick from, on stderr: arrow keys, letters that narrow it, Enter. Loaded only when something has to be picked. */
+/** A list to pick from, drawn on stderr: arrow keys, typing to filter, Enter. Loaded only when it is needed. */
 import { Box, render, Text, useInput, useWindowSize } from 'ink'
 import { useState } from 'react'
 import { cut } from '../output/width.ts'
 
-/** Rows of choices at most: a longer list scrolls in itself. */
+/** The maximum number of visible choices; a longer list scrolls. */
 const ROWS_MAX = 10
-/** Title, filter and keys. */
+/** The rows for title, filter and keys. */
 const ROWS_BESIDE = 3
 
-/** Its words are cleaned already; what is typed is looked for in both. */
+/** Label and detail are cleaned text; the filter searches both. */
 export interface Choice<T> {
   value: T
   label: string
   detail: string
 }
 
-const KEYS = '↑↓ move  type to narrow  Enter pick  Esc leave'
-const KEYS_NARROW = '↑↓, type, Enter pick, Esc leave'
+const KEYS = '↑↓ move  type to filter  Enter pick  Esc cancel'
+const KEYS_NARROW = '↑↓, type, Enter pick, Esc cancel'
 
 export interface PickerProps {
   title: string
   choices: readonly Choice<unknown>[]
   columns: number
   rows: number
-  /** With the choice, or with nothing where the person gives up. */
+  /** Called with the choice, or with undefined if the user cancels. */
   onDone: (picked: Choice<unknown> | undefined) => void
 }
 
@@ -62,13 +62,13 @@ export function Picker({ title, choices, columns, rows, onDone }: PickerProps) {
           </Text>
         )
       })}
-      {fitting.length === 0 ? <Text dimColor>{cut('  Nothing fits.', columns)}</Text> : null}
+      {fitting.length === 0 ? <Text dimColor>{cut('  No match.', columns)}</Text> : null}
       <Text dimColor>{cut(columns < KEYS.length ? KEYS_NARROW : KEYS, columns)}</Text>
     </Box>
   )
 }
 
-/** Those that hold every word that was typed, in label or detail, whatever its case. */
+/** The choices that contain every typed word in label or detail, ignoring case. */
 export function narrowed<T>(choices: readonly Choice<T>[], typed: string): Choice<T>[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   return choices.filter(({ label, detail }) => {
@@ -77,7 +77,7 @@ export function narrowed<T>(choices: readonly Choice<T>[], typed: string): Choic
   })
 }
 
-/** The choice; undefined where the person gives up. Nothing of the list stays on the screen. */
+/** Returns the choice; undefined if the user cancels. Removes the list from the screen. */
 export async function openPicker<T>(title: string, choices: readonly Choice<T>[]): Promise<Choice<T> | undefined> {
   let picked: Choice<T> | undefined
   const ink = render(
@@ -93,7 +93,7 @@ export async function openPicker<T>(title: string, choices: readonly Choice<T>[]
     { stdout: process.stderr, exitOnCtrlC: false, patchConsole: false, interactive: true },
   )
   await ink.waitUntilExit()
-  // Ink lets the process end over a stdin that is open; a form may come next and wait on it.
+  // Ink unrefs stdin when it ends; a form that follows must keep the process alive.
   process.stdin.ref()
   return picked
 }

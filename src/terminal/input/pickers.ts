@@ -1,4 +1,4 @@
-/** Which one is meant, where several make sense and a person can be asked. The picker itself is loaded only then. */
+/** Lets the user pick an instance, request, message type or resolver if several are possible. Loads the picker only when needed. */
 import type { CatalogEntry, InputRequest, MessageType, Platform, Status } from '../../core/index.ts'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { cleanLine } from '../../core/view/clean.ts'
@@ -10,10 +10,10 @@ import type { Output } from '../output/output.ts'
 import { waitingFirst } from '../pages/instance-table.ts'
 import type { Choice } from './picker.tsx'
 
-/** How many of the newest a person may pick from. */
+/** The list offers at most this many of the newest. */
 const INSTANCES_MAX = 100
 
-/** Undefined where there is not more than one: then there is nothing to ask. */
+/** Returns undefined if there is no choice: no instance, or only one. */
 export async function pickInstance(
   platform: Platform,
   output: Output,
@@ -68,9 +68,9 @@ async function listed(platform: Platform, status: readonly Status[] | undefined)
   return records
 }
 
-/** Throws, with exit code 130, where the person picks none. */
+/** Throws with exit code 130 if the user cancels. */
 async function pick<T>(output: Output, title: string, choices: readonly Choice<T>[]): Promise<T> {
-  // Ink asks the environment for colour, and only at its import; stdout may be a pipe while stderr is the terminal.
+  // Ink decides about colour once, at import, from the environment; stdout may be a pipe while stderr is a terminal.
   const before = process.env['FORCE_COLOR']
   process.env['FORCE_COLOR'] = output.colorOn(process.stderr) ? '1' : '0'
   const { openPicker } = await import('./picker.tsx')
@@ -78,5 +78,5 @@ async function pick<T>(output: Output, title: string, choices: readonly Choice<T
   else process.env['FORCE_COLOR'] = before
   const picked = await openPicker(title, choices)
   if (picked !== undefined) return picked.value
-  throw new CommandError(usage('Nothing was picked.').error, {}, EXIT.interrupted)
+  throw new CommandError(usage('No choice was made.').error, {}, EXIT.interrupted)
 }

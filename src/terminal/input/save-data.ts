@@ -1,13 +1,13 @@
-/** Puts data files of a resolver onto the person's disk: whole or not at all, and never outside the directory that was named. */
+/** Saves data files of a resolver on this machine: a complete file or none, and never outside the given directory. */
 import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { lstat, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { fail, systemCode } from '../../core/errors.ts'
+import { diskFull, fail, systemCode } from '../../core/errors.ts'
 import { usage } from '../output/command-error.ts'
 
-/** `mode` is what a new file may be at most; the person's umask takes from it. */
+/** `mode` is the mode of a new file before the umask applies. */
 export async function saveTo(path: string, stream: AsyncIterable<Uint8Array>, mode = 0o666): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.part`
   try {
@@ -15,13 +15,13 @@ export async function saveTo(path: string, stream: AsyncIterable<Uint8Array>, mo
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
-    if (systemCode(error) === 'ENOSPC') throw fail('disk_full', { path }, { cause: error })
-    if (systemCode(error) === undefined) throw error
-    throw usage(`Can't write ${path}: ${systemCode(error)}.`)
+    const code = systemCode(error)
+    if (code === undefined) throw error
+    throw diskFull(error, path) ?? usage(`Can't write ${path}: ${code}.`)
   }
 }
 
-/** Saves below `directory` at the file's own path; refuses a path, or a planted link, that leads outside. Returns where. */
+/** Saves below `directory` under the file's own path. Refuses paths and symbolic links that lead outside. Returns the target path. */
 export async function saveInside(directory: string, path: string, stream: AsyncIterable<Uint8Array>): Promise<string> {
   const root = resolve(directory)
   const target = resolve(root, path)
@@ -43,7 +43,7 @@ async function makeFolders(root: string, folder: string): Promise<void> {
       await mkdir(here)
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error
-      if (!(await lstat(here)).isDirectory()) throw usage(`Can't write below ${here}: it is no directory.`)
+      if (!(await lstat(here)).isDirectory()) throw usage(`Can't write below ${here}: it is not a directory.`)
     }
   }
 }

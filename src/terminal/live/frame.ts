@@ -1,4 +1,4 @@
-/** The live frame as lines of text: what stands at the bottom of the terminal while a run goes on. Pure: time and size come in. */
+/** The lines of the live frame at the bottom of the terminal during a run. Pure: time and size are parameters. */
 import type { Connection } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine } from '../../core/view/clean.ts'
@@ -12,15 +12,15 @@ export interface FrameState {
   story: Story | undefined
   /** Milliseconds since 1970. */
   now: number
-  /** How often Ctrl-C was pressed. */
+  /** How many times Ctrl-C was pressed. */
   interrupts: number
-  /** In `watch` Ctrl-C leaves; in `run` it takes two to stop. */
+  /** `watch`: Ctrl-C leaves. `run`: a second Ctrl-C stops the instance. */
   watching: boolean
   /** Whether keys can be read: stdin is a terminal. */
   interactive: boolean
   rows: number
   columns: number
-  /** How the connection to the server stands, where anything was told of it. */
+  /** The state of the connection to the server, if one was reported. */
   connection?: Connection | undefined
 }
 
@@ -33,14 +33,14 @@ export interface FrameLine {
 }
 
 /**
- * The lines, most important first: a terminal of few rows shows the first ones. Always under `rows - 1`, so that Ink never has
- * to clear the screen, and none wider than `columns`.
+ * The lines, most important first: a low terminal shows only the first ones. There are fewer than `rows - 1` lines, so that Ink
+ * never clears the screen, and none is wider than `columns`.
  */
 export function frameLines(state: FrameState): FrameLine[] {
   const { story, columns } = state
   if (story === undefined) return fitted([{ text: '…' }], state)
   const lines: FrameLine[] = [statusLine(story, state)]
-  // Before all else: what stands below it is how it was then.
+  // First line: the lines below show the state before the connection was lost.
   if (state.connection?.state === 'lost') {
     lines.unshift({ text: lostText(state.connection, state.now, columns), color: 'yellow' })
   }
@@ -65,7 +65,7 @@ export function frameLines(state: FrameState): FrameLine[] {
   return fitted(lines, state)
 }
 
-/** How many lines a frame may have in a terminal of so many rows. */
+/** The maximum number of frame lines in a terminal with this many rows. */
 export function frameRows(rows: number): number {
   return Math.max(1, rows - 2)
 }
@@ -111,34 +111,34 @@ function barText(fraction: number, columns: number): string {
 }
 
 function keyText({ watching, interactive, columns }: FrameState): string {
-  if (!interactive) return watching ? 'Ctrl-C leaves' : 'Ctrl-C leaves it running'
+  if (!interactive) return watching ? 'Ctrl-C: leave' : 'Ctrl-C: leave it running'
   if (watching) return 'd or Ctrl-C: leave'
   return columns < 60 ? 'd: leave it   Ctrl-C: stop…' : 'd: leave it running   Ctrl-C: stop…'
 }
 
-/** After the first Ctrl-C: what it did, and what the next one does. */
+/** Shown after the first Ctrl-C: what the next one does. */
 function barLine({ interrupts, columns }: FrameState): FrameLine {
   const long =
     interrupts === 1
-      ? 'Nothing is stopped yet.  Ctrl-C: stop it   d: leave it   any other key: go on'
+      ? 'Not stopped yet.  Ctrl-C: stop it   d: leave it   any other key: continue'
       : 'Stopping…  Ctrl-C again: force   d: leave it'
-  const short = interrupts === 1 ? 'Nothing is stopped yet. Ctrl-C: stop it' : 'Stopping…  Ctrl-C again: force'
+  const short = interrupts === 1 ? 'Not stopped yet. Ctrl-C: stop it' : 'Stopping…  Ctrl-C again: force'
   const text = interrupts > 2 ? 'Stopping by force…' : widthOf(long) + 1 <= columns ? long : short
   return { text: ` ${text}`, color: 'yellow', bar: true }
 }
 
 interface Part {
   text: string
-  /** The lightest parts go first where a line is too long. */
+  /** If a line is too long, parts with the lowest weight are left out first. */
   weight: number
-  /** Takes what is left, cut, rather than go. */
+  /** Cut to the remaining width before any part is left out. */
   shrinks?: boolean
 }
 
 const GAP = '  '
 const SHRUNK_MIN = 8
 
-/** Parts with gaps between, in at most `columns`: one that shrinks is cut first, then the lightest are left out. */
+/** Joins parts with gaps in at most `columns`: first cuts the part that shrinks, then leaves out parts by weight. */
 function packed(parts: readonly Part[], columns: number): string {
   const kept = parts.filter(({ text }) => text !== '')
   for (;;) {

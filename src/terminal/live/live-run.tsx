@@ -1,6 +1,6 @@
 /**
- * The live view of a run: its frame, and below it the child of the slot ({@link file://./../view/slot.ts}). What is over is no part of it: those
- * lines are written above the frame and scroll away, so that nothing of a long run is kept.
+ * The Ink component of the live view: the frame, and below it the child of the slot ({@link file://./../view/slot.ts}). Lines of
+ * past events are written above the frame and scroll away; they are not kept in memory.
  */
 import { Box, Text, useInput, useStdout } from 'ink'
 import { type ReactNode, useLayoutEffect } from 'react'
@@ -8,14 +8,14 @@ import { pad } from '../output/width.ts'
 import type { Room } from '../view/slot.ts'
 import { type FrameLine, type FrameState, frameLines } from './frame.ts'
 
-/** What a key of the frame means; `other` takes a first Ctrl-C back. */
+/** The meaning of a key in the frame; `other` undoes a first Ctrl-C. */
 export type FrameKey = 'detach' | 'interrupt' | 'other'
 
 export interface LiveRunProps extends FrameState {
   onKey: (key: FrameKey) => void
-  /** Whether the child below reads the keys instead. */
+  /** Whether the child below receives the keys. */
   childHoldsKeys?: boolean
-  /** Given how to write above the frame, once it is there. */
+  /** Called with a function that writes above the frame, when the frame is mounted. */
   onOpen?: (writeAbove: (text: string) => void) => void
   children?: ReactNode
 }
@@ -33,7 +33,7 @@ export function LiveRun(props: LiveRunProps) {
     },
     { isActive: props.interactive && !childHoldsKeys },
   )
-  // Above a form one line has to do: the form needs the rows.
+  // A form needs the rows: only one line of the frame is shown above it.
   const lines = frameLines(childHoldsKeys ? { ...props, rows: Math.min(rows, 3) } : props)
   const room = Math.max(0, rows - 2 - lines.length)
   return (
@@ -60,7 +60,7 @@ function Line({ line, columns }: { line: FrameLine; columns: number }) {
   )
 }
 
-/** How many rows are left for a child that holds the keys, below the one line of the frame. */
+/** The rows for a child that receives the keys, below one line of the frame. */
 export function roomFor(rows: number, columns: number): Room {
   return { rows: Math.max(1, rows - 3), columns, top: 1 }
 }

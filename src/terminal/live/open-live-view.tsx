@@ -1,7 +1,8 @@
-/** The live view with Ink, on stderr. Loaded only when it is drawn: Ink costs more to import than all else a command does. */
+/** The live view, drawn with Ink on stderr. Loaded only when it is drawn: importing Ink takes longer than the rest of a command. */
 import { styleText } from 'node:util'
 import { type Instance, render } from 'ink'
 import type { Connection } from '../../core/index.ts'
+import { within } from '../../core/primitives/within.ts'
 import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
 import { connectionLine } from '../output/connection.ts'
@@ -12,22 +13,22 @@ import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
 
 const FRAME_MS = 80
 const TICK_MS = 500
-/** So many lines are written at once, also when no frame is due: a flood must not pile up here. */
+/** When this many lines are waiting they are written at once: a flood of events must not fill the memory. */
 const LINES_MAX = 500
-/** A terminal that is gone may never say that it has drawn. */
+/** A closed terminal may never finish drawing. */
 const CLOSE_LIMIT_MS = 1_000
 
 export interface LiveView extends View {
-  /** Where the keys lead; until it is called they do nothing. */
+  /** Connects the keys; before this call keys do nothing. */
   steer(controls: Controls): void
   slot: Slot
 }
 
 export interface LiveViewOptions {
   watching: boolean
-  /** Whether the lines that scroll away have colour; Ink's own is decided at its import. */
+  /** Whether lines above the frame use colour; Ink decides about its own colour at import. */
   coloured?: boolean
-  /** Where it is drawn, and whose keys are read; for tests. */
+  /** The streams to draw on and to read keys from; set by tests. */
   stderr?: NodeJS.WriteStream
   stdin?: NodeJS.ReadStream
 }
@@ -51,7 +52,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
   const onKey = (key: FrameKey) => {
     if (key === 'detach') return controls?.detach()
     if (key === 'other') {
-      // Once it stops it stops; before that a person may think again.
+      // A stop cannot be undone; before it, any other key resets the count.
       if (interrupts === 1) interrupts = 0
     } else if (watching) return controls?.detach()
     else {
@@ -105,11 +106,11 @@ export function openLiveView(options: LiveViewOptions): LiveView {
 
   const open = () => {
     if (ended || ink !== undefined) return Promise.resolve()
-    // Before Ink's own listener: it draws at once, and must not draw the frame of the old size.
+    // Runs before Ink's own listener, which redraws immediately: the frame must have the new size by then.
     stderr.prependListener('resize', draw)
-    // A terminal that goes away is told by SIGHUP; its stdin must not end the process with an error first.
+    // A closed terminal is reported by SIGHUP; an error of its stdin must not end the process before that.
     stdin.on('error', ignore)
-    // Whether to draw was decided before; Ink's own guess goes by stdout and by an empty CI.
+    // The caller has decided to draw; Ink's own detection looks at stdout and CI.
     ink = render(frame(), { stdout: stderr, stdin, exitOnCtrlC: false, patchConsole: false, interactive: true })
     tick = setInterval(drawSoon, TICK_MS)
     return Promise.resolve()
@@ -120,7 +121,7 @@ export function openLiveView(options: LiveViewOptions): LiveView {
     due = undefined
     if (ink === undefined) return
     const last = ink
-    // The last lines scroll; the frame itself goes, and what comes after begins on its row.
+    // Writes the last lines and removes the frame; later output begins on the frame's row.
     flush()
     last.rerender(frame())
     ink = undefined
@@ -153,18 +154,18 @@ export function openLiveView(options: LiveViewOptions): LiveView {
         if (!held) drawSoon()
       },
     },
-    event({ event }, told) {
-      story = told
+    event({ event }, current) {
+      story = current
       const line = progressLine(event)
       if (line === null || event.event_type === 'resolver:progress') return drawSoon()
       const style = coloured ? progressStyle(event) : undefined
       append(style === undefined ? line : styleText(style, line, { validateStream: false }))
     },
-    // While nothing is drawn there is no frame to stand above.
+    // While nothing is drawn, there is no frame to write above.
     note: (line) => (ink === undefined ? void stderr.write(`${line}\n`) : append(line)),
     connection(changed) {
       connection = changed
-      // While nothing is drawn it is said.
+      // While nothing is drawn, the change is printed as a line.
       if (ink === undefined) stderr.write(`${connectionLine(changed, Date.now())}\n`)
       else draw()
     },
@@ -173,17 +174,8 @@ export function openLiveView(options: LiveViewOptions): LiveView {
     async end() {
       ended = true
       await close()
-      // What happened while nothing was drawn.
+      // Events that arrived while nothing was drawn.
       for (const line of pending.splice(0)) stderr.write(`${line}\n`)
     },
   }
-}
-
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise((done) => {
-    timer = setTimeout(done, ms)
-  })
-  await Promise.race([promise, late])
-  clearTimeout(timer)
 }

@@ -1,15 +1,15 @@
-/** Whether a stream is coloured: each one judged by itself, since stdout may be a pipe while stderr is the terminal. */
+/** Decides for each stream whether to use colour: stdout may be a pipe while stderr is a terminal. */
 
 export type ColorChoice = 'auto' | 'always' | 'never'
 
-/** What is asked of a stream: whether a terminal is behind it. */
+/** The part of a stream that the decision needs. */
 interface Stream {
   isTTY?: boolean
 }
 
 /**
- * `--color` wins, then NO_COLOR (any value but an empty one: none), FORCE_COLOR (0 or false: none; any other value: also in a
- * pipe), TERM=dumb, and at last whether it is a terminal.
+ * In order of precedence: `--color`; NO_COLOR (any non-empty value: no colour); FORCE_COLOR (0 or false: no colour; any other
+ * value: colour, also in a pipe); TERM=dumb (no colour); whether the stream is a terminal.
  */
 export function isColoured(choice: ColorChoice, stream: Stream, env: NodeJS.ProcessEnv = process.env): boolean {
   if (choice !== 'auto') return choice === 'always'
@@ -20,8 +20,8 @@ export function isColoured(choice: ColorChoice, stream: Stream, env: NodeJS.Proc
 }
 
 /**
- * Loads what draws with Ink. Ink asks the environment for colour, only at its import, and for stdout: so FORCE_COLOR says what
- * holds for stderr while it is loaded. Whoever imports something of Ink does it through here, the first one decides.
+ * Loads modules that use Ink. Ink decides about colour once, at import, from the environment and stdout; FORCE_COLOR makes it use
+ * the decision for stderr. Every import of Ink goes through this function; the first call decides.
  */
 export async function withInkColour<T>(coloured: boolean, load: () => Promise<T>): Promise<T> {
   const before = process.env['FORCE_COLOR']

@@ -1,9 +1,9 @@
-/** An error on its way from a command to the person or program that gave it, with what the catalogue cannot know. */
+/** An error of a command: an error of the catalogue with the fields, the commands to run next and the exit code. */
 import { type ErrorCode, fail, ResolveError } from '../../core/errors.ts'
 import type { ErrorExtras } from './documents.ts'
 import { EXIT } from './exit-codes.ts'
 
-/** Wraps an error of the catalogue with the fields it is about and the commands to run next. */
+/** Wraps an error of the catalogue and adds its fields and the commands to run next. */
 export class CommandError extends Error {
   readonly error: ResolveError
   readonly extras: ErrorExtras
@@ -18,8 +18,12 @@ export class CommandError extends Error {
   }
 }
 
-/** An error with another sentence, where the command knows more than whoever met it. */
-export function retold(cause: ResolveError, code: ErrorCode, said: { message: string; hint: string | undefined }) {
+/** A copy of the error with another message and hint, for a command that knows more details. */
+export function withSentence(
+  cause: ResolveError,
+  code: ErrorCode,
+  said: { message: string; hint: string | undefined },
+) {
   return new ResolveError(code, cause.details, cause, { ...said, outside: undefined })
 }
 

@@ -1,4 +1,4 @@
-/** The JSON documents of `--json` and `--jsonl` (docs/json.md): shapes a program reads. Fields are only ever added. */
+/** The JSON documents of `--json` and `--jsonl` (docs/json.md). Later versions only add fields. */
 import type { ResolveError } from '../../core/errors.ts'
 import type { InstanceError } from '../../core/protocol/instance.ts'
 import type { Story, StoryArtifact, StoryRequest } from '../../core/view/story.ts'
@@ -13,7 +13,7 @@ export interface InstanceDocument {
   resolver: string
   resolver_version: string
   status: string
-  /** The exit code of the command that printed this document. */
+  /** The exit code of the command that prints this document. */
   exit_code: number
   output: string | null
   error: InstanceError | null
@@ -24,7 +24,7 @@ export interface InstanceDocument {
   artifacts: StoryArtifact[]
   pending_inputs: Pick<StoryRequest, 'id' | 'prompt' | 'schema' | 'asked_at'>[]
   events: { count: number }
-  /** Commands to run next, each a whole line for a POSIX shell. */
+  /** Commands to run next, each a complete line for a POSIX shell. */
   next: string[]
   warnings: string[]
 }
@@ -71,11 +71,11 @@ function timingOf(story: Story): InstanceDocument['timing'] {
 function rejectedWarning(story: Story): string[] {
   if (story.rejected === 0) return []
   const lines = story.rejected === 1 ? '1 line' : `${story.rejected} lines`
-  return [`${lines} of the resolver did not follow the event contract; see platform.event.rejected.`]
+  return [`${lines} of the resolver did not follow the event contract; see the events platform.event.rejected.`]
 }
 
 export interface ErrorField {
-  /** The field, flag or component it is about; null where the sentence stands alone. */
+  /** The field, flag or component of the message; null if it has none. */
   id: string | null
   message: string
 }
@@ -83,7 +83,7 @@ export interface ErrorField {
 export interface ErrorDocument {
   schema: 'resolve.error/1'
   exit_code: number
-  /** Where the command was about one, and knew which. */
+  /** Present if the command worked on one instance and knew its id. */
   instance_id?: string
   error: { code: string; message: string; hint: string | null; fields: ErrorField[] }
   next: string[]
@@ -91,7 +91,7 @@ export interface ErrorDocument {
 
 export interface ErrorExtras {
   instance_id?: string
-  /** In place of the error's own. */
+  /** Replaces the error's own hint. */
   hint?: string
   fields?: readonly ErrorField[]
   next?: readonly string[]
@@ -117,7 +117,7 @@ export type ClosingLine =
   | { type: 'done'; instance: InstanceDocument }
   | { type: 'left'; reason: LeftReason; instance: InstanceDocument }
 
-/** Why a command let go of an instance that had not ended. */
+/** Why a command stopped following an instance that had not ended. */
 export type LeftReason =
   | 'input_required'
   | 'answer_invalid'

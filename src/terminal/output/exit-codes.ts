@@ -1,4 +1,4 @@
-/** The one table of exit codes (cli.md): what a script can rely on. docs/exit-codes.md lists the same rows and a test compares them. */
+/** The table of exit codes, which scripts rely on. A test compares it with docs/exit-codes.md. */
 import type { Status } from '../../core/protocol/status.ts'
 
 export const EXIT = {
@@ -23,28 +23,28 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** What each code says, in the words of docs/exit-codes.md. */
+/** The meaning of each code, worded as in docs/exit-codes.md. */
 export const EXIT_MEANING: Readonly<Record<ExitCode, string>> = {
   0: 'completed, or done',
   1: 'the instance failed',
-  2: 'the command was given wrongly',
+  2: 'wrong usage: an unknown flag, a missing argument, a bad value',
   3: 'the instance was cancelled',
   4: 'a token is missing or was refused',
-  5: 'a form is not valid',
+  5: 'invalid input: a form or a manifest has errors',
   6: 'not found',
-  7: 'not possible in this state',
-  8: 'a question is open and nobody may be asked',
+  7: 'not possible in the current state',
+  8: 'a question is open and the command may not ask it',
   9: 'the instance is paused',
   10: 'unavailable: the server, Docker, git or the disk',
-  70: 'a fault in resolve itself; the path of a report is printed',
-  124: 'the --timeout passed',
+  70: 'a bug in resolve; the path of a report is printed',
+  124: '--timeout has passed',
   127: 'no such command',
-  129: 'hung up (SIGHUP)',
+  129: 'the terminal closed (SIGHUP)',
   130: 'interrupted (SIGINT)',
   143: 'terminated (SIGTERM)',
 }
 
-/** The code for an instance that stands at this status when a command lets go of it. */
+/** The exit code for the status that the instance has when the command ends. */
 export function exitCodeOf(status: Status): ExitCode {
   switch (status) {
     case 'failed':
@@ -60,7 +60,7 @@ export function exitCodeOf(status: Status): ExitCode {
   }
 }
 
-/** One code for several instances: a failure outweighs a cancellation, that a pause, that an open question. */
+/** One code for several instances, in order of precedence: failed, cancelled, paused, question open. */
 export function worstExitCode(codes: readonly ExitCode[]): ExitCode {
   const order: readonly ExitCode[] = [EXIT.failed, EXIT.cancelled, EXIT.paused, EXIT.inputRequired]
   return order.find((code) => codes.includes(code)) ?? EXIT.ok

@@ -1,22 +1,22 @@
 /**
- * Workflow commands of GitHub Actions. Its runner takes any line of either stream for one that begins with `::`, or has
- * `##[` anywhere in it; so what a resolver says is kept from looking like either.
+ * Workflow commands of GitHub Actions. The runner treats a line of stdout or stderr as a command if it begins with `::` or
+ * contains `##[`. Text of a resolver is changed so that it matches neither.
  */
 
-/** `::error title=…::…`, with the escapes the runner undoes. */
+/** `::error title=…::…`, escaped as the runner expects. */
 export function workflowCommand(name: string, text: string, properties: Readonly<Record<string, string>> = {}): string {
   const given = Object.entries(properties).map(([key, value]) => `${key}=${escapeProperty(value)}`)
   return `::${name}${given.length === 0 ? '' : ` ${given.join(',')}`}::${escapeData(text)}`
 }
 
-/** Characters the runner's comparison passes over, as if they were not there. */
+/** Characters that the runner ignores when it compares. */
 const IGNORED = '[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\0]*'
 
 const AT_START = new RegExp(`^((?:\\s|[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\0])*):${IGNORED}:`, 'u')
 const ANYWHERE = new RegExp(`#${IGNORED}#${IGNORED}\\[`, 'gu')
 const LINES = /(\r\n|[\n\r\v\f\u0085\u2028\u2029])/
 
-/** The text with no line in it that the runner would take for a command: a space parts the signs. */
+/** Inserts a space so that no line of the text is a command for the runner. */
 export function withoutCommands(text: string): string {
   if (!text.includes(':') && !text.includes('#')) return text
   return text
@@ -25,7 +25,7 @@ export function withoutCommands(text: string): string {
     .join('')
 }
 
-/** The same JSON value, spelled so that no line of it is a command: none of its lines begins with a colon anyway. */
+/** The same JSON value, escaped so that no line is a command. A line of JSON never begins with a colon. */
 export function withoutCommandsInJson(json: string): string {
   return json.replace(ANYWHERE, (found) => `\\u0023${found.slice(1)}`)
 }

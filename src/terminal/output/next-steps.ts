@@ -1,11 +1,11 @@
-/** What a person or a script can run next, as whole command lines: shown on stderr, and `next[]` of every document. */
+/** The commands to run next, as complete command lines: printed on stderr and in `next[]` of documents. */
 import type { Component, Payload } from '../../core/protocol/form.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import type { Story, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import { commandLine } from './shell.ts'
 
-/** The commands that make sense for an instance that stands where this story does. */
+/** The commands that are useful in the instance's current status. */
 export function nextCommands(story: Story): string[] {
   const id = story.creation.instance_id
   const steps: Record<Status, () => string[]> = {
@@ -24,18 +24,18 @@ export function nextCommands(story: Story): string[] {
   return steps[story.status]()
 }
 
-/** The same, for who looks at it with `instance show` already. */
+/** The same without `instance show`, for the output of that command. */
 export function nextBesideShow(story: Story): string[] {
   const show = commandLine('instance', 'show', story.creation.instance_id)
   return nextCommands(story).filter((command) => command !== show)
 }
 
-/** The exact line that answers a question, with every field of its form; what only the person knows stands as `<field>`. */
+/** The command line that answers an input request, with every field of its form. A value that only the user knows is `<field>`. */
 export function answerCommand(id: string, request: Pick<StoryRequest, 'id' | 'schema'>): string {
   return commandLine('instance', 'answer', id, request.id, ...fieldFlags(request.schema?.components ?? []))
 }
 
-/** `-i field=value` for each field: what was given for it, its default, its first option, or `<field>`. */
+/** `-i field=value` for each field, with the given value, the default, the first option, or `<field>`. */
 export function fieldFlags(components: readonly Component[], given: Payload = {}): string[] {
   return components.flatMap((component) => [
     '-i',
@@ -45,7 +45,7 @@ export function fieldFlags(components: readonly Component[], given: Payload = {}
 
 const GIVEN_MAX_CHARS = 80
 
-/** What `-i` would read as a file is not told again, nor what makes a long line. */
+/** Leaves out values that `-i` would read as a file name, and long values. */
 function givenFor({ id }: Component, given: Payload): string | undefined {
   const value = Object.hasOwn(given, id) ? given[id] : undefined
   if (typeof value === 'boolean') return String(value)

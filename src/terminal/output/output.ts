@@ -1,6 +1,6 @@
 /**
- * The two streams of a command (cli.md, Streams). stdout carries the result and nothing else; stderr everything said on the
- * way. Every command writes through here, so that a closed pipe, colour and hostile text are dealt with once.
+ * The two output streams of a command (docs/cli.md, Streams). stdout gets only the result; stderr gets everything else. Every
+ * command writes through this class, so that closed pipes, colour and hostile text are handled in one place.
  */
 import { once } from 'node:events'
 import { styleText } from 'node:util'
@@ -32,7 +32,7 @@ export class Output {
     this.#color = options.color
   }
 
-  /** Whether a person reads stdout. */
+  /** Whether stdout is formatted for a person: neither --json nor --jsonl. */
   get forPerson(): boolean {
     return !this.json && !this.jsonl
   }
@@ -41,41 +41,41 @@ export class Output {
     return isColoured(this.#color, stream)
   }
 
-  /** Paints text for stderr; the text itself is cleaned first. */
+  /** Cleans the text of control characters, then colours it for the stream. */
   paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stderr): string {
     const clean = cleanText(text)
     return this.colorOn(stream) ? styleText(style, clean, { validateStream: false }) : clean
   }
 
-  /** A result for a person on stdout: cleaned when a terminal shows it, as it is when a program reads it. */
+  /** Prints a line of the result on stdout. The text is cleaned only if stdout is a terminal. */
   async result(text: string): Promise<void> {
     if (process.stdout.isTTY) await this.raw(`${cleanText(text)}\n`)
     else await this.raw(`${isGithub() ? withoutCommands(text) : text}\n`)
   }
 
-  /** One JSON document, alone on stdout. */
+  /** Prints one JSON document, the only output on stdout. */
   async document(document: unknown): Promise<void> {
     const text = JSON.stringify(document, null, 2)
     await this.raw(`${isGithub() ? withoutCommandsInJson(text) : text}\n`)
   }
 
-  /** Bytes or text on stdout as they are, waiting where the reader is slower. */
+  /** Writes bytes or text to stdout unchanged; waits while the reader is slow. */
   async raw(chunk: string | Uint8Array): Promise<void> {
     if (process.stdout.destroyed || closedPipe.signal.aborted || process.stdout.write(chunk)) return
     await once(process.stdout, 'drain', { signal: closedPipe.signal }).catch(() => undefined)
   }
 
-  /** A notice or receipt on stderr; `-q` keeps it back. The caller has cleaned it, or painted it. */
+  /** Prints a notice on stderr, unless `-q` was given. The caller cleans or paints it. */
   note(line: string): void {
     if (!this.quiet) this.say(line)
   }
 
-  /** What is said in any case: an error, or why a command let go. */
+  /** Prints a line on stderr, also with `-q`: an error, or why the command stops following. */
   say(line: string): void {
     process.stderr.write(`${isGithub() ? withoutCommands(line) : line}\n`)
   }
 
-  /** A workflow command for the runner of GitHub Actions, made by `workflowCommand`. */
+  /** Prints a workflow command for the runner of GitHub Actions, made by `workflowCommand`. */
   command(line: string): void {
     process.stderr.write(`${line}\n`)
   }
@@ -84,11 +84,11 @@ export class Output {
 let heldBy: (() => void) | undefined
 const closedPipe = new AbortController()
 
-/** A reader that went away (`| head`) is no error: the command ends quietly. Call once, before anything is written. */
+/** If the reader of stdout closes the pipe (`| head`), the command ends without an error. Called once, before any output. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (!isGone(error)) {
-      // Nothing more can be said there; what the command did stands.
+      // No more output is possible; the effects of the command remain.
       process.stderr.write(`✗ Can't write to stdout: ${error.code ?? error.message}.\n`)
       process.exit(EXIT.unavailable)
     }
@@ -101,12 +101,12 @@ export function endQuietlyOnClosedPipe(): void {
   })
 }
 
-/** A pipe nobody reads, or a terminal that was closed. */
+/** The pipe has no reader any more, or the terminal was closed. */
 function isGone(error: NodeJS.ErrnoException): boolean {
   return error.code === 'EPIPE' || error.code === 'EIO'
 }
 
-/** Lets a command that hosts an instance hand it over before it ends for want of a reader. Returns how to let go. */
+/** Lets a command that hosts an instance hand it over before it ends because of a closed pipe. Returns the function that undoes this. */
 export function holdOnClosedPipe(onClosed: () => void): () => void {
   heldBy = onClosed
   return () => {
@@ -115,7 +115,7 @@ export function holdOnClosedPipe(onClosed: () => void): () => void {
   }
 }
 
-/** Resolves once everything written is out; a pipe may hold some of it back. */
+/** Resolves when both streams have been flushed. */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map(
@@ -129,7 +129,7 @@ export async function flushed(): Promise<void> {
   )
 }
 
-/** The streams as the words ask for them, before and without a parse. */
+/** The output for these arguments, before the flags are parsed. */
 export function outputFrom(argv: readonly string[]): Output {
   const end = argv.indexOf('--')
   const words = end === -1 ? argv : argv.slice(0, end)

@@ -1,4 +1,4 @@
-/** What a command that changed something says about it: a line for a person, `resolve.receipt/1` for a program. */
+/** Confirms what a command has sent: a line for a person, or the document `resolve.receipt/1`. */
 import type { Output } from './output.ts'
 
 export interface Receipt {
@@ -7,7 +7,7 @@ export interface Receipt {
   [more: string]: unknown
 }
 
-export async function tellReceipt(output: Output, receipt: Receipt, sentence: string): Promise<void> {
+export async function printReceipt(output: Output, receipt: Receipt, sentence: string): Promise<void> {
   if (output.json) await output.document({ schema: 'resolve.receipt/1', ...receipt })
   else output.note(sentence)
 }

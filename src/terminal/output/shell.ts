@@ -1,9 +1,10 @@
-/** Commands that are printed to be run: every word quoted as a POSIX shell needs it. */
-import { plainCommand, quoteWord } from '../../core/view/command-line.ts'
+/** Formats commands that users can run: every word is quoted for a POSIX shell. */
+import { quoteWord } from '../../core/primitives/quote-word.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 
 let carried: readonly string[] = []
 
-/** Flags that every command printed from now on has, so that it means the same server. Set once, by the base command. */
+/** Sets the flags that all printed commands get, so that they use the same server. Called once, by the base command. */
 export function carryFlags(flags: readonly string[]): void {
   carried = flags
 }
@@ -12,12 +13,12 @@ export function commandLine(...words: readonly string[]): string {
   return plainCommand(...words, ...carried)
 }
 
-/** What works on one machine alone, and is given over there. */
+/** Commands that work on this machine only and refuse --server. */
 const ONE_MACHINE = /^(?:-|help\b|token\b|worker\b|serve\b|doctor\b|completion\b|resolver (?:add|update|remove)\b)/
 
 /**
- * A hint with the commands in it ("resolve …", in quotes) as they have to be given here: with the flags that are carried, and with
- * the id where the instance is known. A hint is of the catalogue, or of a server's, and knows neither.
+ * Completes the commands in a hint ("resolve …", in quotes): adds the carried flags, and the id if the instance is known. Hints
+ * come from the error catalogue, or from a server, and contain neither.
  */
 export function wholeCommands(hint: string, id: string | undefined): string {
   return hint.replace(/"resolve ([^"]+)"/g, (_, given: string) => {

@@ -1,4 +1,4 @@
-/** What bin/run.js knows and the rooms do not: where the package stands, and its version. Set once by `main`. */
+/** Facts about this installation: the package directory, the version, the socket server. Set once by main.ts. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SocketDoor } from '../../core/index.ts'
@@ -7,7 +7,7 @@ interface Surroundings {
   /** The package's directory, the one with package.json. */
   root: string
   version: string
-  /** What answers other processes for the instances hosted in this one; the rooms below can't reach it. */
+  /** Opens the socket on which this process serves its instances to other processes; code below src/server cannot import it. */
   door?: SocketDoor
 }
 
@@ -21,7 +21,7 @@ export function surroundings(): Readonly<Surroundings> {
   return known
 }
 
-/** Where the built-in resolvers are: built where there is a build, else their source. */
+/** The directory of the built-in resolvers: the built ones if there is a build, else their sources. */
 export function builtinsDirectory(): string {
   const built = join(known.root, 'dist', 'resolvers')
   return existsSync(built) ? built : join(known.root, 'src', 'resolvers')
@@ -38,12 +38,12 @@ export function isCi(env: NodeJS.ProcessEnv = process.env): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
 
-/** A job of GitHub Actions: its runner reads workflow commands from both streams. */
+/** Whether this is a job of GitHub Actions; its runner reads workflow commands from both streams. */
 export function isGithub(env: NodeJS.ProcessEnv = process.env): boolean {
   return env['GITHUB_ACTIONS'] === 'true'
 }
 
-/** Whether a screen reader reads along: plain lines then, each said once, and nothing that is drawn again. */
+/** Whether output is for a screen reader: plain lines, each printed once, and no redrawing. */
 export function isScreenReader(env: NodeJS.ProcessEnv = process.env): boolean {
   return [env['RESOLVE_SCREEN_READER'], env['INK_SCREEN_READER']].some(
     (value) => value !== undefined && !['', '0', 'false'].includes(value),

@@ -1,9 +1,9 @@
-/** A table for a person: columns as wide as they need, the last flexible ones cut so that a row fits the terminal. */
+/** Formats tables for a terminal. Columns are as wide as their content; flexible columns are cut to fit the width. */
 import { cut, pad, widthOf } from './width.ts'
 
 export interface Column {
   title: string
-  /** May be cut when the terminal is narrow. */
+  /** May be cut if the terminal is narrow. */
   flexible?: boolean
 }
 
@@ -11,8 +11,8 @@ const GAP = 2
 const FLEXIBLE_MIN = 8
 
 /**
- * Lines of the table, the titles first. `width` is in columns; undefined (a pipe) cuts nothing. Where cutting is not enough
- * (a terminal of 40 columns) flexible columns are left out, the last one first.
+ * The lines of the table, titles first. `width` is in columns; undefined (a pipe) cuts nothing. If cutting is not enough (a
+ * terminal of 40 columns), flexible columns are left out, the last one first.
  */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width?: number): string[] {
   const widths = columns.map((column, at) =>
@@ -37,7 +37,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   return [line(columns.map((column) => column.title)), ...rows.map(line)]
 }
 
-/** Whether the table fits then. */
+/** Shrinks flexible columns; returns whether the table then fits. */
 function shrink(columns: readonly Column[], widths: number[], width: number): boolean {
   const total = () => widths.reduce((sum, one) => sum + one, 0) + GAP * (widths.length - 1)
   while (total() > width) {

@@ -1,8 +1,8 @@
-/** How wide a text is in a terminal, and how it is cut to fit: counted in graphemes, East Asian wide ones as two columns. */
+/** Measures and cuts text in terminal columns: counts graphemes, East Asian wide ones as two columns. */
 
 let segmenter: Intl.Segmenter | undefined
 
-/** Made when the first wide text comes: making one takes longer than drawing a whole table. */
+/** Created on first use: creating a segmenter takes longer than drawing a table. */
 function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
   return segmenter.segment(text)
@@ -11,7 +11,7 @@ function graphemesOf(text: string): Intl.Segments {
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
 
-/** One column each, and nothing that joins: ASCII, Latin letters, dashes and dots, boxes and circles, our tick and cross. */
+/** Characters of one column that do not combine: ASCII, Latin letters, dashes and dots, boxes and circles, tick and cross. */
 const SINGLE =
   /^[ -~\u00a1-\u00a8\u00b0-\u02ff\u2010-\u2027\u2030-\u203b\u2200-\u22ff\u2500-\u25a9\u25c1-\u25fa\u2713\u2717]*$/
 
@@ -22,7 +22,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** The text, or its beginning and an ellipsis, in at most `columns`. */
+/** The text, or its beginning with an ellipsis, in at most `columns`. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   let kept = ''

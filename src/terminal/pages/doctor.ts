@@ -1,4 +1,4 @@
-/** What `doctor` found, as lines for a person and as a document. */
+/** Formats the results of `doctor` as lines and as a JSON document. */
 import type { HealthRow, HealthState } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import type { ExitCode } from '../output/exit-codes.ts'
@@ -20,7 +20,7 @@ export function doctorLines(output: Output, rows: readonly HealthRow[]): string[
     return mend === null ? [text] : [text, `${' '.repeat(width + 4)}${output.paint('cyan', mend, process.stdout)}`]
   })
   const failed = rows.filter(({ state }) => state === 'failed').length
-  return [...lines, failed === 0 ? 'Nothing is in the way.' : failed === 1 ? '1 failure.' : `${failed} failures.`]
+  return [...lines, failed === 0 ? 'No problems found.' : failed === 1 ? '1 failure.' : `${failed} failures.`]
 }
 
 export function doctorDocument(rows: readonly HealthRow[], exitCode: ExitCode): Record<string, unknown> {

@@ -1,4 +1,4 @@
-/** The page of `instance explain` for a person: cleaned, and painted for stdout. */
+/** Formats the explanation of `instance explain` for a terminal: cleaned and coloured. */
 import type { Status } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
@@ -6,30 +6,32 @@ import { agoText } from '../../core/view/time-words.ts'
 import type { Output } from '../output/output.ts'
 import type { Explanation } from './explain.ts'
 
-export function explainLines(output: Output, told: Explanation, now: number): string[] {
+export function explainLines(output: Output, explanation: Explanation, now: number): string[] {
   const out = process.stdout
-  const { shape, word, color } = STATUS_WORDS[told.status as Status]
-  const { failing_event: failing, error } = told
+  const { shape, word, color } = STATUS_WORDS[explanation.status as Status]
+  const { failing_event: failing, error } = explanation
   const title = (text: string) => ['', output.paint('bold', text, out)]
   const lines = [
-    output.paint(color, `${shape} ${word}  ${cleanLine(told.resolver)} ${told.instance_id}`, out),
-    `  ${cleanText(told.why).replaceAll('\n', '\n  ')}`,
+    output.paint(color, `${shape} ${word}  ${cleanLine(explanation.resolver)} ${explanation.instance_id}`, out),
+    `  ${cleanText(explanation.why).replaceAll('\n', '\n  ')}`,
   ]
   if (error !== null) lines.push(`  code      ${cleanLine(error.code)}`)
-  if (told.phase !== null) lines.push(`  phase     ${cleanLine(told.phase)}`)
+  if (explanation.phase !== null) lines.push(`  phase     ${cleanLine(explanation.phase)}`)
   if (failing !== null) lines.push(`  event     ${failing.seq} ${cleanLine(failing.event_type)}, ${failing.timestamp}`)
-  if (told.worker_end !== null) lines.push(`  worker    ${cleanLine(told.worker_end)}`)
-  if (told.rejected.count > 0) {
-    const reasons = told.rejected.last.map(({ reason, detail }) => (detail === null ? reason : `${reason}: ${detail}`))
-    lines.push(...title(`${told.rejected.count} of its lines were not forwarded`))
+  if (explanation.worker_end !== null) lines.push(`  worker    ${cleanLine(explanation.worker_end)}`)
+  if (explanation.rejected.count > 0) {
+    const reasons = explanation.rejected.last.map(({ reason, detail }) =>
+      detail === null ? reason : `${reason}: ${detail}`,
+    )
+    lines.push(...title(`${explanation.rejected.count} event lines were rejected`))
     lines.push(...[...new Set(reasons)].map((reason) => `  ${cleanLine(reason)}`))
   }
-  if (told.questions.length > 0) lines.push(...title('Waiting for an answer'))
-  for (const { request_id, prompt, asked_at } of told.questions)
+  if (explanation.questions.length > 0) lines.push(...title('Waiting for an answer'))
+  for (const { request_id, prompt, asked_at } of explanation.questions)
     lines.push(`  ${cleanLine(request_id)}, asked ${agoText(asked_at, now)}: ${cleanLine(prompt)}`)
-  if (told.stderr.length > 0) lines.push(...title('Last lines of its stderr'))
-  lines.push(...told.stderr.map((line) => `  ${cleanLine(line)}`))
-  if (told.stderr_needs !== null) lines.push('', `(stderr needs the scope ${told.stderr_needs})`)
-  lines.push(...title('Next'), ...told.next.map((command) => `  ${output.paint('cyan', command, out)}`))
+  if (explanation.stderr.length > 0) lines.push(...title('Last lines of its stderr'))
+  lines.push(...explanation.stderr.map((line) => `  ${cleanLine(line)}`))
+  if (explanation.stderr_needs !== null) lines.push('', `(stderr needs the scope ${explanation.stderr_needs})`)
+  lines.push(...title('Next'), ...explanation.next.map((command) => `  ${output.paint('cyan', command, out)}`))
   return lines
 }

@@ -1,4 +1,4 @@
-/** Why an instance failed, waits or goes on as it does, put together from its journal and what its worker left behind. */
+/** Explains why an instance failed, waits or is still running, from its journal and its worker's stderr. For `instance explain`. */
 import { ResolveError } from '../../core/errors.ts'
 import type { JournalEvent, Platform } from '../../core/index.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
@@ -22,21 +22,21 @@ export interface Explanation {
   why: string
   phase: string | null
   error: InstanceError | null
-  /** The event that says what went wrong; null where nothing did. */
+  /** The event that describes the failure; null if the instance has not failed. */
   failing_event: (EventEnvelope & { seq: number }) | null
-  /** How its process ended; null while it runs and where none was started. */
+  /** How the worker's process ended; null while it runs, or if none was started. */
   worker_end: string | null
-  /** Whether a live host looks after it. */
+  /** Whether the instance has a live host. */
   host_alive: boolean
   last_event_at: string
   /** The last lines of the worker's stderr. */
   stderr: string[]
-  /** The scope that it takes to read stderr, where the token has too small a one; null where it was read. */
+  /** The scope needed to read stderr, if the token lacks it; null if stderr was read. */
   stderr_needs: Scope | null
-  /** Lines of the resolver that were not forwarded; the last few of them with their reason. */
+  /** Event lines of the resolver that were rejected: their count, and the last few with their reasons. */
   rejected: { count: number; last: { reason: string; bytes: number; detail: string | null }[] }
   questions: { request_id: string; prompt: string; asked_at: string; command: string }[]
-  /** What to run next, the most useful first. */
+  /** Commands to run next, the most useful first. */
   next: string[]
 }
 
@@ -69,7 +69,7 @@ export async function explain(platform: Platform, id: string, now: number): Prom
   }
 }
 
-/** Undefined where the token may not read it: all else is worth telling all the same. */
+/** Undefined if the token's scope does not allow reading stderr. */
 async function stderrOf(platform: Platform, id: string): Promise<string | undefined> {
   try {
     return await platform.stderrTail(id)
@@ -85,7 +85,7 @@ interface Facts {
   note(event: JournalEvent): void
 }
 
-/** A cause says more than the status that follows from it, so the status counts only where there is no cause. */
+/** Prefers the event that names a cause over the change of status that follows it. */
 function gather(): Facts {
   let hasCause = false
   const facts: Facts = {
@@ -121,7 +121,7 @@ function whyOf(story: Story, hostAlive: boolean, now: number): string {
     case 'awaiting_input':
       return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${hostAlive ? '' : NO_HOST}`
     case 'paused':
-      return `It paused at a checkpoint${because} and goes on when it is resumed.`
+      return `It paused at a checkpoint${because} and continues when it is resumed.`
     case 'completed':
       return 'It completed.'
     case 'cancelled':
@@ -129,20 +129,20 @@ function whyOf(story: Story, hostAlive: boolean, now: number): string {
     default: {
       const since = story.history.find(({ status }) => hasWorker(status))?.at ?? story.creation.created_at
       const heard = agoText(story.lastEventAt, now)
-      return `It has been up for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${hostAlive ? '' : NO_HOST}`
+      return `It has been running for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${hostAlive ? '' : NO_HOST}`
     }
   }
 }
 
-const NO_HOST = ' No host looks after it.'
+const NO_HOST = ' It has no host.'
 
 function workerEnd(story: Story): string | null {
   if (story.incarnation === 0 || hasWorker(story.status)) return null
   const reason = story.history.at(-1)?.reason ?? null
   if (story.status === 'paused') return 'It ended at its checkpoint.'
-  if (story.status === 'cancelled' && reason === 'forced') return 'It was killed: it did not end when it was asked to.'
-  if (story.status === 'cancelled') return 'It ended after it was asked to stop.'
-  if (story.completion !== null) return 'It ended after its run was over.'
+  if (story.status === 'cancelled' && reason === 'forced') return 'It was killed because it did not end in time.'
+  if (story.status === 'cancelled') return 'It ended after a stop request.'
+  if (story.completion !== null) return 'It ended after its run was complete.'
   return story.error === null ? 'It ended.' : `It ended without a result (${story.error.code}).`
 }
 
@@ -161,7 +161,7 @@ function nextOf(story: Story, hostAlive: boolean): string[] {
   return nextCommands(story)
 }
 
-/** The input as flags, where flags can say it. */
+/** The input as flags, if flags can express it. */
 function inputAgain(story: Story): string[] {
   const entries = Object.entries(story.creation.input)
   const isFlat = entries.every(([name, value]) => !name.includes('=') && ['string', 'boolean'].includes(typeof value))

@@ -1,4 +1,4 @@
-/** The open questions of every instance, oldest first: for `inbox`, and for `resolve` alone. */
+/** Collects and formats the open input requests of all instances, oldest first: for `inbox`, and for `resolve` without a command. */
 import type { Form, Platform } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { pendingRequests } from '../../core/view/story.ts'
@@ -15,11 +15,11 @@ export interface OpenQuestion {
   prompt: string
   schema: Form
   asked_at: string
-  /** The whole line that answers it. */
+  /** The complete command line that answers it. */
   command: string
 }
 
-/** What was read before, for a caller that looks again and again: a journal that did not grow is not read anew. */
+/** A cache for callers that poll: a journal that has not changed is not read again. */
 export type ReadBefore = Map<string, { updated_at: string; questions: OpenQuestion[] }>
 
 export async function openQuestions(platform: Platform, before: ReadBefore = new Map()): Promise<OpenQuestion[]> {
@@ -54,17 +54,17 @@ async function questionsOf(platform: Platform, id: string): Promise<OpenQuestion
     })
   } catch (error) {
     if (isConnectionError(error)) throw error
-    // It was removed meanwhile, or cannot be read: the others are to be seen all the same.
+    // The instance was removed meanwhile, or cannot be read: it must not hide the others.
     return []
   }
 }
 
-/** Which question it is: one that is asked again after a resume is another. */
+/** Identifies a request. A request that is opened again after a resume counts as a new one. */
 export function keyOf({ instance_id, request_id, asked_at }: OpenQuestion): string {
   return `${instance_id} ${request_id} ${asked_at}`
 }
 
-/** Two lines, cleaned and painted for stdout. */
+/** Two lines, cleaned and coloured for stdout. */
 export function questionLines(output: Output, question: OpenQuestion, now: number): string[] {
   const { instance_id, resolver, name, request_id, prompt, asked_at, command } = question
   const who = name === null ? resolver : `${resolver} (${name})`

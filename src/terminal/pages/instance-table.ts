@@ -1,4 +1,4 @@
-/** The table of `instance list`: those that wait for a person first, then the newest. */
+/** The table of `instance list`: instances that wait for an answer first, then the newest. */
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { statusText } from '../../core/view/status-words.ts'
@@ -31,12 +31,12 @@ export function waitingFirst(records: readonly InstanceRecord[]): InstanceRecord
   return [...records.filter(waits), ...records.filter((record) => !waits(record))]
 }
 
-/** What a change of it is a change for `list --watch`. */
+/** The values whose change `list --watch` reports. */
 export function standingOf({ status, phase, pending_inputs }: InstanceRecord): string {
   return JSON.stringify([status, phase, pending_inputs])
 }
 
-/** One change as a line: when, which, how it stands now. */
+/** One change as a line: time, instance, status. */
 export function changeLine(record: InstanceRecord): string {
   const who = record.name === null ? record.resolver : `${record.resolver} (${record.name})`
   const cells = [record.updated_at, record.instance_id, statusText(record.status), cleanLine(who)]

@@ -1,4 +1,4 @@
-/** The page of `resolve` alone: cleaned, and painted for stdout. */
+/** Formats the page of `resolve` without a command: cleaned and coloured for stdout. */
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
@@ -10,9 +10,9 @@ import { type OpenQuestion, questionLines } from './inbox.ts'
 export interface Overview {
   /** Oldest first. */
   questions: OpenQuestion[]
-  /** What has not ended, newest first. */
+  /** Instances that have not ended, newest first. */
   running: InstanceRecord[]
-  /** What ended last, latest first. */
+  /** The instances that ended last, latest first. */
   finished: InstanceRecord[]
 }
 
@@ -50,14 +50,14 @@ function recordLine(output: Output, record: InstanceRecord, since: string, now: 
 
 function greeting(paint: (style: 'bold' | 'cyan', text: string) => string): string[] {
   const rows = [
-    [commandLine('run', 'hello', '-i', 'name=Ada'), 'greets and ends'],
-    [commandLine('run', 'tour'), 'shows phases, questions and files'],
-    ['resolve resolver add FOLDER', 'adds one of your own'],
+    [commandLine('run', 'hello', '-i', 'name=Ada'), 'prints a greeting'],
+    [commandLine('run', 'tour'), 'a demo: phases, a question, files'],
+    ['resolve resolver add FOLDER', 'adds your own resolver'],
   ] as const
   const width = Math.max(...rows.map(([command]) => command.length)) + 3
   return [
-    'resolve runs resolvers: programs that work on their own for a long time, ask you when they',
-    'need you, and outlive the terminal they were started in.',
+    'resolve runs resolvers: programs that work on their own for minutes or hours, ask you when',
+    'they need a decision, and keep running when you close the terminal.',
     '',
     paint('bold', 'Try'),
     ...rows.map(([command, what]) => `  ${paint('cyan', command)}${' '.repeat(width - command.length)}${what}`),

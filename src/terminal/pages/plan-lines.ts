@@ -1,4 +1,4 @@
-/** What `resolver add` shows before it adds: everything of a source that will run, and where. */
+/** Formats what `resolver add` shows before it adds a source: everything that will run, and where. */
 import type { AddPlan } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import type { Output } from '../output/output.ts'

@@ -1,11 +1,11 @@
-/** A catalog entry as a program reads it, and as a person does. */
+/** Formats a catalog entry as a JSON document and as lines. */
 import type { CatalogEntry } from '../../core/protocol/catalog.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { commandLine } from '../output/shell.ts'
 
 export function resolverDocument(entry: CatalogEntry): Record<string, unknown> {
   const { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at } = entry
-  // What a server keeps to itself is null.
+  // A server does not send its source and directory; these fields are then null.
   const places = { source: source === '' ? null : source, dir: dir === '' ? null : dir }
   return { name, version, description, supports_resume, kind, commit, ref, ...places, manifest, added_at }
 }

@@ -1,4 +1,4 @@
-/** The page of `instance show` for a person. */
+/** Formats `instance show` for a terminal. */
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'

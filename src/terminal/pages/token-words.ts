@@ -1,4 +1,4 @@
-/** How the token commands tell of a token: a sentence for a person, fields for a program; never its text, never its digest. */
+/** Formats tokens for the token commands, as a sentence and as a document; never contains the token's text or digest. */
 import type { TokenEntry, Tokens } from '../../core/index.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import type { Output } from '../output/output.ts'
@@ -20,7 +20,7 @@ export function minuteText(time: string): string {
   return `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Says on stderr that others could read the file, where they could. */
+/** Warns on stderr if other users could read the token file. */
 export function warnOfTokens(output: Output, tokens: Tokens): void {
   const warning = tokens.warning()
   if (warning !== null) output.say(output.paint('yellow', warning))

@@ -1,11 +1,11 @@
-/** How the terminal sets off one event from the others, and shows any as a line. */
+/** Formats events for the terminal: the colour of a progress line, and any event as one line. */
 import type { styleText } from 'node:util'
 import { type EventEnvelope, isDataChanged } from '../../core/protocol/event.ts'
 import { isStatus } from '../../core/protocol/status.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 
-/** How that line is set off from the others where there is colour; it says the same without. */
+/** The colour of a progress line; the text alone has the same meaning. */
 export function progressStyle({ event_type, data }: EventEnvelope): Parameters<typeof styleText>[0] | undefined {
   if (event_type === 'platform.instance.status_changed')
     return isStatus(data['to']) ? STATUS_WORDS[data['to']].color : undefined
@@ -15,7 +15,7 @@ export function progressStyle({ event_type, data }: EventEnvelope): Parameters<t
   return isDataChanged(event_type) ? 'dim' : undefined
 }
 
-/** Any event: time, type and its data, one line. */
+/** Any event as one line: number, time, type and data. */
 export function eventLine(seq: number, event: EventEnvelope): string {
   const time = event.timestamp.slice(11, 23)
   return `${String(seq).padStart(5)}  ${time}  ${cleanLine(event.event_type)}  ${cleanLine(JSON.stringify(event.data))}`

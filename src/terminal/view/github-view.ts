@@ -1,4 +1,4 @@
-/** The view in a job of GitHub Actions: plain lines on stderr, folded into one group a phase. Picked by open-view.ts. */
+/** The view for GitHub Actions: plain lines on stderr, folded into one group per phase. Chosen by open-view.ts. */
 import { progressLine } from '../../core/view/event-words.ts'
 import { workflowCommand } from '../output/github-commands.ts'
 import type { Output } from '../output/output.ts'
@@ -21,7 +21,7 @@ export function githubView(output: Output): View {
         open = true
         return
       }
-      // Groups hold what happened in a phase; a change of status must be seen without opening one.
+      // Groups contain the events of a phase; a change of status must be visible without opening a group.
       if (event.event_type === 'platform.instance.status_changed') close()
       output.note(line)
     },

@@ -1,4 +1,4 @@
-/** What shows a run on its way: one contract, and its voices without Ink. {@link file://./../live/open-live-view.tsx} is the one with. */
+/** The interface of the views of a run, and the views without Ink. {@link file://./../live/open-live-view.tsx} is the one with Ink. */
 import type { Connection } from '../../core/index.ts'
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { progressLine } from '../../core/view/event-words.ts'
@@ -6,7 +6,7 @@ import type { Story } from '../../core/view/story.ts'
 import { connectionLine } from '../output/connection.ts'
 import type { Output } from '../output/output.ts'
 
-/** Ways to let go of a run: keys of the live view, a closed pipe. */
+/** Actions on the followed run, triggered by keys of the live view or a closed pipe. */
 export interface Controls {
   detach(): void
   stop(): void
@@ -14,13 +14,13 @@ export interface Controls {
 }
 
 export interface View {
-  /** An event, and the story with it told. Waits where its reader is slower. */
+  /** Shows an event; `story` includes it. Resolves when the reader is ready for the next one. */
   event(event: JournalEvent, story: Story): Promise<void> | void
-  /** A sentence beside the events. */
+  /** Shows a sentence that is not an event. */
   note(line: string): void
-  /** The connection to the server is lost, or back. */
+  /** Called when the connection to the server is lost or back. */
   connection(connection: Connection): void
-  /** Makes room for a question, and takes it again. */
+  /** Hides the view while a form uses the terminal, and shows it again. */
   hide(): Promise<void>
   show(): Promise<void>
   end(): Promise<void>
@@ -28,12 +28,12 @@ export interface View {
 
 const nothing = () => Promise.resolve()
 
-/** A line for each change, for every view that only appends. */
+/** Prints a line for each change; for views that only append. */
 export function noteConnection(output: Output): View['connection'] {
   return (connection) => output.note(connectionLine(connection, Date.now()))
 }
 
-/** Append-only lines on stderr: a pipe, CI. */
+/** Appends lines to stderr: for pipes and CI. */
 export function plainView(output: Output): View {
   return {
     event: ({ event }) => {
@@ -48,7 +48,7 @@ export function plainView(output: Output): View {
   }
 }
 
-/** `--json`: the document at the end says it all, but not yet why it does not come. */
+/** For `--json`: prints nothing but connection changes; the result is the document at the end. */
 export function silentView(output: Output): View {
   return {
     event: () => undefined,
@@ -60,7 +60,7 @@ export function silentView(output: Output): View {
   }
 }
 
-/** `--jsonl`: every envelope exactly as it stands in the journal. */
+/** For `--jsonl`: prints every envelope exactly as it is in the journal. */
 export function jsonlView(output: Output): View {
   return {
     event: ({ text }) => output.raw(`${text}\n`),

@@ -1,4 +1,4 @@
-/** What was filled in, as the command that does the same (web.md: "Copy as CLI"). */
+/** What was filled in, as the command that does the same. */
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { plainCommand } from '../../core/view/command-line.ts'
 import { fieldsOf } from '../../core/view/fields.ts'

@@ -1,4 +1,4 @@
-/** What was typed and not sent yet, kept in this tab: it survives a reload, a sign-in and a server that is away (web.md, Forms). */
+/** What was typed and not sent yet, kept in this tab: it survives a reload, a sign-in and a server that is away. */
 import type { Payload } from '../../core/protocol/form.ts'
 
 const PREFIX = 'resolve.draft.'

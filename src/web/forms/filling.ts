@@ -21,12 +21,12 @@ export function payloadOf(form: Form, values: Payload): Payload {
 }
 
 /** Every message with its field, in order; what the server says and no field explains comes last. */
-export function messagesOf(failing: readonly FailingComponent[] | null, told: readonly string[]): Message[] {
+export function messagesOf(failing: readonly FailingComponent[] | null, serverMessages: readonly string[]): Message[] {
   const own = (failing ?? []).flatMap(({ component, messages }) =>
     messages.map((text) => ({ field: component, text }) as Message),
   )
-  if (told.length === 0) return own
-  const left = [...told]
+  if (serverMessages.length === 0) return own
+  const left = [...serverMessages]
   const explained = own.filter(({ text }) => {
     const at = left.indexOf(text)
     if (at !== -1) left.splice(at, 1)

@@ -1,4 +1,4 @@
-/** A form on the page: every failing message at once, in a summary that takes the focus and leads to the fields (web.md, Forms). */
+/** A form on the page: every failing message at once, in a summary that takes the focus and leads to the fields. */
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 import { fieldsOf } from '../../core/view/fields.ts'
 import { FieldView } from './field-view.tsx'

@@ -137,8 +137,8 @@ export function useFilling(plan: FillingPlan): Filling {
     for (let round = 0; round < ROUNDS_MAX && check !== undefined && isOther(); round += 1) check = await askForm()
     const payload = payloadOf(current.form, current.values)
     const failing = await checkInPage(current.form, payload)
-    const told = check?.fields.map(({ id, message }): Message => ({ field: id, text: message })) ?? []
-    if (told.length > 0) return refuse(told)
+    const fromServer = check?.fields.map(({ id, message }): Message => ({ field: id, text: message })) ?? []
+    if (fromServer.length > 0) return refuse(fromServer)
     if (failing !== null && failing.length > 0) return refuse(messagesOf(failing, []))
     setPhase('sending')
     try {

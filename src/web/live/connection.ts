@@ -1,4 +1,4 @@
-/** The states of the connection to an instance's events, in words (web.md, Live). */
+/** The states of the connection to an instance's events, in words. */
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'ended'
 

@@ -2,7 +2,7 @@
  * What the page knows of one instance, kept up to date by its events: the snapshot first, then every event from the beginning
  * through the same reducer as the terminal's ({@link file://./../../core/view/story.ts}). React reads it as an external store.
  */
-import { beginStory, type Story, tell } from '../../core/view/story.ts'
+import { applyEvent, beginStory, type Story } from '../../core/view/story.ts'
 import { fetchStory } from '../api/calls.ts'
 import { Problem, unreachable } from '../api/problem.ts'
 import type { Connection } from './connection.ts'
@@ -25,7 +25,7 @@ export class InstanceStore {
   readonly #id: string
   readonly #listeners = new Set<() => void>()
   #events: NumberedEvent[] = []
-  #told: Story | undefined
+  #reduced: Story | undefined
   #snapshot: Story | undefined
   #view: LiveInstance
   #stop: (() => void) | undefined
@@ -61,7 +61,7 @@ export class InstanceStore {
       }
     }
     if (!this.#isOpen || this.#snapshot === undefined) return
-    this.#told ??= beginStory(this.#snapshot.creation)
+    this.#reduced ??= beginStory(this.#snapshot.creation)
     this.#show({ story: this.#snapshot })
     this.#stop = followEvents(this.#id, {
       onEvents: (events) => this.#take(events),
@@ -76,21 +76,21 @@ export class InstanceStore {
     this.#stop = undefined
     // Whoever comes back begins from a new snapshot.
     this.#snapshot = undefined
-    this.#told = undefined
+    this.#reduced = undefined
     this.#events = []
     this.#view = { ...this.#view, events: this.#events, count: 0 }
   }
 
   #take(events: readonly NumberedEvent[]): void {
-    const told = this.#told
-    if (told === undefined) return
+    const reduced = this.#reduced
+    if (reduced === undefined) return
     for (const { seq, event } of events) {
       this.#events.push({ seq, event })
-      tell(told, seq, event)
+      applyEvent(reduced, seq, event)
     }
     // The snapshot stands until the events have caught up with it; from then on they lead.
-    const leads = told.lastSeq >= (this.#snapshot?.lastSeq ?? 0)
-    this.#show({ story: leads ? { ...told } : (this.#snapshot ?? null), count: this.#events.length })
+    const leads = reduced.lastSeq >= (this.#snapshot?.lastSeq ?? 0)
+    this.#show({ story: leads ? { ...reduced } : (this.#snapshot ?? null), count: this.#events.length })
   }
 
   #show(change: Partial<LiveInstance>): void {

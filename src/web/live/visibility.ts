@@ -1,4 +1,4 @@
-/** Whether anybody looks at the page: one that has been hidden for a minute lets its connections go (web.md, Live). */
+/** Whether anybody looks at the page: one that has been hidden for a minute lets its connections go. */
 
 const HIDDEN_LIMIT_MS = 60_000
 

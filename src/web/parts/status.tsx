@@ -1,4 +1,4 @@
-/** A status as word, shape and colour, as every door shows it (web.md). */
+/** A status as word, shape and colour, as every door shows it. */
 import type { Status } from '../../core/protocol/status.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 

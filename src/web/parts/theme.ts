@@ -16,7 +16,7 @@ export function applyTheme(): void {
   const wish = wished()
   if (wish === 'system') delete document.documentElement.dataset['theme']
   else document.documentElement.dataset['theme'] = wish
-  for (const tell of listeners) tell()
+  for (const notify of listeners) notify()
 }
 
 export function wishTheme(wish: ThemeWish): void {

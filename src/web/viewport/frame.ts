@@ -11,7 +11,7 @@ const calls = new Map<number, { resolve: (value: unknown) => void; reject: (erro
 let lastCall = 0
 let props: Record<string, unknown> = {}
 
-function tell(message: FromFrame): void {
+function send(message: FromFrame): void {
   parent.postMessage(JSON.stringify(message), '*')
 }
 
@@ -20,14 +20,14 @@ function call(make: (number: number) => FromFrame): Promise<unknown> {
   const number = lastCall
   return new Promise((resolve, reject) => {
     calls.set(number, { resolve, reject })
-    tell(make(number))
+    send(make(number))
   })
 }
 
 addEventListener('message', ({ source, data }: MessageEvent<ToFrame>) => {
   if (source !== parent) return
   if (data.type === 'begin') void begin(data)
-  else if (data.type === 'ping') tell({ type: 'pong' })
+  else if (data.type === 'ping') send({ type: 'pong' })
   else if (data.type === 'now') refresh(data.now)
   else if (data.type === 'events') take(data.events)
   else settle(data)
@@ -62,11 +62,11 @@ async function begin({
     const module = (await import(url)) as { default?: unknown }
     URL.revokeObjectURL(url)
     if (typeof module.default !== 'function')
-      return tell({ type: 'failed', message: 'Its default export is no function.' })
+      return send({ type: 'failed', message: 'Its default export is no function.' })
     await (module.default as (container: unknown, props: unknown) => unknown)(container, props)
-    tell({ type: 'mounted' })
+    send({ type: 'mounted' })
   } catch (error) {
-    tell({ type: 'failed', message: String(error) })
+    send({ type: 'failed', message: String(error) })
   }
 }
 
@@ -96,4 +96,4 @@ function settle(data: Exclude<ToFrame, { type: 'begin' | 'ping' | 'now' | 'event
   }
 }
 
-tell({ type: 'ready' })
+send({ type: 'ready' })

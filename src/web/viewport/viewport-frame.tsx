@@ -1,6 +1,6 @@
 /**
  * The page's side of a viewport: a sandboxed frame, fed with what the instance tells, and looked after. One that fails, floods the
- * page or stops answering is taken away, and the rest of the page goes on (web.md, Viewport; threats UI-3).
+ * page or stops answering is taken away, and the rest of the page goes on (docs/viewport.md; threats UI-3).
  */
 import { useEffect, useRef, useState } from 'react'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
@@ -44,14 +44,14 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
   latest.current = { now, live, story }
   const sent = useRef(-1)
 
-  const tell = (message: ToFrame) => frame.current?.contentWindow?.postMessage(message, '*')
+  const send = (message: ToFrame) => frame.current?.contentWindow?.postMessage(message, '*')
 
   useEffect(() => {
     let lastSign = performance.now()
     let second = 0
     let inSecond = 0
     const fail = (why: string) => setPhase({ name: 'failed', why })
-    const hear = ({ source, data }: MessageEvent<unknown>) => {
+    const onMessage = ({ source, data }: MessageEvent<unknown>) => {
       if (source === null || source !== frame.current?.contentWindow) return
       const at = performance.now()
       if (Math.floor(at / 1_000) !== second) inSecond = 0
@@ -64,7 +64,7 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
       if (message.type === 'failed') return fail(message.message)
       if (message.type === 'mounted') return setPhase({ name: 'running' })
       if (message.type === 'ready') return begin()
-      if ('call' in message) void serveFrame(id, message).then(tell)
+      if ('call' in message) void serveFrame(id, message).then(send)
     }
     const begin = () => {
       // Only once: a frame that loads another document is told nothing more.
@@ -72,31 +72,31 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
       const { now, live, story } = latest.current
       sent.current = live.count
       const events = live.events.map(({ event }) => event)
-      tell({ type: 'begin', code, instanceId: id, resolverName: story.creation.resolver.name, events, now })
+      send({ type: 'begin', code, instanceId: id, resolverName: story.creation.resolver.name, events, now })
     }
     const ping = setInterval(() => {
       // A page that is hidden hears late.
       if (document.visibilityState === 'hidden') lastSign = performance.now()
       if (performance.now() - lastSign > SILENCE_LIMIT_MS) fail('It no longer answers.')
-      else tell({ type: 'ping' })
+      else send({ type: 'ping' })
     }, PING_MS)
-    addEventListener('message', hear)
+    addEventListener('message', onMessage)
     return () => {
-      removeEventListener('message', hear)
+      removeEventListener('message', onMessage)
       clearInterval(ping)
       sent.current = -1
     }
   }, [id, code])
 
-  const told = JSON.stringify(now)
+  const nowText = JSON.stringify(now)
   useEffect(() => {
-    if (sent.current !== -1) tell({ type: 'now', now: latest.current.now })
-  }, [told])
+    if (sent.current !== -1) send({ type: 'now', now: latest.current.now })
+  }, [nowText])
   useEffect(() => {
     if (sent.current === -1 || live.count <= sent.current) return
     const events = live.events.slice(sent.current).map(({ event }) => event)
     sent.current = live.count
-    tell({ type: 'events', events })
+    send({ type: 'events', events })
   }, [live.count, live.events])
 
   if (phase.name === 'failed') {

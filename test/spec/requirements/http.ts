@@ -36,7 +36,7 @@ const authentication = section('Authentication', 'AUTH', {
 const errors = section('Errors', 'ERR', {
   '01': 'A form that fails a check is refused with "Validation failed" and every failing message at once',
   '02': '422 carries {detail, errors}',
-  '03': 'GET data answers 400 on traversal, 404 when missing, 502 when the worker cannot be reached',
+  '03': 'GET data answers 400 on traversal and 404 when missing (502 for a worker that cannot be reached is R13-LATER)',
   '04': 'A failure of the resolver is reported by resolver:completed with error {code, detail} and by ResolverResult.error',
 })
 

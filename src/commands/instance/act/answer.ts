@@ -1,4 +1,4 @@
-/** `resolve instance answer`: answers a question of an instance, or lists what is open. */
+/** `resolve instance answer`: answers an input request of an instance, or lists the open ones. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { fail, type InputRequest, type Platform } from '../../../core/index.ts'
@@ -9,27 +9,27 @@ import { openRequests } from '../../../terminal/follow/open-requests.ts'
 import { watchRequest } from '../../../terminal/form/watch-request.ts'
 import { fillForm } from '../../../terminal/input/fill-form.ts'
 import { pickRequest } from '../../../terminal/input/pickers.ts'
-import { CommandError, retold, usage } from '../../../terminal/output/command-error.ts'
+import { CommandError, usage, withSentence } from '../../../terminal/output/command-error.ts'
 import { answerCommand } from '../../../terminal/output/next-steps.ts'
-import { tellReceipt } from '../../../terminal/output/receipt.ts'
+import { printReceipt } from '../../../terminal/output/receipt.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 
 export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
   static override summary = 'Answer a question of an instance'
   static override description =
-    'Without a request id the one open question is meant. On a terminal the form is asked for where no field is given.'
+    'Without a request id, answers the only open question. On a terminal, opens the form if no field is given.'
   static override examples = [
     'resolve instance answer @last -i approve=yes',
     'resolve instance answer 3fa2 gate-1 --input-file answer.json',
     'resolve instance answer 3fa2 --list',
   ]
   static override args = {
-    id: Args.string({ description: 'an id, a beginning of it, or @last' }),
+    id: Args.string({ description: 'an id, a prefix of one, or @last' }),
     request: Args.string({ description: 'the id of the question' }),
   }
   static override flags = {
     ...inputFlags,
-    list: Flags.boolean({ description: 'list the open questions with the commands that answer them' }),
+    list: Flags.boolean({ description: 'list the open questions and the commands that answer them' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceAnswer>
@@ -38,7 +38,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
   protected async act(): Promise<number> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id, ['awaiting_input'])
-    if (this.flags.list) return await this.tellOpen(id, await openRequests(platform, id))
+    if (this.flags.list) return await this.printOpenRequests(id, await openRequests(platform, id))
     const request = await this.chooseRequest(platform, id)
     const watch = this.mayAsk ? await watchRequest(platform, id, request.id) : undefined
     await fillForm({
@@ -54,7 +54,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
       example: answerCommand(id, request),
       ...(watch === undefined ? {} : { signal: watch.signal }),
     }).finally(() => watch?.stop())
-    await tellReceipt(
+    await printReceipt(
       this.output,
       { action: 'answer', instance_id: id, request_id: request.id },
       `Answered "${request.id}". ${this.output.paint('cyan', commandLine('instance', 'watch', id))}`,
@@ -67,7 +67,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
       const isMeant = (one: InputRequest) => one.id === this.args.request
       const known = (await platform.inputRequests(id)).find(isMeant) ?? (await openRequests(platform, id)).find(isMeant)
       if (known === undefined) throw fail('request_unknown', { request: this.args.request, instance: id })
-      // One that was answered is the platform's to refuse: it knows who was first.
+      // The platform refuses a request that was answered already: its error names who answered.
       return known
     }
     const open = await openRequests(platform, id)
@@ -76,7 +76,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
       const { status } = await platform.record(id)
       const error = fail('invalid_state', { action: 'answer', status })
       const message = `Instance ${id} is ${status} and has no open question.`
-      throw new CommandError(retold(error, 'invalid_state', { message, hint: error.hint }), {
+      throw new CommandError(withSentence(error, 'invalid_state', { message, hint: error.hint }), {
         next: [commandLine('instance', 'show', id)],
       })
     }
@@ -90,7 +90,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
     )
   }
 
-  private async tellOpen(id: string, open: InputRequest[]): Promise<number> {
+  private async printOpenRequests(id: string, open: InputRequest[]): Promise<number> {
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.input-requests/1', instance_id: id, input_requests: open })
       return 0

@@ -1,7 +1,7 @@
-/** `resolve instance cancel`: ends an instance for good. */
+/** `resolve instance cancel`: ends an instance permanently. */
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { tellEnd } from '../../../terminal/command/end-receipt.ts'
 import { requiredIdArg } from '../../../terminal/command/flags.ts'
+import { reportEndStatus } from '../../../terminal/command/report-end-status.ts'
 
 export default class InstanceCancel extends BaseCommand<typeof InstanceCancel> {
   static override summary = 'Cancel an instance'
@@ -15,6 +15,10 @@ export default class InstanceCancel extends BaseCommand<typeof InstanceCancel> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     await platform.cancel(id)
-    return await tellEnd(this.output, platform, { id, wanted: 'cancelled', onConnection: this.connection.hear })
+    return await reportEndStatus(this.output, platform, {
+      id,
+      wanted: 'cancelled',
+      onConnection: this.connection.update,
+    })
   }
 }

@@ -1,4 +1,4 @@
-/** `resolve instance message`: sends a message nobody asked for, or lists which the resolver takes now. */
+/** `resolve instance message`: sends a message to a running resolver, or lists the message types it accepts now. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { fail } from '../../../core/errors.ts'
@@ -10,24 +10,24 @@ import { fillForm } from '../../../terminal/input/fill-form.ts'
 import { pickMessageType } from '../../../terminal/input/pickers.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { fieldFlags } from '../../../terminal/output/next-steps.ts'
-import { tellReceipt } from '../../../terminal/output/receipt.ts'
+import { printReceipt } from '../../../terminal/output/receipt.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 
 export default class InstanceMessage extends BaseCommand<typeof InstanceMessage> {
   static override summary = 'Send a message to a running instance'
-  static override description = `Which messages a resolver takes can change with its phase.
-On a terminal the form is asked for where no field is given.`
+  static override description = `The message types that a resolver accepts can change with its phase.
+  On a terminal, opens the form if no field is given.`
   static override examples = [
     'resolve instance message @last --list',
     'resolve instance message 3fa2 note -i text="Use the blue one"',
   ]
   static override args = {
-    id: Args.string({ description: 'an id, a beginning of it, or @last' }),
+    id: Args.string({ description: 'an id, a prefix of one, or @last' }),
     type: Args.string({ description: 'the type of the message' }),
   }
   static override flags = {
     ...inputFlags,
-    list: Flags.boolean({ description: 'list the types the resolver takes now' }),
+    list: Flags.boolean({ description: 'list the types that the resolver accepts now' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceMessage>
@@ -37,7 +37,7 @@ On a terminal the form is asked for where no field is given.`
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id, ['running', 'awaiting_input'])
     const types = await platform.messageTypes(id)
-    if (this.flags.list) return await this.tellTypes(id, types)
+    if (this.flags.list) return await this.printTypes(id, types)
     const type = await this.chooseType(id, types)
     let number = 0
     await fillForm({
@@ -54,7 +54,7 @@ On a terminal the form is asked for where no field is given.`
       givenUp: 'Nothing was sent.',
       example: this.example(id, type),
     })
-    await tellReceipt(
+    await printReceipt(
       this.output,
       { action: 'message', instance_id: id, message_type: type.name, number },
       `Sent "${type.name}" as message ${number}.`,
@@ -69,7 +69,7 @@ On a terminal the form is asked for where no field is given.`
       if (only !== undefined && other === undefined) return only
       if (only !== undefined && this.mayPick) return await pickMessageType(this.output, types)
       const what =
-        known.length === 0 ? 'The resolver takes no messages now.' : `Name a message type: ${known.join(', ')}.`
+        known.length === 0 ? 'The resolver accepts no messages now.' : `Name a message type: ${known.join(', ')}.`
       throw usage(what, { next: [commandLine('instance', 'message', id, '--list')] })
     }
     const type = types.find((one) => one.name === this.args.type)
@@ -77,12 +77,12 @@ On a terminal the form is asked for where no field is given.`
     return type
   }
 
-  private async tellTypes(id: string, types: MessageType[]): Promise<number> {
+  private async printTypes(id: string, types: MessageType[]): Promise<number> {
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.message-types/1', instance_id: id, message_types: types })
       return 0
     }
-    if (types.length === 0) this.output.note('The resolver takes no messages now.')
+    if (types.length === 0) this.output.note('The resolver accepts no messages now.')
     for (const type of types) {
       await this.output.result(`${type.name}  ${cleanLine(type.description || type.label)}`)
       await this.output.result(`  ${this.example(id, type)}`)

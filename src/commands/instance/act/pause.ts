@@ -1,7 +1,7 @@
-/** `resolve instance pause`: asks the resolver to checkpoint and stop for now. */
+/** `resolve instance pause`: asks the resolver to save a checkpoint and end its run; `resume` continues it. */
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { tellEnd } from '../../../terminal/command/end-receipt.ts'
 import { requiredIdArg } from '../../../terminal/command/flags.ts'
+import { reportEndStatus } from '../../../terminal/command/report-end-status.ts'
 
 export default class InstancePause extends BaseCommand<typeof InstancePause> {
   static override summary = 'Pause an instance at its next checkpoint'
@@ -15,6 +15,6 @@ export default class InstancePause extends BaseCommand<typeof InstancePause> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     await platform.pause(id)
-    return await tellEnd(this.output, platform, { id, wanted: 'paused', onConnection: this.connection.hear })
+    return await reportEndStatus(this.output, platform, { id, wanted: 'paused', onConnection: this.connection.update })
   }
 }

@@ -1,4 +1,4 @@
-/** `resolve instance prune`: removes instances that have ended, for good. */
+/** `resolve instance prune`: deletes instances that have ended. */
 import * as Flags from '@oclif/core/flags'
 import type { PruneOutcome } from '../../../core/index.ts'
 import { PRUNE_AGE_MS } from '../../../core/limits.ts'
@@ -16,9 +16,10 @@ import { EXIT } from '../../../terminal/output/exit-codes.ts'
 const FINAL = STATUSES.filter(isTerminal)
 
 export default class InstancePrune extends BaseCommand<typeof InstancePrune> {
-  static override summary = 'Remove instances that ended some time ago, for good'
-  static override description = `Their journals and data files go with them; "resolve instance export" keeps one.
-What runs, waits or is paused is never removed. Without a terminal it needs -y.`
+  static override summary = 'Delete instances that ended some time ago'
+  static override description =
+    `Deletes their journals and data files too; "resolve instance export" saves a copy first.
+  Never removes an instance that is running, waiting or paused. Without a terminal, -y is required.`
   static override examples = [
     'resolve instance prune --dry-run',
     'resolve instance prune --older-than 7d --status completed,cancelled -y',
@@ -27,14 +28,14 @@ What runs, waits or is paused is never removed. Without a terminal it needs -y.`
     'older-than': Flags.string({
       helpValue: 'DUR',
       default: `${PRUNE_AGE_MS / 86_400_000}d`,
-      description: 'only what ended at least this long ago: 12h, 7d',
+      description: 'only instances that ended at least this long ago: 12h, 7d',
     }),
     status: Flags.string({
       multiple: true,
       multipleNonGreedy: true,
-      description: 'only these final statuses, with commas or again',
+      description: 'only these final statuses: separated by commas, or the flag repeated',
     }),
-    'dry-run': Flags.boolean({ description: 'tell what would be removed, and remove nothing' }),
+    'dry-run': Flags.boolean({ description: 'show what would be removed, and remove nothing' }),
     yes: Flags.boolean({ char: 'y', description: 'do not ask' }),
   }
 
@@ -48,29 +49,29 @@ What runs, waits or is paused is never removed. Without a terminal it needs -y.`
     }
     const isDry = this.flags['dry-run']
     if (!isDry && !this.flags.yes && !this.mayAsk) {
-      throw usage('Nobody can be asked here: add -y to remove, or --dry-run to look.')
+      throw usage('Cannot ask for confirmation here: add -y to remove, or --dry-run to preview.')
     }
     const platform = await this.platform()
     if (!isDry && !this.flags.yes) {
       const planned = await platform.prune({ ...wanted, dry_run: true })
-      if (planned.removed.length === 0 && planned.leftovers.count === 0) return await this.tellOutcome(planned)
+      if (planned.removed.length === 0 && planned.leftovers.count === 0) return await this.printOutcome(planned)
       for (const line of listed(planned)) this.output.say(line)
-      if (!(await promptYes(`Remove ${total(planned)} for good?`))) {
+      if (!(await promptYes(`Remove ${total(planned)} permanently?`))) {
         this.output.say('Nothing was removed.')
         return EXIT.ok
       }
     }
-    return await this.tellOutcome(await platform.prune({ ...wanted, dry_run: isDry }))
+    return await this.printOutcome(await platform.prune({ ...wanted, dry_run: isDry }))
   }
 
   private finalStatuses(): Status[] | undefined {
     const statuses = toStatuses(this.flags.status)
     const [living] = (statuses ?? []).filter((status) => !FINAL.includes(status))
     if (living === undefined) return statuses
-    throw usage(`What is ${living} is never removed; the final statuses are: ${FINAL.join(', ')}.`)
+    throw usage(`An instance that is ${living} is never removed. The final statuses are: ${FINAL.join(', ')}.`)
   }
 
-  private async tellOutcome(outcome: PruneOutcome): Promise<number> {
+  private async printOutcome(outcome: PruneOutcome): Promise<number> {
     if (this.output.json) {
       const bytes = bytesOf(outcome)
       const { dry_run, removed, leftovers } = outcome
@@ -83,7 +84,7 @@ What runs, waits or is paused is never removed. Without a terminal it needs -y.`
     const isNothing = outcome.removed.length === 0 && outcome.leftovers.count === 0
     const verb = outcome.dry_run ? 'Would remove' : 'Removed'
     this.output.note(
-      isNothing ? `Nothing ended ${this.flags['older-than']} ago or earlier.` : `${verb} ${total(outcome)}.`,
+      isNothing ? `No instance ended ${this.flags['older-than']} ago or earlier.` : `${verb} ${total(outcome)}.`,
     )
     return EXIT.ok
   }

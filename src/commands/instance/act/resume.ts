@@ -1,4 +1,4 @@
-/** `resolve instance resume`: starts a paused instance again from its checkpoint, and follows it as run does. */
+/** `resolve instance resume`: restarts a paused instance from its checkpoint and follows it as `run` does. */
 import * as Flags from '@oclif/core/flags'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { followFlags, requiredIdArg } from '../../../terminal/command/flags.ts'
@@ -24,7 +24,7 @@ export default class InstanceResume extends BaseCommand<typeof InstanceResume> {
     const id = await this.instanceId(this.args.id)
     const story = await platform.story(id)
     await platform.resume(id, { host: this.flags.detach ? 'background' : 'here' })
-    if (this.flags.detach) return await this.tellDetached(id)
+    if (this.flags.detach) return await this.printDetached(id)
     return await runSession({
       ...session,
       platform,
@@ -35,11 +35,11 @@ export default class InstanceResume extends BaseCommand<typeof InstanceResume> {
       watching: false,
       stopOnSignal: isCi(),
       story,
-      settleFrom: story.lastSeq + 1,
+      actFrom: story.lastSeq + 1,
     })
   }
 
-  private async tellDetached(id: string): Promise<number> {
+  private async printDetached(id: string): Promise<number> {
     const instance = documentOf(await (await this.platform()).story(id))
     if (this.output.json) await this.output.document(instance)
     else if (this.output.jsonl)

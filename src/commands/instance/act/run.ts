@@ -17,11 +17,12 @@ import { isCi } from '../../../terminal/output/surroundings.ts'
 
 export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   static override summary = 'Run a resolver and follow it to its end'
-  static override description = `The output is printed on stdout, once; what happens on the way on stderr.
-On a terminal the form is asked for where a field is missing or fails; -i fills it in beforehand.
-Leaving is free: d, a closed terminal or a signal hands the instance to a host in the background.
-Ctrl-C twice stops it.
-Without a terminal a question leaves the instance waiting, with exit code 8 and what answers it.`
+  static override description = `Prints the output on stdout at the end, and progress on stderr.
+  On a terminal, opens the form if a field is missing or invalid; -i sets fields in advance.
+  Leaving (d, a closed terminal, a signal) does not stop the instance: a background host takes over.
+  Press Ctrl-C twice to stop the instance.
+  Without a terminal, a question ends the command with exit code 8; the instance keeps waiting.
+  The command that answers the question is printed.`
   static override aliases = ['run']
   static override examples = [
     'resolve run hello -i name=Ada',
@@ -33,15 +34,15 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
   static override flags = {
     ...inputFlags,
     ...followFlags,
-    detach: Flags.boolean({ char: 'd', description: 'host it in the background, print the id and return' }),
+    detach: Flags.boolean({ char: 'd', description: 'run in the background: print the id and return' }),
     executor: Flags.string({
       options: ['auto', 'local', 'docker'],
       default: 'auto',
       description: 'where the worker runs',
     }),
-    name: Flags.string({ description: 'a name for people' }),
-    'dry-run': Flags.boolean({ description: 'check the input and create nothing' }),
-    edit: Flags.boolean({ description: 'open the form, even where no field is missing' }),
+    name: Flags.string({ description: 'a name that people recognise' }),
+    'dry-run': Flags.boolean({ description: 'check the input without creating an instance' }),
+    edit: Flags.boolean({ description: 'open the form even if no field is missing' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceRun>
@@ -53,7 +54,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     const record = await beforeFollowing(() => this.begin())
     if (record === undefined) return 0
     this.about = record.instance_id
-    if (this.flags.detach) return await this.tellDetached(record.instance_id)
+    if (this.flags.detach) return await this.printDetached(record.instance_id)
     return await runSession({
       ...session,
       platform: await this.platform(),
@@ -66,16 +67,16 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     })
   }
 
-  /** What needs somebody who follows cannot be promised by a command that returns at once. */
+  /** These flags act while the run is followed; with --detach the command returns before that. */
   private refuseWithDetach(): void {
     if (!this.flags.detach) return
     for (const flag of ['answers', 'timeout', 'on-input'] as const) {
       if (this.flags[flag] === undefined) continue
-      throw usage(`--${flag} needs somebody who follows the run; leave out --detach, or --${flag}.`)
+      throw usage(`--${flag} cannot be used with --detach: it needs a command that follows the run.`)
     }
   }
 
-  /** The new instance; undefined where the input was only to be checked. */
+  /** The new instance; undefined with --dry-run. */
   private async begin(): Promise<InstanceRecord | undefined> {
     const given = await readInput(this.flags)
     const platform = await this.platform()
@@ -87,7 +88,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
       output: this.output,
     })
     if (this.flags['dry-run']) {
-      await this.tellDryRun(resolver, input)
+      await this.printDryRun(resolver, input)
       return undefined
     }
     return await platform.create({
@@ -107,8 +108,8 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     throw usage(`Name a resolver to run: ${names.join(', ')}.`, { next: names.map((name) => commandLine('run', name)) })
   }
 
-  private async tellDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
-    if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}; nothing was created.`)
+  private async printDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
+    if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}. No instance was created.`)
     else {
       const document = { schema: 'resolve.check/1', resolver, valid: true, input }
       if (this.output.json) await this.output.document(document)
@@ -116,7 +117,7 @@ Without a terminal a question leaves the instance waiting, with exit code 8 and 
     }
   }
 
-  private async tellDetached(id: string): Promise<number> {
+  private async printDetached(id: string): Promise<number> {
     if (this.output.forPerson) {
       await this.output.result(id)
       const where = this.server === undefined ? 'in the background' : 'on the server'

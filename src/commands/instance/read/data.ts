@@ -1,4 +1,4 @@
-/** `resolve instance data`: lists the data files of an instance, or fetches them. */
+/** `resolve instance data`: lists or downloads the data files of an instance. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { DataFile, Platform } from '../../../core/index.ts'
@@ -10,23 +10,23 @@ import { usage } from '../../../terminal/output/command-error.ts'
 import { tableLines } from '../../../terminal/output/table.ts'
 
 export default class InstanceData extends BaseCommand<typeof InstanceData> {
-  static override summary = 'List or fetch the data files of an instance'
+  static override summary = 'List or download the data files of an instance'
   static override examples = [
     'resolve instance data @last',
     'resolve instance data 3fa2 report.md > report.md',
     'resolve instance data 3fa2 --all -o out',
   ]
   static override args = {
-    id: Args.string({ description: 'an id, a beginning of it, or @last' }),
+    id: Args.string({ description: 'an id, a prefix of one, or @last' }),
     path: Args.string({ description: 'the path of one file' }),
   }
   static override flags = {
     output: Flags.string({
       char: 'o',
       helpValue: 'PATH',
-      description: 'write to this file, or with --all below this directory',
+      description: 'write to this file, or with --all into this directory',
     }),
-    all: Flags.boolean({ description: 'fetch every file; needs -o DIR', dependsOn: ['output'] }),
+    all: Flags.boolean({ description: 'download every file; needs -o DIR', dependsOn: ['output'] }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceData>
@@ -35,24 +35,24 @@ export default class InstanceData extends BaseCommand<typeof InstanceData> {
   protected async act(): Promise<number> {
     if (this.flags.all && this.args.path !== undefined) throw usage('Give a path or --all, not both.')
     if (this.flags.output !== undefined && !this.flags.all && this.args.path === undefined) {
-      throw usage('-o needs the path of a file, or --all.')
+      throw usage('-o needs the path of a data file, or --all.')
     }
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     if (this.flags.all) return await this.fetchAll(platform, id, this.flags.output ?? '.')
     if (this.args.path !== undefined) return await this.fetchOne(platform, id, this.args.path)
-    return await this.tellFiles(id, await platform.dataFiles(id))
+    return await this.printFiles(id, await platform.dataFiles(id))
   }
 
   private async fetchOne(platform: Platform, id: string, path: string): Promise<number> {
     const { bytes, stream } = await platform.data(id, path)
     if (this.flags.output === undefined) {
-      if (this.output.json) throw usage('--json prints no file; give -o FILE to save it.')
+      if (this.output.json) throw usage('--json cannot print a file; use -o FILE to save it.')
       for await (const chunk of stream) await this.output.raw(chunk)
       return 0
     }
     await saveTo(this.flags.output, stream)
-    await this.tellSaved(id, [{ path, bytes, saved_as: this.flags.output }])
+    await this.printSaved(id, [{ path, bytes, saved_as: this.flags.output }])
     return 0
   }
 
@@ -62,23 +62,23 @@ export default class InstanceData extends BaseCommand<typeof InstanceData> {
       const { bytes, stream } = await platform.data(id, path)
       saved.push({ path, bytes, saved_as: await saveInside(directory, path, stream) })
     }
-    await this.tellSaved(id, saved)
+    await this.printSaved(id, saved)
     return 0
   }
 
-  private async tellSaved(id: string, saved: Saved[]): Promise<void> {
+  private async printSaved(id: string, saved: Saved[]): Promise<void> {
     if (this.output.json) await this.output.document({ schema: 'resolve.saved/1', instance_id: id, saved })
     for (const { bytes, saved_as } of this.output.json ? [] : saved)
       this.output.note(`${cleanLine(saved_as)}  ${bytes} bytes`)
   }
 
-  private async tellFiles(id: string, files: DataFile[]): Promise<number> {
+  private async printFiles(id: string, files: DataFile[]): Promise<number> {
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.data/1', instance_id: id, files })
       return 0
     }
     if (files.length === 0) {
-      this.output.note('There are no data files.')
+      this.output.note('No data files.')
       return 0
     }
     const rows = files.map((file) => [cleanLine(file.path), String(file.bytes), ageText(file.modified_at, Date.now())])

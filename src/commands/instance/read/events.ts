@@ -1,4 +1,4 @@
-/** `resolve instance events`: the journal as readable lines, or as it is. */
+/** `resolve instance events`: prints the journal as readable lines, or with --jsonl unchanged. */
 import * as Flags from '@oclif/core/flags'
 import type { JournalEvent, Platform } from '../../../core/index.ts'
 import { tierOf } from '../../../core/protocol/event.ts'
@@ -18,7 +18,7 @@ export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
   static override args = idArg
   static override flags = {
     ...jsonlFlag,
-    follow: Flags.boolean({ char: 'f', description: 'go on until the instance ends' }),
+    follow: Flags.boolean({ char: 'f', description: 'keep printing new events until the instance ends' }),
     type: Flags.string({ multiple: true, multipleNonGreedy: true, helpValue: 'GLOB', description: 'only these types' }),
     tier: Flags.integer({ min: 1, max: 3, description: "1 platform, 2 resolver vocabulary, 3 the resolver's own" }),
     since: Flags.integer({ helpValue: 'N', min: 0, default: 0, description: 'only events after this number' }),
@@ -28,11 +28,11 @@ export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
   declare protected args: ArgsOf<typeof InstanceEvents>
 
   protected async act(): Promise<number> {
-    if (this.flags.follow && this.output.json) throw usage('--follow has no single document; use --jsonl.')
+    if (this.flags.follow && this.output.json) throw usage('--follow cannot print a single document; use --jsonl.')
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     if (this.flags.follow) await platform.ensureHost(id)
-    if (this.output.json) return await this.tellDocument(platform, id)
+    if (this.output.json) return await this.printDocument(platform, id)
     for await (const event of this.wanted(platform, id)) {
       if (this.output.jsonl) await this.output.raw(`${event.text}\n`)
       else await this.output.result(eventLine(event.seq, event.event))
@@ -40,7 +40,7 @@ export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
     return 0
   }
 
-  private async tellDocument(platform: Platform, id: string): Promise<number> {
+  private async printDocument(platform: Platform, id: string): Promise<number> {
     const events: unknown[] = []
     for await (const { event } of this.wanted(platform, id)) events.push(event)
     await this.output.document({ schema: 'resolve.events/1', instance_id: id, events })
@@ -49,9 +49,9 @@ export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
 
   private async *wanted(platform: Platform, id: string): AsyncIterable<JournalEvent> {
     const { type: globs, tier, since } = this.flags
-    // What has ended is only read: its last event may lie before --since, and nothing would come.
+    // An instance that has ended gets no new events: following it with --since after its last event would wait forever.
     const follow = this.flags.follow && !isTerminal((await platform.record(id)).status)
-    for await (const event of platform.events(id, { after: since, follow, onConnection: this.connection.hear })) {
+    for await (const event of platform.events(id, { after: since, follow, onConnection: this.connection.update })) {
       const name = event.event.event_type
       if (tier !== undefined && tierOf(name) !== tier) continue
       if (globs !== undefined && !globs.some((glob) => matchesGlob(name, glob))) continue

@@ -1,4 +1,4 @@
-/** `resolve instance export`: all that is known of an instance in one archive, to keep or to hand on. */
+/** `resolve instance export`: writes everything about an instance into one archive, to keep or to share. */
 import { lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as Flags from '@oclif/core/flags'
@@ -10,20 +10,20 @@ import { usage } from '../../../terminal/output/command-error.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 
 export default class InstanceExport extends BaseCommand<typeof InstanceExport> {
-  static override summary = 'Write all that is known of an instance into one archive'
+  static override summary = 'Write everything about an instance into one archive'
   static override description =
-    `A gzip'd tar: record, journal, events, state, questions, answers, messages, data, end of stderr.
-It holds inputs and answers, so only you may read it; the platform's secrets are not in it.
-Works while the instance runs.`
+    `Contains record, journal, events, state, questions, answers, messages, data and the end of stderr.
+    Only you can read the file, because it contains inputs and answers.
+    It contains no secrets of the platform. The instance may be running.`
   static override examples = ['resolve instance export @last', 'resolve instance export 3fa2 -o reports/ --force']
   static override args = idArg
   static override flags = {
     output: Flags.string({
       char: 'o',
       helpValue: 'FILE|DIR',
-      description: 'where to write it (default: resolve-ID.tar.gz here)',
+      description: 'where to write it (default: resolve-ID.tar.gz in the current directory)',
     }),
-    force: Flags.boolean({ description: 'replace a file that is there' }),
+    force: Flags.boolean({ description: 'replace an existing file' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceExport>
@@ -35,7 +35,7 @@ Works while the instance runs.`
     const path = placeFor(this.flags.output, `resolve-${id}.tar.gz`)
     if (!this.flags.force && lstatSync(path, { throwIfNoEntry: false }) !== undefined) {
       const next = [commandLine('instance', 'export', id, '-o', path, '--force')]
-      throw usage(`${path} is there already; add --force to replace it.`, { next })
+      throw usage(`${path} exists already; add --force to replace it.`, { next })
     }
     await saveTo(path, await platform.export(id), 0o600)
     const { size: bytes } = statSync(path)

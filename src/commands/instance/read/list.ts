@@ -1,9 +1,9 @@
-/** `resolve instance list`: what there is, what waits for a person first. */
+/** `resolve instance list`: lists instances; those that wait for an answer come first. */
 import * as Flags from '@oclif/core/flags'
 import type { Connection, InstanceFilter, InstancePage, InstanceRecord } from '../../../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { toStatuses } from '../../../terminal/command/flags.ts'
-import { lookUntilSignal } from '../../../terminal/command/until-signal.ts'
+import { pollUntilSignal } from '../../../terminal/command/poll-until-signal.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { lostText } from '../../../terminal/output/connection.ts'
 import { openRepaint } from '../../../terminal/output/repaint.ts'
@@ -22,12 +22,12 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     status: Flags.string({
       multiple: true,
       multipleNonGreedy: true,
-      description: 'only these statuses, with commas or again',
+      description: 'only these statuses: separated by commas, or the flag repeated',
     }),
     resolver: Flags.string({ description: 'only instances of this resolver' }),
-    limit: Flags.integer({ min: 1, max: 500, default: 30, description: 'how many at most, the newest' }),
-    all: Flags.boolean({ description: 'all of them', exclusive: ['limit'] }),
-    watch: Flags.boolean({ description: 'go on: repaint on a terminal, else print a line for each change' }),
+    limit: Flags.integer({ min: 1, max: 500, default: 30, description: 'the maximum number, newest first' }),
+    all: Flags.boolean({ description: 'all instances', exclusive: ['limit'] }),
+    watch: Flags.boolean({ description: 'keep running: redraw on a terminal, else print a line for each change' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceList>
@@ -42,11 +42,11 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     if (this.flags.watch) {
       if (this.output.json)
         throw usage(
-          `--watch has no single document; "${commandLine('instance', 'events', '-f', '--jsonl')}" follows one.`,
+          `--watch cannot print a single document; "${commandLine('instance', 'events', '-f', '--jsonl')}" follows one instance.`,
         )
       return process.stdout.isTTY && process.env['TERM'] !== 'dumb' && !isCi()
         ? await this.repaint(filter)
-        : await this.tellChanges(filter)
+        : await this.printChanges(filter)
     }
     const { records, cursor } = await this.pages(filter)
     if (this.output.json) {
@@ -59,7 +59,7 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     }
     const width = process.stdout.isTTY ? process.stdout.columns : undefined
     for (const line of instanceTable(records, Date.now(), width)) await this.output.result(line)
-    if (cursor !== null) this.output.note('There are more; add --all, or --limit.')
+    if (cursor !== null) this.output.note('There are more instances; add --all, or --limit.')
     return 0
   }
 
@@ -72,32 +72,32 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       const above = lost?.state === 'lost' ? [lostText(lost, now, columns)] : []
       await this.output.raw(page.show([...above, ...instanceTable(records, now, columns)]))
     }
-    const look = async () => {
+    const poll = async () => {
       records = (await this.pages(filter)).records
       await paint()
     }
-    // On the page itself: a line of stderr would stand in its way.
-    return await lookUntilSignal(look, { onConnection: (changed) => void paint(changed), again: this.again() })
+    // Drawn as part of the table: a line on stderr would break the redrawing.
+    return await pollUntilSignal(poll, { onConnection: (changed) => void paint(changed), again: this.again() })
   }
 
-  /** Each instance once at the beginning, then whenever it stands elsewhere. */
-  private async tellChanges(filter: InstanceFilter): Promise<number> {
-    const told = new Map<string, string>()
-    const look = async () => {
+  /** Prints each instance once, then again whenever its status, phase or number of open requests changes. */
+  private async printChanges(filter: InstanceFilter): Promise<number> {
+    const printed = new Map<string, string>()
+    const poll = async () => {
       const { records } = await this.pages(filter)
-      const gone = [...told.keys()].filter((id) => !records.some((record) => record.instance_id === id))
-      for (const id of gone) told.delete(id)
+      const gone = [...printed.keys()].filter((id) => !records.some((record) => record.instance_id === id))
+      for (const id of gone) printed.delete(id)
       for (const record of records.toReversed()) {
         const standing = standingOf(record)
-        if (told.get(record.instance_id) === standing) continue
-        told.set(record.instance_id, standing)
+        if (printed.get(record.instance_id) === standing) continue
+        printed.set(record.instance_id, standing)
         await this.output.result(changeLine(record))
       }
     }
-    return await lookUntilSignal(look, { onConnection: this.connection.hear, again: this.again() })
+    return await pollUntilSignal(poll, { onConnection: this.connection.update, again: this.again() })
   }
 
-  /** The command itself, to be given again. */
+  /** The command line that repeats this command. */
   private again(): string {
     const { status = [], resolver } = this.flags
     const only = [

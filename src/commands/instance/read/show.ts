@@ -1,4 +1,4 @@
-/** `resolve instance show`: where an instance stands, how it came there, and what can be done next. */
+/** `resolve instance show`: prints the status of an instance, its history, and the commands to run next. */
 import * as Flags from '@oclif/core/flags'
 import type { JournalEvent } from '../../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
@@ -8,11 +8,11 @@ import { nextBesideShow } from '../../../terminal/output/next-steps.ts'
 import { showLines } from '../../../terminal/pages/show-lines.ts'
 
 export default class InstanceShow extends BaseCommand<typeof InstanceShow> {
-  static override summary = 'Show where an instance stands and what can be done next'
+  static override summary = 'Show the status of an instance, its history and what to run next'
   static override examples = ['resolve instance show @last', 'resolve instance show 3fa2 --events 0 --json']
   static override args = idArg
   static override flags = {
-    events: Flags.integer({ helpValue: 'N', min: 0, default: 10, description: 'how many of the last events to show' }),
+    events: Flags.integer({ helpValue: 'N', min: 0, default: 10, description: 'the number of last events to show' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceShow>

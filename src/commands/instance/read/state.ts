@@ -1,4 +1,4 @@
-/** `resolve instance state`: the resolver's state snapshot, or one part of it. */
+/** `resolve instance state`: prints the resolver's state snapshot, or one part of it. */
 import * as Flags from '@oclif/core/flags'
 import { fail } from '../../../core/errors.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
@@ -9,7 +9,7 @@ export default class InstanceState extends BaseCommand<typeof InstanceState> {
   static override examples = ['resolve instance state @last', 'resolve instance state 3fa2 --path /plan/0/title']
   static override args = idArg
   static override flags = {
-    path: Flags.string({ helpValue: '/a/b', description: 'only what stands there' }),
+    path: Flags.string({ helpValue: '/a/b', description: 'only the value at this path' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceState>
@@ -28,7 +28,7 @@ export default class InstanceState extends BaseCommand<typeof InstanceState> {
   }
 }
 
-/** What stands at `/a/0/b`: own keys and array indexes only. */
+/** The value at `/a/0/b`: follows own keys and array indexes only. */
 function valueAt(value: unknown, path: string): unknown {
   let here = value
   for (const part of path.split('/').filter((one) => one !== '')) {

@@ -1,4 +1,4 @@
-/** `resolve instance wait`: blocks until instances have ended or settled; a line for each. */
+/** `resolve instance wait`: blocks until instances have ended or settled, and prints one line for each. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Story } from '../../../core/index.ts'
@@ -20,10 +20,10 @@ With --until settled a paused instance and an open question count as reached.`
     'resolve instance wait @last --until settled --json',
   ]
   static override strict = false
-  static override args = { id: Args.string({ description: 'ids, beginnings of ids, or @last', required: true }) }
+  static override args = { id: Args.string({ description: 'ids, prefixes of ids, or @last', required: true }) }
   static override flags = {
-    timeout: Flags.string({ helpValue: 'DUR', description: 'give up after 30s, 5m, 1h30m (exit code 124)' }),
-    any: Flags.boolean({ description: 'the first one is enough' }),
+    timeout: Flags.string({ helpValue: 'DUR', description: 'stop waiting after 30s, 5m, 1h30m (exit code 124)' }),
+    any: Flags.boolean({ description: 'return when the first instance is done' }),
     until: Flags.string({ options: ['terminal', 'settled'], default: 'terminal', description: 'what to wait for' }),
   }
 
@@ -47,7 +47,7 @@ With --until settled a paused instance and an open question count as reached.`
     const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs)
     const stories = await Promise.all(
       ids.map(async (id) => {
-        const story = await awaitStatus(platform, id, until, enough.signal, this.connection.hear)
+        const story = await awaitStatus(platform, id, until, enough.signal, this.connection.update)
         if (until(story)) {
           if (this.output.forPerson) await this.output.result(`${id}  ${statusText(story.status)}`)
           if (this.flags.any) enough.abort()
@@ -58,15 +58,15 @@ With --until settled a paused instance and an open question count as reached.`
     clearTimeout(timer)
     const reached = stories.filter(until)
     const code = timedOut ? EXIT.timeout : verdict(this.flags.any ? reached.slice(0, 1) : stories)
-    await this.tellAll(stories, timedOut, code)
+    await this.printDocumentOrTimeout(stories, timedOut, code)
     return code
   }
 
-  private async tellAll(stories: Story[], timedOut: boolean, code: ExitCode): Promise<void> {
+  private async printDocumentOrTimeout(stories: Story[], timedOut: boolean, code: ExitCode): Promise<void> {
     if (this.output.json) {
       const instances = stories.map((story) => instanceDocument(story, exitCodeOf(story.status)))
       await this.output.document({ schema: 'resolve.wait/1', exit_code: code, timed_out: timedOut, instances })
-    } else if (timedOut) this.output.say('The time given has passed; what was waited for goes on.')
+    } else if (timedOut) this.output.say('The timeout has passed; the instances continue.')
   }
 }
 

@@ -1,4 +1,4 @@
-/** `resolve watch`: replays an instance's events and follows them to its end, from any terminal. */
+/** `resolve watch`: replays the events of an instance and follows it to its end, from any terminal. */
 import * as Flags from '@oclif/core/flags'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { idArg, jsonlFlag } from '../../../terminal/command/flags.ts'
@@ -6,8 +6,8 @@ import { planSession, runSession } from '../../../terminal/follow/session.ts'
 
 export default class InstanceWatch extends BaseCommand<typeof InstanceWatch> {
   static override summary = 'Replay the events of an instance, then follow it to its end'
-  static override description = `Ends as run does, with its exit codes. Ctrl-C leaves and stops nothing.
-A question is asked on a terminal; without one it is shown, and the wait goes on.`
+  static override description = `Ends with the same exit codes as run. Ctrl-C leaves; the instance continues.
+  On a terminal, opens the form of a question. Without one, shows the question and keeps waiting.`
   static override aliases = ['watch']
   static override examples = ['resolve watch @last', 'resolve watch 3fa2 --jsonl --since 120']
   static override args = idArg
@@ -34,7 +34,7 @@ A question is asked on a terminal; without one it is shown, and the wait goes on
       watching: true,
       stopOnSignal: false,
       showFrom: this.flags.since + 1,
-      settleFrom: lastSeq,
+      actFrom: lastSeq,
     })
   }
 }

@@ -1,15 +1,18 @@
-/** Reads JSON that people write by hand: also finds keys given twice, which JSON.parse forgets, and nesting without end. */
+/**
+ * Reads JSON that people write by hand. Also finds duplicate keys, which JSON.parse drops silently, and nesting that is too
+ * deep.
+ */
 import { JSON_MAX_DEPTH } from '../../limits.ts'
 
 export type ReadJson = { value: unknown; reason: null; duplicates: DuplicateKey[] } | { value: null; reason: string }
 
 export interface DuplicateKey {
-  /** The keys that lead to the object; an index of a list is not told. */
+  /** The keys that lead to the object; list indexes are left out. */
   inside: string[]
   key: string
 }
 
-/** Never throws: says in a clause why the bytes are no JSON. */
+/** Never throws: returns a clause that says why the bytes are not valid JSON. */
 export function readJson(bytes: Uint8Array): ReadJson {
   let text: string
   try {
@@ -42,7 +45,7 @@ interface Level {
   last: string | undefined
 }
 
-/** Goes through text that is known to be JSON: only strings and brackets matter. */
+/** Scans text that is known to be valid JSON: only strings and brackets matter. */
 function walk(text: string): { depth: number; duplicates: DuplicateKey[] } {
   const levels: Level[] = []
   const duplicates: DuplicateKey[] = []

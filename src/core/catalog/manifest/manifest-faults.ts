@@ -1,9 +1,9 @@
-/** ConcurrencyLimiter what ajv found in a manifest into sentences a person understands; {@link file://./parse-manifest.ts} calls it. */
+/** Turns ajv's errors for a manifest into sentences for its author; {@link file://./parse-manifest.ts} calls it. */
 import type { ErrorObject } from 'ajv'
 
 const SHOWN_CHARS = 80
 
-/** One sentence a fault, in the order of the schema; several complaints about one value become one sentence. */
+/** One sentence per fault, in the order of the schema; several errors about one value become one sentence. */
 export function describeFaults(found: readonly ErrorObject[], value: unknown): string[] {
   const sentences = new Map<string, string>()
   for (const fault of found) {
@@ -50,7 +50,7 @@ function fieldAt(pointer: string): string {
   return field
 }
 
-/** The value as a short line of JSON; what a terminal could act on is written as an escape. */
+/** The value as one short line of JSON; control characters are escaped. */
 export function show(value: unknown, as: 'quoted' | 'bare' = 'quoted'): string {
   if (value === undefined) return 'missing'
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? describeList(value) : 'a JSON object'

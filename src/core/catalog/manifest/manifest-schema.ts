@@ -7,7 +7,7 @@ import { EGRESS_RULE_PATTERN, NETWORKS } from '../../protocol/egress.ts'
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
-/** R4: what a manifest may ask for → what it is called everywhere else. */
+/** R4: capability names that a manifest may use → the one name used everywhere else. */
 export const CAPABILITIES: Readonly<Record<string, string>> = { 'git-server': 'git-server', gitea: 'git-server' }
 
 export const NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'
@@ -16,7 +16,7 @@ const NUMBER = '(0|[1-9]\\d*)'
 const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
 export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
 
-/** A NUL would cut the text short on its way into a process. */
+/** A NUL would end the text early when it is passed to a process. */
 const TEXT = { type: 'string', maxLength: 4096, pattern: '^[^\\u0000]*$' }
 const PART_OF_COMMAND = { ...TEXT, description: 'a text of at most 4096 characters, without NUL' }
 const SHELL_LINE = { ...TEXT, minLength: 1, description: 'a shell command of 1 to 4096 characters, without NUL' }
@@ -125,11 +125,11 @@ export const MANIFEST_SCHEMA = {
           description: 'a list of hosts',
         },
       },
-      // Nothing here may be passed over: a wish like "privileged" is refused, not forgotten (threats MAN-4).
+      // Unknown fields are refused here: "privileged", for example, must not be ignored silently (threats MAN-4).
       additionalProperties: false,
       description: 'a JSON object',
     },
   },
-  // Fields of later versions are passed over with a warning; a near miss of a known one is a fault (parse-manifest.ts).
+  // Fields of later versions are ignored with a warning; a near miss of a known one is a fault (parse-manifest.ts).
   additionalProperties: true,
 } as const

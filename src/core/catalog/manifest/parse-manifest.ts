@@ -1,13 +1,14 @@
 /**
- * Checks and normalises a manifest; registration, `update` and the authors' tools call it. Every fault comes at once, as a
- * sentence. ajv is loaded here and only when a manifest is checked, so that everyday commands start without it.
+ * Checks and normalises a manifest. Registration, `update` and the authors' tools call it. All faults are reported at once, one
+ * sentence each. ajv is loaded only when a manifest is checked, so that everyday commands start without it.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { isObject } from '../../primitives/is-object.ts'
+import { nearest } from '../../primitives/nearest.ts'
 import { parseEgressRule } from '../../protocol/egress.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { describeFaults, show } from './manifest-faults.ts'
 import { CAPABILITIES, MANIFEST_SCHEMA } from './manifest-schema.ts'
-import { nearest } from './nearest.ts'
 import { gitAddressFault } from './source.ts'
 
 export type ParsedManifest =
@@ -15,13 +16,14 @@ export type ParsedManifest =
   | { manifest: null; errors: string[]; warnings: string[] }
 
 /**
- * A manifest from an outside value (spec, Resolver manifest). Unknown fields at the top are passed over with a warning, so a
- * manifest of a later version can still be added; a near miss of a known field is a fault, for it is a slip of the pen.
+ * Parses a manifest from an untrusted value (spec, Resolver manifest). Unknown top-level fields are ignored with a warning, so
+ * that a manifest of a later version can still be added; a near miss of a known field is a fault, because it is probably a
+ * typing error.
  */
 export async function parseManifest(value: unknown): Promise<ParsedManifest> {
   const check = await loadChecker()
   const faults = check.validate(value) ? [] : describeFaults(check.validate.errors as ErrorObject[], value)
-  const { errors: more, warnings } = isRecord(value)
+  const { errors: more, warnings } = isObject(value)
     ? beyondSchema(value, check.isVersion)
     : { errors: [], warnings: [] }
   const errors = [...faults, ...more]
@@ -29,7 +31,7 @@ export async function parseManifest(value: unknown): Promise<ParsedManifest> {
   return { manifest: normaliseManifest(value as Manifest), errors: [], warnings }
 }
 
-/** The known fields only, with capabilities by their one name (R4). For a value that {@link parseManifest} accepted. */
+/** The known fields only, with each capability under its one name (R4). Only for a value that {@link parseManifest} accepted. */
 export function normaliseManifest(value: Manifest): Manifest {
   const manifest: Record<string, unknown> = {}
   for (const field of Object.keys(MANIFEST_SCHEMA.properties)) {
@@ -49,19 +51,19 @@ let checker: Promise<Checker> | undefined
 
 function loadChecker(): Promise<Checker> {
   checker ??= (async () => {
-    // A bundle gives these two, written for CommonJS, by their default only.
+    // ajv and its formats are CommonJS; a bundle exposes them only as the default export.
     const [{ default: ajvModule }, { default: valid }] = await Promise.all([
       import('ajv/dist/2020.js'),
       import('semver/functions/valid.js'),
     ])
     const ajv = new ajvModule.Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true, strictTuples: false })
-    // semver alone forgives spaces, "v" and "=": only a version that it leaves as it is counts.
+    // semver alone accepts spaces, "v" and "="; only a version that it returns unchanged is valid.
     return { validate: ajv.compile(MANIFEST_SCHEMA), isVersion: (version) => valid(version) === version }
   })()
   return checker
 }
 
-/** What a schema cannot say, or not in a sentence worth reading. */
+/** Rules that the schema cannot express, or cannot explain well. */
 function beyondSchema(
   value: Record<string, unknown>,
   isVersion: Checker['isVersion'],
@@ -79,14 +81,14 @@ function beyondSchema(
     const fault = GIT_ADDRESS.test(address) ? gitAddressFault(address) : null
     if (fault !== null) errors.push(`${field} can't be used: ${fault}.`)
   }
-  if (isRecord(value['container'])) errors.push(...networkFaults(value['container']))
+  if (isObject(value['container'])) errors.push(...networkFaults(value['container']))
   const known = Object.keys(MANIFEST_SCHEMA.properties)
   for (const field of Object.keys(value)) {
     if (known.includes(field)) continue
     const meant = nearest(field, known)
     const shown = show(field, 'bare')
     if (meant === undefined || Object.hasOwn(value, meant))
-      warnings.push(`${shown} is not a field this version knows; it is passed over.`)
+      warnings.push(`${shown} is not a field of this version; it is ignored.`)
     else errors.push(`${shown} is not a field a manifest can have; did you mean ${meant}?`)
   }
   if (Object.hasOwn(value, 'viewport_bundle') && !Object.hasOwn(value, 'viewport_path')) {
@@ -95,29 +97,32 @@ function beyondSchema(
   return { errors, warnings }
 }
 
-/** A list that nothing would heed, and a list that is missing, both open or close what its author did not mean. */
+/**
+ * `egress` without `allowlist` would have no effect, and `allowlist` without `egress` would block everything: both are probably
+ * mistakes.
+ */
 function networkFaults({ network, egress }: Record<string, unknown>): string[] {
   if (network === 'allowlist' && egress === undefined) {
     return ['container.egress is missing; network "allowlist" reaches the hosts that it lists.']
   }
   if (network !== 'allowlist' && egress !== undefined) {
-    return ['container.egress says nothing without network "allowlist".']
+    return ['container.egress has no effect without network "allowlist".']
   }
   if (!Array.isArray(egress)) return []
   return egress.flatMap((rule, at) => {
     const isFault = typeof rule === 'string' && EGRESS_RULE.test(rule) && parseEgressRule(rule) === undefined
-    return isFault ? [`container.egress[${at}] must name a host and a port that can be; it is ${show(rule)}.`] : []
+    return isFault ? [`container.egress[${at}] must be a valid host with an optional port; it is ${show(rule)}.`] : []
   })
 }
 
 const EGRESS_RULE = new RegExp(MANIFEST_SCHEMA.properties.container.properties.egress.items.pattern)
 
-/** A word of three letters or more, its full stop, and a capital: "e.g. Docker" is none. */
+/** A sentence end is a word of three letters or more, a full stop and a capital; "e.g. Docker" is not one. */
 const SECOND_SENTENCE = /(?<!\b(?:etc|incl|resp|approx))(?<=[\p{L}\p{N})"'”’]{3})[.!?]\s+["“‘(]?\p{Lu}/u
 
 const GIT_ADDRESS = new RegExp(MANIFEST_SCHEMA.properties.viewport_bundle.pattern)
 
-/** Whether the schema has nothing to say of this value already. */
+/** Whether the schema has already reported this value. */
 function matches(field: 'version' | 'description', value: string): boolean {
   const { pattern, maxLength } = MANIFEST_SCHEMA.properties[field]
   return value.length <= maxLength && new RegExp(pattern, 'u').test(value)
@@ -126,12 +131,8 @@ function matches(field: 'version' | 'description', value: string): boolean {
 function gitAddresses(value: Record<string, unknown>): [field: string, address: string][] {
   const found: [string, unknown][] = [['viewport_bundle', value['viewport_bundle']]]
   const container = value['container']
-  const bundles = isRecord(container) ? container.bundles : undefined
+  const bundles = isObject(container) ? container.bundles : undefined
   if (Array.isArray(bundles))
     found.push(...bundles.map((bundle, at): [string, unknown] => [`container.bundles[${at}]`, bundle]))
   return found.filter((pair): pair is [string, string] => typeof pair[1] === 'string')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the manifest.json of a resolver's directory. The directory may come from a stranger: the file is opened without
- * following a link and never read past its limit, so it cannot stand for another file of this machine (threats B6).
+ * Reads the manifest.json of a resolver's directory, for registration and live reload. The directory is untrusted: the file is
+ * opened without following a link and never read past its limit, so it cannot expose another file of this machine (threats B6).
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -11,7 +11,10 @@ import { readJson } from './json-text.ts'
 
 export const MANIFEST_FILE = 'manifest.json'
 
-/** The value in it, not yet checked. Throws `source_missing` or `manifest_invalid`; `source` names a fetched one in errors. */
+/**
+ * Returns its JSON value, not yet checked. Throws `source_missing` or `manifest_invalid`; `source` names a fetched one in
+ * errors.
+ */
 export async function readManifestFile(dir: string, source?: string): Promise<unknown> {
   const path = manifestLabel(dir, source)
   const file = await openManifest(dir, source)
@@ -32,7 +35,7 @@ export async function readManifestFile(dir: string, source?: string): Promise<un
   return read.value
 }
 
-/** What errors call the manifest: its path, or where it was fetched from. */
+/** How errors name the manifest: its path, or the address it was fetched from. */
 export function manifestLabel(dir: string, source?: string): string {
   return source === undefined ? join(dir, MANIFEST_FILE) : `${MANIFEST_FILE} of ${source}`
 }

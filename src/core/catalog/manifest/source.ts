@@ -1,4 +1,4 @@
-/** Reads what a person gives to `resolver add` (R5). Pure text work: nothing is looked at on disk or fetched. */
+/** Parses the source argument of `resolver add` (R5). Works on the text only: reads nothing from disk and fetches nothing. */
 import { homedir } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { fail } from '../../errors.ts'
@@ -6,19 +6,19 @@ import { NAME_PATTERN } from './manifest-schema.ts'
 
 export interface DirectorySource {
   kind: 'directory'
-  /** Absolute. */
+  /** An absolute path. */
   path: string
 }
 
 export interface GitSource {
   kind: 'git'
-  /** What git is given: https://…, ssh://…, user@host:path or file:///…; never with a password. */
+  /** The address for git: https://…, ssh://…, user@host:path or file:///…; never with a password. */
   url: string
   /** A branch, a tag or a commit; null for the default branch. */
   ref: string | null
-  /** The name the manifest must have, from `name @ …`; null where none was given. */
+  /** The name that the manifest must have, from `name @ …`; null where none was given. */
   name: string | null
-  /** As it was given, without the name: what the catalog remembers. */
+  /** The source as given, without the name: the catalog stores it. */
   text: string
 }
 
@@ -29,7 +29,7 @@ export interface BuiltinSource {
 
 export type Source = DirectorySource | GitSource | BuiltinSource
 
-/** Which of the schemes a source may have, lower-case; nothing outside this list reaches git (threats B6). */
+/** The schemes that a source may have, lower-case; no other address is passed to git (threats B6). */
 const SCHEMES = ['https', 'ssh', 'git+https', 'git+ssh', 'git+file']
 const NAMED = /^([A-Za-z0-9_.-]+)\s+@\s+(\S.*)$/
 const WITH_SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/
@@ -48,7 +48,10 @@ export function parseSource(given: string, cwd: string): Source {
   }
 }
 
-/** Why a manifest may not name this git address (no local repositories here: a manifest is a stranger's), or null. */
+/**
+ * Why a manifest may not name this git address, or null. Local repositories are refused here, because the manifest is
+ * untrusted.
+ */
 export function gitAddressFault(address: string): string | null {
   try {
     const source = read(address, '/')
@@ -60,13 +63,13 @@ export function gitAddressFault(address: string): string | null {
   }
 }
 
-/** Whether git may be given this ref: a name as git allows it, and never something that reads as an option. */
+/** Whether the ref may be passed to git: a valid ref name that cannot be read as an option. */
 export function isRef(ref: string): boolean {
   if (!/^(?!-)[\w./-]{1,200}$/.test(ref) || ref.includes('..') || ref.endsWith('.')) return false
   return ref.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'))
 }
 
-/** The text without what stands before an @ in an address: it may be a password or a token. */
+/** Removes the user part before an @ of an address: it may be a password or a token. */
 export function withoutSecrets(text: string): string {
   return text.replace(/(:\/\/)[^/\s]*@/g, '$1…@').replace(/([?&#][^=\s]*=)[^&\s]*/g, '$1…')
 }
@@ -126,7 +129,7 @@ function checkAuthority(transport: string, authority: string): string {
   const user = authority.slice(0, Math.max(at, 0))
   const host = authority.slice(at + 1)
   if (user.includes(':') || (transport === 'https' && at !== -1)) {
-    throw new Refusal('an address must not hold a user or a password: it would be written down and shown')
+    throw new Refusal('an address must not hold a user or a password: it would be stored and shown')
   }
   if (at !== -1 && !USER.test(user)) throw new Refusal('its user name is not one')
   if (!HOST.test(host)) throw new Refusal(host === '' ? 'it names no host' : `"${host}" is not a host`)
@@ -134,12 +137,12 @@ function checkAuthority(transport: string, authority: string): string {
 }
 
 function whyNot(scheme: string): string {
-  if (scheme === 'http' || scheme === 'git') return `${scheme}:// can be altered on its way; use https://`
+  if (scheme === 'http' || scheme === 'git') return `${scheme}:// can be changed in transit; use https://`
   if (scheme === 'file') return 'write a path for a directory, or git+file:///… for a repository on this machine'
-  return `${scheme}:// is not a way to fetch a resolver`
+  return `${scheme}:// is not a supported scheme`
 }
 
-/** The ref stands after the last @ of the path, unless that @ begins a part of it (`/@scope/name`). */
+/** The ref follows the last @ of the path, unless that @ begins a path segment (`/@scope/name`). */
 function splitRef(path: string): { path: string; ref: string | null } {
   const at = path.lastIndexOf('@')
   if (at <= 0 || path[at - 1] === '/') return { path, ref: null }

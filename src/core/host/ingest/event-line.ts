@@ -1,7 +1,10 @@
-/** Judges the lines of a worker's events file: an envelope that may go on untouched, or the reason why not (R14, R16). */
-
+/**
+ * Validates the lines of a worker's events file: a valid envelope is journaled unchanged, any other line is rejected with a
+ * reason (R14, R16). The monitor calls it.
+ */
 import { isUtf8 } from 'node:buffer'
 import { EVENT_LINE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { DONE_MARKER, EVENT_SCHEMA_VERSION, type EventEnvelope } from '../../protocol/event.ts'
 import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { Line, LineSplitter } from '../../rpc/lines.ts'
@@ -19,10 +22,10 @@ export type RejectReason =
 
 export type Verdict = { event: EventEnvelope; text: string } | { reason: RejectReason; detail?: string }
 
-/** A line as it was judged; undefined where there is nothing in it. */
+/** A validated line; undefined for an empty one. */
 export interface JudgedLine {
   verdict: Verdict | undefined
-  /** How many bytes the line had, LF included. */
+  /** The size of the line in bytes, including its LF. */
   size: number
 }
 
@@ -30,11 +33,11 @@ const LF = 0x0a
 const FIELDS = ['schema_version', 'event_type', 'instance_id', 'data', 'timestamp']
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)$/
 
-/** The lines that end in this chunk. What costs the same for many as for one is done once for all of them. */
+/** Validates the lines that end in this chunk. Checks that cost the same for many lines as for one run once for all of them. */
 export function judgeChunk(splitter: LineSplitter, chunk: Buffer, instanceId: string): JudgedLine[] {
   const { first, whole } = splitter.take(chunk)
   const lines = first === undefined ? [] : [judged(first, instanceId)]
-  // No LF is part of another character: the lines are UTF-8 where all of them are.
+  // An LF byte is never part of a UTF-8 character: the lines are valid exactly when the chunk is.
   if (isUtf8(whole)) judgeTexts(whole, instanceId, lines)
   else judgeEach(whole, instanceId, lines)
   return lines
@@ -94,15 +97,15 @@ function judgeText(text: string, instanceId: string): Verdict {
   return { event: value, text: withoutReturns(text) }
 }
 
-/** The same as to find no fault, faster. */
+/** A faster form of "findFault finds nothing". */
 function isEnvelope(value: Record<string, unknown>): value is Record<string, unknown> & EventEnvelope {
   let fields = 0
   for (const _ in value) fields += 1
-  // Five that are all there leave none for another.
+  // With exactly five fields, all required ones present, there is no other field.
   return fields === FIELDS.length && findFaultOfField(value) === undefined
 }
 
-/** What keeps it from being an envelope; R14 names the five fields and no other. */
+/** What is wrong with the envelope. R14 defines exactly five fields. */
 function findFault(value: Record<string, unknown>): string {
   const odd = Object.keys(value).find((key) => !FIELDS.includes(key))
   return odd === undefined ? (findFaultOfField(value) ?? '') : `it has a field "${odd.slice(0, 64)}"`
@@ -120,7 +123,7 @@ function findFaultOfField(value: Record<string, unknown>): string | undefined {
 
 let lastTimestamp = ''
 
-/** Many events of a flood have the same one. */
+/** In a flood, many events have the same timestamp. */
 function isTimestamp(text: string): boolean {
   if (text === lastTimestamp) return true
   if (!TIMESTAMP.test(text)) return false
@@ -128,11 +131,7 @@ function isTimestamp(text: string): boolean {
   return true
 }
 
-/** A raw CR is legal only as white space in JSON, but would cut a frame of the event stream in two (threats WEB-10). */
+/** A raw CR is legal JSON white space, but would split a frame of the event stream (threats WEB-10): it becomes a space. */
 function withoutReturns(text: string): string {
   return text.includes('\r') ? text.replaceAll('\r', ' ') : text
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,11 +1,15 @@
-/** Reads an input request a resolver wrote: `{id?, prompt, schema}` (spec, Input request; threats FS-13). */
+/**
+ * Reads an input request that a resolver wrote: `{id?, prompt, schema}` (spec, Input request; threats FS-13). The monitor calls
+ * it.
+ */
 import { ResolveError } from '../../errors.ts'
 import { parseForm } from '../../forms/parse-form.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import type { Form } from '../../protocol/form.ts'
 
 export type RequestRead =
   | { prompt: string; schema: Form }
-  /** `mayBeHalf`: it is not JSON, as a file is that is still being written. */
+  /** `mayBeHalf`: the file is not valid JSON, and may still be being written. */
   | { errors: string[]; mayBeHalf: boolean }
 
 const PROMPT_MAX_CHARS = 16_384
@@ -26,7 +30,7 @@ export function readRequest(read: () => Buffer | undefined, id: string): Request
   } catch {
     return { errors: [`The request file ${id}.json is not JSON.`], mayBeHalf: true }
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     return { errors: [`The request file ${id}.json is not an object.`], mayBeHalf: false }
   }
   return parseRequest(value as Record<string, unknown>, id)

@@ -1,4 +1,4 @@
-/** What an instance left in its coordination directory, read without its host: state, data files, stderr (R13). */
+/** Reads the files of an instance without its host: state, data files, stderr (R13). The platform calls it. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
@@ -12,7 +12,7 @@ import { type Redactor, redactorOf } from '../ledger/redact.ts'
 import { secretsInCoordination, secretsOfHost } from './secrets.ts'
 import { readState } from './state-snapshot.ts'
 
-/** Without the secrets that are known here (threats B9). */
+/** Known secrets are redacted (threats B9). */
 export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
   return withCoordination(paths, null, (coordination) => redactorFor(coordination).value(readState(coordination)))
 }
@@ -43,25 +43,28 @@ export function openData(paths: InstancePaths, path: string): OpenFile {
   throw fail('file_unknown', { path })
 }
 
-/** Without the secrets that are known here (threats B9). */
+/** Known secrets are redacted (threats B9). */
 export function readStderrTail(paths: InstancePaths): string {
   const driver = new LocalDriver(paths)
   let redactor = redactorOf(secretsOfHost())
   try {
     redactor = withCoordination(paths, redactor, redactorFor)
   } catch (error) {
-    // A coordination directory that was tampered with holds no config either.
+    // A coordination directory that the resolver damaged has no valid config.
     if (!(error instanceof ResolveError)) throw error
   }
   return redactor.tail((bytes) => driver.stderrTail(bytes), STDERR_TAIL_BYTES)
 }
 
-/** While it lives the config lies with the worker; afterwards what is left was cleaned by its host, and this process may know more. */
+/**
+ * While the instance runs, its secrets are in the worker's config. Afterwards the host has redacted its files, and only this
+ * process's own credentials are left to look for.
+ */
 function redactorFor(coordination: CoordinationDirectory): Redactor {
   return redactorOf([...new Set([...secretsInCoordination(coordination), ...secretsOfHost()])])
 }
 
-/** Processes of workers of instances below this home, by the instance's id: by the mark they carry, whatever became of it. */
+/** Running processes of the workers of this home, by instance id. They are found by the mark in their environment. */
 export function workerProcesses(home: string): Map<string, number[]> {
   const found = new Map<string, number[]>()
   for (const [directory, pids] of carriersOf('RESOLVE_DIR')) {
@@ -71,7 +74,7 @@ export function workerProcesses(home: string): Map<string, number[]> {
   return found
 }
 
-/** Ends whatever is left of the workers of an instance that has ended. */
+/** Ends every remaining worker process of an ended instance. */
 export async function endWorkerProcesses(paths: InstancePaths): Promise<void> {
   await new LocalDriver(paths).sweep()
 }

@@ -1,4 +1,7 @@
-/** Carries what the resolver writes into the journal: events line by line, input requests as they appear (spec, Events; plan). */
+/**
+ * The monitor copies what a resolver writes into the journal: events line by line, input requests as their files appear (spec,
+ * Events). The host runs one for each instance.
+ */
 
 import { ResolveError, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
@@ -25,21 +28,21 @@ import type { ForwardedLine, Ledger } from '../ledger/ledger.ts'
 import { judgeChunk } from './event-line.ts'
 import { readRequest } from './input-request.ts'
 
-/** How long a request file may be half written before it counts as malformed. */
+/** How long a request file may be incomplete before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000
-/** The rest waits for the next turn: a worker that writes faster than is read keeps nobody else waiting. */
+/** The number of bytes read in one turn; the rest waits, so that a fast writer does not starve other instances. */
 const LOOK_MAX_BYTES = 1 * MIB
-/** After a worker's end the end of a line is looked for no further: a file may pretend to any size (threats FS-7). */
+/** After the worker's end, at most this much is searched for the end of a line: a file may claim any size (threats FS-7). */
 const LATE_LINE_MAX_BYTES = 64 * MIB
-/** More open questions than anyone can have are asked one after the other. */
+/** More open requests than this are asked one after another. */
 const PENDING_REQUESTS_MAX = 100
 
 export interface MonitorHooks {
-  /** After each look, whatever was found. */
+  /** Called after each check, whatever it found. */
   onLook: (swept: boolean) => void
-  /** Another host owns the instance. */
+  /** Another host owns the instance now. */
   onLost: () => void
-  /** A request that cannot be asked, with every reason (R30). */
+  /** Reports a request that cannot be asked, with every reason (R30). */
   onRefused: (requestId: string, errors: readonly string[]) => void
 }
 
@@ -67,7 +70,7 @@ export class Monitor {
     for (const request of ledger.story.requests) if (request.status !== 'cancelled') this.#settled.add(request.id)
   }
 
-  /** Looks at the end of this turn, however often it is rung until then. */
+  /** Checks once at the end of this turn, however often it is called before that. */
   ring(): void {
     this.#isRung ||= setImmediate(() => {
       this.#isRung = undefined
@@ -80,7 +83,10 @@ export class Monitor {
     this.look(true)
   }
 
-  /** Reads what there is now; of a lot a part, and rings for the rest. A full disk leaves the rest for the next look. */
+  /**
+   * Reads the new lines. Of a large amount it reads a part and schedules the rest. While the disk is full, the rest waits for
+   * the next check.
+   */
   look(swept = false): void {
     if (this.#closed) return
     this.#carry(swept)
@@ -94,7 +100,7 @@ export class Monitor {
     this.#guard(() => this.#ledger.reconcile())
   }
 
-  /** After the worker's end: the last events, and an unfinished line as what it is (threats F10). */
+  /** After the worker's end: reads the last events; an unfinished line is rejected (reliability F10). */
   finish(): void {
     if (this.#closed) return
     this.#carry(true, true)
@@ -118,12 +124,12 @@ export class Monitor {
     this.#ledger.record('platform.event.rejected', { reason: 'source_reset', bytes: dropped }, 0)
   }
 
-  /** Nothing is carried over that the journal could not keep: reading goes back to where the journal stands. */
+  /** Lines that could not be journaled are read again: the tail goes back to the journal's offset. */
   #guard(step: () => void): void {
     try {
       step()
     } catch (error) {
-      // A machine in trouble is asked again at the next look.
+      // A failure for lack of resources is tried again at the next check.
       if (!(error instanceof ResolveError) && systemCode(error) === undefined) throw error
       const code = error instanceof ResolveError ? error.code : undefined
       if (code === 'ownership_lost') this.#hooks.onLost()
@@ -180,7 +186,7 @@ export class Monitor {
     return this.#isEndless ? undefined : this.#following.read()
   }
 
-  /** Lines refused in a row for one reason make one event, so that a flood of them stays small. */
+  /** Consecutive lines rejected for the same reason become one event, so that a flood of them stays small. */
   #reject(verdict: { reason: string; detail?: string }, bytes: number, end: number): void {
     if (this.#rejected !== undefined && this.#rejected.reason !== verdict.reason) this.#flushRejected(end - bytes)
     this.#rejected ??= { ...verdict, bytes: 0, lines: 0 }
@@ -216,12 +222,12 @@ export class Monitor {
     this.#requestBytes ??= bytesOf(this.#ledger.story.requests)
     const bytes = this.#requestBytes + bytesOf([read])
     if (bytes > INPUT_REQUESTS_MAX_BYTES) {
-      this.#refuse(id, [`The questions of an instance have ${INPUT_REQUESTS_MAX_BYTES} bytes at most, all together.`])
+      this.#refuse(id, [`All input requests of an instance together have at most ${INPUT_REQUESTS_MAX_BYTES} bytes.`])
       return
     }
     this.#requestBytes = bytes
     failpoint('request.noticed')
-    // A response that was there before the question is nobody's answer.
+    // A response file that existed before its request is not an answer: it is removed.
     this.#coordination.remove(responseFile(id))
     this.#ledger.record('platform.input.requested', { request_id: id, prompt, schema, status: 'pending' })
     failpoint('request.noted')

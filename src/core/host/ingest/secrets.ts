@@ -1,4 +1,4 @@
-/** Which secrets an instance has, and where they must not stay behind: its state and its stderr, at the end (R43, R45; threats B9). */
+/** Finds the secrets of an instance, and redacts them in its files at its end: state, result, stderr (R43, R45; threats B9). */
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { CONFIG_FILE, DATA_DIR, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
@@ -7,7 +7,7 @@ import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
-/** The secret values of a config: what a worker got to know. */
+/** The secret values in a config. */
 export function secretsOf(config: InstanceConfig): string[] {
   const { credentials, git_provider: git, sub_container_token: token } = config
   return [credentials?.llm_provider_api_key, credentials?.git_host_token, git?.token, token, passwordIn(git?.base_url)]
@@ -15,18 +15,18 @@ export function secretsOf(config: InstanceConfig): string[] {
     .filter((value) => value !== '')
 }
 
-/** The secrets in the config that lies with the worker: an earlier host may have had others. None where there is none. */
+/** The secrets in the worker's config, because an earlier host may have had others. Empty without a config. */
 export function secretsInCoordination(coordination: CoordinationDirectory): string[] {
   try {
     const bytes = coordination.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
     return bytes === undefined ? [] : secretsOf(JSON.parse(bytes.toString('utf8')) as InstanceConfig)
   } catch {
-    // The resolver can write there: what it made of it says nothing.
+    // The resolver can write to this file, so a broken one is ignored.
     return []
   }
 }
 
-/** The credentials of this process, for what an instance left behind whose config is scrubbed by now. */
+/** The credentials of this process, for an instance whose config is already scrubbed. */
 export function secretsOfHost(env: NodeJS.ProcessEnv = process.env): string[] {
   const base = passwordIn(env['RESOLVE_GIT_BASE_URL'])
   return [env['RESOLVE_LLM_PROVIDER_API_KEY'], env['RESOLVE_GIT_HOST_TOKEN'], base].filter(
@@ -34,7 +34,7 @@ export function secretsOfHost(env: NodeJS.ProcessEnv = process.env): string[] {
   ) as string[]
 }
 
-/** Redacts state and result where they lie: after the config is scrubbed nobody knows any more what to look for. */
+/** Redacts state and result in place: once the config is scrubbed, the values to look for are lost. */
 export function scrubFiles(coordination: CoordinationDirectory, redactor: Redactor): void {
   for (const file of [STATE_FILE, STATUS_FILE]) scrubFile(coordination, file, redactor)
 }
@@ -46,16 +46,19 @@ function scrubFile(coordination: CoordinationDirectory, file: string, redactor: 
   try {
     content = JSON.parse(bytes.toString('utf8'))
   } catch {
-    // Nothing that anybody could be shown.
+    // Not JSON, so it is never served.
     return
   }
-  // Nor is what nests too deep to be handed on.
+  // A value nested too deep is never served either.
   if (!isWithinDepth(content, JSON_MAX_DEPTH)) return
   const clean = redactor.value(content)
   if (clean !== content) coordination.put(file, JSON.stringify(clean))
 }
 
-/** Paths below `data/` whose content holds a secret as it is: told, never changed, for their bytes are the resolver's work. */
+/**
+ * Paths below `data/` whose content holds a secret value. They are reported and never changed, because their bytes belong to
+ * the resolver.
+ */
 export async function findInData(coordination: CoordinationDirectory, redactor: Redactor): Promise<string[]> {
   const found: string[] = []
   if (redactor.isIdle) return found
@@ -84,12 +87,12 @@ async function holdsSecret(coordination: CoordinationDirectory, path: string, re
   return false
 }
 
-/** Longer than any form of a secret that is likely to be cut by the end of a chunk. */
+/** Longer than any encoding of a secret that a chunk boundary is likely to cut. */
 const OVERLAP_BYTES = 8 * 1024
 const DATA_SEARCH_MAX_FILES = 1_000
 const DATA_SEARCH_MAX_BYTES = 64 * 1024 * 1024
 
-/** `https://user:password@host` is a secret too. */
+/** The password in `https://user:password@host` is a secret too. */
 function passwordIn(url: string | undefined): string {
   if (url === undefined || !URL.canParse(url)) return ''
   const { password } = new URL(url)

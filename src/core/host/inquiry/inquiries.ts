@@ -9,7 +9,7 @@ import { INQUIRY_WARM_LOCAL_MS, INQUIRY_WARM_MS } from '../../limits.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { openInquiryContainer } from '../../worker/docker/inquiry-container.ts'
-import { containerLaunch, containerWish } from '../launch/container-launch.ts'
+import { containerLaunch, containerOptions } from '../launch/container-launch.ts'
 import { Inquiry, inquiryLimiter, openLocalInquiry } from './inquiry.ts'
 import { RefCountedPool } from './ref-counted-pool.ts'
 import { sourceStamp } from './source-stamp.ts'
@@ -159,12 +159,12 @@ export class Inquiries {
   }
 
   async #open(entry: CatalogEntry): Promise<Inquiry> {
-    const wish = containerWish(entry.manifest, null)
+    const options = containerOptions(entry.manifest, null)
     const container = await openInquiryContainer({
       home: this.#home,
       directory: entry.dir,
-      command: wish.command,
-      launch: containerLaunch(wish, entry),
+      command: options.command,
+      launch: containerLaunch(options, entry),
     })
     return new Inquiry(entry, { ...bound(container), launchError: () => undefined })
   }

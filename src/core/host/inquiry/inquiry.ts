@@ -1,4 +1,4 @@
-/** Asks a resolver for its form and its workspace spec, in a short-lived process or container without secrets (plan; threats 1.2). */
+/** Asks a resolver for its form and its workspace spec, in a short-lived process or container without secrets (threats, Who is trusted). */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError, systemCode } from '../../errors.ts'
@@ -84,9 +84,7 @@ export class Inquiry {
     if (launchError !== undefined) {
       const command = this.#entry.manifest.command.join(' ')
       const reason =
-        systemCode(launchError) === 'ENOENT'
-          ? 'there is no such program, or its directory is gone'
-          : launchError.message
+        systemCode(launchError) === 'ENOENT' ? 'the program or its directory does not exist' : launchError.message
       return fail('launch_failed', { command, reason }, { cause: launchError })
     }
     const { dir, manifest } = this.#entry

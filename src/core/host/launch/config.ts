@@ -1,4 +1,4 @@
-/** Writes `.resolve/config.json`, the only way a secret reaches a worker, and scrubs it at the end (R43, R45). */
+/** Writes `.resolve/config.json`, the only way in which secrets reach a worker, and scrubs it at the end (R43, R45). */
 import { randomBytes } from 'node:crypto'
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
@@ -33,8 +33,8 @@ export function buildConfig(
 }
 
 /**
- * The token that the worker of an earlier host was given: an adopted one keeps it. A resolver that writes another there gains
- * nothing, for it only ever speaks for itself.
+ * The token that an earlier host gave the worker: an adopted worker keeps it. A resolver that writes another one gains nothing,
+ * because the token only opens its own sandboxes.
  */
 function tokenOn(coordination: CoordinationDirectory): string | undefined {
   try {
@@ -46,7 +46,7 @@ function tokenOn(coordination: CoordinationDirectory): string | undefined {
   }
 }
 
-/** The names of the credentials this host has, for workspace_spec (R44). */
+/** The names of the credentials that this host has, for workspace_spec (R44). */
 export function availableCredentials(env: NodeJS.ProcessEnv = process.env): string[] {
   const names = []
   if (env['RESOLVE_LLM_PROVIDER_API_KEY']) names.push('llm_provider_api_key')
@@ -70,12 +70,12 @@ export function scrubConfig(coordination: CoordinationDirectory, config: Instanc
     writeConfig(coordination, scrubbed)
   } catch (error) {
     if (error instanceof ResolveError && error.code === 'disk_full') throw error
-    // Where it can't be written anew it goes as a whole.
+    // Where it cannot be rewritten, the file is removed.
     coordination.remove(CONFIG_FILE)
   }
 }
 
-/** `https://user:password@host` without who and with what. */
+/** `https://user:password@host` without user and password. */
 function withoutUser(url: string): string {
   if (!URL.canParse(url)) return url
   const parsed = new URL(url)

@@ -1,14 +1,18 @@
-/** What a resolver wants of its container: the manifest and its container_setup made one, and turned into steps (spec, container.*; R44). */
+/**
+ * Merges a manifest's container with what container_setup added, and turns the result into launch options and setup steps
+ * (spec, container; R44).
+ */
 import { parseSource } from '../../catalog/manifest/source.ts'
 import { fail } from '../../errors.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
-import type { ContainerWish, CreationRecord } from '../../protocol/journal.ts'
+import type { ContainerOptions, CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { refuseEnvironment } from '../../worker/docker/container-environment.ts'
 import type { ContainerLaunch, SetupStep } from '../../worker/worker.ts'
 
-/** Kept in the journal, so that a resumed instance gets the same container. */
-export function containerWish(manifest: Manifest, spec: Record<string, unknown> | null): ContainerWish {
+/** Stored in the journal, so that a resumed instance gets the same container. */
+export function containerOptions(manifest: Manifest, spec: Record<string, unknown> | null): ContainerOptions {
   const asked = manifest.container ?? {}
   const setup = spec?.['container_setup']
   const added = (typeof setup === 'object' && setup !== null ? setup : {}) as Record<string, unknown>
@@ -24,26 +28,26 @@ export function containerWish(manifest: Manifest, spec: Record<string, unknown> 
   }
 }
 
-/** Throws `environment_refused`: an instance that could not start is not created. */
+/** Throws `environment_refused` before creation, so that an instance that could not start is not created. */
 export function refuseForContainer(entry: CatalogEntry, environment: Readonly<Record<string, string>>): void {
   refuseEnvironment(entry.name, environment)
 }
 
-/** What the driver is given. Throws `source_invalid` for a bundle that is no git address. */
+/** The launch options for the driver. Throws `source_invalid` for a bundle that is not a git address. */
 export function containerLaunch(
-  wish: ContainerWish,
+  options: ContainerOptions,
   resolver: Pick<CreationRecord['resolver'], 'commit'>,
 ): ContainerLaunch {
-  const bundles = wish.bundles.map((bundle) => bundleAt(bundle, wish.dev_source_overrides))
+  const bundles = options.bundles.map((bundle) => bundleAt(bundle, options.dev_source_overrides))
   return {
-    image: wish.image,
+    image: options.image,
     stages: [
-      [...bundles.flatMap(({ step }) => step ?? []), ...wish.setup_commands.map(toStep)],
-      wish.added_setup_commands.map(toStep),
+      [...bundles.flatMap(({ step }) => step ?? []), ...options.setup_commands.map(toStep)],
+      options.added_setup_commands.map(toStep),
     ],
     bundles: bundles.map(({ path }) => path),
-    volume_mounts: wish.volume_mounts,
-    dev_source_overrides: wish.dev_source_overrides,
+    volume_mounts: options.volume_mounts,
+    dev_source_overrides: options.dev_source_overrides,
     commit: resolver.commit,
   }
 }
@@ -52,7 +56,10 @@ function toStep(command: string): SetupStep {
   return { description: command, command }
 }
 
-/** Where a bundle will be, and the step that brings it; none where its developer's own stands there (dev_source_overrides). */
+/**
+ * The path of a bundle and the step that fetches it; no step where the developer's own directory replaces it
+ * (dev_source_overrides).
+ */
 function bundleAt(bundle: string, overrides: readonly string[]): { path: string; step?: SetupStep } {
   const source = parseSource(bundle, '/')
   if (source.kind !== 'git') throw fail('source_invalid', { source: bundle, reason: 'it is not a git address' })
@@ -60,13 +67,9 @@ function bundleAt(bundle: string, overrides: readonly string[]): { path: string;
   const name = /([\w.-]+?)(\.git)?\/?$/.exec(url)?.[1] ?? 'bundle'
   if (overrides.includes(name)) return { path: `/opt/${name}` }
   const path = `/opt/bundles/${name}`
-  const branch = ref === null ? '' : `--branch ${quoted(ref)} `
-  const command = `git -c core.hooksPath=/dev/null clone --quiet --depth 1 --no-recurse-submodules ${branch}-- ${quoted(url)} ${quoted(path)}`
+  const branch = ref === null ? '' : `--branch ${quoteWord(ref)} `
+  const command = `git -c core.hooksPath=/dev/null clone --quiet --depth 1 --no-recurse-submodules ${branch}-- ${quoteWord(url)} ${quoteWord(path)}`
   return { path, step: { description: `Fetch the bundle ${name}`, command } }
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 const SHELL_LINE_MAX_CHARS = 4_096

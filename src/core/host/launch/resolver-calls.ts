@@ -1,4 +1,4 @@
-/** The host's calls on a resolver, each with its limit (spec, RPC timeouts), over one worker's channel. */
+/** The host's calls to a resolver, each with its time limit (spec, RPC timeouts), over one worker's channel. */
 import { fail, ResolveError } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 import { isWithinDepth } from '../../protocol/json-depth.ts'
@@ -8,7 +8,7 @@ import type { Channel } from '../../rpc/channel.ts'
 import { Peer } from '../../rpc/peer.ts'
 import { Redactor } from '../ledger/redact.ts'
 
-/** Milliseconds; 0 waits for ever. */
+/** Milliseconds; 0 for no limit. */
 const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
   'resolver.initialize': limits.INITIALIZE_LIMIT_MS,
   'resolver.run': 0,
@@ -22,14 +22,14 @@ const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
 
 export interface CallsOptions {
   epoch: number
-  /** Takes known secrets out of what the resolver answers: it goes on to consumers. */
+  /** Redacts known secrets in the resolver's answers, because consumers get them. */
   redactor?: Redactor
-  /** The doorbell: read the events file now. */
+  /** "Check now": the events file has new lines. */
   onEvent?: () => void
   /** The result is in `status.json`. */
   onFinished?: () => void
   onLog?: (level: string, message: string) => void
-  /** More noise on stdout than can be borne (R41, threats RPC-1). */
+  /** Too much output on stdout that is not JSON-RPC (R41, threats RPC-1). */
   onProtocolError?: (detail: string) => void
 }
 
@@ -59,12 +59,12 @@ export class ResolverCalls {
     })
   }
 
-  /** What was too much noise: nobody listens to this resolver any more. */
+  /** The noise that was too much; after it, everything from this resolver is ignored. */
   get protocolError(): string | undefined {
     return this.#protocolError
   }
 
-  /** Answers a request of the resolver (R40). */
+  /** Registers the handler of a call that the resolver makes (R40). */
   serve(method: `platform.${string}`, answer: (params: unknown) => Promise<unknown>): void {
     this.#peer.handle(method, answer)
   }
@@ -85,7 +85,7 @@ export class ResolverCalls {
     }
   }
 
-  /** A call for something a resolver may not have: null where it does not know the method. */
+  /** Calls an optional method: returns null where the resolver does not have it. */
   async ask<M extends HostCall>(method: M, params: HostCalls[M]['params']): Promise<unknown> {
     try {
       return await this.call(method, params)
@@ -95,7 +95,7 @@ export class ResolverCalls {
     }
   }
 
-  /** R30: tells that a request cannot be asked. */
+  /** R30: notifies the resolver that a request cannot be asked. */
   refuse(requestId: string, errors: readonly string[]): void {
     this.#peer.notify(INPUT_REFUSED, { request_id: requestId, errors })
   }
@@ -111,15 +111,15 @@ export class ResolverCalls {
     const isTooMuch =
       this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
     if (!isTooMuch) return
-    // To look at each line of a flood would keep everything else waiting, until whoever floods is gone (threats RPC-5).
-    this.#peer.deafen()
+    // Parsing each line of a flood would block all other work until the sender has ended (threats RPC-5).
+    this.#peer.ignoreIncoming()
     this.#protocolError = `${this.#noiseLines} lines on stdout were not JSON-RPC`
     this.#options.onProtocolError?.(this.#protocolError)
   }
 }
 
-/** A bell that is rung a thousand times in one turn says no more than the first and the last time. */
-function oncePerTurn(ring: () => void): () => void {
+/** Many "check now" notifications in one turn count as two: the first and the last. */
+function oncePerTurn(notify: () => void): () => void {
   let again: boolean | undefined
   return () => {
     if (again !== undefined) {
@@ -127,20 +127,20 @@ function oncePerTurn(ring: () => void): () => void {
       return
     }
     again = false
-    ring()
+    notify()
     setImmediate(() => {
-      if (again) ring()
+      if (again) notify()
       again = undefined
     })
   }
 }
 
-/** The error itself where it names no secret. Its cause would name it again. */
+/** The error itself where it contains no secret. The cause is dropped otherwise, because it would contain the secret again. */
 function withoutSecrets(error: ResolveError, redactor: Redactor): ResolveError {
   const details = redactor.value(error.details)
   return details === error.details ? error : fail(error.code as 'resolver_refused', details as never)
 }
 
 const METHOD_NOT_FOUND = -32601
-/** Forms within forms take several levels of JSON each; what nests deeper is no form. */
+/** Each level of a form takes several levels of JSON; deeper values cannot be valid forms. */
 const ANSWER_MAX_DEPTH = 4 * limits.JSON_MAX_DEPTH

@@ -16,7 +16,7 @@ import { type JournalProjection, readJournal } from '../../store/journal-project
 import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts'
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
-import { pendingRequests, type Story, tell } from '../../view/story.ts'
+import { applyEvent, pendingRequests, type Story } from '../../view/story.ts'
 import { Redactor } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
@@ -105,7 +105,7 @@ export class Ledger {
   record(type: PlatformEvent, data: Record<string, unknown>, sourceEnd: number | null = null): void {
     const event = this.#toEvent({ type, data })
     const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
-    this.#tell(first, event)
+    this.#apply(first, event)
   }
 
   /** Writes a private line. Throws `disk_full`, and then nothing was written. */
@@ -131,7 +131,7 @@ export class Ledger {
     const entries = events.map((event): Entry => ({ text: JSON.stringify(event), sourceEnd: null }))
     const { first, place } = this.#writer.appendPrivate(intent, entries)
     this.inbox.take(intent.kind, intent, place)
-    for (const [at, event] of events.entries()) this.#tell(first + at, event)
+    for (const [at, event] of events.entries()) this.#apply(first + at, event)
     failpoint(`${subject}.appended`)
     this.sync()
     failpoint(`${subject}.accepted`)
@@ -161,7 +161,7 @@ export class Ledger {
       bytes = this.#writer.format(safe)
     }
     const first = this.#writer.append(safe, bytes)
-    for (let at = 0; at < safe.length; at += 1) tell(this.story, first + at, (safe[at] as ForwardedLine).event)
+    for (let at = 0; at < safe.length; at += 1) applyEvent(this.story, first + at, (safe[at] as ForwardedLine).event)
     this.#changed()
   }
 
@@ -215,9 +215,9 @@ export class Ledger {
     }
   }
 
-  #tell(seq: number, event: EventEnvelope): void {
-    tell(this.story, seq, event)
-    this.inbox.tell(event)
+  #apply(seq: number, event: EventEnvelope): void {
+    applyEvent(this.story, seq, event)
+    this.inbox.applyEvent(event)
     this.#changed()
   }
 

@@ -1,4 +1,4 @@
-/** Waits for room on a full disk: a run must not be lost because a line of its journal could not be written (threats F7). */
+/** Waits for room on a full disk: a run must not be lost because a line of its journal could not be written (reliability F7). */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ResolveError, systemCode } from '../../errors.ts'
 

@@ -1,6 +1,6 @@
 /**
  * The story of one instance, as its host lives it: start → run → settle, from whatever point the journal stands at.
- * Any process can take it up again from there (plan, decision 2); {@link file://./../process/host-process.ts} holds the running ones.
+ * Any process can take it up again from there (architecture, decision 2); {@link file://./../process/host-process.ts} holds the running ones.
  */
 import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'

@@ -1,4 +1,4 @@
-/** Brings an instance to a worker: the one that is there from an earlier host, or a new one (plan, decision 2). */
+/** Brings an instance to a worker: the one that is there from an earlier host, or a new one (architecture, decision 2). */
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'

@@ -9,7 +9,7 @@ import type { Redactor } from '../ledger/redact.ts'
 const DETAIL_BYTES = 2_000
 const DETAIL_LINES = 3
 
-/** null for none, for a mere checkpoint (spec, `.resolve/status.json`), and for what is no JSON of ours. Throws where it can't be read now. */
+/** null for none, for a mere checkpoint (spec, Worker container layout), and for what is no JSON of ours. Throws where it can't be read now. */
 export function readResult(coordination: CoordinationDirectory): ResolverResult | null {
   try {
     const bytes = coordination.read(STATUS_FILE, COORDINATION_FILE_MAX_BYTES)

@@ -1,4 +1,7 @@
-/** Where a host listens: whoever owns this machine's home may ask it there what any consumer may (R39). */
+/**
+ * The unix socket of a host process: other processes of the same user send it API requests, and see from it that the host lives
+ * (R39).
+ */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -6,22 +9,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fail } from '../../errors.ts'
 
-/** Takes up what connects. */
+/** Handles a connection. */
 export type OnConnection = (socket: Socket) => void
 
-/** Without one a host is asked by its own process only; that it accepts a connection still says that it lives. */
-export const closedDoor: OnConnection = (socket) => {
+/** Without a handler only this process can reach its instances; that the socket accepts still shows that the host lives. */
+export const refuseRequests: OnConnection = (socket) => {
   socket.end()
 }
 
-/** Listens on a fresh name; a name that was used once can never be bound again by chance. */
+/** Listens on a fresh name, so that a later host never binds the name of a dead one by chance. */
 export async function listen(onConnection: OnConnection): Promise<{ path: string; close: () => void }> {
   const path = join(socketDirectory(), `${randomBytes(8).toString('hex')}.sock`)
   const open = new Set<Socket>()
   const server: Server = createServer((socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
-    // Whoever only looks whether the host lives is gone again at once.
+    // A connection that only tests whether the host lives closes at once.
     socket.on('error', () => socket.destroy())
     onConnection(socket)
   })
@@ -38,7 +41,7 @@ export async function listen(onConnection: OnConnection): Promise<{ path: string
   return { path, close }
 }
 
-/** `$XDG_RUNTIME_DIR/resolve`, or a folder of our own in the temp directory: a socket's path ends at 107 bytes (plan). */
+/** `$XDG_RUNTIME_DIR/resolve`, or a private folder in the temp directory: the path of a socket has at most 107 bytes. */
 export function socketDirectory(env: NodeJS.ProcessEnv = process.env): string {
   const runtime = env['XDG_RUNTIME_DIR']
   const name = `resolve-${process.getuid?.() ?? 0}`
@@ -51,11 +54,11 @@ export function socketDirectory(env: NodeJS.ProcessEnv = process.env): string {
       const isOurs = stat.isDirectory() && stat.uid === (process.getuid?.() ?? stat.uid) && (stat.mode & 0o077) === 0
       if (isOurs) return path
     } catch {
-      // The next one may do.
+      // The next candidate may work.
     }
   }
   throw fail('home_unusable', { path: candidates[0] as string, reason: 'no socket can be made there' })
 }
 
-/** 107 less the name of a socket. */
+/** 107 bytes less the length of a socket's name. */
 const PATH_MAX_BYTES = 84

@@ -1,4 +1,4 @@
-/** Which driver an instance's worker has: one line a kind of executor. */
+/** Chooses the driver for an instance's worker: one line for each kind of executor. */
 import type { Executor } from '../../protocol/journal.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { DockerDriver } from '../../worker/docker/docker.ts'

@@ -1,4 +1,4 @@
-/** The instances that this process hosts: `instance run` holds one, a background host a few, `serve` many. */
+/** The instances that this process hosts: `instance run` hosts one, a background host a few, `serve` many. */
 import { existsSync } from 'node:fs'
 import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
@@ -10,30 +10,30 @@ import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
-import { closedDoor, listen, type OnConnection } from './control-socket.ts'
+import { listen, type OnConnection, refuseRequests } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
 import { startReaper } from './reaper.ts'
 
 interface Held {
   host: InstanceHost
-  /** Ends with the story, or with a release. */
+  /** Resolves when the instance has ended or was released. */
   life: Promise<void>
   paths: InstancePaths
   epoch: number
 }
 
 export interface HostOptions {
-  /** How often the watchdog looks at each worker. */
+  /** The interval of the watchdog. */
   watchdogMs?: number
-  /** Where workers on an allowlist may go beside public addresses: tests only. */
+  /** Addresses that workers with an allowlist may reach besides public ones; only tests set it. */
   egress?: InstanceEgressParts['egress']
-  /** Where workers are that are neither processes nor containers of this machine; else {@link driverFor} knows. */
+  /** Drivers of executors that are neither local nor Docker; {@link driverFor} knows those. */
   driver?: (executor: Executor, paths: InstancePaths) => Driver
 }
 
 const RELEASE_RETRY_MS = 1_000
 
-/** Who may open no more files has seen nobody take it; the journal refuses two writers. */
+/** A failed check does not show that another host took the instance; the journal refuses a second writer in any case. */
 function isStill(paths: InstancePaths, epoch: number): boolean {
   try {
     return highestEpoch(paths.owners) === epoch
@@ -50,16 +50,16 @@ export class HostProcess {
   readonly #held = new Map<string, Held>()
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
-  /** Who hosts containers looks after those that nobody hosts. */
+  /** A host of containers also removes those that no host owns any more. */
   #stopReaper: (() => void) | undefined
 
-  constructor(home: string, onConnection: OnConnection = closedDoor, options: HostOptions = {}) {
+  constructor(home: string, onConnection: OnConnection = refuseRequests, options: HostOptions = {}) {
     this.#home = home
     this.#options = options
     this.#onConnection = onConnection
   }
 
-  /** Where this process listens; undefined until it owned something. */
+  /** The socket of this process; undefined until it owned its first instance. */
   get socketPath(): string | undefined {
     return this.#socketPath
   }
@@ -74,8 +74,8 @@ export class HostProcess {
   }
 
   /**
-   * Owns an instance whose owner is gone, or that never had one; undefined where a live host owns it.
-   * `begin` runs before the story goes on, with the ledger open: it may move a paused instance on.
+   * Takes over an instance that has no live owner; undefined where a live host owns it. `begin` runs with the ledger open,
+   * before the instance goes on: it may resume a paused instance.
    */
   async own(id: string, begin?: (ledger: Ledger) => void): Promise<InstanceHost | undefined> {
     return await this.#claim(id, ({ paths, ledger, epoch }) => {
@@ -123,7 +123,10 @@ export class HostProcess {
     }
   }
 
-  /** `work` creates an instance that is hosted here, by this executor: what takes a while begins, and is taken away where it fails. */
+  /**
+   * `work` creates an instance that this process will host with this executor. Slow preparations start now and are undone where
+   * `work` fails.
+   */
   async expecting<T>(executor: Executor | undefined, work: () => Promise<T>): Promise<T> {
     if (executor !== 'local') return await work()
     const directory = instancesDirectory(this.#home)
@@ -136,12 +139,12 @@ export class HostProcess {
     }
   }
 
-  /** Lets an instance go on without this process. */
+  /** Releases an instance, which goes on without this process. */
   release(id: string): void {
     this.get(id)?.release()
   }
 
-  /** Resolves when the instance is no longer held here. */
+  /** Resolves when this process no longer hosts the instance. */
   async over(id: string): Promise<void> {
     await this.#held.get(id)?.life
   }
@@ -177,7 +180,7 @@ export class HostProcess {
         this.#giveAway(id, held)
       },
     })
-    // Later than this turn: a story that ends at once must find itself in the table to leave it.
+    // In a later turn: an instance that ends at once must be in the table before it can be removed from it.
     held.host = host
     held.life = Promise.resolve()
       .then(() => host.live())
@@ -187,7 +190,7 @@ export class HostProcess {
     return host
   }
 
-  /** Owned by this process by name alone: a claim, or its release, failed half way. */
+  /** This process is its owner on disk only: an earlier claim or release failed halfway. */
   #isForgotten(id: string, owner: Owner): boolean {
     return owner.socket === this.#socketPath && !this.#held.has(id)
   }
@@ -203,7 +206,7 @@ export class HostProcess {
     }
   }
 
-  /** Temp directories are swept: a host whose socket vanished listens anew, and owns by the next epoch with the new name. */
+  /** Temp directories get cleaned: a host whose socket file vanished listens on a new one, and claims the next epoch with it. */
   async #keepReachable(): Promise<void> {
     const before = this.#socket
     const old = await before

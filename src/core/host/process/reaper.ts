@@ -1,6 +1,7 @@
 /**
- * Ends containers that nobody needs any more: by their label and by the journal of their instance, never by a name, and only after a
- * time in which whoever made them would have come back (threats F16).
+ * Removes containers and networks that are no longer needed. It decides by their labels and by the journal of their instance,
+ * never by their names, and only after a time in which their owner would have come back (reliability F16). Hosts of containers
+ * and `serve` run it.
  */
 import { existsSync } from 'node:fs'
 import { ResolveError } from '../../errors.ts'
@@ -15,7 +16,7 @@ import { theEngine } from '../../worker/engine/engine.ts'
 import { hasHost } from './reach.ts'
 
 export interface Orphan extends HomeContainer {
-  /** Why nobody needs it. */
+  /** Why it is no longer needed. */
   why: string
 }
 
@@ -28,7 +29,7 @@ export async function orphanContainers(
   const orphans: Orphan[] = []
   for (const container of await containersOfHome(home)) {
     const ageMs = nowMs - container.createdMs
-    // One that belongs to no instance has nothing but its age to tell by.
+    // A container without an instance can only be judged by its age.
     const isYoung = ageMs < (container.instance === null ? ORPHAN_MIN_AGE_MS : minAgeMs)
     const why = isYoung ? undefined : await whyOrphaned(home, container, ageMs)
     if (why !== undefined) orphans.push({ ...container, why })
@@ -44,22 +45,25 @@ async function whyOrphaned(home: string, container: HomeContainer, ageMs: number
   const { instance, role } = container
   if (instance === null) {
     if (role === 'setup' && ageMs < SETUP_LIMIT_MS + REAP_INTERVAL_MS) return undefined
-    return role === 'setup' ? 'its setup is over' : 'nobody asks it any more'
+    return role === 'setup' ? 'its setup has ended' : 'its inquiry has ended'
   }
   return await whyOver(home, instance)
 }
 
-/** Why nobody needs what an instance had; undefined while somebody may. */
+/** Why the container of an instance is no longer needed; undefined while it may be. */
 async function whyOver(home: string, instance: string): Promise<string | undefined> {
   if (!isInstanceId(instance)) return undefined
   const status = statusOf(home, instance)
-  // A host ends its worker before it says that the instance has ended; while it lives it is at it.
+  // A host ends its worker before it reports the end of the instance: a live owner may be doing so.
   if (status === 'unreadable' || (await hasHost(home, instance))) return undefined
   if (status === 'gone') return `${instance} is gone`
   return isTerminal(status) || status === 'paused' ? `${instance} is ${status}` : undefined
 }
 
-/** Networks of instances that have ended, or pause: after their containers, for one in use can't be removed. */
+/**
+ * Networks of instances that have ended or are paused. They come after the containers, because a network in use cannot be
+ * removed.
+ */
 async function endNetworks(home: string): Promise<void> {
   const owner = { home: homeLabel(home) }
   for (const instance of await networkedInstances(theEngine(), owner.home)) {
@@ -73,19 +77,19 @@ function statusOf(home: string, id: string) {
   try {
     return readStory(journal).status
   } catch {
-    // What cannot be read is not known to have ended: doctor tells of it.
+    // An unreadable journal does not show that the instance has ended; doctor reports it.
     return 'unreadable'
   }
 }
 
-/** Reaps now and each minute. Answers its stop. An engine that is away is asked again. */
+/** Runs now and every minute. Returns the function that stops it. While the engine is unreachable, it tries again each time. */
 export function startReaper(home: string, intervalMs = REAP_INTERVAL_MS, minAgeMs = ORPHAN_MIN_AGE_MS): () => void {
   let isBusy = false
   const reap = async (): Promise<void> => {
     if (isBusy) return
     isBusy = true
     try {
-      // Without an engine there is nothing to reap, and nothing to load.
+      // Without an engine there is nothing to remove, and dockerode is not loaded.
       if (!existsSync(theEngine().socket)) return
       for (const orphan of await orphanContainers(home, Date.now(), minAgeMs)) await endOrphan(orphan)
       await endNetworks(home)

@@ -1,6 +1,10 @@
-/** What the worker of an instance may reach, kept open by its host (docs/manifest.md, The network): the network, the proxy, what they refuse. */
+/**
+ * The egress of an instance's worker, kept open by its host (docs/manifest.md, The network): its network, its proxy, and the
+ * events about refusals.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import { type Egress, type EgressPlan, openEgress } from '../../worker/egress/egress.ts'
 import { type NetworkOwner, removeNetwork } from '../../worker/egress/network.ts'
@@ -13,7 +17,7 @@ export interface InstanceEgressParts {
   ledger: Ledger
   home: string
   write: (line: () => void) => Promise<void>
-  /** As in EgressPlan: other addresses than public ones, other name servers. */
+  /** For tests, as in EgressPlan: further reachable addresses, another resolver for names. */
   egress?: Pick<EgressPlan, 'resolve' | 'mayReach'> | undefined
 }
 
@@ -28,7 +32,7 @@ export class InstanceEgress {
     this.#creation = parts.ledger.story.creation
   }
 
-  /** What its container, and a sandbox that shares it, is made with; undefined before the way is open. */
+  /** The network settings for its container, and for sandboxes that share it; undefined before it is open. */
   get network(): SandboxNetwork | undefined {
     const { container } = this.#creation.resolver.manifest
     if (this.#creation.executor !== 'docker' || (container?.network ?? 'open') === 'open') return BRIDGE
@@ -38,25 +42,25 @@ export class InstanceEgress {
     return { mode, dns, dnsOptions, environment }
   }
 
-  /** Before a worker is started. Throws `container_refused`, `docker_unreachable`. */
+  /** Called before a worker is started. Throws `container_refused`, `docker_unreachable`. */
   async open(): Promise<SandboxNetwork | undefined> {
     if (this.#isOurs && this.#opened === undefined) await this.#open()
     return this.network
   }
 
-  /** For a worker that is adopted: it goes on meanwhile, its way out closed until this host has it. */
+  /** Called for an adopted worker: the worker runs meanwhile, without egress until this host has opened it. */
   reopen(): void {
     if (this.#isOurs) void this.#openAtLast()
   }
 
-  /** Lets go: the network stays for the next host. */
+  /** Stops the proxy; the network stays for the next host. */
   async close(): Promise<void> {
     this.#closed.abort()
     await this.#opened?.close()
     this.#opened = undefined
   }
 
-  /** No worker is left. What an engine that is away keeps is the reaper's. */
+  /** Called when no worker is left. The reaper removes what an unreachable engine keeps. */
   async remove(): Promise<void> {
     if (!this.#isOurs) return
     await this.close()
@@ -65,12 +69,13 @@ export class InstanceEgress {
 
   async #openAtLast(): Promise<void> {
     const { signal } = this.#closed
-    for (let waitMs = ENGINE_RETRY_MIN_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)) {
+    for (let tries = 0; !signal.aborted; tries += 1) {
       const isOpen = await this.#open().then(
         () => true,
         () => false,
       )
       if (isOpen) return
+      const waitMs = backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS)
       await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
@@ -83,17 +88,17 @@ export class InstanceEgress {
       network: 'allowlist',
       egress: this.#creation.resolver.manifest.container?.egress ?? [],
       onDenied: (denial) => {
-        // An instance that is another host's meanwhile is that one's to write.
+        // If another host owns the instance now, only that host may write its journal.
         write(() => ledger.record('platform.egress.denied', { ...denial })).catch(() => undefined)
       },
     })
     if (this.#closed.signal.aborted) await opened.close()
     else this.#opened = opened
-    if (opened.guarded === false) await this.#tellUnguarded()
+    if (opened.guarded === false) await this.#warnUnguarded()
   }
 
-  /** A driver reports the limits it could not set (plan). */
-  async #tellUnguarded(): Promise<void> {
+  /** A driver reports the limits that it could not set. */
+  async #warnUnguarded(): Promise<void> {
     const { ledger, write } = this.#parts
     const data = { kind: 'network_unguarded', value: 0, limit: 0 }
     await write(() => ledger.record('platform.watchdog.warning', data))

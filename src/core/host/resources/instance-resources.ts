@@ -1,4 +1,4 @@
-/** What an instance has beside its worker, made and ended with it by its host: its way out and its sandboxes. */
+/** The resources that a host creates and ends together with a worker: its egress and its sandboxes. */
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
@@ -6,7 +6,7 @@ import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
 import { SandboxBroker } from './sandbox-broker.ts'
 
 export interface InstanceResourcesParts extends InstanceEgressParts {
-  /** Of sandboxes. */
+  /** The options of sandboxes. */
   token: string
   epoch: number
 }
@@ -25,7 +25,7 @@ export class InstanceResources {
       token,
       epoch,
       images: [chooseImage(wanted).name, ...allowedImages()],
-      // Never more than the worker has: a sandbox must not be a way around an allowlist.
+      // Never more than the worker has: a sandbox must not bypass an allowlist.
       network: () => this.egress.network,
       engine: theEngine,
       use: {
@@ -37,20 +37,20 @@ export class InstanceResources {
     })
   }
 
-  /** Lets go, for the next host. */
+  /** Releases them for the next host. */
   close(): void {
     this.sandboxes.close()
     void this.egress.close()
   }
 
-  /** No worker is left, and none of these is. What an engine that is away keeps is the reaper's. */
+  /** Called when no worker is left; all of them are removed. The reaper removes what an unreachable engine keeps. */
   async end(): Promise<void> {
     await this.sandboxes.end()
     await this.egress.remove()
   }
 }
 
-/** RESOLVE_SANDBOX_IMAGES: names, separated by commas. */
+/** RESOLVE_SANDBOX_IMAGES: image names separated by commas. */
 function allowedImages(env: NodeJS.ProcessEnv = process.env): string[] {
   return (env['RESOLVE_SANDBOX_IMAGES'] ?? '')
     .split(',')

@@ -1,6 +1,7 @@
 /**
- * What a resolver may ask for sandboxed steps: `platform.createSubContainer`, `platform.exec`, `platform.removeSubContainer` (spec, Optional
- * containers; R40; threats B11). Every wish is parsed here; what is made of it is written out in {@link file://./../../worker/sandbox/sandbox.ts}.
+ * Handles a resolver's calls for sandboxes: `platform.createSubContainer`, `platform.exec`, `platform.removeSubContainer`
+ * (spec, Optional containers; R40; threats B11). It parses every option; {@link file://./../../worker/sandbox/sandbox.ts}
+ * builds the request to the engine.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { fail } from '../../errors.ts'
@@ -16,20 +17,20 @@ import {
 import { runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
-import { parseCommand, parseCreation, parseId, type Wish } from './sandbox-options.ts'
+import { parseCommand, parseCreation, parseId, type SandboxParams } from './sandbox-options.ts'
 
 export interface SandboxBrokerOptions {
   owner: SandboxOwner
-  /** What config.json says; who knows it speaks for the resolver. */
+  /** The token in config.json; a caller that knows it acts for the resolver. */
   token: string
-  /** Which host this is: a call that an earlier one was told is not carried out again. */
+  /** The epoch of this host: a call that was sent to an earlier host is not carried out. */
   epoch: number
-  /** The first is taken where a resolver names none. */
+  /** The allowed images; the first is the default. */
   images: readonly string[]
-  /** What the instance's worker itself may use. */
+  /** The network that the instance's worker itself may use. */
   network: () => SandboxNetwork | undefined
   engine: () => Engine
-  /** Durable: whether the instance ever had one. */
+  /** Stored durably: whether the instance ever had a sandbox. */
   use: { note: () => void; isNoted: () => boolean }
 }
 
@@ -43,38 +44,38 @@ export class SandboxBroker {
   }
 
   serve(calls: ResolverCalls): void {
-    calls.serve('platform.createSubContainer', (params) => this.#admit(params, (wish) => this.#create(wish)))
-    calls.serve('platform.exec', (params) => this.#admit(params, (wish) => this.#exec(wish)))
-    calls.serve('platform.removeSubContainer', (params) => this.#admit(params, (wish) => this.#remove(wish)))
+    calls.serve('platform.createSubContainer', (params) => this.#admit(params, (params) => this.#create(params)))
+    calls.serve('platform.exec', (params) => this.#admit(params, (params) => this.#exec(params)))
+    calls.serve('platform.removeSubContainer', (params) => this.#admit(params, (params) => this.#remove(params)))
   }
 
-  /** Lets go: what runs in them is ended, they stay for the next host. */
+  /** Releases them: running commands are ended, the sandboxes stay for the next host. */
   close(): void {
     this.#closed.abort()
   }
 
-  /** The instance has ended, or pauses: none is left. What an engine that is away keeps is the reaper's. */
+  /** The instance has ended or pauses: all sandboxes are removed. The reaper removes what an unreachable engine keeps. */
   async end(): Promise<void> {
     this.close()
     const { engine, owner, use } = this.#options
     if (use.isNoted()) await removeSandboxes(engine(), owner).catch(() => undefined)
   }
 
-  async #admit(params: unknown, work: (wish: Wish) => Promise<unknown>): Promise<unknown> {
-    const wish = (typeof params === 'object' && params !== null ? params : {}) as Wish
-    const { token, epoch } = wish
+  async #admit(received: unknown, work: (params: SandboxParams) => Promise<unknown>): Promise<unknown> {
+    const params = (typeof received === 'object' && received !== null ? received : {}) as SandboxParams
+    const { token, epoch } = params
     if (typeof token !== 'string' || !isSame(token, this.#options.token))
       throw refused('the token is not this instance’s')
     if (typeof epoch !== 'number') throw refused('"epoch" is missing: it is that of resolver.initialize')
-    // It was told to an earlier host, which is gone: whoever still waits for it asks this one.
+    // The call was sent to an earlier host, which is gone: the SDK sends it again if it still waits.
     if (epoch !== this.#options.epoch) return await never()
     if (this.#closed.signal.aborted) throw refused('the instance is ending')
-    return await work(wish)
+    return await work(params)
   }
 
-  async #create(wish: Wish): Promise<{ container_id: string }> {
+  async #create(params: SandboxParams): Promise<{ container_id: string }> {
     const { owner, images, network, engine, use } = this.#options
-    const { key, image, environment, network: wanted } = parseCreation(wish)
+    const { key, image, environment, network: wanted } = parseCreation(params)
     const chosen = image ?? (images[0] as string)
     if (!images.includes(chosen)) {
       throw refused(`image "${chosen}" is not one an operator allows (RESOLVE_SANDBOX_IMAGES)`)
@@ -84,14 +85,14 @@ export class SandboxBroker {
     use.note()
     const id = await createSandbox(engine(), { ...owner, key, image: chosen, environment, network: net })
     if (id === undefined) throw fail('too_many', { what: 'sandboxes', limit: limits.SANDBOXES_MAX })
-    // The instance ended while it was made.
+    // The instance ended while the sandbox was created.
     if (this.#closed.signal.aborted) await removeSandbox(engine(), owner, id)
     return { container_id: id }
   }
 
-  async #exec(wish: Wish): Promise<Record<string, unknown>> {
+  async #exec(params: SandboxParams): Promise<Record<string, unknown>> {
     const { owner, engine } = this.#options
-    const { id, ...command } = parseCommand(wish)
+    const { id, ...command } = parseCommand(params)
     if (this.#running >= limits.SANDBOX_COMMANDS_MAX) {
       throw fail('too_many', { what: 'commands in sandboxes', limit: limits.SANDBOX_COMMANDS_MAX })
     }
@@ -99,7 +100,7 @@ export class SandboxBroker {
     try {
       if (!(await isOwnSandbox(engine(), owner, id))) throw refused(`there is no sandbox "${id}"`)
       const done = await runInSandbox(engine(), id, { ...command, signal: this.#closed.signal })
-      // Ended by this host's own end: whoever waits is told by the next one, or is ended too.
+      // Ended because this host stops: the next host answers the repeated call.
       if (this.#closed.signal.aborted) return await never()
       const { exitCode: exit_code, stdout, stderr, truncated, timedOut: timed_out } = done
       return { exit_code, stdout, stderr, truncated, timed_out }
@@ -108,20 +109,20 @@ export class SandboxBroker {
     }
   }
 
-  async #remove(wish: Wish): Promise<{ removed: boolean }> {
+  async #remove(params: SandboxParams): Promise<{ removed: boolean }> {
     const { owner, engine } = this.#options
-    return { removed: await removeSandbox(engine(), owner, parseId(wish)) }
+    return { removed: await removeSandbox(engine(), owner, parseId(params)) }
   }
 }
 
-/** No answer. Each time anew: one for all would keep whoever waits for it. */
+/** No reply. A new promise each time, because a shared one would keep every caller in memory. */
 const never = () => new Promise<never>(() => undefined)
 
 function refused(reason: string) {
   return fail('sandbox_refused', { reason })
 }
 
-/** In the same time whatever differs. */
+/** Compares in constant time. */
 function isSame(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return b !== '' && timingSafeEqual(digest(a), digest(b))

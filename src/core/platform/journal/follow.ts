@@ -1,4 +1,4 @@
-/** Follows an instance's journal to its end: the one way anyone learns what happens (ARCHITECTURE.md, The picture). */
+/** Follows an instance's journal to its end: the one way anyone learns what happens (architecture, decision 1). */
 import { watch } from 'node:fs'
 import { SWEEP_MS } from '../../limits.ts'
 import type { EventEnvelope } from '../../protocol/event.ts'

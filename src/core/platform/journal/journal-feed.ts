@@ -132,7 +132,7 @@ export class JournalFeed {
     }
   }
 
-  /** A watch as accelerator, a sweep as guarantee (plan, decision 3). */
+  /** A watch as accelerator, a sweep as guarantee (architecture, decision 3). */
   #listen(): () => void {
     const ring = () => this.#ring()
     const sweep = setInterval(ring, SWEEP_MS).unref()

@@ -4,7 +4,7 @@ import { formRefusal } from '../../form-check/form-check.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
 import { availableCredentials } from '../../host/launch/config.ts'
-import { containerWish, refuseForContainer } from '../../host/launch/container-launch.ts'
+import { containerOptions, refuseForContainer } from '../../host/launch/container-launch.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { CreationRecord, Executor } from '../../protocol/journal.ts'
 import { newInstanceId } from '../../store/home.ts'
@@ -37,7 +37,7 @@ export async function prepareCreation(
       input,
       executor,
       environment,
-      ...(executor === 'docker' ? { container: containerWish(manifest, spec) } : {}),
+      ...(executor === 'docker' ? { container: containerOptions(manifest, spec) } : {}),
       resolver: { name, version, dir, commit, manifest },
     }
   }

@@ -132,7 +132,7 @@ class ServerPlatform implements Platform {
   /** A token that may only read leaves it to the server, which looks after its instances. */
   async ensureHost(id: string): Promise<void> {
     try {
-      await (await this.#http()).done({ method: 'POST', path: `/instances/${part(id)}/ensureHost` })
+      await (await this.#http()).done({ method: 'POST', path: `/instances/${part(id)}/attend` })
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'scope_missing') throw error
     }

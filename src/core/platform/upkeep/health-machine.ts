@@ -1,4 +1,4 @@
-/** What {@link file://./health.ts} looks at on the machine: programs, sockets, watches, Docker. */
+/** The checks of {@link file://./health.ts} for the machine: programs, sockets, file watches, Docker. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants, readFileSync, watch } from 'node:fs'
 import { request } from 'node:http'
@@ -87,7 +87,7 @@ function listenOnce(path: string): Promise<void> {
   })
 }
 
-/** Without a watch news comes at the next sweep, so this is worth a note and no more. */
+/** Without a watch, changes are found at the next sweep, so this is only a note. */
 function checkWatches(): HealthRow {
   try {
     watch('/', { persistent: false }, () => undefined).close()
@@ -115,15 +115,15 @@ async function checkDocker(env: NodeJS.ProcessEnv): Promise<HealthRow[]> {
   return [engine, await checkImage(env)]
 }
 
-/** Not everybody's resolvers need a container, so its absence is worth a note and no more. */
+/** Not every resolver needs a container, so a missing image is only a note. */
 async function checkImage(env: NodeJS.ProcessEnv): Promise<HealthRow> {
-  const { lookForWorkerImage } = await import('../../worker/docker/images.ts')
-  const { image, mend, isThere } = await lookForWorkerImage(env)
+  const { findWorkerImage } = await import('../../worker/docker/images.ts')
+  const { image, mend, isThere } = await findWorkerImage(env)
   if (isThere) return { check: 'image', state: 'ok', message: `Containers start from ${image}`, mend: null }
   return { check: 'image', state: 'note', message: `There is no image ${image} for workers in containers`, mend }
 }
 
-/** What the engine says of its API version, with a comma before; undefined where none answers in time. */
+/** The engine's API version, with a comma before it; undefined where no engine answers in time. */
 function ping(socketPath: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const call = request({ socketPath, path: '/_ping', timeout: DOCKER_PING_LIMIT_MS }, (response) => {

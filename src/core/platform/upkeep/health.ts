@@ -1,28 +1,31 @@
-/** Whether this machine and this home are fit to run instances: what `doctor` tells. Each row of a failure names the command that mends it. */
+/**
+ * Checks whether this machine and this home can run instances, for `doctor`. Each failed check names the command that repairs
+ * it.
+ */
 import { accessSync, chmodSync, constants, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ResolveError } from '../../errors.ts'
 import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../../limits.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import { instancesDirectory, prepareHome } from '../../store/home.ts'
 import { openTokens } from '../../store/tokens.ts'
 import type { HealthRow } from '../platform.ts'
 import { checkCatalog } from './health-catalog.ts'
 import { checkInstances } from './health-instances.ts'
 import { checkMachine } from './health-machine.ts'
-import { quote } from './shell-word.ts'
 
 export interface HealthPlan {
   home: string
   builtins: string
-  /** Mend what is safe to mend: modes, leftovers, instances without a host, processes without an instance. */
+  /** Repair what can be repaired safely: modes, leftovers, instances without a host, processes without an instance. */
   fix: boolean
 }
 
-/** Never throws for what it finds; every check is told, in the order they depend on one another. */
+/** Never throws for what it finds. Every check is reported, in the order in which they depend on one another. */
 export async function checkHealth(plan: HealthPlan): Promise<HealthRow[]> {
   const home = checkHome(plan)
   const rows = [...(await checkMachine()), ...home]
-  // Without a home nothing below can be looked at.
+  // Without a home, the checks below cannot run.
   if (home.some(({ check, state }) => check === 'home' && state === 'failed')) return rows
   return [
     ...rows,
@@ -39,14 +42,14 @@ function checkHome({ home, fix }: HealthPlan): HealthRow[] {
     accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const message = error instanceof ResolveError ? error.message : `Can't use ${home}: it may not be read and written.`
-    const mend = existsAs(home) === 'directory' ? `chmod -R u+rwX ${quote(home)}` : 'export RESOLVE_HOME=~/.resolve'
+    const mend = existsAs(home) === 'directory' ? `chmod -R u+rwX ${quoteWord(home)}` : 'export RESOLVE_HOME=~/.resolve'
     return [{ check: 'home', state: 'failed', message, mend }]
   }
   const open = [home, instancesDirectory(home), join(home, 'resolvers')].filter((path) => modeOf(path) !== 0o700)
   const usable: HealthRow = { check: 'home', state: 'ok', message: `The home is ${home}`, mend: null }
   if (open.length === 0) return [usable, { check: 'modes', state: 'ok', message: 'Only you can read it', mend: null }]
   const modes = open.map((path) => `${path} has mode ${modeOf(path).toString(8)}`).join(', ')
-  const mend = `chmod 700 ${open.map(quote).join(' ')}`
+  const mend = `chmod 700 ${open.map(quoteWord).join(' ')}`
   if (!fix) return [usable, { check: 'modes', state: 'failed', message: `${modes}: it is not yours alone`, mend }]
   try {
     for (const path of open) chmodSync(path, 0o700)
@@ -65,7 +68,7 @@ function checkTokens(home: string): HealthRow {
       check: 'tokens',
       state: 'failed',
       message: problem.message,
-      mend: `mv ${quote(path)} ${quote(`${path}.broken`)}`,
+      mend: `mv ${quoteWord(path)} ${quoteWord(`${path}.broken`)}`,
     }
   }
   const count = tokens.list().length
@@ -82,7 +85,7 @@ function checkDisk(home: string): HealthRow {
   return diskRow({ free: bavail * bsize, total: blocks * bsize })
 }
 
-/** Bytes that are free for this user, and that the file system has. */
+/** Bytes that are free for this user, and bytes of the file system. */
 export function diskRow({ free, total }: { free: number; total: number }): HealthRow {
   const floor = Math.max(DISK_FLOOR_BYTES, total * DISK_FLOOR_FRACTION)
   const gib = (bytes: number) => `${(bytes / GIB).toFixed(1)} GiB`

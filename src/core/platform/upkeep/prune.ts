@@ -1,4 +1,7 @@
-/** Removes the directories of instances that have ended, and what earlier removals and creations left behind. */
+/**
+ * Removes the directories of ended instances, and leftovers of earlier removals and creations; `resolve instance prune` and
+ * doctor call it.
+ */
 import { randomBytes } from 'node:crypto'
 import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,15 +18,15 @@ const REMOVING = '.removing-'
 const DRAFT = '.new-'
 
 /**
- * An instance is moved to a name that no list reads before anything of it is deleted: a prune that is killed leaves either the
- * whole instance, or a leftover for the next one. What is live or paused is never touched, whatever `status` says.
+ * An instance is first renamed to a name that no list reads, and then deleted. A killed prune therefore leaves either the whole
+ * instance or a leftover for the next one. A live or paused instance is never removed, whatever `status` says.
  */
 export async function pruneInstances(home: string, options: PruneOptions): Promise<PruneOutcome> {
   const dryRun = options.dry_run ?? false
   const removed: Pruned[] = []
   for (const id of instanceIds(home)) {
     const story = readFinished(home, id, options)
-    // A host may still be at it: its last word is out, its files are not closed.
+    // Its host may not have closed its files yet, although the end is already journaled.
     if (story === undefined || (await hasHost(home, id))) continue
     const { root } = instancePaths(home, id)
     const bytes = await bytesBelow(root)
@@ -42,7 +45,7 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
   return { dry_run: dryRun, removed, leftovers: await removeLeftovers(home, dryRun) }
 }
 
-/** What is left of killed removals and creations, in the directory of instances. */
+/** Leftovers of killed removals and creations in the directory of instances. */
 export async function leftoversIn(home: string): Promise<string[]> {
   const directory = instancesDirectory(home)
   const found: string[] = []
@@ -66,13 +69,13 @@ export async function removeLeftovers(home: string, dryRun: boolean): Promise<{ 
   return total
 }
 
-/** By the journal, not by the record that is derived from it; undefined for what stays. */
+/** The status from the journal, not from the derived record; undefined for an instance that stays. */
 function readFinished(home: string, id: string, { older_than_ms, status }: PruneOptions): Story | undefined {
   let story: Story
   try {
     story = readStory(instancePaths(home, id).journal)
   } catch {
-    // What cannot be read is not known to have ended: doctor tells of it.
+    // An unreadable journal does not show that the instance has ended; doctor reports it.
     return undefined
   }
   if (!isTerminal(story.status) || (status !== undefined && !status.includes(story.status))) return undefined
@@ -84,7 +87,7 @@ function removingName(id: string): string {
   return `${REMOVING}${id}-${randomBytes(4).toString('hex')}`
 }
 
-/** False where another prune was first, or something may not be removed; then what is left of it is a leftover. */
+/** False where another prune was first, or something may not be removed; the rest is then a leftover. */
 async function removeWhole(path: string, aside: string): Promise<boolean> {
   try {
     await rename(path, aside)
@@ -100,7 +103,7 @@ async function removeTree(path: string): Promise<boolean> {
   try {
     await remove()
   } catch {
-    // Package managers leave directories that may not be written, and so not be emptied.
+    // Package managers create read-only directories, whose entries cannot be removed.
     try {
       await openUp(path)
       await remove()

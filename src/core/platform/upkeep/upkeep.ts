@@ -1,4 +1,7 @@
-/** What `doctor` and `resolve worker` do with a home. Each loads its parts when it is called: they know Docker, and a home may be unusable. */
+/**
+ * What `doctor` and `resolve worker` do with a home. Parts are loaded when they are called, because they load Docker, and
+ * because the home may be unusable.
+ */
 import type { BuiltImage } from '../../worker/docker/images.ts'
 import type { HealthRow } from '../platform.ts'
 import type { WorkerPruneOutcome } from './worker-images.ts'
@@ -17,7 +20,7 @@ export async function pruneWorkers(home: string, dryRun: boolean): Promise<Worke
   return await pruneWorkersOf(home, dryRun)
 }
 
-/** As `platform.health`, but also for a home that cannot be opened. */
+/** Like `platform.health`, but also for a home that cannot be opened. */
 export async function checkLocalHealth(options: {
   home: string
   builtins: string

@@ -1,4 +1,4 @@
-/** The images of workers on this machine: what `resolve worker` does. Loaded when it is asked for. */
+/** The worker images on this machine, for `resolve worker`. */
 import { endOrphan, orphanContainers } from '../../host/process/reaper.ts'
 import { ORPHAN_MIN_AGE_MS } from '../../limits.ts'
 import { type PrunedImage, pruneSetupImages } from '../../worker/docker/images.ts'
@@ -6,11 +6,11 @@ import { type PrunedImage, pruneSetupImages } from '../../worker/docker/images.t
 export interface WorkerPruneOutcome {
   dry_run: boolean
   images: PrunedImage[]
-  /** Containers that nobody needed any more, with the reason. */
+  /** Containers that are no longer needed, with the reason. */
   containers: { name: string; why: string }[]
 }
 
-/** Removes kept setups and containers without an instance. Throws `docker_unreachable`. */
+/** Removes images kept by setups, and containers without an instance. Throws `docker_unreachable`. */
 export async function pruneWorkersOf(home: string, dryRun: boolean): Promise<WorkerPruneOutcome> {
   const orphans = await orphanContainers(home, Date.now(), ORPHAN_MIN_AGE_MS)
   if (!dryRun) for (const orphan of orphans) await endOrphan(orphan)

@@ -1,8 +1,11 @@
-/** The environment of a resolver in a container: ours, and what its container_setup adds (R45, threats MAN-3). Pure. */
+/**
+ * The environment of a resolver in a container: the platform's variables and those of its container_setup (R45, threats MAN-3).
+ * Pure.
+ */
 import { fail } from '../../errors.ts'
 import { RESOLVE_DIRECTORY, RESOLVER_UID, SDK } from '../engine/container-places.ts'
 
-/** What changes how programs are found and loaded, or speaks for the platform, is not a resolver's to set. */
+/** A resolver must not set variables that change how programs are found and loaded, or that the platform uses. */
 const DENIED =
   /^(LD_.*|NODE_OPTIONS|NODE_CHANNEL_.*|PATH|DOCKER_.*|GIT_.*|RESOLVE_.*|TINI_.*|BASH_ENV|ENV|IFS|PROMPT_COMMAND)$/i
 
@@ -17,18 +20,18 @@ export interface ContainerEnvironment {
   /** Whether the SDK is mounted. */
   hasSdk: boolean
   uid: number
-  /** None for who only answers questions. */
+  /** False for a container that only answers an inquiry. */
   hasInstance: boolean
   bundles?: readonly string[]
 }
 
-/** PATH, HOME and the like are the image's. */
+/** PATH, HOME and the like come from the image. */
 export function containerEnvironment(options: ContainerEnvironment): Record<string, string> {
   const environment: Record<string, string> = { ...options.added, LANG: 'C.UTF-8' }
-  // An id that the image does not know has no home; everybody may write here.
+  // A user id that is not in the image has no home directory; any user may write to /tmp.
   if (options.uid !== RESOLVER_UID) environment['HOME'] = '/tmp'
   environment['RESOLVE_CHANNEL'] = '1'
-  // A SIGTERM is for the whole group of the resolver, not for its first process alone (R26).
+  // SIGTERM goes to the whole process group of the resolver, not only to its first process (R26).
   environment['TINI_KILL_PROCESS_GROUP'] = '1'
   if (options.hasSdk) environment['NODE_OPTIONS'] = `--import=file://${SDK}/sdk/register.js`
   if (options.hasInstance) environment['RESOLVE_DIR'] = RESOLVE_DIRECTORY

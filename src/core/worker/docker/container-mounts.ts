@@ -1,4 +1,7 @@
-/** What a worker's container sees of this machine: the instance's project, the resolver's files, the SDK, and what an operator allowed. */
+/**
+ * The mounts of a worker's container: the instance's project, the resolver's files, the SDK, and directories that an operator
+ * allowed.
+ */
 import { chmodSync, existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { fail } from '../../errors.ts'
@@ -8,14 +11,14 @@ import { OPT, PROJECT, RESOLVE_DIRECTORY, SDK, SOURCE, workerUser } from '../eng
 import type { ContainerMount } from './container-spec.ts'
 
 /**
- * The project, with config.json and the messages read-only inside it: the host replaces them whole on its side, and a worker can't
- * change what it was told (threats WR-3).
+ * The project. config.json and the messages are read-only inside it, so a worker cannot change its own input; the host replaces
+ * these files from outside (threats WR-3).
  */
 export function projectMounts(project: string): ContainerMount[] {
   const resolve = join(project, '.resolve')
   return [
     { source: project, target: PROJECT, readOnly: false },
-    // A mount of its own, so that it can't be moved away.
+    // A mount of its own, because a mount point cannot be moved away.
     { source: resolve, target: RESOLVE_DIRECTORY, readOnly: false },
     { source: join(resolve, CONFIG_FILE), target: `${RESOLVE_DIRECTORY}/${CONFIG_FILE}`, readOnly: true },
     { source: join(resolve, MESSAGES_DIR), target: `${RESOLVE_DIRECTORY}/${MESSAGES_DIR}`, readOnly: true },
@@ -23,8 +26,8 @@ export function projectMounts(project: string): ContainerMount[] {
 }
 
 /**
- * The resolver's directory. What was fetched into the home is opened to the resolver's user, who may not enter the home itself.
- * Throws `launch_failed` where the directory is gone, or is a person's own and may not be read by others.
+ * The resolver's directory. A source fetched into the home is made readable for the resolver's user, who cannot enter the home
+ * itself. Throws `launch_failed` where the directory is missing, or is a user's own folder that others may not read.
  */
 export function sourceMount(home: string, directory: string, command: readonly string[]): ContainerMount {
   const refuse = (reason: string) => fail('launch_failed', { command: command.join(' '), reason })
@@ -39,7 +42,7 @@ export function sourceMount(home: string, directory: string, command: readonly s
   return { source: realpathSync(directory), target: SOURCE, readOnly: true }
 }
 
-/** The directory itself last: while it is closed, this was not done to its end. */
+/** The directory itself comes last: as long as it is closed, this step is not complete. */
 function openToOthers(directory: string): void {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name)
@@ -49,15 +52,15 @@ function openToOthers(directory: string): void {
   chmodSync(directory, 0o755)
 }
 
-/** The built package, for `resolve-platform/sdk`; nothing where nothing is built. */
+/** The built package, for `resolve-platform/sdk`; empty where there is no build. */
 export function sdkMounts(): ContainerMount[] {
   const register = installedFile('sdk/register.js')
   return register === undefined ? [] : [{ source: dirname(dirname(register)), target: SDK, readOnly: true }]
 }
 
 /**
- * RESOLVE_DEV_SOURCES names a directory of this machine; `<it>/<name>` stands at `/opt/<name>` for each override the manifest lists.
- * What is not there is left to the image.
+ * RESOLVE_DEV_SOURCES names a directory of this machine. For each override in the manifest, `<directory>/<name>` is mounted at
+ * `/opt/<name>`; a missing one is left to the image.
  */
 export function devSourceMounts(names: readonly string[], env: NodeJS.ProcessEnv = process.env): ContainerMount[] {
   const sources = env['RESOLVE_DEV_SOURCES']

@@ -1,6 +1,7 @@
 /**
- * What is done before a resolver starts, once: each stage of setup runs as root in a container of its own, with nothing of the instance
- * and no secret in reach, and is kept as an image under a key of all it depends on. The next run starts from that image (threats MAN-2).
+ * Runs the setup stages of a container before the resolver starts. Each stage runs as root in a container of its own, with no
+ * instance files and no secrets mounted. Its result is committed as an image, under a key of everything it depends on; the next
+ * run starts from that image (threats MAN-2).
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
@@ -17,19 +18,19 @@ export const SETUP_REPOSITORY = 'resolve-setup'
 
 export interface SetupPlan {
   engine: Engine
-  /** The id of the image to begin with. */
+  /** The id of the image to start from. */
   image: string
   stages: readonly (readonly SetupStep[])[]
-  /** What setup may read: the resolver's files and what its developer puts in the place of what would be fetched. */
+  /** Mounts that setup may read: the resolver's files and the developer's overrides. */
   mounts: readonly ContainerMount[]
-  /** The rest of the container, as for its worker. */
+  /** The other options of the container, as for its worker. */
   container: Omit<ContainerPlan, 'role' | 'image' | 'command' | 'mounts' | 'environment'>
   commit: string | null
   report: NonNullable<LaunchPlan['report']>
   signal: AbortSignal | undefined
 }
 
-/** The image that has all stages done. Throws `setup_failed`, `container_refused`, `docker_unreachable`. */
+/** The image with all stages applied. Throws `setup_failed`, `container_refused`, `docker_unreachable`. */
 export async function prepareImage(plan: SetupPlan): Promise<string> {
   const stages = plan.stages.filter((steps) => steps.length > 0)
   const total = stages.flat().length
@@ -56,10 +57,10 @@ export async function prepareImage(plan: SetupPlan): Promise<string> {
   return image
 }
 
-/** The id an image has on this machine. */
+/** The id of an image on this machine. */
 export async function imageId(engine: Engine, name: string): Promise<string | undefined> {
   const found = await engine.callUnless([400, 404], (docker, abortSignal) =>
-    // Its types forget the signal; the call takes it like all others.
+    // The types of dockerode omit the signal; the call accepts it.
     docker.getImage(name).inspect({ abortSignal } as object),
   )
   return found?.Id
@@ -84,7 +85,7 @@ async function runStage(plan: SetupPlan, steps: readonly SetupStep[], key: strin
     try {
       const run = new StageRun(steps, before, total, report)
       await run.through(engine, id, signal)
-      // The labels of a setup container would be those of every worker that starts from it.
+      // Labels of a setup container would be copied to every worker that starts from its image.
       const changes = ['resolve.instance=', 'resolve.role=image', `resolve.setup=${key}`].map(
         (label) => `LABEL ${label}`,
       )
@@ -108,7 +109,7 @@ async function runStage(plan: SetupPlan, steps: readonly SetupStep[], key: strin
 
 const MARK = '\u001eresolve-setup'
 
-/** Runs each argument by a shell of its own, with a line on stdout before and after; ends with the first that fails. */
+/** Runs each argument in its own shell, with a marker line on stdout before and after; stops at the first failure. */
 const LAUNCHER = `n=0
 for step do
   n=$((n + 1))
@@ -119,7 +120,7 @@ for step do
   [ "$code" -eq 0 ] || exit "$code"
 done`
 
-/** Follows a setup container through its steps. */
+/** Follows a setup container step by step. */
 class StageRun {
   readonly #steps: readonly SetupStep[]
   readonly #before: number
@@ -139,7 +140,7 @@ class StageRun {
     this.#report = report
   }
 
-  /** Throws `setup_failed`, and the signal's reason. */
+  /** Throws `setup_failed`, or the signal's reason. */
   async through(engine: Engine, id: string, signal: AbortSignal | undefined): Promise<void> {
     const stream = (await engine.call((docker, abortSignal) =>
       docker.getContainer(id).attach({ hijack: true, stream: true, stdout: true, stderr: true, abortSignal }),
@@ -174,7 +175,7 @@ class StageRun {
 
   #take(text: string): void {
     const lines = (this.#rest + text).split('\n')
-    // A line without an end is no mark of ours.
+    // An unfinished line cannot be a marker.
     this.#rest = (lines.pop() ?? '').slice(-SETUP_OUTPUT_KEEP_BYTES)
     for (const line of lines) {
       if (line.startsWith(MARK)) this.#note(line.slice(MARK.length).trim().split(' '))
@@ -210,7 +211,7 @@ class StageRun {
   }
 }
 
-/** All that the outcome of a stage depends on. */
+/** The key of a stage: everything that its outcome depends on. */
 function keyOf(plan: SetupPlan, image: string, steps: readonly SetupStep[]): string {
   const parts = [
     'resolve.setup/1',
@@ -225,7 +226,7 @@ function keyOf(plan: SetupPlan, image: string, steps: readonly SetupStep[]): str
 
 const FINGERPRINT_FILES = 20_000
 
-/** Changes when a file below the directory does: by names, sizes and times, without reading any. */
+/** Changes when a file below the directory changes: from names, sizes and times, without reading files. */
 function fingerprint(directory: string): string {
   const hash = createHash('sha256')
   let left = FINGERPRINT_FILES
@@ -244,7 +245,7 @@ function fingerprint(directory: string): string {
   try {
     walk(directory)
   } catch {
-    // What can't be read is no part of it; setup will say so where it matters.
+    // An unreadable directory is left out; setup reports it if it needs it.
   }
   return hash.digest('hex')
 }

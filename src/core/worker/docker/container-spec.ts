@@ -1,8 +1,7 @@
 /**
- * What the engine is asked to create, decided here and nowhere else (spec, Limits; threats B7, D14). Pure. Every field of HostConfig
- * is written out below: nothing a manifest or a resolver says is ever merged into it.
+ * Builds the request that creates a container; this is the only place that decides its content (spec, Limits; threats B7, D14).
+ * Pure. Every field of HostConfig is written out below: no object of a manifest or a resolver is merged into it.
  */
-
 import {
   CONTAINER_CPUS,
   CONTAINER_LOG_FILES,
@@ -21,9 +20,9 @@ export interface ContainerMount {
 
 export interface ContainerPlan {
   role: ContainerRole
-  /** The platform's home, by {@link file://./../engine/container-places.ts}. */
+  /** The key of the platform's home, from {@link file://./../engine/container-places.ts}. */
   home: string
-  /** The instance it belongs to; none for an inquiry. */
+  /** The instance it belongs to; undefined for an inquiry. */
   instance: string | null
   incarnation: number
   name: string
@@ -31,21 +30,21 @@ export interface ContainerPlan {
   command: readonly string[]
   directory: string
   environment: Readonly<Record<string, string>>
-  /** Who the resolver is inside: never 0, but for setup, which is always root. */
+  /** The user of the resolver inside: never 0, except for setup, which always runs as root. */
   user: { uid: number; gid: number }
   mounts: readonly ContainerMount[]
-  /** For NetworkMode: `bridge`, `none`, or a network of ours. */
+  /** NetworkMode: `bridge`, `none`, or a network of the platform. */
   network: string
   dns?: readonly string[]
   dnsOptions?: readonly string[]
 }
 
-/** What setup may do beside being root: install packages, and nothing to the machine. */
+/** The capabilities of setup: enough to install packages, none that reach the machine. */
 const SETUP_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID']
 
 const NANO = 1e9
 
-/** The body of `POST /containers/create`, and the name. */
+/** The body of `POST /containers/create`, and the container's name. */
 export function containerSpec(plan: ContainerPlan) {
   const isInquiry = plan.role === 'inquiry'
   return {
@@ -55,13 +54,14 @@ export function containerSpec(plan: ContainerPlan) {
     User: plan.role === 'setup' ? '0:0' : `${plan.user.uid}:${plan.user.gid}`,
     WorkingDir: plan.directory,
     Env: Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`),
-    // The image's own are never run: a worker is its command under the init, and nothing else.
+    // The entry point of the image is not used: the container runs the resolver's command under the init.
     Entrypoint: [],
     Cmd: [...plan.command],
     Healthcheck: { Test: ['NONE'] },
     Tty: false,
     OpenStdin: plan.role !== 'setup',
-    // A worker's stdin stays open when its host dies (threats D4); who only answers questions ends with who asks.
+    // The stdin of a worker stays open when its host dies (threats D4); that of an inquiry closes with its caller, and the
+    // container ends.
     StdinOnce: isInquiry,
     AttachStdin: plan.role !== 'setup',
     AttachStdout: true,
@@ -78,7 +78,7 @@ export function containerSpec(plan: ContainerPlan) {
       Privileged: false,
       Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
       RestartPolicy: { Name: 'no' },
-      // The exit code and the last words of a worker must be there when its next host comes (threats 3.2.7).
+      // The next host must find the exit code and the last output of a worker (threats D14).
       AutoRemove: isInquiry,
       NetworkMode: plan.network,
       ...(plan.dns === undefined ? {} : { Dns: [...plan.dns], DnsOptions: [...(plan.dnsOptions ?? [])] }),

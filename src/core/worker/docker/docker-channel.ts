@@ -1,4 +1,4 @@
-/** The stdio of a container's main process as lines, over one attach after another (threats D4, D5, D6). */
+/** The stdio of a container's main process as a channel of lines, across any number of attaches (threats D4, D5, D6). */
 import type { Duplex } from 'node:stream'
 import { RPC_FRAME_MAX_BYTES } from '../../limits.ts'
 import type { Channel } from '../../rpc/channel.ts'
@@ -11,7 +11,7 @@ export class DockerChannel implements Channel {
   #keptBytes = 0
   #onLine: (line: string) => void = () => {}
   #onClose: () => void = () => {}
-  /** Lines that came before anybody listened. */
+  /** Lines that arrived before there was a listener. */
   #early: string[] | undefined = []
   #closed = false
 
@@ -37,7 +37,10 @@ export class DockerChannel implements Channel {
     this.#onClose()
   }
 
-  /** Takes up a stream. After the first, half a frame may stand in the pipe: an LF ends it. What was kept meanwhile follows. */
+  /**
+   * Takes over a stream. After the first one, the pipe may hold half a frame: an LF ends it. Replies held back meanwhile
+   * follow.
+   */
   attach(stream: Duplex, isFirst: boolean): void {
     this.#stream = stream
     if (!isFirst) stream.write('\n')
@@ -50,7 +53,7 @@ export class DockerChannel implements Channel {
     this.#stream = undefined
   }
 
-  /** What the worker said begins again from its start. */
+  /** The worker's output starts again from its beginning. */
   restart(): void {
     this.#splitter.reset()
   }
@@ -58,7 +61,7 @@ export class DockerChannel implements Channel {
   take(bytes: Buffer): void {
     if (this.#closed) return
     for (const line of this.#splitter.push(bytes)) {
-      // A frame over the cap is noise like any other line that is not JSON-RPC.
+      // A frame over the limit is noise, like any line that is not JSON-RPC.
       const text = line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8')
       if (this.#early !== undefined) this.#early.push(text)
       else this.#onLine(text)
@@ -68,7 +71,7 @@ export class DockerChannel implements Channel {
 
   #write(bytes: Buffer): void {
     if (this.#closed) return
-    // A resolver that asks much and reads nothing loses replies; it must not cost the host its memory.
+    // A resolver that calls often but does not read loses replies; they must not fill the host's memory.
     if ((this.#stream?.writableLength ?? this.#keptBytes) > RPC_FRAME_MAX_BYTES) return
     if (this.#stream !== undefined) {
       this.#stream.write(bytes)

@@ -1,10 +1,13 @@
-/** What a container takes, by the word of its engine and of the kernel (spec, Limits; threats B8: nothing is run inside for it). */
+/**
+ * The resource usage of a container, read from the engine and the kernel (spec, Limits; threats B8: nothing runs inside the
+ * container for it).
+ */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '../engine/engine.ts'
 import type { Usage } from '../worker.ts'
 
-/** undefined where it does not run. Throws `docker_unreachable`. */
+/** undefined where the container does not run. Throws `docker_unreachable`. */
 export async function usageOfContainer(
   engine: Engine,
   id: string,
@@ -17,7 +20,7 @@ export async function usageOfContainer(
   if (stats === undefined) return undefined
   const { usage = 0, stats: parts } = stats.memory_stats
   const kept = parts as unknown as Record<string, number> | undefined
-  // Files the kernel may drop at any time count in `usage`, and take nothing from anybody.
+  // Page cache counts in `usage`, but the kernel can drop it at any time, so it is subtracted.
   const droppable = kept?.['total_inactive_file'] ?? kept?.['inactive_file'] ?? 0
   return {
     pids: stats.pids_stats?.current ?? 0,
@@ -28,7 +31,7 @@ export async function usageOfContainer(
 
 const ROOT = '/sys/fs/cgroup'
 
-/** As the kernel counts them for the control group of a process; 0 where this machine does not let us look. */
+/** OOM kills that the kernel counted for the control group of a process; 0 where this machine does not show them. */
 async function oomKillsOf(pid: number): Promise<number> {
   try {
     const groups = (await readFile(`/proc/${pid}/cgroup`, 'latin1')).split('\n').map((line) => line.split(':'))

@@ -1,10 +1,11 @@
 /**
- * A worker in a container, from the side of its host. What the engine says of the container and whether the engine can be reached are
- * two facts: an attach that ends is looked into before anything is called an exit (threats F4, D6, D7).
+ * A worker in a container, as its host sees it. The state of the container and the connection to the engine are two facts: when
+ * an attach ends, the container is inspected before an exit is reported (reliability F4; threats D6, D7).
  */
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_LOOK_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, MIB } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import { DiskSample } from '../disk-sample.ts'
 import { Demux } from '../engine/demux.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -13,13 +14,13 @@ import type { Condition, Usage, Worker } from '../worker.ts'
 import { DockerChannel } from './docker-channel.ts'
 import { usageOfContainer } from './docker-usage.ts'
 
-/** Below this the engine's log cannot have been rotated yet, so what was read before is skipped exactly. */
+/** Below this size the engine's log cannot have been rotated yet, so the part already read can be skipped exactly. */
 const REPLAY_EXACT_BYTES = 8 * MIB
 const LAST_WORDS_MS = 2_000
 const REMOVAL_MS = 300
 const KILLED = 137
 
-/** How an init tells that a signal ended what it started. */
+/** The exit codes by which an init reports that a signal ended the process. */
 const SIGNALS: Readonly<Record<number, string>> = { 134: 'SIGABRT', 137: 'SIGKILL', 139: 'SIGSEGV', 143: 'SIGTERM' }
 
 export interface DockerWorkerParts {
@@ -27,9 +28,9 @@ export interface DockerWorkerParts {
   container: string
   incarnation: number
   stderr: string
-  /** Where its directory is on this machine. */
+  /** The instance's directory on this machine. */
   project: string
-  /** Somebody else may have written to it before. */
+  /** An earlier host may have written to its stdin. */
   isAdopted: boolean
 }
 
@@ -59,23 +60,23 @@ export class DockerWorker implements Worker {
     })
   }
 
-  /** Attaches before the container is started, so that its first word is heard and heard once. Throws `docker_unreachable`. */
+  /** Attaches before the container is started, so that its first line is read, and read once. Throws `docker_unreachable`. */
   async open(): Promise<void> {
     this.#stream = await this.#attach(false)
   }
 
-  /** Takes up what the worker says, from {@link open} on, or all of it from the engine's log, until its end or a release. */
+  /** Reads the worker's output, from {@link open} on or all of it from the engine's log, until the worker ends or is released. */
   begin(): void {
     void this.#keepInTouch()
   }
 
-  /** Whether the container may still hold a process; the signal itself is on its way when this returns. */
+  /** Whether the container may still have a process. The signal is only on its way when this returns. */
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
     if (this.isGone()) return 0
     const { engine, container } = this.#parts
     void engine
       .call((docker, abortSignal) => docker.getContainer(container).kill({ signal: name, abortSignal }))
-      // It ended meanwhile, or the engine is away: whoever waits looks again, and sweeps at the end.
+      // The container ended meanwhile, or the engine is away. The caller checks again, and sweeps at the end.
       .catch(() => undefined)
     return 1
   }
@@ -86,7 +87,7 @@ export class DockerWorker implements Worker {
     return taken === undefined ? undefined : { ...taken, ...(await this.#disk.sample()) }
   }
 
-  /** The kernel ends every process of a container with its first. */
+  /** When the first process of a container ends, the kernel ends all others. */
   isGone(): boolean {
     return this.condition.engine === 'exited' || this.condition.engine === 'lost'
   }
@@ -101,14 +102,15 @@ export class DockerWorker implements Worker {
   }
 
   async #keepInTouch(): Promise<void> {
-    let waitMs = ENGINE_RETRY_MIN_MS
+    let tries = 0
     while (!this.#isOver()) {
-      if (await this.#attachOnce()) waitMs = ENGINE_RETRY_MIN_MS
+      if (await this.#attachOnce()) tries = 0
       if (this.#isOver()) break
-      await this.#look()
+      await this.#inspectEnd()
       if (this.#isOver()) break
+      const waitMs = backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS)
       await sleep(waitMs, undefined, { signal: this.#released.signal, ref: false }).catch(() => undefined)
-      waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)
+      tries += 1
     }
   }
 
@@ -125,7 +127,7 @@ export class DockerWorker implements Worker {
     return stream as unknown as Duplex
   }
 
-  /** An attach to a container that has ended says nothing and ends late; its log says all. */
+  /** An attach to an ended container returns nothing until its limit; the log has all of its output. */
   async #readLog(): Promise<void> {
     const { engine, container } = this.#parts
     const log = await engine.callUnless([404, 409], (docker, abortSignal) =>
@@ -136,7 +138,7 @@ export class DockerWorker implements Worker {
     take(log)
   }
 
-  /** Attaches, and reads until the stream ends. Whether it came so far. */
+  /** Attaches, and reads until the stream ends. Returns whether the attach succeeded. */
   async #attachOnce(): Promise<boolean> {
     let stream: Duplex
     try {
@@ -157,16 +159,16 @@ export class DockerWorker implements Worker {
     const over = this.#drain(stream)
     this.channel.attach(stream, this.#isFirst)
     this.#isFirst = false
-    const stopLooking = this.#lookNowAndThen(stream)
+    const stopPolling = this.#pollForEnd(stream)
     await over
-    stopLooking()
+    stopPolling()
     this.#stream = undefined
     this.channel.detach()
     this.condition.link = 'down'
     return true
   }
 
-  /** Always reads on, whatever comes: an attach that nobody drains freezes the worker (threats D6). */
+  /** Reads without a pause: an attach that is not drained blocks the worker (threats D6). */
   #drain(stream: Duplex): Promise<void> {
     stream.on('data', this.#reader())
     return new Promise((resolve) => {
@@ -193,7 +195,10 @@ export class DockerWorker implements Worker {
     else this.#stderr.append(bytes)
   }
 
-  /** Every attach tells the log from its beginning. Once it may have been rotated, calls that come again are better than calls lost. */
+  /**
+   * Every attach reads the log from its beginning. Once the log may have been rotated, repeating calls is better than losing
+   * them.
+   */
   #whatToSkip(): { stdout: number; stderr: number } {
     if (this.#read.stdout + this.#read.stderr < REPLAY_EXACT_BYTES) return { ...this.#read }
     Object.assign(this.#read, { stdout: 0, stderr: 0 })
@@ -202,23 +207,23 @@ export class DockerWorker implements Worker {
     return { stdout: 0, stderr: 0 }
   }
 
-  /** A daemon that hangs keeps its streams open and silent, and one that came back may have missed an end. */
-  #lookNowAndThen(stream: Duplex): () => void {
+  /** A frozen daemon keeps its streams open and silent, and a restarted one may have missed the end of the container. */
+  #pollForEnd(stream: Duplex): () => void {
     const timer = setInterval(async () => {
       const found = await this.#ask()
       this.condition.link = found === 'away' ? 'down' : 'up'
-      // What it said last is on its way; if it does not come, its end must not wait for it.
+      // The last output may still arrive; the end of the worker must not wait for it longer than this.
       if (found !== 'away' && found !== 'running') setTimeout(() => stream.destroy(), LAST_WORDS_MS).unref()
     }, ENGINE_LOOK_MS)
     timer.unref()
     return () => clearInterval(timer)
   }
 
-  /** What became of the container, once all it said was read. */
-  async #look(): Promise<void> {
+  /** How the container ended, after all of its output was read. */
+  async #inspectEnd(): Promise<void> {
     let found = await this.#ask()
     if (typeof found === 'object' && found.exitCode === KILLED) {
-      // Killed, or killed to be removed: a moment later that can be told.
+      // Exit code 137: the container was killed, or is being removed. A moment later the two can be told apart.
       await sleep(REMOVAL_MS)
       found = await this.#ask()
     }
@@ -229,7 +234,8 @@ export class DockerWorker implements Worker {
       const signal = SIGNALS[found.exitCode]
       if (signal === undefined) condition.exitCode = found.exitCode
       else condition.signal = signal
-      // A child that was ended so leaves the mark as well; only its main process ends a container with a kill.
+      // A child killed for memory sets the same flag; only when its main process is killed the container itself ends with a
+      // kill.
       condition.outOfMemory = found.isOutOfMemory && found.exitCode === KILLED
     }
     this.#noteEnd()

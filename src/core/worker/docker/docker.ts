@@ -1,6 +1,7 @@
 /**
- * Workers in Docker containers: the resolver is the main process under an init, as a user without rights, so its stdio can be taken up
- * by the next host. Nothing is ever started inside a running container. {@link file://./container-spec.ts} says what is created.
+ * The driver of {@link file://./../worker.ts} for Docker containers. The resolver is the main process under an init, as an
+ * unprivileged user, so that the next host can attach to its stdio. Nothing is started inside a running container. {@link
+ * file://./container-spec.ts} builds the request.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -9,6 +10,7 @@ import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
 import { ENGINE_PATIENCE_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, ENGINE_START_LIMIT_MS } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import { CONFIG_FILE, MESSAGES_DIR } from '../../protocol/coordination.ts'
 import { openLocalCoordination } from '../coordination-directory.ts'
 import {
@@ -35,7 +37,7 @@ import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
 
-/** Where the driver keeps an instance's worker, all in the instance's directory. */
+/** Where the driver keeps the state of a worker: in the instance's directory. */
 export interface DockerPlaces {
   root: string
   worker: string
@@ -43,7 +45,7 @@ export interface DockerPlaces {
   project: string
 }
 
-/** What worker.json holds; only this driver reads it. */
+/** The content of worker.json; only this driver reads it. */
 interface Saved {
   incarnation: number
   container: string
@@ -73,9 +75,9 @@ export class DockerDriver implements Driver {
     const user = workerUser()
     return openLocalCoordination(this.#places.project, {
       seen: { project: PROJECT, resolve: RESOLVE_DIRECTORY, workspace: WORKSPACE },
-      // Mounted read-only over the project, so it must be there.
+      // Mounted read-only over the project, so it must exist.
       directories: [MESSAGES_DIR],
-      // Who is not root is the resolver's user itself.
+      // A host that is not root runs the resolver as its own user.
       ...(user.uid === RESOLVER_UID && process.getuid?.() === 0 ? { owner: user } : {}),
     })
   }
@@ -83,14 +85,14 @@ export class DockerDriver implements Driver {
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     await this.#removeAll()
     const report = plan.report ?? (async () => {})
-    const wish = plan.container ?? NOTHING_ASKED
-    const base = chooseImage(wish.image)
+    const options = plan.container ?? NOTHING_ASKED
+    const base = chooseImage(options.image)
     const image = await imageId(this.#engine, base.name)
     if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
     const user = workerUser()
     const source = sourceMount(this.#home, plan.directory, plan.command)
-    const developed = devSourceMounts(wish.dev_source_overrides)
-    const volumes = volumeMounts(wish.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
+    const developed = devSourceMounts(options.dev_source_overrides)
+    const volumes = volumeMounts(options.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
     const sdk = sdkMounts()
     const container = {
       home: homeLabel(this.#home),
@@ -105,16 +107,16 @@ export class DockerDriver implements Driver {
     const prepared = await prepareImage({
       engine: this.#engine,
       image,
-      stages: wish.stages,
+      stages: options.stages,
       mounts: [source, ...developed],
       container,
-      commit: wish.commit,
+      commit: options.commit,
       report,
       signal: plan.signal,
     })
     plan.signal?.throwIfAborted()
     this.#layOverlays(coordination)
-    const { mode, dns, dnsOptions, environment: proxied } = wish.network ?? BRIDGE
+    const { mode, dns, dnsOptions, environment: proxied } = options.network ?? BRIDGE
     const spec = containerSpec({
       ...container,
       network: mode,
@@ -127,7 +129,7 @@ export class DockerDriver implements Driver {
         hasSdk: sdk.length > 0,
         uid: user.uid,
         hasInstance: true,
-        bundles: wish.bundles,
+        bundles: options.bundles,
       }),
       mounts: [...projectMounts(this.#places.project), source, ...sdk, ...developed, ...volumes],
     })
@@ -159,12 +161,12 @@ export class DockerDriver implements Driver {
     }
   }
 
-  /** A container that was made and never started held no worker: it goes, and there was none. */
+  /** The container was created but never started, so there was no worker: it is removed. */
   async adopt(_coordination: CoordinationDirectory, incarnation: number): Promise<Worker | undefined> {
     const saved = this.#readSaved() ?? { incarnation: 0, container: '' }
     if (saved.incarnation === incarnation && saved.container !== '') {
       const found = await this.#inspect(saved.container).catch((error: unknown) => {
-        // It may be running: its host waits for the engine with it.
+        // The container may be running: its host waits until the engine is back.
         if (isAway(error)) return 'away' as const
         throw error
       })
@@ -175,7 +177,7 @@ export class DockerDriver implements Driver {
       return this.#reach(saved, true)
     }
     const name = containerName('worker', basename(this.#places.root), incarnation)
-    const found = await this.#retryWhileDiskFull(() => this.#inspect(name))
+    const found = await this.#retryWhileAway(() => this.#inspect(name))
     if (found === undefined || found.State.Status === 'created') {
       if (found !== undefined) await this.#removeAll()
       return undefined
@@ -186,9 +188,9 @@ export class DockerDriver implements Driver {
     return this.#reach(reached, true)
   }
 
-  /** Waits for an engine that is away: an instance must not end while its container may still run (R20). */
+  /** Waits for an unreachable engine: an instance must not end while its container may still run (R20). */
   async sweep(): Promise<void> {
-    await this.#retryWhileDiskFull(() => this.#removeAll())
+    await this.#retryWhileAway(() => this.#removeAll())
   }
 
   async discard(): Promise<void> {
@@ -230,19 +232,19 @@ export class DockerDriver implements Driver {
     await Promise.all(found.map(({ Id: id }) => removeContainer(this.#engine, id)))
   }
 
-  async #retryWhileDiskFull<T>(work: () => Promise<T>): Promise<T> {
+  async #retryWhileAway<T>(work: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + ENGINE_PATIENCE_MS
-    for (let waitMs = ENGINE_RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)) {
+    for (let tries = 0; ; tries += 1) {
       try {
         return await work()
       } catch (error) {
         if (!isAway(error) || Date.now() > deadline) throw error
       }
-      await sleep(waitMs)
+      await sleep(backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS))
     }
   }
 
-  /** What is mounted over the project must be there, of the right kind: nothing runs now that could swap it. */
+  /** Everything that is mounted over the project must exist and have the right type. No process runs now that could replace it. */
   #layOverlays(coordination: CoordinationDirectory): void {
     coordination.names(MESSAGES_DIR, 1)
     if (coordination.read(CONFIG_FILE, Number.MAX_SAFE_INTEGER) === undefined)

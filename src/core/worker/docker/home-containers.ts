@@ -1,5 +1,7 @@
-/** Every container that carries a home's label, and what it was made for. Nothing else is ever looked at, or touched (threats F16). */
-
+/**
+ * Lists the containers that carry a home's label, with their purpose; the reaper and doctor call it. Other containers are never
+ * touched (reliability F16).
+ */
 import type { ContainerRole } from '../engine/container-places.ts'
 import { homeLabel } from '../engine/container-places.ts'
 import { type Engine, theEngine } from '../engine/engine.ts'
@@ -9,7 +11,7 @@ export interface HomeContainer {
   id: string
   name: string
   role: ContainerRole
-  /** null for one that belongs to none. */
+  /** null for a container without an instance. */
   instance: string | null
   createdMs: number
 }

@@ -1,4 +1,4 @@
-/** The images of workers: building the platform's own, and removing what setups left. */
+/** Builds the platform's worker image, and removes images that setups left; `resolve worker build` and prune call it. */
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { ImageInfo } from 'dockerode'
@@ -18,7 +18,7 @@ export interface BuiltImage {
   id: string
 }
 
-/** Throws `docker_unreachable`, `container_refused` with what the build said last. */
+/** Throws `docker_unreachable`, or `container_refused` with the last output of the build. */
 export async function buildWorkerImage(options: {
   base?: string
   onLine?: (line: string) => void
@@ -52,7 +52,7 @@ function toStream(bytes: Buffer): NodeJS.ReadableStream {
   return Readable.from([bytes])
 }
 
-/** The build's own lines; throws what it failed with. */
+/** Passes on the build's output lines; throws the build's error. */
 async function follow(stream: NodeJS.ReadableStream, onLine: (line: string) => void): Promise<void> {
   let rest = ''
   let trouble: string | undefined
@@ -74,12 +74,12 @@ async function follow(stream: NodeJS.ReadableStream, onLine: (line: string) => v
 
 export interface PrunedImage {
   image: string
-  /** What it may free at most: images share layers. */
+  /** At most this much is freed, because images share layers. */
   bytes: number
   created_at: string
 }
 
-/** Removes the images that setups of this home left; each is made again by the next run that needs it. What a container uses stays. */
+/** Removes the images that setups of this home left; the next run that needs one makes it again. Images in use stay. */
 export async function pruneSetupImages(home: string, dryRun: boolean): Promise<PrunedImage[]> {
   const engine = theEngine()
   const found = await engine.call((docker, abortSignal) =>
@@ -89,7 +89,7 @@ export async function pruneSetupImages(home: string, dryRun: boolean): Promise<P
   const used = new Set(containers.map(({ ImageID }) => ImageID))
   const removed: PrunedImage[] = []
   let left = found.filter(({ Id }) => !used.has(Id))
-  // A stage that others stand on goes only after them: once more, as long as that helps.
+  // An image that others are based on can only be removed after them: repeated as long as it helps.
   for (let before = -1; left.length > 0 && left.length !== before; ) {
     before = left.length
     const stays: typeof left = []
@@ -102,8 +102,8 @@ export async function pruneSetupImages(home: string, dryRun: boolean): Promise<P
   return removed
 }
 
-/** Whether the image that a container without a wish starts from is on this machine; an engine that is away has none. */
-export async function lookForWorkerImage(
+/** Whether the default worker image is on this machine; false while the engine is away. */
+export async function findWorkerImage(
   env: NodeJS.ProcessEnv,
 ): Promise<{ image: string; mend: string; isThere: boolean }> {
   const { name, mend } = chooseImage(null, env)

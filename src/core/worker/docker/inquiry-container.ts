@@ -1,6 +1,6 @@
 /**
- * A container in which a resolver only answers questions: no network, no secret, nothing of any instance (threats 1.2). It ends with
- * whoever asks: its stdin closes when the attach does, and the engine removes it.
+ * A container for an inquiry: a resolver that only returns its form and workspace spec, without network, secrets or instance
+ * files (threats, Who is trusted). It ends with its caller: its stdin closes when the attach ends, and the engine removes it.
  */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -21,7 +21,7 @@ import { DockerChannel } from './docker-channel.ts'
 
 export interface QuestionPlan {
   home: string
-  /** Where the resolver's files are. */
+  /** The directory of the resolver's files. */
   directory: string
   command: readonly string[]
   launch: ContainerLaunch
@@ -29,7 +29,7 @@ export interface QuestionPlan {
 
 export interface InquiryContainer {
   channel: Channel
-  /** The last it wrote to stderr. */
+  /** The end of its stderr. */
   stderr(): string
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ export async function openInquiryContainer(plan: QuestionPlan): Promise<InquiryC
   const prepared = await prepareImage({
     engine,
     image,
-    // What container_setup adds is not known before it is asked.
+    // Additions of container_setup are unknown before the resolver is asked.
     stages: launch.stages.slice(0, 1),
     mounts: [source, ...developed],
     container: { ...container, network: 'bridge' },
@@ -115,7 +115,7 @@ class HeldContainer implements InquiryContainer {
 
   async close(): Promise<void> {
     this.#stream.destroy()
-    // It may be going by itself already; if the engine is away, its reaper looks later.
+    // It may already be ending by itself. While the engine is away, the reaper removes it later.
     await this.#remove().catch(() => undefined)
   }
 }

@@ -1,21 +1,25 @@
-/** Which directories of this machine a resolver may see: those an operator lists, and never those nobody may (threats MAN-1). */
+/**
+ * Decides which directories of this machine a container may mount: only those that an operator lists, and some never (threats
+ * MAN-1).
+ */
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, normalize, posix } from 'node:path'
 import { fail, systemCode } from '../../errors.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import type { ContainerMount } from './container-spec.ts'
 
 export interface VolumePolicy {
-  /** What the operator allows, as real paths. */
+  /** The directories that the operator allows, as real paths. */
   allowed: readonly { path: string; mayWrite: boolean }[]
-  /** Nobody's, whoever lists them: these, what is below and what is above. */
+  /** Always refused, even when listed: these paths, everything below and everything above them. */
   denied: readonly string[]
-  /** Denied itself and above, but not below. */
+  /** Refused themselves and everything above, but not what is below. */
   deniedRoots: readonly string[]
-  /** The sockets of engines, told by what they are and not only by their names. */
+  /** Engine sockets, recognised by inode and not only by name. */
   sockets: readonly string[]
 }
 
-/** RESOLVE_VOLUME_ALLOW is `/path:/other=rw`; read-only unless it says so. */
+/** RESOLVE_VOLUME_ALLOW is `/path:/other=rw`; read-only without `=rw`. */
 export function volumePolicy(home: string, socket: string, env: NodeJS.ProcessEnv = process.env): VolumePolicy {
   const allowed = (env['RESOLVE_VOLUME_ALLOW'] ?? '')
     .split(':')
@@ -35,9 +39,9 @@ export function volumePolicy(home: string, socket: string, env: NodeJS.ProcessEn
 }
 
 /**
- * The mounts of `container.volume_mounts` and container_setup. Throws `mount_refused`.
- * The engine resolves each source again when it mounts it. A container that may write to a directory could replace an entry of it
- * by a link in between, so below a writable directory nothing is mounted on its own.
+ * The mounts of `container.volume_mounts` and container_setup. Throws `mount_refused`. The engine resolves each source again
+ * when it mounts it. A container that may write to a directory could replace an entry of it by a link in between, so below a
+ * writable directory nothing is mounted on its own.
  */
 export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): ContainerMount[] {
   const mounts: ContainerMount[] = []
@@ -51,16 +55,16 @@ export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): 
     if (targetFault !== undefined) return refuse(targetFault)
     if (mounts.some(({ target }) => target === mount.target)) return refuse(`${mount.target} is taken`)
     const source = realPath(mount.source)
-    if (source === undefined) return refuse(`${mount.source} is no absolute path that exists`)
+    if (source === undefined) return refuse(`${mount.source} is not an existing absolute path`)
     const sourceFault = faultOfSource(source, policy)
     if (sourceFault !== undefined) return refuse(sourceFault)
     const rule = policy.allowed.find(({ path }) => isWithin(source, path))
-    if (rule === undefined) return refuse(`no operator allowed ${source}`)
+    if (rule === undefined) return refuse(`the operator does not allow ${source}`)
     const writable = policy.allowed.find(({ path, mayWrite }) => mayWrite && path !== source && isWithin(source, path))
     if (writable !== undefined) {
       return refuse(`containers may write to ${writable.path}, so it is mounted as a whole and nothing below it`)
     }
-    if (!mount.readOnly && !rule.mayWrite) return refuse(`${source} is allowed for reading only`)
+    if (!mount.readOnly && !rule.mayWrite) return refuse(`${source} is allowed read-only`)
     mounts.push({ ...mount, source })
   }
   return mounts
@@ -73,14 +77,14 @@ function parseMount(value: unknown): ContainerMount | undefined {
     if (!isWhole || (mode !== undefined && mode !== 'ro' && mode !== 'rw')) return undefined
     return { source, target, readOnly: mode !== 'rw' }
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const { source, target, read_only: readOnly = true, ...rest } = value as Record<string, unknown>
-  const isSound = typeof source === 'string' && typeof target === 'string' && typeof readOnly === 'boolean'
-  // Nothing is passed over: what a mount can't have is refused (threats MAN-4).
-  return isSound && Object.keys(rest).length === 0 ? { source, target, readOnly } : undefined
+  const isValid = typeof source === 'string' && typeof target === 'string' && typeof readOnly === 'boolean'
+  // An unsupported field is refused, not ignored (threats MAN-4).
+  return isValid && Object.keys(rest).length === 0 ? { source, target, readOnly } : undefined
 }
 
-/** Ours, and what the kernel gives every container. */
+/** Targets that the platform or the kernel uses in every container. */
 const TAKEN_TARGETS = [
   '/project',
   '/resolver',
@@ -96,18 +100,18 @@ function faultOfTarget(target: string): string | undefined {
   const isPlain = /^\/[^\0:]*[^/\0:]$/.test(target) && posix.normalize(target) === target
   if (!isPlain) return 'its target must be a plain absolute path'
   const taken = TAKEN_TARGETS.find((path) => isWithin(target, path) || isWithin(path, target))
-  return taken === undefined ? undefined : `${taken} inside the container is not its own`
+  return taken === undefined ? undefined : `${taken} inside the container is reserved`
 }
 
 function faultOfSource(source: string, policy: VolumePolicy): string | undefined {
   const stat = statSync(source)
   if (!stat.isDirectory() && !stat.isFile()) return `${source} is neither a directory nor a file`
   for (const denied of policy.denied) {
-    if (isWithin(source, denied) || isWithin(denied, source)) return `nobody may have ${denied}`
+    if (isWithin(source, denied) || isWithin(denied, source)) return `${denied} may not be mounted`
   }
-  for (const denied of policy.deniedRoots) if (isWithin(denied, source)) return `nobody may have ${denied}`
+  for (const denied of policy.deniedRoots) if (isWithin(denied, source)) return `${denied} may not be mounted`
   for (const socket of policy.sockets) {
-    const other = lookAt(socket)
+    const other = statOf(socket)
     if (other !== undefined && other.dev === stat.dev && other.ino === stat.ino) return `it is ${socket}`
   }
   return undefined
@@ -127,7 +131,7 @@ function realPath(path: string): string | undefined {
   }
 }
 
-function lookAt(path: string) {
+function statOf(path: string) {
   return lstatSync(path, { throwIfNoEntry: false }) ?? undefined
 }
 

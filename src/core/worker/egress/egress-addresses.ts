@@ -1,8 +1,14 @@
-/** Which addresses a worker may be connected to: the public ones (threats B8). Decided after names are resolved, on the very address used. */
+/**
+ * Which addresses a worker may connect to: only public ones (threats B8). The egress proxy checks the resolved address that it
+ * then connects to.
+ */
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/** IPv4 that is no public host: this host, private, shared, link-local (metadata services), documentation, multicast, reserved. */
+/**
+ * IPv4 ranges that are not public hosts: this host, private, shared, link-local (metadata services), documentation, multicast,
+ * reserved.
+ */
 const CLOSED_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -21,7 +27,10 @@ const CLOSED_V4: readonly (readonly [string, number])[] = [
   ['240.0.0.0', 4],
 ]
 
-/** IPv6 inside 2000::/3 that is no public host, or stands for an IPv4 address. Outside of it everything is closed. */
+/**
+ * IPv6 ranges within 2000::/3 that are not public hosts, or that stand for an IPv4 address. Everything outside 2000::/3 is
+ * refused.
+ */
 const CLOSED_V6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -35,14 +44,14 @@ for (const [net, bits] of CLOSED_V6) closed.addSubnet(net, bits, 'ipv6')
 const global6 = new BlockList()
 global6.addSubnet('2000::', 3, 'ipv6')
 
-/** Never a host of this machine's own networks, in whatever notation; what is no address at all is none either. */
+/** False for addresses of local networks in any notation, and for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, 'ipv4')
   if (!isIPv6(address) || address.includes('%')) return false
   return global6.check(address, 'ipv6') && !closed.check(address, 'ipv6')
 }
 
-/** The addresses of this machine: a public one of them still leads to what only listens for neighbours. */
+/** Whether this machine has the address. Even a public one may reach services that only listen for local clients. */
 export function isOwnAddress(address: string): boolean {
   const own = new BlockList()
   for (const infos of Object.values(networkInterfaces())) {

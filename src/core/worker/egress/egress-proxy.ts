@@ -1,31 +1,32 @@
 /**
- * The door out of a worker whose network is an allowlist: a forward proxy for `CONNECT host:port` and `GET http://host/…` that lets
- * pass what a rule names (threats B8). It resolves names itself and connects to the very address it looked at, so no second answer of
- * a name server counts. {@link file://./egress.ts} opens it on the gateway of the worker's own network.
+ * The forward proxy of a worker with an allowlist: it lets `CONNECT host:port` and `GET http://host/…` pass where a rule names
+ * the host (threats B8). It resolves names itself and connects to the address that it checked, so a second, different DNS
+ * answer has no effect. {@link file://./egress.ts} opens it on the gateway of the worker's own network.
  */
 import { lookup } from 'node:dns/promises'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import * as limits from '../../limits.ts'
+import { within } from '../../primitives/within.ts'
 import { isAllowed, parseEgressRule, parseTarget, type Target } from '../../protocol/egress.ts'
 import { isOwnAddress, isPublicAddress } from './egress-addresses.ts'
 import { type Denial, type DenialReason, EgressReports } from './egress-reports.ts'
 
 export interface EgressOptions {
-  /** As the manifest has them; what is no rule allows nothing. */
+  /** The rules of the manifest; text that is not a rule allows nothing. */
   rules: readonly string[]
-  /** Where it listens; port 0 for any. */
+  /** The address and port to listen on; port 0 for any free one. */
   address: string
   port: number
-  /** Whose connections it takes: the worker's network only. */
+  /** Which client addresses it accepts: only those of the worker's network. */
   admits?: (address: string) => boolean
   onDenied: (denial: Denial) => void
-  /** The addresses of a name; what the machine says by default. */
+  /** Resolves a name; the system's resolver by default. */
   resolve?: (host: string) => Promise<string[]>
-  /** Which addresses may be connected to; the public ones by default. */
+  /** Which addresses it may connect to; the public ones by default. */
   mayReach?: (address: string) => boolean
-  /** How long nothing may move. */
+  /** How long a connection may be idle. */
   idleMs?: number
   connectMs?: number
   reportMs?: number
@@ -33,11 +34,11 @@ export interface EgressOptions {
 
 export interface EgressProxy {
   readonly port: number
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): Promise<void>
 }
 
-/** Throws the system's error where it can't listen. */
+/** Throws the system's error where it cannot listen. */
 export async function openEgressProxy(options: EgressOptions): Promise<EgressProxy> {
   const gate = new Gate(options)
   const open = new Set<Duplex>()
@@ -50,7 +51,7 @@ export async function openEgressProxy(options: EgressOptions): Promise<EgressPro
   const server = createServer({
     maxHeaderSize: limits.EGRESS_HEAD_MAX_BYTES,
     headersTimeout: limits.EGRESS_HEAD_LIMIT_MS,
-    // An upload may take its time; what does not move at all is ended below.
+    // No limit for an upload as a whole; an idle one is ended below.
     requestTimeout: 0,
     keepAliveTimeout: limits.HTTP_KEEP_ALIVE_MS,
     connectionsCheckingInterval: limits.HTTP_LOOK_MS,
@@ -64,7 +65,7 @@ export async function openEgressProxy(options: EgressOptions): Promise<EgressPro
   server.on('drop', () => gate.deny('*', 0, 'too_many'))
   server.on('clientError', (_error, socket) => {
     gate.deny('*', 0, 'malformed')
-    refuse(socket, 400, 'This is no request to a proxy.')
+    refuse(socket, 400, 'This is not a proxy request.')
   })
   server.on('connect', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
     gate.tunnel(message, socket, head, keep).catch(() => socket.destroy())
@@ -110,11 +111,11 @@ class Gate {
     this.#reports.note(host, port, reason)
   }
 
-  /** Bytes both ways, unseen: what is in them is between the worker and the host it may reach. */
+  /** Copies bytes both ways without reading them: their content is between the worker and an allowed host. */
   async tunnel(message: IncomingMessage, socket: Duplex, head: Buffer, keep: Keep): Promise<void> {
     keep(socket).pause()
     const authority = message.url ?? ''
-    const target = isSound(message) ? parseTarget(authority) : undefined
+    const target = isWellFormed(message) ? parseTarget(authority) : undefined
     const reached = await this.#reach(target, authority, keep)
     if (!('socket' in reached)) return refuse(socket, reached.status, reached.why)
     const upstream = reached.socket
@@ -130,11 +131,11 @@ class Gate {
     socket.pipe(upstream)
   }
 
-  /** One plain request, made anew from what was understood of it: nothing else of it is sent on. */
+  /** Sends one plain request, built again from its parsed parts; nothing else of the original is forwarded. */
   async forward(message: IncomingMessage, response: ServerResponse, keep: Keep): Promise<void> {
     const match = ABSOLUTE.exec(message.url ?? '')
     const authority = match?.[1] ?? ''
-    const target = isSound(message) ? parseTarget(authority, HTTP_PORT) : undefined
+    const target = isWellFormed(message) ? parseTarget(authority, HTTP_PORT) : undefined
     const reached = await this.#reach(target, authority, keep)
     if (!('socket' in reached)) {
       response.writeHead(reached.status, { 'content-type': 'text/plain', connection: 'close' }).end(`${reached.why}\n`)
@@ -143,7 +144,7 @@ class Gate {
     const { socket } = reached
     const { host, port } = reached.target
     const path = match?.[2] ?? ''
-    // A body of unknown length stays framed whatever the method: unframed, its end could pass for another request.
+    // A body of unknown length stays chunked for every method: without framing, its end could be read as another request.
     const framing = message.headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }
     const outgoing = request({
       createConnection: () => socket,
@@ -159,13 +160,16 @@ class Gate {
         response.writeHead(answer.statusCode ?? 502, passedOn(answer))
         answer.pipe(response)
       } catch {
-        // A status or a header that may not be sent on.
+        // The response has a status or a header that may not be forwarded.
         response.destroy()
       }
     })
     outgoing.on('error', () => {
       if (response.headersSent) response.destroy()
-      else response.writeHead(502, { 'content-type': 'text/plain', connection: 'close' }).end('The host broke off.\n')
+      else
+        response
+          .writeHead(502, { 'content-type': 'text/plain', connection: 'close' })
+          .end('The host closed the connection.\n')
     })
     response.on('close', () => outgoing.destroy())
     message.pipe(outgoing)
@@ -182,11 +186,11 @@ class Gate {
       return { status: 403, why: `This resolver may not reach ${host}:${port}: no rule of its manifest names it.` }
     }
     const found = await this.#addressesOf(host)
-    if (found.length === 0) return { status: 502, why: `There is no host ${host}.` }
+    if (found.length === 0) return { status: 502, why: `Cannot resolve ${host}.` }
     const open = found.filter((address) => this.#mayReach(address))
     if (open.length === 0) {
       this.deny(host, port, 'forbidden_address')
-      return { status: 403, why: `${host} leads to an address that no worker may reach.` }
+      return { status: 403, why: `${host} has an address that workers may not reach.` }
     }
     for (const address of open.slice(0, limits.EGRESS_ADDRESSES_TRIED)) {
       const socket = await this.#connect(address, port, keep)
@@ -196,16 +200,10 @@ class Gate {
   }
 
   async #addressesOf(host: string): Promise<string[]> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<string[]>((resolve) => {
-      timer = setTimeout(resolve, limits.EGRESS_RESOLVE_LIMIT_MS, [])
-    })
     try {
-      return await Promise.race([(this.#options.resolve ?? resolveHere)(host), late])
+      return (await within(limits.EGRESS_RESOLVE_LIMIT_MS, (this.#options.resolve ?? resolveHere)(host))) ?? []
     } catch {
       return []
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -215,7 +213,7 @@ class Gate {
 
   #connect(address: string, port: number, keep: Keep): Promise<Socket | undefined> {
     return new Promise((resolve) => {
-      // An address, not a name: nothing is looked up again.
+      // The host is an address already: it is not resolved again.
       const socket = keep(connect({ host: address, port }))
       const limit = setTimeout(() => socket.destroy(), this.#options.connectMs ?? limits.EGRESS_CONNECT_LIMIT_MS)
       socket.once('close', () => {
@@ -241,8 +239,8 @@ interface Refused {
   why: string
 }
 
-/** Of a version we speak, its body framed in a way that everybody reads alike. */
-function isSound(message: IncomingMessage): boolean {
+/** The request has a supported version, and a body whose framing is unambiguous. */
+function isWellFormed(message: IncomingMessage): boolean {
   const encoding = message.headers['transfer-encoding']
   return /^1\.[01]$/.test(message.httpVersion) && (encoding === undefined || encoding.toLowerCase() === 'chunked')
 }
@@ -250,7 +248,7 @@ function isSound(message: IncomingMessage): boolean {
 const HTTP_PORT = 80
 const ABSOLUTE = /^http:\/\/([^/?#]*)([^#]*)$/i
 
-/** What is between two neighbours only, and what speaks of the proxy (RFC 9110, 7.6.1). */
+/** Headers of a single hop, and headers about the proxy (RFC 9110, 7.6.1). */
 const OWN_HEADERS = [
   'connection',
   'expect',
@@ -289,12 +287,12 @@ function refuse(socket: Duplex, status: number, why: string): void {
   socket.end(`${head}Connection: close\r\n\r\n${body}`, () => socket.destroy())
 }
 
-/** An IPv4 address may come in the clothes of an IPv6 one. */
+/** An IPv4 client may appear as an IPv4-mapped IPv6 address. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:/i, '')
 }
 
-/** What a worker sent, fit for an event. */
+/** Text from a worker, made safe for an event. */
 function printable(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, '?').slice(0, 100) || '*'
 }

@@ -1,28 +1,31 @@
-/** Makes few events of many refusals: the first of a kind at once, its repetitions together once a minute (R17, platform.egress.denied). */
+/**
+ * Combines refusals of the proxy into few events: the first of each kind at once, repetitions together once a minute (R17,
+ * platform.egress.denied).
+ */
 import { EGRESS_REPORT_KINDS_MAX, EGRESS_REPORT_MS } from '../../limits.ts'
 
 /**
  * not_allowed: no rule names the host with this port. forbidden_address: the name leads to this machine or its own networks.
- * malformed: no plain `host:port`, or no request to a proxy. too_many: more connections at once than a worker gets.
+ * malformed: not a plain `host:port`, or not a proxy request. too_many: too many connections at once.
  */
 export type DenialReason = 'not_allowed' | 'forbidden_address' | 'malformed' | 'too_many'
 
 export interface Denial {
   host: string
-  /** 0 where none was named. */
+  /** 0 where the request named none. */
   port: number
   reason: DenialReason
-  /** How many times, since the last event about it. */
+  /** The number of refusals since the last event of this kind. */
   count: number
 }
 
 export class EgressReports {
-  readonly #tell: (denial: Denial) => void
+  readonly #report: (denial: Denial) => void
   readonly #waiting = new Map<string, Denial>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(tell: (denial: Denial) => void, windowMs = EGRESS_REPORT_MS) {
-    this.#tell = tell
+  constructor(report: (denial: Denial) => void, windowMs = EGRESS_REPORT_MS) {
+    this.#report = report
     this.#timer = setInterval(() => this.flush(), windowMs).unref()
   }
 
@@ -34,17 +37,17 @@ export class EgressReports {
       return
     }
     if (this.#waiting.size >= EGRESS_REPORT_KINDS_MAX) {
-      // Somebody makes up names: what they are is not worth a journal.
+      // A worker that invents names would fill the journal: further kinds are only counted.
       this.#noteOther(reason)
       return
     }
     this.#waiting.set(key, { host, port, reason, count: 0 })
-    this.#tell({ host, port, reason, count: 1 })
+    this.#report({ host, port, reason, count: 1 })
   }
 
-  /** Tells what was repeated, and begins anew. */
+  /** Reports the repetitions, and starts counting again. */
   flush(): void {
-    for (const denial of this.#waiting.values()) if (denial.count > 0) this.#tell(denial)
+    for (const denial of this.#waiting.values()) if (denial.count > 0) this.#report(denial)
     this.#waiting.clear()
   }
 

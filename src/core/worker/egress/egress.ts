@@ -1,4 +1,7 @@
-/** What a worker's network takes on the side of the host: its network, its proxy, and what its container is told (docs/manifest.md, The network). */
+/**
+ * Sets up the egress of a worker on the host: its network, its proxy, and the settings of its container (docs/manifest.md, The
+ * network).
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, systemCode } from '../../errors.ts'
 import { EGRESS_PROXY_PORT, EGRESS_TAKEOVER_LIMIT_MS } from '../../limits.ts'
@@ -14,23 +17,23 @@ export interface EgressPlan extends NetworkOwner, Pick<EgressOptions, 'onDenied'
 }
 
 export interface Egress {
-  /** For HostConfig.NetworkMode. */
+  /** The value of HostConfig.NetworkMode. */
   networkMode: string
-  /** For HostConfig.Dns: nothing answers there. */
+  /** The value of HostConfig.Dns: no name server answers there. */
   dns: string[]
-  /** For HostConfig.DnsOptions: a program that asks all the same is told soon. */
+  /** The value of HostConfig.DnsOptions: lookups that try it fail soon. */
   dnsOptions: string[]
-  /** To be added to the container's environment. */
+  /** Variables to add to the container's environment. */
   environment: Record<string, string>
-  /** Whether the machine itself is closed to the worker as well; null where its network is not ours. */
+  /** Whether the worker is also kept from this machine's own ports; null where the network is not the platform's. */
   guarded: boolean | null
-  /** Ends the proxy; the network stays for the next host, until `removeNetwork`. */
+  /** Stops the proxy. The network stays for the next host, until `removeNetwork`. */
   close(): Promise<void>
 }
 
 /**
- * Opens the worker's way out, or opens it again for a worker that is adopted: its addresses stay what they were.
- * Throws `container_refused`, `docker_unreachable`.
+ * Opens the egress of a worker, or opens it again for an adopted one: its addresses stay the same. Throws `container_refused`,
+ * `docker_unreachable`.
  */
 export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egress> {
   if (plan.network !== 'allowlist') {
@@ -44,7 +47,7 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
     onDenied,
     address: gateway,
     port: EGRESS_PROXY_PORT,
-    // Every container of this machine reaches the address; only this worker's may use it.
+    // Every container of this machine can reach the address; only this worker's connections are accepted.
     admits: (address) => isInSubnet(address, subnet),
     ...(resolve === undefined ? {} : { resolve }),
     ...(mayReach === undefined ? {} : { mayReach }),
@@ -59,9 +62,9 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
   }
 }
 
-/** An earlier host may be letting go of the port just now. */
+/** An earlier host may still hold the port. */
 async function openRetrying(options: EgressOptions): Promise<EgressProxy> {
-  // Node's http, with all it brings, is for who has an allowlist: every command loads this file.
+  // Loaded late, because only an allowlist needs Node's http and every command loads this file.
   const { openEgressProxy } = await import('./egress-proxy.ts')
   const deadline = Date.now() + EGRESS_TAKEOVER_LIMIT_MS
   for (;;) {
@@ -71,7 +74,7 @@ async function openRetrying(options: EgressOptions): Promise<EgressProxy> {
       const code = systemCode(error)
       const mayPass = code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL'
       if (!mayPass || Date.now() > deadline) {
-        const what = `open the way out at ${options.address}:${options.port}`
+        const what = `open the egress proxy at ${options.address}:${options.port}`
         throw fail('container_refused', { what, reason: code ?? String(error) }, { cause: error })
       }
     }
@@ -79,7 +82,7 @@ async function openRetrying(options: EgressOptions): Promise<EgressProxy> {
   }
 }
 
-/** Both spellings: programs disagree. Node itself heeds them when it is told to. */
+/** Both spellings, because programs differ. Node uses them only when a variable says so. */
 function proxyEnvironment(proxy: string): Record<string, string> {
   const own = 'localhost,127.0.0.1,::1'
   return {

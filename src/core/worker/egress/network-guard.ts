@@ -1,6 +1,7 @@
 /**
- * Closes this machine to a worker's own network, but for the proxy: an internal network still reaches whatever listens on all addresses
- * of the host (threats WEB-3, D11). Needs root and iptables; where they are missing, {@link file://./network.ts} says that nothing guards.
+ * Blocks this machine's own ports for a worker's network, except for the proxy: even an internal network reaches every port
+ * that listens on all addresses of the host (threats WEB-3, D11). Needs root and iptables; without them, {@link
+ * file://./network.ts} reports that the network is not guarded.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -8,12 +9,12 @@ import { EGRESS_PROXY_PORT } from '../../limits.ts'
 
 const execute = promisify(execFile)
 const LIMIT_MS = 10_000
-/** Where they lie is not in the PATH of everyone who may run them. */
+/** These directories are not in every user's PATH. */
 const PATH = [process.env['PATH'], '/usr/sbin', '/sbin'].filter(Boolean).join(':')
-/** How often a rule may be there: a killed host could have left it twice. */
+/** Each rule is removed up to this often: a killed host may have added it twice. */
 const COPIES_MAX = 8
 
-/** Whether the guard stands. Called again, it changes nothing. */
+/** Adds the rules and returns whether they are in place. A second call changes nothing. */
 export async function openGuard(bridge: string, gateway: string): Promise<boolean> {
   if (process.getuid?.() !== 0) return false
   try {
@@ -23,12 +24,12 @@ export async function openGuard(bridge: string, gateway: string): Promise<boolea
   } catch {
     return false
   }
-  // Where there is no IPv6 there is nothing to close.
+  // Without IPv6 no rules are needed.
   await close('ip6tables', bridge).catch(() => undefined)
   return true
 }
 
-/** Takes away every rule about the bridge. */
+/** Removes every rule of the bridge. */
 export async function closeGuard(bridge: string): Promise<void> {
   if (process.getuid?.() !== 0) return
   for (const program of ['iptables', 'ip6tables']) {
@@ -44,7 +45,7 @@ export async function closeGuard(bridge: string): Promise<void> {
   }
 }
 
-/** As iptables writes them down, without the chain. */
+/** As iptables prints them, without the chain. */
 async function rulesAbout(program: string, bridge: string): Promise<string[][]> {
   try {
     const { stdout } = await run(program, ['-w', '5', '-S', 'INPUT'])
@@ -55,7 +56,7 @@ async function rulesAbout(program: string, bridge: string): Promise<string[][]> 
   }
 }
 
-/** A refusal is answered where the kernel can: a program that tries fails at once instead of waiting. */
+/** Rejects where the kernel can, so that a connection attempt fails at once instead of timing out. */
 async function close(program: string, bridge: string): Promise<void> {
   const all = ['-i', bridge, '-j']
   await rule(program, '-I', [...all, 'REJECT']).catch(() => rule(program, '-I', [...all, 'DROP']))

@@ -1,6 +1,7 @@
 /**
- * The network of an instance on an allowlist: internal, of its own, from our own range of addresses (threats B8; docs/decisions/0008-network.md).
- * {@link file://./egress.ts} opens the proxy in it; whoever ends an instance removes it.
+ * Creates and removes the network of an instance with an allowlist: an internal network of its own, from the platform's range
+ * of addresses (threats B8; docs/decisions/0008-network.md). {@link file://./egress.ts} opens the proxy in it; the host removes
+ * it at the end of the instance.
  */
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
@@ -10,22 +11,22 @@ import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
 import { closeGuard, openGuard } from './network-guard.ts'
 
 export interface InstanceNetwork {
-  /** What a container's NetworkMode names. */
+  /** The name for a container's NetworkMode. */
   name: string
-  /** The interface of the host in it. */
+  /** The host's interface in the network. */
   bridge: string
   /** `10.201.x.y/28`. */
   subnet: string
-  /** The host's own address in it. */
+  /** The host's address in the network. */
   gateway: string
-  /** Whether the machine takes from it only what is for the proxy. */
+  /** Whether only connections to the proxy reach the machine from it. */
   guarded: boolean
 }
 
-/** Whose it is, as in the labels of its containers. */
+/** Its owner, as in the labels of the instance's containers. */
 export interface NetworkOwner {
   instance: string
-  /** Stands for the home. */
+  /** The key of the home. */
   home: string
 }
 
@@ -34,14 +35,14 @@ const FIRST = '10.201'
 const BLOCK = 16
 const BLOCKS = 65_536 / BLOCK
 
-/** The network of the instance, made where it is missing. Throws `container_refused`, `docker_unreachable`. */
+/** The network of the instance; created where it is missing. Throws `container_refused`, `docker_unreachable`. */
 export async function openNetwork(engine: Engine, owner: NetworkOwner): Promise<InstanceNetwork> {
   const found = await findNetwork(engine, owner)
   const network = found ?? (await createNetwork(engine, owner))
   return { ...network, guarded: await openGuard(network.bridge, network.gateway) }
 }
 
-/** Removes it with whatever still hangs on it of the guard; nothing where there is none. */
+/** Removes the network and its guard; does nothing where there is none. */
 export async function removeNetwork(engine: Engine, owner: NetworkOwner): Promise<void> {
   const { instance } = owner
   try {
@@ -54,7 +55,7 @@ export async function removeNetwork(engine: Engine, owner: NetworkOwner): Promis
   await closeGuard(bridgeOf(instance))
 }
 
-/** The instances of this home that have a network, for whoever looks for what was left behind. */
+/** The instances of this home that have a network; the reaper uses it to find leftovers. */
 export async function networkedInstances(engine: Engine, home: string): Promise<string[]> {
   const filters = { label: [`resolve.home=${home}`, `resolve.role=${ROLE}`] }
   const found = await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
@@ -87,7 +88,7 @@ async function createNetwork(engine: Engine, owner: NetworkOwner): Promise<Omit<
       return { name, bridge: bridgeOf(instance), subnet, gateway }
     } catch (error) {
       if (!(error instanceof EngineRefusal)) throw error
-      // Another host took the block first, or made this very network.
+      // Another host took the block first, or created this very network.
       if (/overlap/i.test(error.message)) continue
       const found = error.status === 409 ? await findNetwork(engine, owner) : undefined
       if (found !== undefined) return found
@@ -115,7 +116,7 @@ async function listOwn(engine: Engine, instance: string) {
   return await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
 }
 
-/** Blocks of our range that a network or an interface of this machine has already. */
+/** Blocks of the range that a network or an interface of this machine already uses. */
 async function takenBlocks(engine: Engine): Promise<Set<number>> {
   const networks = await engine.call((docker, abortSignal) => docker.listNetworks({ abortSignal }))
   const subnets = networks.flatMap(({ IPAM: ipam }) => (ipam?.Config ?? []).map(({ Subnet: subnet }) => subnet ?? ''))
@@ -140,7 +141,7 @@ function addressesOf(block: number): { subnet: string; gateway: string } {
   return { subnet: `${net}.${at % 256}/28`, gateway: `${net}.${(at % 256) + 1}` }
 }
 
-/** Whether an address is one of the subnet's. */
+/** Whether an address is in the subnet. */
 export function isInSubnet(address: string, subnet: string): boolean {
   return isIPv4(address) && blocksIn(`${address}/32`)[0] === blocksIn(subnet)[0] && address.startsWith(`${FIRST}.`)
 }
@@ -149,7 +150,7 @@ function nameOf(instance: string): string {
   return `resolve-${instance}-${ROLE}`
 }
 
-/** An interface's name has 15 characters at most. */
+/** The kernel limits interface names to 15 characters. */
 function bridgeOf(instance: string): string {
   return `rs${instance}`.slice(0, 15)
 }

@@ -1,4 +1,4 @@
-/** Takes apart what an attached container says: frames of 8 bytes of head and a payload, for stdout and stderr in turn. Pure. */
+/** Splits the stream of an attached container: frames with a head of 8 bytes and a payload, for stdout or stderr. Pure. */
 
 export interface Piece {
   stream: 'stdout' | 'stderr'
@@ -13,7 +13,7 @@ export class Demux {
   #left = 0
   #stream: Piece['stream'] = 'stdout'
 
-  /** The pieces of a chunk, as long as they are; a payload may come in several. */
+  /** The pieces of a chunk; one payload may span several. */
   push(chunk: Buffer): Piece[] {
     let data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     const pieces: Piece[] = []

@@ -1,12 +1,13 @@
 /**
- * The Docker engine of this machine. Every call ends: with the engine's answer, or with `docker_unreachable` when none came in time
- * (threats D15); so "the engine is away" and "the engine said no" are never taken for one another. dockerode is loaded at the first call.
+ * The Docker engine of this machine, for drivers, sandboxes and doctor. Every call ends with the engine's answer, or with
+ * `docker_unreachable` when none came in time (threats D15); so an unreachable engine is never mistaken for one that refuses.
+ * dockerode is loaded at the first call.
  */
 import type Dockerode from 'dockerode'
 import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { ENGINE_CALL_LIMIT_MS } from '../../limits.ts'
 
-/** What an engine answers instead of doing what it was asked. */
+/** An engine's error response. */
 export class EngineRefusal extends Error {
   readonly status: number
 
@@ -29,7 +30,7 @@ export class Engine {
   async call<T>(work: (docker: Dockerode, abortSignal: AbortSignal) => Promise<T>, limitMs = ENGINE_CALL_LIMIT_MS) {
     const docker = await this.#open()
     const limit = new AbortController()
-    // Kept alive on purpose: a call that waits for an engine that says nothing must end, whatever else goes on.
+    // This timer keeps the process alive: a call to a silent engine must end in any case.
     const timer = setTimeout(() => limit.abort(), limitMs)
     try {
       return await work(docker, limit.signal)
@@ -40,7 +41,7 @@ export class Engine {
     }
   }
 
-  /** As {@link call}, where `status` is no failure: answers undefined then. */
+  /** Like {@link call}, but `status` is not a failure: returns undefined for it. */
   async callUnless<T>(
     status: number | readonly number[],
     work: (docker: Dockerode, abortSignal: AbortSignal) => Promise<T>,
@@ -71,12 +72,12 @@ export class Engine {
   }
 }
 
-/** Whether it failed because the engine is away; it may come back. */
+/** Whether the call failed because the engine is unreachable; it may come back. */
 export function isAway(error: unknown): boolean {
   return error instanceof ResolveError && error.code === 'docker_unreachable'
 }
 
-/** `container_refused` for what an engine refused; anything else as it is. */
+/** `container_refused` for an engine's error response; other errors unchanged. */
 export function toRefusal(error: unknown, what: string): unknown {
   if (!(error instanceof EngineRefusal)) return error
   return fail('container_refused', { what, reason: error.message.replace(/\.$/, '') }, { cause: error })
@@ -84,14 +85,14 @@ export function toRefusal(error: unknown, what: string): unknown {
 
 const DEFAULT_SOCKET = '/var/run/docker.sock'
 
-/** The socket that DOCKER_HOST names, or the usual one. Throws `docker_unreachable` for any other kind of address. */
+/** The socket that DOCKER_HOST names, or the default one. Throws `docker_unreachable` for another kind of address. */
 export function engineSocket(env: NodeJS.ProcessEnv = process.env): string {
   const address = env['DOCKER_HOST'] ?? ''
   if (address === '') return DEFAULT_SOCKET
   if (address.startsWith('unix://')) return address.slice('unix://'.length) || DEFAULT_SOCKET
   throw fail('docker_unreachable', {
     socket: address,
-    reason: 'workers share directories with it, so it must be a socket',
+    reason: 'workers share directories with it, so it must be a unix socket',
   })
 }
 
@@ -112,7 +113,7 @@ function reasonOf(code: string): string {
       return 'no engine listens there'
     case 'EACCES':
     case 'EPERM':
-      return 'you may not use it'
+      return 'permission denied'
     default:
       return code
   }

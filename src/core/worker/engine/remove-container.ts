@@ -1,4 +1,7 @@
-/** Ends a container and all that runs in it. Whoever removes one calls this, so that "gone" means gone. */
+/**
+ * Removes a container with everything that runs in it, and waits until it is gone. Everything that removes containers calls
+ * this.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_CALL_LIMIT_MS } from '../../limits.ts'
 import { type Engine, EngineRefusal } from './engine.ts'
@@ -7,7 +10,10 @@ const LOOK_MS = 50
 const GONE = 404
 const GOING = 409
 
-/** Returns when it is not there any more, whoever removed it; one that never goes is left after the time of a call. Throws `docker_unreachable`. */
+/**
+ * Returns when the container no longer exists, even if another process removed it; gives up after the limit of a call. Throws
+ * `docker_unreachable`.
+ */
 export async function removeContainer(engine: Engine, id: string): Promise<void> {
   const deadline = Date.now() + ENGINE_CALL_LIMIT_MS
   for (;;) {
@@ -18,7 +24,7 @@ export async function removeContainer(engine: Engine, id: string): Promise<void>
       if (!(error instanceof EngineRefusal)) throw error
       if (error.status === GONE) return
       if (error.status !== GOING) throw error
-      // Somebody else is at it: it is gone when they are through.
+      // Another process is removing it: wait until it is gone.
       if (Date.now() > deadline) return
     }
     await sleep(LOOK_MS)

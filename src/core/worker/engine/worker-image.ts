@@ -1,10 +1,13 @@
-/** Which image a worker starts from: the manifest's, the operator's (RESOLVE_WORKER_IMAGE), or the one `resolve worker build` makes. */
+/**
+ * The image that a worker starts from: the manifest's, the operator's (RESOLVE_WORKER_IMAGE), or the one that `resolve worker
+ * build` makes.
+ */
 
 export const DEFAULT_IMAGE = 'resolve-worker:latest'
 
 export interface ChosenImage {
   name: string
-  /** The command that brings it. Nothing is pulled by itself: what runs here was asked for here. */
+  /** The command that provides the image. Images are never pulled automatically: an operator decides which images run here. */
   mend: string
 }
 

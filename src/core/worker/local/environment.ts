@@ -1,4 +1,4 @@
-/** The environment of a resolver's process: an allow-list, never the host's own (R45). */
+/** The environment of a local resolver process: an allow-list of variables, never the host's whole environment (R45). */
 import { delimiter, dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { installedFile } from '../../files/installation.ts'
@@ -6,16 +6,16 @@ import { installedFile } from '../../files/installation.ts'
 const ALLOWED = /^(HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|SystemRoot)$/
 
 export interface EnvironmentOptions {
-  /** `.resolve` as the worker sees it; none for a process that only answers questions. */
+  /** `.resolve` as the worker sees it; undefined for an inquiry. */
   resolveDirectory?: string
-  /** What container_setup adds. */
+  /** The variables that container_setup adds. */
   added?: Readonly<Record<string, string>>
   host?: NodeJS.ProcessEnv
 }
 
 /**
- * PATH begins with the directory of this Node, so that `command: ["node", "resolver.ts"]` gets one that can run it, and
- * NODE_OPTIONS makes `resolve-platform/sdk` resolvable from a folder without node_modules.
+ * PATH starts with the directory of this Node, so that `command: ["node", "resolver.ts"]` runs with it. NODE_OPTIONS makes
+ * `resolve-platform/sdk` importable from a folder without node_modules.
  */
 export function workerEnvironment(options: EnvironmentOptions = {}): Record<string, string> {
   const host = options.host ?? process.env

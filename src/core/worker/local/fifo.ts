@@ -1,6 +1,6 @@
 /**
- * The FIFO that a local worker reads. Node can make none, so a program does, and that takes as long as all the rest of a launch: while a
- * resolver is asked whether an instance may be created one is made ahead, and moved into place when the worker is launched.
+ * Makes the FIFOs of a local worker: its stdin and its lifeline. Node cannot make one, so a program makes both, which takes as long
+ * as the rest of a launch. They can be made ahead while a resolver answers its inquiry; the launch then moves them into place.
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -11,61 +11,69 @@ import { FIFO_AHEAD_MS } from '../../limits.ts'
 
 const MKFIFO = ['mkfifo', '-m', '600'] as const
 
+/** Of the FIFO that a worker reads, and of its lifeline. */
+type Paths = readonly [string, string]
+
 interface Ahead {
-  path: string
+  paths: Paths
   isMade: boolean
-  /** Nobody wants it any more. */
+  /** The FIFO is no longer needed. */
   isDropped: boolean
   timer: NodeJS.Timeout
 }
 
-/** By the directory it lies in, one each. */
+/** One for each directory. */
 const made = new Map<string, Ahead>()
 
-/** Begins to make one in a directory of the same file system, under a name that counts as a leftover when this process dies. */
+/** Starts making a FIFO in a directory of the same file system. Its name marks it as a leftover if this process dies. */
 export function makeFifoAhead(directory: string): void {
   if (made.has(directory)) return
-  const path = join(directory, `.new-${randomBytes(8).toString('hex')}`)
+  const name = `.new-${randomBytes(8).toString('hex')}`
+  const paths = [join(directory, name), join(directory, `${name}-lifeline`)] as const
   const timer = setTimeout(() => dropFifoAhead(directory), FIFO_AHEAD_MS).unref()
-  const ahead: Ahead = { path, isMade: false, isDropped: false, timer }
+  const ahead: Ahead = { paths, isMade: false, isDropped: false, timer }
   made.set(directory, ahead)
   const [program, ...flags] = MKFIFO
-  const child = spawn(program, [...flags, path], { stdio: 'ignore' })
+  const child = spawn(program, [...flags, ...paths], { stdio: 'ignore' })
   child.unref()
-  // Without it one is made when it is needed, and then the error is told.
+  // On failure the FIFO is made when it is needed, and that error is reported.
   child.on('error', () => dropFifoAhead(directory))
   child.on('exit', (code) => {
     ahead.isMade = code === 0
-    if (ahead.isDropped) rmSync(path, { force: true })
+    if (ahead.isDropped) removeAll(paths)
   })
 }
 
-/** Removes the one that nobody came for. */
+/** Removes a FIFO that was not used. */
 export function dropFifoAhead(directory: string): void {
   const ahead = made.get(directory)
   if (ahead === undefined) return
   made.delete(directory)
   clearTimeout(ahead.timer)
   ahead.isDropped = true
-  // It may be there without our having heard of it.
-  rmSync(ahead.path, { force: true })
+  // The program may have made them without reporting back.
+  removeAll(ahead.paths)
 }
 
-/** Puts a fresh FIFO at the path: the one that lies ready in the directory, or a new one. */
-export async function placeFifo(path: string, directory: string): Promise<void> {
+/** Puts a fresh FIFO at each of two paths: the two made ahead in the directory, or new ones. */
+export async function placeFifos(paths: Paths, directory: string): Promise<void> {
   const ahead = made.get(directory)
   if (ahead?.isMade === true) {
     made.delete(directory)
     clearTimeout(ahead.timer)
     try {
-      renameSync(ahead.path, path)
+      for (const [index, path] of paths.entries()) renameSync(ahead.paths[index] as string, path)
       return
     } catch {
-      // Somebody tidied it away.
-      rmSync(ahead.path, { force: true })
+      // A clean-up removed one of them.
+      removeAll(ahead.paths)
     }
   }
-  rmSync(path, { force: true })
+  removeAll(paths)
   const [program, ...flags] = MKFIFO
-  await promisify(execFile)(program, [...flags, path])
+  await promisify(execFile)(program, [...flags, ...paths])
+}
+
+function removeAll(paths: Paths): void {
+  for (const path of paths) rmSync(path, { force: true })
 }

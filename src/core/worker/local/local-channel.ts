@@ -1,4 +1,4 @@
-/** A local worker's stdio: stdin is a FIFO, stdout a file, so both survive their host (plan, decision 3). */
+/** The stdio of a local worker: stdin is a FIFO, stdout a file, so both outlive the host (architecture, decision 3). */
 import * as fs from 'node:fs'
 import { systemCode } from '../../errors.ts'
 import { openOwnFile, Tail } from '../../files/tail.ts'
@@ -7,7 +7,7 @@ import type { Channel } from '../../rpc/channel.ts'
 import { LineSplitter } from '../../rpc/lines.ts'
 
 const RETRY_MS = 10
-/** A chunk of empty lines is a quarter of a million of them. */
+/** A chunk of empty lines has 250,000 of them. */
 const CHUNKS_A_TURN = 1
 
 export class LocalChannel implements Channel {
@@ -22,9 +22,9 @@ export class LocalChannel implements Channel {
   #closed = false
   #queuedBytes = 0
 
-  /** `resumed`: an earlier host may have died in the middle of a frame; the first byte is then an LF (threats D5). */
+  /** `resumed`: an earlier host may have died within a frame; the first byte is then an LF (threats D5). */
   constructor(stdinPath: string, stdoutPath: string, resumed: boolean) {
-    // Read-write, so that opening never waits for the other side and writing never meets a closed one.
+    // Opened read-write, so that opening never waits for a reader and writing never fails for lack of one.
     this.#stdin = fs.openSync(stdinPath, fs.constants.O_RDWR | fs.constants.O_NONBLOCK)
     this.#stdout = new Tail(() => openOwnFile(stdoutPath), 0)
     if (resumed) this.#push(Buffer.from('\n'))
@@ -44,11 +44,11 @@ export class LocalChannel implements Channel {
 
   /** Reads what the worker has written since the last call. */
   poll(): void {
-    // What is to be read in the next turn is not read in this one as well, however often it is asked for.
+    // At most one read per turn of the event loop, however often it is requested.
     if (this.#closed || this.#again !== undefined) return
     for (let turn = 0; !this.#closed; turn += 1) {
       if (turn === CHUNKS_A_TURN) {
-        // A flood must not keep everything else waiting.
+        // A flood must not starve the other work of this process.
         this.#again = setImmediate(() => {
           this.#again = undefined
           this.poll()
@@ -58,7 +58,7 @@ export class LocalChannel implements Channel {
       const chunk = this.#stdout.read()
       if (chunk === undefined) return
       for (const line of this.#splitter.push(chunk.bytes)) {
-        // A frame over the cap is noise like any other line that is not JSON-RPC.
+        // A frame over the limit is noise, like any line that is not JSON-RPC.
         this.#onLine(line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8'))
         if (this.#closed) return
       }
@@ -76,11 +76,11 @@ export class LocalChannel implements Channel {
   }
 
   #push(bytes: Buffer): void {
-    // A resolver that asks much and reads nothing loses replies; it must not cost the host its memory.
+    // A resolver that calls often but does not read loses replies; they must not fill the host's memory.
     if (this.#closed || this.#queuedBytes > RPC_FRAME_MAX_BYTES) return
     this.#queuedBytes += bytes.length
     this.#queue.push(bytes)
-    // Who does not read is asked again in a while, and not for each line that is due to it.
+    // The FIFO of a worker that does not read is tried again after a pause, not for every line.
     if (this.#retry === undefined) this.#flush()
   }
 
@@ -93,7 +93,7 @@ export class LocalChannel implements Channel {
         written = fs.writeSync(this.#stdin, next)
       } catch (error) {
         if (systemCode(error) === undefined) throw error
-        // Full, or a machine in trouble: it is tried again.
+        // The FIFO is full, or a system call failed for lack of resources: it is tried again.
         written = 0
       }
       this.#queuedBytes -= written

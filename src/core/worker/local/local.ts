@@ -1,4 +1,4 @@
-/** Runs a worker as a local process that does not depend on its host: the driver of {@link file://./../worker.ts} for this machine. */
+/** The driver of {@link file://./../worker.ts} for local processes. A worker does not depend on its host and outlives it. */
 import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
@@ -14,22 +14,24 @@ import { rewriteFiles } from '../output-files.ts'
 import { tailOf } from '../stderr-file.ts'
 import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Usage, Worker } from '../worker.ts'
 import { workerEnvironment } from './environment.ts'
-import { placeFifo } from './fifo.ts'
+import { placeFifos } from './fifo.ts'
+import { holdersOf, stdioWithLifeline, watchLifeline } from './lifeline.ts'
 import { LocalChannel } from './local-channel.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
 import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
 
-/** Where the driver keeps an instance's worker, all in the instance's directory. */
+/** Where the driver keeps the state of a worker: in the instance's directory. */
 export interface LocalPlaces {
   root: string
   worker: string
   stdin: string
   stdout: string
   stderr: string
+  lifeline: string
   project: string
 }
 
-/** What worker.json holds; only this driver reads it. */
+/** The content of worker.json; only this driver reads it. */
 interface Saved {
   incarnation: number
   process: ProcessIdentity
@@ -50,16 +52,18 @@ export class LocalDriver implements Driver {
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     if (plan.isFirst !== true) await this.sweep()
     if (plan.signal?.aborted === true)
-      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
-    const { stdin, stdout, stderr } = this.#places
-    await placeFifo(stdin, dirname(this.#places.root))
+      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was aborted' })
+    const { stdin, stdout, stderr, lifeline } = this.#places
+    await placeFifos([stdin, lifeline], dirname(this.#places.root))
     failpoint('launch.piped')
     const fds = [
       fs.openSync(stdin, fs.constants.O_RDWR),
       fs.openSync(stdout, 'w', 0o600),
       fs.openSync(stderr, 'a', 0o600),
+      // Opening it for writing alone would wait for a reader.
+      fs.openSync(lifeline, fs.constants.O_RDWR),
     ] as const
-    // Opened for writing above to cut it, appended to from here on: two writers of one file never overwrite each other.
+    // Truncated above, and opened for appending from here on, so that two writers never overwrite each other.
     const appending = fs.openSync(stdout, 'a')
     try {
       const [command = '', ...args] = plan.command
@@ -68,7 +72,7 @@ export class LocalDriver implements Driver {
         cwd: plan.directory,
         env: environment,
         detached: true,
-        stdio: [fds[0], appending, fds[2]],
+        stdio: stdioWithLifeline([fds[0], appending, fds[2]], fds[3]),
       })
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve)
@@ -101,7 +105,7 @@ export class LocalDriver implements Driver {
     try {
       return new LocalWorker(this.#places, saved, true)
     } catch (error) {
-      // The next host can open it.
+      // Opened again by the next host.
       if (isScarcity(error)) throw error
       const reason = systemCode(error) ?? 'it cannot be opened'
       throw fail('coordination_tampered', { path: 'the stdio of the worker', reason }, { cause: error })
@@ -134,6 +138,9 @@ export class LocalDriver implements Driver {
   }
 }
 
+/** How long after the end of its lifeline a process is looked for again and again. */
+const EXIT_LIMIT_MS = 64
+
 class LocalWorker implements Worker {
   readonly incarnation: number
   readonly channel: LocalChannel
@@ -160,9 +167,12 @@ class LocalWorker implements Worker {
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
     this.#stops.push(watchDirectories([places.root], (swept) => this.#tryLook(swept)))
     if (!adopted) return
-    // Only the parent is told of an exit; everyone else has to look.
+    // Only the parent process is notified of an exit; an adopting host has to poll.
     const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
-    this.#stops.push(() => clearInterval(look))
+    this.#stops.push(
+      () => clearInterval(look),
+      watchLifeline(places.lifeline, () => this.#lookUntilExit(1)),
+    )
     setImmediate(() => this.#tryLook(true))
   }
 
@@ -173,14 +183,17 @@ class LocalWorker implements Worker {
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {
-    // Who can't be found now is found by the sweep, which waits until it can look.
-    const pids = unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive))) ?? []
-    signalAll(pids, name)
-    return pids.length
+    // A process that cannot be checked now is left to the sweep, which waits until it can.
+    const pids = unlessScarce(() => {
+      const tree = processesOf(markOf(this.#places, this.#identity, this.#sawAlive))
+      return new Set([...tree, ...holdersOf(this.#places.lifeline, false)])
+    })
+    signalAll([...(pids ?? [])], name)
+    return pids?.size ?? 0
   }
 
   async usage(): Promise<Usage | undefined> {
-    // No older than this: what was seen before has nothing of this worker.
+    // A process that was seen before this time cannot belong to this worker.
     const knownForMs = performance.now() - this.#knownSince
     const recent = recentProcesses(Math.min(WATCHDOG_TABLE_MS, knownForMs))
     const tree = usageOf(processesOf(markOf(this.#places, this.#identity, this.#sawAlive), recent))
@@ -198,12 +211,19 @@ class LocalWorker implements Worker {
     this.condition.link = 'down'
   }
 
-  /** Often, and for each worker: only whether there still is a process of that number. Whose it is, the sweep looks. */
+  /** Runs often and for each worker, so it only tests whether a process with that pid exists. The sweep checks its identity. */
   #lookForExit(): void {
     if (!hasProcess(this.#identity.pid)) this.#tryLook(true)
   }
 
-  /** A machine in trouble is asked again at the next look. */
+  /** A process closes its files shortly before it counts as ended. One that only closed its lifeline is left to the sweep. */
+  #lookUntilExit(waitMs: number): void {
+    this.#tryLook(true)
+    if (this.condition.engine === 'exited' || this.condition.link === 'down' || waitMs > EXIT_LIMIT_MS) return
+    setTimeout(() => this.#lookUntilExit(waitMs * 2), waitMs).unref()
+  }
+
+  /** A failure for lack of resources is tried again at the next check. */
   #tryLook(swept: boolean): void {
     try {
       this.#look(swept)
@@ -226,7 +246,7 @@ class LocalWorker implements Worker {
     this.#noteEnd()
   }
 
-  /** A flood on stderr must not fill the disk: what is over the limit is dropped (the worker appends, so cutting is safe). */
+  /** A flood on stderr must not fill the disk: the excess is cut off (the worker appends, so cutting is safe). */
   #trimStderr(): void {
     const size = fs.statSync(this.#places.stderr, { throwIfNoEntry: false })?.size ?? 0
     if (size > STDERR_KEEP_BYTES) fs.truncateSync(this.#places.stderr, 0)
@@ -234,15 +254,15 @@ class LocalWorker implements Worker {
 }
 
 /**
- * Its own mark always. Its session and group only where its main process lives, or where this host saw it alive: a number
- * that was read from a file may be anybody's by now.
+ * By its mark in any case. By session and group only while its main process lives or this host saw it alive: a pid read from a
+ * file may belong to another process by now.
  */
 function markOf(places: LocalPlaces, identity: ProcessIdentity | undefined, sawAlive: boolean): TreeMark {
   const variable = `RESOLVE_DIR=${places.project}/.resolve`
-  if (identity === undefined) return { leader: 0, variable }
+  if (identity === undefined) return { leader: 0, variable, lifeline: places.lifeline }
   const isFree = identify(identity.pid) === undefined
   const isOurs = isSameProcess(identity) || (isFree && sawAlive)
-  return { leader: isOurs ? identity.pid : 0, variable }
+  return { leader: isOurs ? identity.pid : 0, variable, lifeline: places.lifeline }
 }
 
 function hasProcess(pid: number): boolean {
@@ -256,7 +276,7 @@ function hasProcess(pid: number): boolean {
 
 function launchReason(error: Error): string {
   const code = systemCode(error)
-  if (code === 'ENOENT') return 'there is no such program, or its directory is gone'
+  if (code === 'ENOENT') return 'the program or its directory does not exist'
   if (code === 'EACCES') return 'it may not be executed'
   return code ?? 'it cannot be started'
 }

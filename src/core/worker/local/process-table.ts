@@ -1,6 +1,7 @@
 /**
- * All processes of this machine, as one look at /proc found them, for {@link file://./process-tree.ts}. Whoever hosts a thousand
- * workers has a thousand reasons to look: those that ask at the same time share a look, and what an older process carries is read once.
+ * A snapshot of all processes of this machine from /proc, for {@link file://./process-tree.ts}. A process that hosts a thousand
+ * workers would scan /proc a thousand times: callers at the same time share one scan, and the environment of an older process
+ * is read once.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
@@ -8,14 +9,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isScarcity, systemCode } from '../../errors.ts'
 import { type ProcessStat, readStat } from '../../files/process-identity.ts'
 
-/** In the environment of every process of a worker, or of one that is asked for its form. */
+/** A variable in the environment of every process of a worker or an inquiry. */
 const MARKS = ['RESOLVE_DIR=', 'RESOLVE_INQUIRY='] as const
-/** A process may still be about to become another program, which keeps its number and changes its environment. */
+/** A young process may still exec another program, which keeps the pid and changes the environment. */
 const SETTLED_S = 5
 const TICKS_A_SECOND = 100
-/** How long a machine in trouble is left alone. */
+/** The pause after a scan failed for lack of resources. */
 const SCARCE_MS = 100
-/** Whose children are threads of the kernel. */
+/** The pid whose children are kernel threads. */
 const KERNEL = 2
 
 export class ProcessTable {
@@ -35,17 +36,17 @@ export class ProcessTable {
     }
   }
 
-  /** Nothing at all is only seen where there is no /proc. */
+  /** A scan finds no process at all only where there is no /proc. */
   get isEmpty(): boolean {
     return this.#pids.size === 0
   }
 
-  /** By what they carry: `RESOLVE_DIR=…`, `RESOLVE_INQUIRY=…`. */
+  /** Processes by their mark: `RESOLVE_DIR=…`, `RESOLVE_INQUIRY=…`. */
   get marked(): ReadonlyMap<string, readonly number[]> {
     return this.#byMark
   }
 
-  /** The session and group of a leader, whoever carries the mark, and all their descendants. */
+  /** The session and group of a leader, every process with the mark, and all their descendants. */
   tree(leader: number, mark: string | undefined): Set<number> {
     const found = new Set<number>()
     const next = mark === undefined ? [] : [...(this.#byMark.get(mark) ?? [])]
@@ -60,7 +61,7 @@ export class ProcessTable {
   }
 }
 
-/** Looks now. Throws where it can't for want of files or memory. */
+/** Scans now. Throws where it lacks file descriptors or memory. */
 export function lookAtProcesses(): ProcessTable {
   const begin = performance.now()
   const known = carried
@@ -80,12 +81,12 @@ export function lookAtProcesses(): ProcessTable {
   return table
 }
 
-/** What a look found that is no older than this, or a new one: for whoever samples, not for whoever kills. */
+/** A snapshot no older than this, or a new one: for sampling, not for killing. */
 export function recentProcesses(maxAgeMs: number): ProcessTable {
   return last !== undefined && performance.now() - last.at < maxAgeMs ? last.table : lookAtProcesses()
 }
 
-/** A look that begins after this call, shared with all who ask until it begins; looks take half of the time at most. */
+/** A snapshot that starts after this call, shared with all callers until it starts. Scans take at most half of the time. */
 export function freshProcesses(): Promise<ProcessTable> {
   coming ??= (async () => {
     const restMs = last === undefined ? 0 : last.at + last.tookMs - performance.now()
@@ -96,7 +97,7 @@ export function freshProcesses(): Promise<ProcessTable> {
   return coming
 }
 
-/** Who could not look has not seen that nobody is there. */
+/** A failed scan does not show that there are no processes. */
 async function lookRetrying(): Promise<ProcessTable> {
   for (;;) {
     try {
@@ -108,7 +109,7 @@ async function lookRetrying(): Promise<ProcessTable> {
   }
 }
 
-/** By processes that are settled. */
+/** Marks of processes that no longer change, by identity. */
 let carried = new Map<number, { startTime: string; marks: readonly string[] }>()
 let last: { table: ProcessTable; at: number; tookMs: number } | undefined
 let coming: Promise<ProcessTable> | undefined
@@ -121,17 +122,17 @@ function add<Key>(map: Map<Key, number[]>, key: Key, pid: number): void {
 
 const NONE: readonly string[] = []
 
-/** undefined where it can't be told now: the next look asks again. */
+/** undefined where it cannot be read now: the next scan tries again. */
 function marksOf({ pid, parent }: ProcessStat): readonly string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/environ`, 'utf8')
-    // So it looks for a moment while a process becomes another program; only the kernel's own stay without one.
+    // The environment is empty for a moment while a process execs another program; it stays empty only for kernel threads.
     if (text === '' && pid !== KERNEL && parent !== KERNEL) return undefined
     const found = text.split('\0').filter((entry) => MARKS.some((mark) => entry.startsWith(mark)))
     return found.length === 0 ? NONE : found
   } catch (error) {
     if (isScarcity(error)) throw error
-    // It ended meanwhile, or is another user's.
+    // The process ended meanwhile, or belongs to another user.
     const code = systemCode(error)
     return code === 'EACCES' || code === 'EPERM' ? NONE : undefined
   }

@@ -1,26 +1,33 @@
-/** Finds and signals every process of a local worker: its session, its descendants, and whoever carries its mark. */
+/** Finds and signals every process of a local worker: its session, its descendants, and every process that carries its mark. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isScarcity } from '../../errors.ts'
+import { holdersOf, isLifelineHeld } from './lifeline.ts'
 import { freshProcesses, lookAtProcesses } from './process-table.ts'
 
-/** What tells a worker's processes from all others. */
+/** What identifies a worker's processes. */
 export interface TreeMark {
-  /** The pid of the main process, which leads its own session; 0 where it is not known. */
+  /** The pid of the main process, which leads its own session; 0 where it is unknown. */
   leader: number
-  /** `RESOLVE_DIR=…` or `RESOLVE_INQUIRY=…` in the environment, as nothing else on this machine has it. */
+  /** `RESOLVE_DIR=…` or `RESOLVE_INQUIRY=…`: a variable that is unique to this worker on this machine. */
   variable?: string
+  /** A FIFO that all of its processes inherited. */
+  lifeline?: string
 }
 
-/** Pids of every living process of the tree (a grandchild may have left session and parent, but keeps the mark). */
+/**
+ * Pids of every living process of the tree. A grandchild may have left session and parent, but keeps the mark. Where no process is
+ * left by these signs, the lifeline leads to those that cleared their environment as well.
+ */
 export function processesOf(mark: TreeMark, table = lookAtProcesses()): number[] {
   if (table.isEmpty) return groupOf(mark.leader)
   const found = table.tree(mark.leader, mark.variable)
   found.delete(process.pid)
-  return [...found]
+  if (found.size > 0 || mark.lifeline === undefined || !isLifelineHeld(mark.lifeline)) return [...found]
+  return holdersOf(mark.lifeline, true)
 }
 
-/** Processes and threads of the pids, and the memory that is theirs alone; undefined where there is no /proc. */
+/** The number of processes and threads, and their private memory; undefined where there is no /proc. */
 export function usageOf(pids: readonly number[]): { pids: number; memoryBytes: number } | undefined {
   const total = { pids: 0, memoryBytes: 0 }
   if (pids.some((pid) => pid < 0)) return undefined
@@ -29,7 +36,7 @@ export function usageOf(pids: readonly number[]): { pids: number; memoryBytes: n
     try {
       status = readFileSync(`/proc/${pid}/status`, 'latin1')
     } catch {
-      // It ended meanwhile.
+      // The process ended meanwhile.
       continue
     }
     total.pids += Number(/^Threads:\s*(\d+)/m.exec(status)?.[1] ?? 1)
@@ -43,12 +50,12 @@ export function signalAll(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'):
     try {
       process.kill(pid, name)
     } catch {
-      // It ended by itself meanwhile.
+      // The process ended meanwhile.
     }
   }
 }
 
-/** Looks and kills until two looks in a row find nothing: a process that forks while it is killed is caught by the next look. */
+/** Scans and kills until two scans in a row find no process: a process that forks while it is killed is caught by the next scan. */
 export async function killTree(look: () => TreeMark, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs
   for (let empty = 0; empty < 2; ) {
@@ -66,7 +73,7 @@ export async function killTree(look: () => TreeMark, limitMs: number): Promise<b
   return true
 }
 
-/** undefined where it can't be told now for want of files or memory. */
+/** undefined where it cannot be determined now, for lack of file descriptors or memory. */
 export function unlessScarce<T>(look: () => T): T | undefined {
   try {
     return look()
@@ -76,7 +83,7 @@ export function unlessScarce<T>(look: () => T): T | undefined {
   }
 }
 
-/** Every living process that carries the variable, by the variable's value; nothing where there is no /proc. */
+/** Every living process that carries the variable, by its value; empty where there is no /proc. */
 export function carriersOf(name: 'RESOLVE_DIR' | 'RESOLVE_INQUIRY'): Map<string, number[]> {
   const found = new Map<string, number[]>()
   for (const [entry, pids] of lookAtProcesses().marked) {
@@ -87,7 +94,7 @@ export function carriersOf(name: 'RESOLVE_DIR' | 'RESOLVE_INQUIRY'): Map<string,
 
 const SCARCE_MS = 100
 
-/** Without /proc only the process group can be asked for. */
+/** Without /proc only the process group can be checked. */
 function groupOf(leader: number): number[] {
   if (leader === 0) return []
   try {

@@ -1,9 +1,13 @@
-/** Runs one command in a sandbox, to its end or to its limit; the last of its output is kept (threats B11). */
+/**
+ * Runs one command in a sandbox until it ends or reaches its limit, and keeps the end of its output (threats B11). The sandbox
+ * broker calls it.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Dockerode from 'dockerode'
 import { SANDBOX_KILL_LIMIT_MS, SANDBOX_OUTPUT_MAX_BYTES } from '../../limits.ts'
+import { within } from '../../primitives/within.ts'
 import { Demux } from '../engine/demux.ts'
 import { type Engine, toRefusal } from '../engine/engine.ts'
 
@@ -15,12 +19,12 @@ export interface SandboxCommand {
   environment?: Readonly<Record<string, string>> | undefined
   stdin?: Buffer | undefined
   limitMs: number
-  /** Ends it before its time. */
+  /** Aborts the command. */
   signal: AbortSignal
 }
 
 export interface CommandOutcome {
-  /** null where it was ended before its own end. */
+  /** null where the command was ended before it finished. */
   exitCode: number | null
   stdout: string
   stderr: string
@@ -30,16 +34,16 @@ export interface CommandOutcome {
 }
 
 /** Throws `container_refused`, `docker_unreachable`. */
-export async function runInSandbox(engine: Engine, id: string, wish: SandboxCommand): Promise<CommandOutcome> {
+export async function runInSandbox(engine: Engine, id: string, options: SandboxCommand): Promise<CommandOutcome> {
   const mark = `RESOLVE_COMMAND=${randomBytes(12).toString('hex')}`
   try {
     const exec = await engine.call((docker, abortSignal) =>
       docker.getContainer(id).exec({
-        Cmd: [...wish.command],
-        // By this its processes are known when they must end.
-        Env: [...Object.entries(wish.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
-        ...(wish.directory === undefined ? {} : { WorkingDir: wish.directory }),
-        AttachStdin: wish.stdin !== undefined,
+        Cmd: [...options.command],
+        // The mark by which its processes are found when they must end.
+        Env: [...Object.entries(options.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
+        ...(options.directory === undefined ? {} : { WorkingDir: options.directory }),
+        AttachStdin: options.stdin !== undefined,
         AttachStdout: true,
         AttachStderr: true,
         Tty: false,
@@ -47,15 +51,15 @@ export async function runInSandbox(engine: Engine, id: string, wish: SandboxComm
       }),
     )
     const stream = (await engine.call((_, abortSignal) =>
-      exec.start({ hijack: true, stdin: wish.stdin !== undefined, Tty: false, abortSignal }),
+      exec.start({ hijack: true, stdin: options.stdin !== undefined, Tty: false, abortSignal }),
     )) as unknown as Duplex
     const kept = { stdout: new Kept(), stderr: new Kept() }
     const over = drain(stream, kept)
-    if (wish.stdin !== undefined) stream.end(wish.stdin)
-    const how = await firstOf(over, wish)
+    if (options.stdin !== undefined) stream.end(options.stdin)
+    const how = await firstOf(over, options)
     if (how !== 'ended') {
       await killMarked(engine, id, mark)
-      await Promise.race([over, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+      await within(SANDBOX_KILL_LIMIT_MS, over, { ref: false })
     }
     stream.destroy()
     const exitCode = how === 'ended' ? await exitCodeOf(engine, exec) : null
@@ -68,11 +72,11 @@ export async function runInSandbox(engine: Engine, id: string, wish: SandboxComm
       timedOut: how === 'late',
     }
   } catch (error) {
-    throw toRefusal(error, `run "${wish.command[0] ?? ''}" in a sandbox`)
+    throw toRefusal(error, `run "${options.command[0] ?? ''}" in a sandbox`)
   }
 }
 
-/** An engine may know of the end of the output a moment before it knows of the end. */
+/** The engine may report the end of the output slightly before the end of the command. */
 async function exitCodeOf(engine: Engine, exec: Dockerode.Exec): Promise<number | null> {
   const deadline = Date.now() + SANDBOX_KILL_LIMIT_MS
   for (;;) {
@@ -88,16 +92,12 @@ async function firstOf(
   over: Promise<void>,
   { limitMs, signal }: SandboxCommand,
 ): Promise<'ended' | 'late' | 'stopped'> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, limitMs, 'late')
-  })
   const stopped = new Promise<'stopped'>((resolve) => {
     if (signal.aborted) resolve('stopped')
     else signal.addEventListener('abort', () => resolve('stopped'), { once: true })
   })
   const ended = over.then(() => 'ended' as const)
-  return await Promise.race([ended, late, stopped]).finally(() => clearTimeout(timer))
+  return (await within(limitMs, Promise.race([ended, stopped]))) ?? 'late'
 }
 
 function drain(stream: Duplex, kept: Record<'stdout' | 'stderr', Kept>): Promise<void> {
@@ -111,11 +111,11 @@ function drain(stream: Duplex, kept: Record<'stdout' | 'stderr', Kept>): Promise
 }
 
 /**
- * An engine has no way to end what it started beside the first process of a container, so what carries the mark is ended from inside;
- * in an image without a shell nothing is, until the sandbox goes.
+ * The engine cannot end a process that it started beside a container's first one. Processes with the mark are therefore ended
+ * from inside. In an image without a shell they run until the sandbox is removed.
  */
 async function killMarked(engine: Engine, id: string, mark: string): Promise<void> {
-  // Stopped first, so that none goes on, or starts another, because one before it was ended.
+  // All are stopped first, so that none continues or starts another while the others are killed.
   const script = `of() { for p in /proc/[0-9]*; do tr '\\0' '\\n' <"$p/environ" 2>/dev/null | grep -qx '${mark}' && echo "\${p#/proc/}"; done; }
     kill -STOP $(of) 2>/dev/null; kill -KILL $(of) 2>/dev/null`
   try {
@@ -127,21 +127,24 @@ async function killMarked(engine: Engine, id: string, mark: string): Promise<voi
     )) as unknown as Duplex
     stream.resume()
     const closed = new Promise((resolve) => stream.once('close', resolve))
-    await Promise.race([closed, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+    await within(SANDBOX_KILL_LIMIT_MS, closed, { ref: false })
     stream.destroy()
   } catch {
-    // It is gone, or the engine is: nothing of it can be reached, and what is left goes with the instance.
+    // The container is gone, or the engine is unreachable; anything left ends with the instance.
   }
 }
 
-/** The last bytes of an output; what is before them goes now and then, so that a flood is not copied again and again. */
+/**
+ * Keeps the last bytes of an output. Earlier bytes are dropped only now and then, so that a flood is not copied again for every
+ * chunk.
+ */
 class Kept {
   #chunks: Buffer[] = []
   #bytes = 0
   isCut = false
 
   take(bytes: Buffer): void {
-    // A copy: what it is a part of would stay in memory with it.
+    // A copy, because a slice would keep the whole buffer in memory.
     this.#chunks.push(Buffer.from(bytes))
     this.#bytes += bytes.length
     if (this.#bytes > SANDBOX_OUTPUT_MAX_BYTES * 2) this.#cut()

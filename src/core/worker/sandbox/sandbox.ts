@@ -1,6 +1,7 @@
 /**
- * A sandbox: a place without network, rights or anything of this machine, in which a resolver runs a step it does not trust
- * (spec, Optional containers; threats B11). {@link file://./../../host/resources/sandbox-broker.ts} decides who may have one.
+ * Creates and removes sandboxes: containers without rights or files of this machine, in which a resolver runs steps that it
+ * does not trust (spec, Optional containers; threats B11). {@link file://./../../host/resources/sandbox-broker.ts} decides who
+ * may have one.
  */
 import type Dockerode from 'dockerode'
 import {
@@ -16,15 +17,15 @@ import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
 import { removeContainer } from '../engine/remove-container.ts'
 import type { SandboxNetwork } from '../sandbox-network.ts'
 
-/** Whose it is, as in the labels of its worker. */
+/** Its owner, as in the labels of its worker. */
 export interface SandboxOwner {
   instance: string
-  /** Stands for the home. */
+  /** The key of the home. */
   home: string
 }
 
 export interface SandboxPlan extends SandboxOwner {
-  /** Names this wish: asked for again, it is the same sandbox. */
+  /** The caller's key: a repeated request with it returns the same sandbox. */
   key: string
   image: string
   environment: Readonly<Record<string, string>>
@@ -33,10 +34,13 @@ export interface SandboxPlan extends SandboxOwner {
 
 const ROLE = 'sandbox'
 const NANO = 1e9
-/** The only place that can be written: it goes with the container, and what fills it fills memory that is limited. */
+/** The only writable path. It ends with the container; its content counts as memory, which is limited. */
 const SPACE = '/tmp'
 
-/** The body of `POST /containers/create`, and the name: one of as many as an instance may have. Pure; nothing of a resolver is merged in. */
+/**
+ * The body of `POST /containers/create`, and the name, which is one of the instance's slots. Pure; nothing of a resolver is
+ * merged in.
+ */
 export function sandboxSpec(plan: SandboxPlan, slot: number) {
   const { network } = plan
   const environment = { HOME: SPACE, LANG: 'C.UTF-8', ...plan.environment, ...network.environment }
@@ -81,14 +85,14 @@ export function sandboxSpec(plan: SandboxPlan, slot: number) {
   }
 }
 
-/** Makes one, or finds the one of this key; undefined where the instance has as many as it may. Throws `container_refused`. */
+/** Creates a sandbox, or finds the one of this key; undefined where all slots are taken. Throws `container_refused`. */
 export async function createSandbox(engine: Engine, plan: SandboxPlan): Promise<string | undefined> {
   try {
     const known = (await listOwn(engine, plan)).find(({ Labels: labels }) => labels['resolve.key'] === plan.key)
     if (known !== undefined) return await started(engine, known.Id)
     for (let slot = 1; slot <= SANDBOXES_MAX; slot += 1) {
       const spec = sandboxSpec(plan, slot)
-      // A name that is taken is a slot that is taken: the engine counts, whoever else asks at the same time.
+      // The engine refuses a name that is taken, so concurrent requests never exceed the slots.
       const made = await engine.callUnless(
         409,
         (docker, abortSignal) => docker.createContainer({ ...spec, abortSignal }),
@@ -102,12 +106,12 @@ export async function createSandbox(engine: Engine, plan: SandboxPlan): Promise<
   }
 }
 
-/** Whether it is one of the instance's, by the engine's own word. */
+/** Whether the sandbox belongs to the instance, according to the engine. */
 export async function isOwnSandbox(engine: Engine, owner: SandboxOwner, id: string): Promise<boolean> {
   return (await listOwn(engine, owner)).some(({ Id: found }) => found.startsWith(id))
 }
 
-/** Whether it was there. Throws `container_refused`. */
+/** Returns whether it existed. Throws `container_refused`. */
 export async function removeSandbox(engine: Engine, owner: SandboxOwner, id: string): Promise<boolean> {
   try {
     const found = (await listOwn(engine, owner)).filter(({ Id: own }) => own.startsWith(id))
@@ -118,7 +122,7 @@ export async function removeSandbox(engine: Engine, owner: SandboxOwner, id: str
   }
 }
 
-/** All of the instance's. Throws `container_refused`. */
+/** Removes all sandboxes of the instance. Throws `container_refused`. */
 export async function removeSandboxes(engine: Engine, owner: SandboxOwner): Promise<void> {
   try {
     const found = await listOwn(engine, owner)
@@ -136,7 +140,7 @@ async function started(engine: Engine, id: string): Promise<string> {
       ENGINE_START_LIMIT_MS,
     )
   } catch (error) {
-    // One that does not start holds its slot for nothing.
+    // A sandbox that does not start would occupy its slot: it is removed.
     await removeContainer(engine, id).catch(() => undefined)
     throw error instanceof EngineRefusal ? error : toRefusal(error, 'start a sandbox')
   }

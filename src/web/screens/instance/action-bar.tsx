@@ -1,4 +1,4 @@
-/** Pause, resume, stop and cancel: what is legal now is offered, what is not says why (web.md, Header). */
+/** Pause, resume, stop and cancel: what is legal now is offered, what is not says why. */
 import { Dialog } from '@base-ui/react/dialog'
 import { Tooltip } from '@base-ui/react/tooltip'
 import { type FormEvent, useState } from 'react'

@@ -1,6 +1,6 @@
 /**
  * The questions of an instance, pinned above its tabs and never in the way. One that somebody else answers meanwhile says so, and
- * what was typed here stays to be copied (web.md; R25).
+ * what was typed here stays to be copied (R25).
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { cleanText } from '../../../core/view/clean.ts'

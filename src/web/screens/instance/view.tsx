@@ -1,4 +1,4 @@
-/** The resolver's own view of its instance, in a frame without an origin (web.md, Viewport). */
+/** The resolver's own view of its instance, in a frame without an origin (docs/viewport.md). */
 import { useQuery } from '@tanstack/react-query'
 import { fetchViewport } from '../../api/calls.ts'
 import type { TabProps } from '../../live/tab-props.ts'

@@ -1,4 +1,4 @@
-/** The files the resolver left, listed as they change; each previewed as what can't act, or saved (web.md; threats UI-1). */
+/** The files the resolver left, listed as they change; each previewed as what can't act, or saved (threats UI-1). */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link, useSearchParams } from 'wouter'

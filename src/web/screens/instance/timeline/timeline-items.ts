@@ -1,4 +1,4 @@
-/** Events as the timeline shows them: phases as spans with the events that fell into them below (web.md, Timeline). Pure. */
+/** Events as the timeline shows them: phases as spans with the events that fell into them below. Pure. */
 import { type Tier, tierOf } from '../../../../core/protocol/event.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { progressLine } from '../../../../core/view/event-words.ts'

@@ -1,4 +1,4 @@
-/** After `pause`, `stop` and `cancel`: waits for the status that was asked for, and tells which one it became. */
+/** Waits until an instance has the status that `pause`, `stop` or `cancel` asked for, and reports the status it reached. */
 import type { Connection, Platform } from '../../core/index.ts'
 import { isTerminal, type Status } from '../../core/protocol/status.ts'
 import { statusText } from '../../core/view/status-words.ts'
@@ -8,16 +8,16 @@ import type { Output } from '../output/output.ts'
 import { commandLine } from '../output/shell.ts'
 import { awaitStatus } from './await-status.ts'
 
-/** The stop protocol ends a worker within 42 s (R26); after this the receipt says what still goes on. */
-const PATIENCE_MS = 60_000
+/** The stop protocol ends a worker within 42 s (R26). After this limit the command reports the current status. */
+const WAIT_LIMIT_MS = 60_000
 
-/** Exit code 0 once the wanted status is reached; another end gives that end's own code. */
-export async function tellEnd(
+/** Returns 0 if the wanted status was reached, else the exit code of the reached status. */
+export async function reportEndStatus(
   output: Output,
   platform: Platform,
   { id, wanted, onConnection }: { id: string; wanted: Status; onConnection: (connection: Connection) => void },
 ): Promise<ExitCode> {
-  const until = AbortSignal.timeout(PATIENCE_MS)
+  const until = AbortSignal.timeout(WAIT_LIMIT_MS)
   const story = await awaitStatus(
     platform,
     id,
@@ -30,7 +30,7 @@ export async function tellEnd(
   else if (isTerminal(story.status) || story.status === wanted) output.note(`${id} ${statusText(story.status)}`)
   else {
     const wait = commandLine('instance', 'wait', id)
-    output.say(`${id} is asked to end and still ${story.status}; "${wait}" tells when it has.`)
+    output.say(`${id} was asked to end and is still ${story.status}. "${wait}" waits for it.`)
   }
   return code
 }

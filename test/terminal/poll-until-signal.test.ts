@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { fail } from '../../src/core/errors.ts'
 import type { Connection } from '../../src/core/index.ts'
-import { lookUntilSignal } from '../../src/terminal/command/until-signal.ts'
+import { pollUntilSignal } from '../../src/terminal/command/poll-until-signal.ts'
 
 const gone = () => fail('server_unreachable', { url: 'http://x', reason: 'nothing listens there' })
 
@@ -10,16 +10,16 @@ const gone = () => fail('server_unreachable', { url: 'http://x', reason: 'nothin
 function looks(ends: readonly (Error | undefined)[], waitLimitMs = 60_000) {
   const told: Connection[] = []
   let at = 0
-  const look = async () => {
+  const poll = async () => {
     const end = ends[Math.min(at, ends.length - 1)]
     at += 1
     if (end !== undefined) throw end
   }
   const options = { onConnection: (one: Connection) => told.push(one), again: 'resolve inbox --watch', waitLimitMs }
-  return { told, ended: lookUntilSignal(look, options) }
+  return { told, ended: pollUntilSignal(poll, options) }
 }
 
-test('a look that fails for want of the server is made again, and what is seen then ends the loss', async () => {
+test('a poll that fails for want of the server is made again, and what is seen then ends the loss', async () => {
   const { told, ended } = looks([undefined, gone(), fail('shutting_down', {}), undefined, fail('token_refused', {})])
   await expect(ended).rejects.toMatchObject({ code: 'token_refused' })
   expect(told.map(({ state }) => state)).toEqual(['lost', 'lost', 'back'])
@@ -42,9 +42,9 @@ test('a server that was never there is not waited for', async () => {
   expect(told).toEqual([])
 })
 
-test('a signal ends it also while a look takes its time', async () => {
-  const look = () => new Promise<void>(() => {})
-  const ended = lookUntilSignal(look, { onConnection: () => {}, again: '' })
+test('a signal ends it also while a poll takes its time', async () => {
+  const poll = () => new Promise<void>(() => {})
+  const ended = pollUntilSignal(poll, { onConnection: () => {}, again: '' })
   const timer = setInterval(() => {}, 1_000)
   process.emit('SIGINT', 'SIGINT')
   expect(await ended).toBe(130)

@@ -1,4 +1,4 @@
-/** What goes on until the person or a signal ends it: `inbox --watch`, `list --watch`. */
+/** Polls until a signal ends the command: for `inbox --watch` and `list --watch`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../../core/index.ts'
 import { REMOTE_PATIENCE_MS } from '../../core/limits.ts'
@@ -6,22 +6,21 @@ import { isConnectionError, lostError } from '../output/connection.ts'
 import { EXIT, type ExitCode } from '../output/exit-codes.ts'
 import { meaningOf, onSignals } from './signals.ts'
 
-/** How often they look again. */
-const LOOK_MS = 500
+const POLL_MS = 500
 
-export interface LookOptions {
-  /** Told with every look that failed for want of the server, and when one succeeds again. */
+export interface PollOptions {
+  /** Called with each poll that failed because the server was unreachable, and when a poll succeeds again. */
   onConnection: (connection: Connection) => void
-  /** The command that looks again, for who is told that it was given up. */
+  /** The command that starts polling again, for the error message after giving up. */
   again: string
   waitLimitMs?: number
 }
 
 /**
- * Looks again and again; returns the exit code of the signal that ended it (Ctrl-C: 130). A server that was there and is gone is
- * looked for as long as a stream of events is, then `server_unreachable` is thrown.
+ * Polls repeatedly; returns the exit code of the signal that ended it (Ctrl-C: 130). If the server becomes unreachable after the
+ * first success, polling continues for `waitLimitMs`; then `server_unreachable` is thrown.
  */
-export async function lookUntilSignal(look: () => Promise<void>, options: LookOptions): Promise<ExitCode> {
+export async function pollUntilSignal(poll: () => Promise<void>, options: PollOptions): Promise<ExitCode> {
   const { onConnection, again, waitLimitMs = REMOTE_PATIENCE_MS } = options
   const ended = new AbortController()
   let exitCode: ExitCode = EXIT.interrupted
@@ -29,7 +28,7 @@ export async function lookUntilSignal(look: () => Promise<void>, options: LookOp
     exitCode = meaningOf(signal).exitCode
     ended.abort()
   })
-  // A look may wait long for a server that does not answer.
+  // A poll can take long if the server does not answer; a signal ends it at once.
   const left = new Promise<void>((done) => ended.signal.addEventListener('abort', () => done(), { once: true }))
   let wasThere = false
   let since: number | undefined
@@ -37,7 +36,7 @@ export async function lookUntilSignal(look: () => Promise<void>, options: LookOp
     while (!ended.signal.aborted) {
       const began = Date.now()
       try {
-        await Promise.race([look(), left])
+        await Promise.race([poll(), left])
         if (since !== undefined && !ended.signal.aborted) onConnection({ state: 'back', since })
         wasThere = true
         since = undefined
@@ -48,7 +47,7 @@ export async function lookUntilSignal(look: () => Promise<void>, options: LookOp
         if (Date.now() >= givesUpAt) throw lostError(error, { since, again })
         onConnection({ state: 'lost', since, givesUpAt })
       }
-      await sleep(LOOK_MS, undefined, { signal: ended.signal }).catch(() => undefined)
+      await sleep(POLL_MS, undefined, { signal: ended.signal }).catch(() => undefined)
     }
   } finally {
     stopListening()
