@@ -185,6 +185,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'core/host/inquiry': [
     'core/host/launch',
+    'core/form-check',
     'core/worker/docker',
     'core/worker/local',
     'core/forms',

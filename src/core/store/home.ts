@@ -69,6 +69,11 @@ export function instancesDirectory(home: string): string {
   return join(home, 'instances')
 }
 
+/** Where Node keeps the compiled code of resolvers that run as processes of this machine; it may be deleted at any time. */
+export function compileCacheDirectory(home: string): string {
+  return join(home, 'compiled')
+}
+
 export function newInstanceId(): string {
   return randomBytes(INSTANCE_ID_CHARS / 2).toString('hex')
 }

@@ -5,6 +5,7 @@ import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
 import { pendingRequests, type Story } from '../view/story.ts'
 import { readStory } from './journal-projection.ts'
+import { recordAfter } from './record-tail.ts'
 
 /** R8, without the state snapshot, which is read from its own file. */
 export function toRecord(story: Story): InstanceRecord {
@@ -48,9 +49,6 @@ interface Cached {
   record: InstanceRecord
 }
 
-/** While a host writes, its record is slightly behind; one that stays behind was left by a host that died. */
-const BEHIND_LIMIT_MS = 1_000
-
 function readCached(paths: { record: string; journal: string }): InstanceRecord | undefined {
   let cached: Partial<Cached> | null
   try {
@@ -63,6 +61,7 @@ function readCached(paths: { record: string; journal: string }): InstanceRecord 
     return undefined
   }
   const journal = statSync(paths.journal, { throwIfNoEntry: false })
-  const isBehind = journal !== undefined && journal.size !== cached?.journal_bytes
-  return isBehind && Date.now() - journal.mtimeMs > BEHIND_LIMIT_MS ? undefined : record
+  if (journal === undefined || journal.size === cached?.journal_bytes) return record
+  // A host writes a record a moment after the journal, or never, if it is killed in between.
+  return recordAfter(record, paths.journal, cached?.journal_bytes)
 }

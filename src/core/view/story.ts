@@ -125,6 +125,11 @@ export function applyEvent(story: Story, seq: number, event: EventEnvelope): voi
   else if (isDataChanged(event.event_type)) dataChanged(story, event.data)
 }
 
+/** The phase that a `resolver:phase` event names. */
+export function phaseName(data: Record<string, unknown>): string | undefined {
+  return asText(data['name']) ?? asText(data['phase'])
+}
+
 export function pendingRequests(story: Story): StoryRequest[] {
   return story.requests.filter((request) => request.status === 'pending')
 }
@@ -154,7 +159,7 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
     story.rejected += asNumber(data['lines']) ?? 1
   },
   'resolver:phase': (story, data, at) => {
-    const name = asText(data['name']) ?? asText(data['phase'])
+    const name = phaseName(data)
     if (name === undefined) return
     story.phase = name
     story.phases.push({ name, at })
