@@ -44,6 +44,7 @@ test.skipIf(!canMount)(
     expect(() => host?.answer('q', { x: 'y'.repeat(20_000) }, ACTOR)).toThrow(/No space is left/)
     expect(host?.ledger.inbox.answer('q')).toBeUndefined()
     expect(readFileSync(instancePaths(home, id).journal, 'utf8')).not.toContain('\tanswer\t')
+    expect(() => host?.answer('q', { x: 'y'.repeat(20_000) }, ACTOR)).toThrow(/No space left/)
     expect(storyOf(home, id).status).toBe('awaiting_input')
     makeRoom()
     host?.answer('q', { x: 'there is room' }, ACTOR)
