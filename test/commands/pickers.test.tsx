@@ -3,7 +3,6 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { render } from 'ink-testing-library'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Choice, narrowed, Picker } from '../../src/terminal/input/picker.tsx'
@@ -154,8 +153,8 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await shows('1 of 2')
     tmux('send-keys', 'Enter')
     await shows('Go on?')
-    // However the form asks: the process waits for it.
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    // However the form asks: the process does not end by itself.
+    await new Promise((resolve) => setTimeout(resolve, 200))
     expect(screen()).not.toContain('ended with')
   })
 
@@ -196,7 +195,8 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await place.run('run', 'doer', '-i', 'do=fail', '--name', 'fresh')
     await shows(/failed .*fresh/)
     // Its age goes on: the full page is painted again.
-    await sleep(2_500)
+    const painted = screen()
+    await expect.poll(screen, { timeout: 10_000 }).not.toBe(painted)
     const all = tmux('capture-pane', '-p', '-S', '-').split('\n')
     expect(all.filter((line) => /^\d+$/.test(line)).map(Number)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1))
     expect(all.filter((line) => line.startsWith('ID ')).length).toBe(1)

@@ -107,8 +107,7 @@ test('after a minute: exit code 10, the sentence names the instance, and documen
   }
   await Promise.all([followers.jsonl.said('"to":"running"'), followers.plain.said('running'), followers.list.said(id)])
   await followers.events.said('running')
-  // Its first look finds nothing to print.
-  await new Promise((done) => setTimeout(done, 4_000))
+  await followers.inbox.said(await created('ask'))
   const began = Date.now()
   server.kill('SIGKILL')
   await server.ended

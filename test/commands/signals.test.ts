@@ -1,4 +1,5 @@
 /** Real signals: in CI they stop the instance and the document is out within 7 s, elsewhere they leave it running. */
+import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixture } from '../support/fixtures.ts'
@@ -27,6 +28,12 @@ async function statusNow(): Promise<string> {
 }
 
 const CI_LIMIT_MS = 7_000
+
+function childrenOf(pid: number): number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+  const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number))
+  return rows.filter(([, parent]) => parent === pid).map(([child = 0]) => child)
+}
 
 test.each([
   ['SIGINT', 130, 'ignores-stop', 'ignores-stop.working'],
@@ -70,7 +77,8 @@ test('in CI one document is out within 7 s of SIGINT, with --json too', { timeou
 test('a signal while nothing runs yet ends with one document too', { timeout: 40_000 }, async () => {
   // It never answers what its form is.
   const run = place.start({ CI: '1' }, 'run', 'never-initializes', '--json')
-  await sleep(1_000)
+  // It waits once the resolver's process is there.
+  await expect.poll(() => childrenOf(run.pid), { timeout: 10_000 }).not.toEqual([])
   const began = Date.now()
   run.kill('SIGTERM')
   const { code, stdout, stderr } = await run.ended

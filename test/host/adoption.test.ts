@@ -9,6 +9,7 @@ import { identify } from '../../src/core/files/process-identity.ts'
 import { hasHost, startBackgroundHost } from '../../src/core/host/process/reach.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
+import { processesOf } from '../../src/core/worker/local/process-tree.ts'
 import { created, eventsOf, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { askOwner, platformOn } from '../support/platforms.ts'
@@ -157,29 +158,39 @@ test('a stop that was asked for before the kill is carried out after it (R12)', 
   expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'enough' })
 })
 
-test('a result that came while nobody was there is found (R21)', async () => {
+const GOES_ON = `while (!fs.existsSync(root + '/go-on')) await sleep(10)`
+
+/** Lets a worker of {@link GOES_ON} come to its end, without a host. */
+async function workerEnds(id: string): Promise<void> {
+  const directory = join(instancePaths(home, id).project, '.resolve')
+  writeFileSync(join(directory, 'go-on'), '')
+  const left = () => processesOf({ leader: 0, variable: `RESOLVE_DIR=${directory}` })
+  await expect.poll(left, { timeout: 10_000 }).toEqual([])
+}
+
+test('a result that came while the instance had no host is found (R21)', async () => {
   const id = await created(
     home,
     plainResolver(
-      `await sleep(500); me.emit('plain.late'); me.finish({ status: 'completed', output: 'alone' }); process.exit(0)`,
+      `${GOES_ON}; me.emit('plain.late'); me.finish({ status: 'completed', output: 'alone' }); process.exit(0)`,
     ),
   )
   const first = startHost(id)
   await until(home, id, (story) => story.status === 'running')
   await killed(first)
-  await sleep(1_000)
+  await workerEnds(id)
   const second = startHost(id)
   await ended(second)
   expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'alone' })
   expectFaithfulJournal(id)
 })
 
-test('a worker that died while nobody was there fails the instance', async () => {
-  const id = await created(home, plainResolver(`await sleep(200); process.exit(1)`))
+test('a worker that died while the instance had no host fails the instance', async () => {
+  const id = await created(home, plainResolver(`${GOES_ON}; process.exit(1)`))
   const first = startHost(id)
   await until(home, id, (story) => story.status === 'running')
   await killed(first)
-  await sleep(500)
+  await workerEnds(id)
   const second = startHost(id)
   await ended(second)
   expect(storyOf(home, id)).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })

@@ -1,9 +1,9 @@
 /** Attacks that once worked: each leaves an instance that can be read, stopped and ended, and nobody else harmed. */
 import { spawn } from 'node:child_process'
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
@@ -51,15 +51,20 @@ test('a directory in the place of a response is told, and the run goes on and is
 })
 
 test.each([
-  ['.resolve replaced by a link', `fs.renameSync(root, root + '2'); fs.symlinkSync('/tmp', root)`],
+  [
+    '.resolve replaced by a link',
+    `fs.renameSync(root, root + '2'); fs.symlinkSync('/tmp', root)`,
+    (root: string) => lstatSync(join(root, 'project/.resolve')).isSymbolicLink(),
+  ],
   [
     'workspace replaced by a file',
     `fs.rmSync(root + '/../workspace', { recursive: true }); fs.writeFileSync(root + '/../workspace', '')`,
+    (root: string) => lstatSync(join(root, 'project/workspace')).isFile(),
   ],
-  ['its FIFO removed', `fs.rmSync(root + '/../../stdin')`],
-])('%s: the next host ends the instance and its worker', async (_, deed) => {
+  ['its FIFO removed', `fs.rmSync(root + '/../../stdin')`, (root: string) => !existsSync(join(root, 'stdin'))],
+])('%s: the next host ends the instance and its worker', async (_, deed, isDone) => {
   const { id, hosts, paths } = await hosted(`me.emit('plain.up'); await sleep(200); ${deed}; await sleep(600000)`)
-  await sleep(600)
+  await vi.waitFor(() => expect(isDone(paths.root)).toBe(true), { timeout: 10_000 })
   hosts.release(id)
   await hosts.close()
   const next = new HostProcess(home)

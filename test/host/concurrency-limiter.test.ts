@@ -36,7 +36,9 @@ test('however many ask a resolver that hangs for its form, only so many of its p
   const all = Array.from({ length: 20 }, () =>
     inquiries.ask(entry, 'local', () => new Promise<void>((done) => opened.push(done))),
   )
-  await sleep(500)
+  await expect.poll(() => opened.length, { timeout: 5_000 }).toBe(INQUIRIES_AT_ONCE)
+  // No further process is started while all of them hang.
+  await sleep(100)
   expect(opened).toHaveLength(INQUIRIES_AT_ONCE)
   for (let closed = 0; closed < all.length; closed += 1) {
     await expect.poll(() => opened.length).toBeGreaterThan(closed)

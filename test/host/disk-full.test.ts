@@ -66,7 +66,8 @@ test.skipIf(!canMount)(
     await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.before'))
     fillUp()
     writeFileSync(join(outside, 'go'), '')
-    await sleep(1_500)
+    // The run neither goes on nor ends while there is no room.
+    await sleep(400)
     expect(storyOf(home, id).status).toBe('running')
     makeRoom()
     await hosts.over(id)

@@ -98,12 +98,15 @@ test('a planted response or message is never written through (threats WR-1)', as
 
 test('an events file that is cut or replaced is read from its new beginning, and the journal keeps what it had (threats FS-10)', async () => {
   const behaviour = `me.emit('plain.one'); me.emit('plain.two'); while (!fs.existsSync(root + '/go')) await sleep(20)
-    fs.rmSync(root + '/events.jsonl'); me.emit('plain.three'); await sleep(2500); me.emit('plain.four'); me.finish({ status: 'completed' })`
+    fs.rmSync(root + '/events.jsonl'); me.emit('plain.three'); while (!fs.existsSync(root + '/go-on')) await sleep(20)
+    me.emit('plain.four'); me.finish({ status: 'completed' })`
   const id = await created(home, plainResolver(behaviour))
   const hosts = new HostProcess(home)
   await hosts.own(id)
   await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.two'))
   writeFileSync(join(instancePaths(home, id).project, '.resolve/go'), '')
+  await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.three'))
+  writeFileSync(join(instancePaths(home, id).project, '.resolve/go-on'), '')
   await hosts.over(id)
   await hosts.close()
   const types = eventsOf(home, id).map(({ event }) => event.event_type)

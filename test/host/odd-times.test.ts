@@ -115,19 +115,28 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const id = await created(
       home,
-      plainResolver(`await sleep(1_500); me.finish({ status: 'completed', output: 'all the same' }); process.exit(0)`),
+      plainResolver(`while (!fs.existsSync(root + '/go-on')) await sleep(20)
+        await sleep(200); me.finish({ status: 'completed', output: 'all the same' }); process.exit(0)`),
     )
     const program = `
-    const { openSync, closeSync } = await import('node:fs')
+    const { openSync, closeSync, readFileSync, writeFileSync } = await import('node:fs')
+    const { join } = await import('node:path')
     const { openLocalPlatform } = await import(${JSON.stringify(join(root, 'dist/core/index.js'))})
     const [home, id] = process.argv.slice(1)
     const platform = await openLocalPlatform({ home })
     const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
     await platform.host(id)
     while ((await platform.record(id)).status !== 'running') await rest(20)
+    const directory = join(home, 'instances', id)
+    const { pid } = JSON.parse(readFileSync(join(directory, 'worker.json'), 'utf8')).process
+    writeFileSync(join(directory, 'project/.resolve/go-on'), '')
     const opened = []
     try { for (;;) opened.push(openSync('/dev/null')) } catch {}
-    await rest(3_500)
+    // It needs no file to see that the worker is gone.
+    const isThere = () => { try { return process.kill(pid, 0) } catch { return false } }
+    while (isThere()) await rest(20)
+    // Time for a look of the host that can open nothing.
+    await rest(2_500)
     for (const fd of opened) closeSync(fd)
     while (platform.hosted().includes(id)) await rest(20)
     process.exit()`

@@ -218,7 +218,7 @@ describeWithDocker('sub-containers', () => {
     const first = joined()
     const box = await first.sandboxes.create()
     const running = box.exec(['sleep', '60']).catch((error: Error) => error)
-    await sleep(500)
+    await expect.poll(() => docker('top', box.id), { timeout: 10_000 }).toContain('sleep 60')
     first.broker.close()
     // The next host hears all that was ever said to the first, and answers none of it.
     const next = joined({ epoch: 2 })
@@ -234,7 +234,8 @@ describeWithDocker('sub-containers', () => {
         },
       )
     }
-    await sleep(500)
+    // An answer would be here at once.
+    await sleep(300)
     expect(answered).toBe(0)
     expect(await containersOf(INSTANCE)).toHaveLength(1)
     first.sandboxes.adopted(2)

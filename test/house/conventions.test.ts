@@ -28,23 +28,13 @@ test('nothing in the source speaks of unfinished work', () => {
   expect(unfinished.map(({ path }) => path)).toEqual([])
 })
 
-const drawing = files.filter(({ imports }) =>
-  imports.some(({ specifier, isType }) => !isType && /^(?:ink|react)(?:\/|$)/.test(specifier)),
-)
-
+// When they are loaded is held by package.test.ts.
 test('only the terminal and the web page import Ink and React', () => {
+  const drawing = files.filter(({ imports }) =>
+    imports.some(({ specifier }) => /^(?:ink|react)(?:\/|$)/.test(specifier)),
+  )
   expect(drawing.length).toBeGreaterThan(0)
   expect(drawing.map(({ path }) => path).filter((path) => !/^src\/(?:terminal|web)\//.test(path))).toEqual([])
-})
-
-test('no command loads Ink or React when it starts: what draws is imported late', () => {
-  const sources = new Map(files.map((file) => [file.path, file]))
-  const loaded = new Set(files.map(({ path }) => path).filter((path) => path.startsWith('src/commands/')))
-  for (const path of loaded) {
-    for (const one of sources.get(path)?.imports ?? []) if (one.path && !one.isType && !one.isLate) loaded.add(one.path)
-  }
-  expect([...loaded].some((path) => path.startsWith('src/terminal/form/'))).toBe(true)
-  expect(drawing.map(({ path }) => path).filter((path) => loaded.has(path))).toEqual([])
 })
 
 const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g

@@ -117,8 +117,16 @@ test('a server that is replaced meanwhile is found again, by an act and by a str
   const remote = openRemotePlatform({ url: first.url, token })
   const input = { count: '100', batch: '2', pause_ms: '60' }
   const { instance_id: id } = await remote.create({ resolver: 'many-events', input })
-  const following = collect(remote.events(id, { follow: true }))
-  await sleep(500)
+  const events = remote.events(id, { follow: true })
+  const begun = Promise.withResolvers<void>()
+  const counted = async function* () {
+    for await (const event of events) {
+      if (event.seq === 10) begun.resolve()
+      yield event
+    }
+  }
+  const following = collect(counted())
+  await begun.promise
   await first.close()
   const creating = remote.create({ resolver: 'many-events', input: { count: '1' } })
   const second = await serve(home, first.port)

@@ -262,11 +262,11 @@ test('heartbeats come at their time as comments, without an id (R15)', async () 
   response.on('data', (bytes) => {
     text += bytes
   })
-  await sleep(1_000)
+  const began = performance.now()
+  await expect.poll(() => parse(text).comments.length, { interval: 10, timeout: 5_000 }).toBeGreaterThan(4)
+  expect(performance.now() - began).toBeGreaterThan(250)
   response.destroy()
-  const { comments, messages } = parse(text)
-  expect(comments.length).toBeGreaterThan(3)
-  expect(comments.length).toBeLessThan(12)
+  const { messages } = parse(text)
   expect(messages).toHaveLength(1)
   expect(text.match(/^id:/gm)).toHaveLength(1)
 })
@@ -327,7 +327,7 @@ test('stalled readers are let go, memory stays flat, and others miss nothing (th
 test('a slow reader that takes some now and then is kept, and gets everything', async () => {
   journal.add(12_000, (n) => ({ n, pad: 'x'.repeat(1_000) }))
   journal.finish()
-  await serve({ stallLimitMs: 2_000 })
+  await serve({ stallLimitMs: 1_000 })
   const { response } = await open()
   let text = ''
   let taken = 0
@@ -336,7 +336,8 @@ test('a slow reader that takes some now and then is kept, and gets everything', 
     taken += bytes.length
     if (taken > 3_000_000) {
       taken = 0
-      await sleep(700)
+      // Four such rests are longer than the limit, none of them is.
+      await sleep(400)
     }
   }
   expect(parse(text).messages.at(-1)?.data).toBe(DONE)

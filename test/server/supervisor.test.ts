@@ -114,7 +114,10 @@ test('what can not be read or adopted is told of once, with its reason, and keep
   const good = await orphan(home)
   const { supervisor, troubles, adopted } = await ensureHost(home, 50)
   await supervisor.ready
-  await sleep(500)
+  await expect.poll(() => adopted, { timeout: 10_000 }).toEqual([good])
+  await expect.poll(() => supervisor.troubled().toSorted()).toEqual([broken, planted].toSorted())
+  // Four more sweeps find nothing that is new.
+  await sleep(200)
   expect(adopted).toEqual([good])
   expect(troubles.map(({ id }) => id).toSorted()).toEqual([broken, planted].toSorted())
   expect(supervisor.troubled().toSorted()).toEqual([broken, planted].toSorted())
@@ -142,7 +145,11 @@ test('an adoption that fails is tried again, more and more rarely, and told of o
     onTrouble: (id) => troubles.push(id),
     sweepMs: 20,
   })
-  await sleep(4_500)
+  await expect.poll(() => tries.length, { timeout: 5_000 }).toBe(2)
+  const [first = 0, second = 0] = tries
+  expect(second - first).toBeGreaterThan(1_900)
+  // No third try after the same pause: the next one is twice as long.
+  await sleep(2_200)
   await supervisor.stop()
   expect(troubles).toEqual(['a'.repeat(12)])
   expect(tries.length).toBe(2)

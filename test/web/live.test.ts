@@ -214,9 +214,9 @@ describePage('the page: live', () => {
       await Promise.all(pages.map((page) => page.goto(`${server.url}/instances/${id}/timeline`)))
       for (const page of pages) await connection(page, 'live').waitFor()
       const before = await Promise.all(pages.map(eventCount))
-      await pages[0]?.waitForTimeout(3_000)
-      const after = await Promise.all(pages.map(eventCount))
-      for (const [at, count] of after.entries()) expect(count).toBeGreaterThan((before[at] ?? 0) + 5)
+      for (const [at, page] of pages.entries()) {
+        await expect.poll(() => eventCount(page), { timeout: 15_000 }).toBeGreaterThan((before[at] ?? 0) + 5)
+      }
       const last = pages.at(-1)
       await last?.getByRole('tab', { name: 'State' }).click()
       await last?.getByText('The resolver has kept no state yet.').waitFor()

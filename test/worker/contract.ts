@@ -99,13 +99,15 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(second.condition).toMatchObject({ engine: 'running', link: 'up' })
   })
 
-  test('what a worker says while nobody listens is there for the next host', async () => {
+  test('what a worker says while it has no host is there for the next host', async () => {
     const first = await start(
-      `let n = 0; setInterval(() => require('node:fs').writeSync(1, 'tick ' + (n += 1) + '\\n'), 20)`,
+      `const fs = require('node:fs'); let n = 0
+       setInterval(() => { fs.writeSync(1, 'tick ' + (n += 1) + '\\n'); if (n === 30)
+         { fs.mkdirSync(process.env.RESOLVE_DIR + '/data', { recursive: true }); fs.writeFileSync(process.env.RESOLVE_DIR + '/data/thirty', '') } }, 20)`,
     )
     await linesOf(first).until(3)
     first.release()
-    await sleep(500)
+    await expect.poll(() => coordination.list('data', 10).length, { timeout: 10_000 }).toBe(1)
     const { until } = linesOf((await adopt()) as Worker)
     const lines = await until(30)
     expect(lines.slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, n) => `tick ${n + 1}`))
@@ -124,10 +126,10 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(await worker.isGone()).toBe(true)
   })
 
-  test('a worker that ended while nobody listened is found ended', async () => {
+  test('a worker that ended while it had no host is found ended', async () => {
     const first = await start(`setTimeout(() => process.exit(3), 200)`)
     first.release()
-    await sleep(1_000)
+    await expect.poll(() => first.isGone(), { timeout: 10_000 }).toBe(true)
     const second = (await adopt()) as Worker
     linesOf(second)
     await second.ended

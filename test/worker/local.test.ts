@@ -216,10 +216,10 @@ test.runIf(process.platform === 'linux')(
     exhaust()
     // Several looks after it.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
-    const seen = [worker.condition.engine, await Promise.race([worker.isGone(), new Promise((resolve) => setTimeout(resolve, 500, 'asking'))])]
+    const seen = [worker.condition.engine, await Promise.race([worker.isGone(), new Promise((resolve) => setTimeout(resolve, 200, 'asking'))])]
     exhaust()
     const sweep = driver.sweep()
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await new Promise((resolve) => setTimeout(resolve, 200))
     for (const fd of opened) closeSync(fd)
     await sweep
     console.log(...seen, identify(pid) === undefined ? 'swept' : 'left')
