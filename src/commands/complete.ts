@@ -1,5 +1,5 @@
 /** `resolve __complete -- words…`: prints one suggestion a line for the scripts of `resolve completion`. It always exits with 0, within a time limit. */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '../core/primitives/within.ts'
 import { suggest } from '../terminal/help/completion.ts'
 import { COMMANDS, commandWords, NOUNS, SHORT_FORMS } from './index.ts'
 
@@ -11,7 +11,7 @@ export async function printCompletions(words: readonly string[]): Promise<number
   const typed = words[0] === '--' ? words.slice(1) : words
   const table = { commands: COMMANDS, nouns: NOUNS, shortForms: SHORT_FORMS, commandWords }
   try {
-    const lines = await Promise.race([suggest(typed, table), sleep(LIMIT_MS, [] as string[], { ref: false })])
+    const lines = (await within(LIMIT_MS, suggest(typed, table))) ?? []
     process.stdout.write(lines.map((line) => `${line}\n`).join(''))
   } catch {
     // An error means no suggestions; the user sees it when running the command itself.

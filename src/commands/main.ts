@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
+import { nearest } from '../core/primitives/nearest.ts'
 import { socketDoor } from '../server/socket-door.ts'
 import { reportError } from '../terminal/command/report-error.ts'
 import { CommandError } from '../terminal/output/command-error.ts'
-import { nearest } from '../terminal/output/nearest.ts'
 import { endQuietlyOnClosedPipe, flushed, outputFrom } from '../terminal/output/output.ts'
 import { setSurroundings, surroundings } from '../terminal/output/surroundings.ts'
 import { findCommand } from './find-command.ts'
@@ -69,7 +69,7 @@ function unknownCommand(given: readonly string[]): CommandError {
     const next = meant.map((command) => `resolve ${command}`)
     return new CommandError(fail('command_unknown', { words, nearest: meant[0] }), { next })
   }
-  const near = nearest(given.join(' '), commands) ?? nearest(first, [...commands, ...NOUNS])
+  const near = nearest(given.join(' ').toLowerCase(), commands) ?? nearest(first.toLowerCase(), [...commands, ...NOUNS])
   const next = near === undefined || near === 'help' ? 'resolve --help' : `resolve ${near} --help`
   const details = near === undefined ? { words } : { words, nearest: near }
   return new CommandError(fail('command_unknown', details), { next: [next] })

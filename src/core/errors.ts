@@ -705,18 +705,26 @@ export function isScarcity(thrown: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM' || code === 'EAGAIN'
 }
 
-/** What the disk under the home refused, for the doors: a caller that wrote below it may be told more. Undefined for any other trouble. */
+/** Whether a write failed because the disk or a quota is full: the same write succeeds once there is space. */
+export function isDiskFull(thrown: unknown): boolean {
+  const code = systemCode(thrown)
+  return code === 'ENOSPC' || code === 'EDQUOT' || (thrown instanceof ResolveError && thrown.code === 'disk_full')
+}
+
+/** The `disk_full` of a write that failed because the disk, a quota or the size of a file is at its limit; undefined for any other error. */
+export function diskFull(thrown: unknown, path: string): ResolveError | undefined {
+  const isFull = isDiskFull(thrown) || systemCode(thrown) === 'EFBIG'
+  return isFull ? fail('disk_full', { path }, { cause: thrown }) : undefined
+}
+
+/** What the disk below the home refused, for the servers: code that wrote below it may say more. Undefined for any other error. */
 export function diskTrouble(thrown: unknown, path: string): ResolveError | undefined {
   switch (systemCode(thrown)) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-    case 'EFBIG':
-      return fail('disk_full', { path }, { cause: thrown })
     case 'EROFS':
       return fail('home_unusable', { path, reason: 'its file system is read-only' }, { cause: thrown })
     case 'EIO':
       return fail('home_unusable', { path, reason: 'its disk has a fault' }, { cause: thrown })
     default:
-      return undefined
+      return diskFull(thrown, path)
   }
 }

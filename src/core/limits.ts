@@ -133,8 +133,8 @@ export const DISK_FLOOR_FRACTION = 0.05 // own: of the whole file system
 export const DOCKER_PING_LIMIT_MS = 2_000 // a running engine answers at once
 
 /** The instance index, for lists (docs/on-disk.md). */
-export const ROSTER_SETTLED_MS = 2_000 // longer than a clock tick of any file system, and than a record may be behind its journal
-export const INDEX_WORTH_PLACES = 64 // this many records are read in a few milliseconds; an index for fewer is not worth a file
+export const INDEX_SETTLED_MS = 2_000 // longer than a clock tick of any file system, and than a record may be behind its journal
+export const INDEX_WORTH_ENTRIES = 64 // this many records are read in a few milliseconds; an index for fewer is not worth a file
 export const INDEX_MAX_BYTES = 64 * MIB // half a million instances
 
 /** Secrets (threats B9). */

@@ -77,7 +77,7 @@ class FunctionalResolver<F extends Fields, P extends string, M extends Record<st
 
   serve(): void {
     serve(this, {
-      sit: (instance) => {
+      receive: (instance) => {
         this.#instance = instance
       },
     })

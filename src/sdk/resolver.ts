@@ -68,57 +68,57 @@ export abstract class Resolver implements ResolverContract {
 
   /** Serves this resolver on stdin and stdout until the platform ends the process. */
   serve(): void {
-    serve(this, { sit: (instance) => this.#sit(instance) })
+    serve(this, { receive: (instance) => this.#receive(instance) })
   }
 
   /** spec: emit. Appends to `events.jsonl` before it returns. */
   emit(eventType: string, data?: Record<string, unknown>): void {
-    this.#seated('emit').emit(eventType, data)
+    this.#context('emit').emit(eventType, data)
   }
 
   /** spec: update_state. Overwrites `state.json`: keys not given are lost. */
   updateState(state: Record<string, unknown>): void {
-    this.#seated('update the state').updateState(state)
+    this.#context('update the state').updateState(state)
   }
 
   /** spec: merge_state. Sets the given keys in `state.json`. */
   mergeState(state: Record<string, unknown>): void {
-    this.#seated('merge the state').mergeState(state)
+    this.#context('merge the state').mergeState(state)
   }
 
   /** spec: request_input. The instance is awaiting_input until the request is answered; rejects when the instance is stopped. */
   requestInput(requestId: string, prompt: string, schema: Form): Promise<Payload> {
-    return this.#seated('ask').requestInput(requestId, prompt, schema)
+    return this.#context('ask').requestInput(requestId, prompt, schema)
   }
 
   /** Opens a sandbox for steps that you do not trust: at most four at once; removed with the instance. */
   sandbox(options?: SandboxOptions): Promise<Sandbox> {
-    return this.#seated('open a sandbox').sandboxes.create(options)
+    return this.#context('open a sandbox').sandboxes.create(options)
   }
 
   log(message: string, level?: LogLevel): void {
-    this.#seated('log').log(message, level)
+    this.#context('log').log(message, level)
   }
 
   /** Data that is kept through a pause. */
   get checkpoint(): Checkpoint {
-    return this.#seated('keep a checkpoint').checkpoint
+    return this.#context('keep a checkpoint').checkpoint
   }
 
   get data(): DataFiles {
-    return this.#seated('write data').data
+    return this.#context('write data').data
   }
 
   /** Aborted by a stop. */
   get signal(): AbortSignal {
-    return this.#seated('watch for a stop').signal
+    return this.#context('watch for a stop').signal
   }
 
-  #sit(instance: InstanceContext): void {
+  #receive(instance: InstanceContext): void {
     this.#instance = instance
   }
 
-  #seated(what: string): InstanceContext {
+  #context(what: string): InstanceContext {
     if (this.#instance === undefined) throw fail('resolver_not_ready', { what })
     return this.#instance
   }

@@ -74,7 +74,7 @@ export class Run {
   }
 
   /** Reports the result again, to a host that adopted the worker later. */
-  tellAgain(): void {
+  reportAgain(): void {
     if (this.#isWritten) this.#peer.notify('resolver.finished', { result: this.#result })
   }
 
@@ -131,7 +131,7 @@ export class Run {
       if (result.status === 'paused' && !instance.checkpoint.exists) instance.checkpoint.save(null)
       writeWholeSync(join(instance.dir, STATUS_FILE), text, { mode: 0o644, durable: true })
       this.#isWritten = true
-      this.tellAgain()
+      this.reportAgain()
     })
   }
 }

@@ -3,6 +3,7 @@
  * serve(); R40–R44). A new host may repeat every call after the old one died; a repeated call changes nothing.
  */
 import { fail } from '../core/errors.ts'
+import { isObject } from '../core/primitives/is-object.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig } from '../core/protocol/instance.ts'
 import { type HostCall, INPUT_REFUSED, SHUTDOWN } from '../core/protocol/methods.ts'
@@ -17,12 +18,12 @@ import { StdioChannel } from './stdio-channel.ts'
 type Params = Record<string, unknown>
 
 /** The state that a base-class resolver gets: its context, once there is one. */
-export interface Seat {
-  sit(instance: InstanceContext): void
+export interface ContextReceiver {
+  receive(instance: InstanceContext): void
 }
 
 /** Returns at once. The process then runs until resolver.shutdown, or until stdin has ended and no work is left. */
-export function serve(resolver: ResolverContract, seat?: Seat): void {
+export function serve(resolver: ResolverContract, receiver?: ContextReceiver): void {
   captureStdoutLate()
   if (process.stdin.isTTY)
     console.error(`This is the resolver "${resolver.name}": run it with "resolve instance run ${resolver.name}".`)
@@ -32,7 +33,7 @@ export function serve(resolver: ResolverContract, seat?: Seat): void {
       if (why === 'not_json_rpc') console.error(`Not a JSON-RPC frame: ${line.slice(0, 200)}`)
     },
   })
-  const service = new Service(resolver, peer, seat)
+  const service = new Service(resolver, peer, receiver)
   for (const [method, answer] of Object.entries(service.calls())) {
     peer.handle(method, (params) => answer(toObject(params)))
   }
@@ -43,15 +44,15 @@ export function serve(resolver: ResolverContract, seat?: Seat): void {
 class Service {
   readonly #resolver: ResolverContract
   readonly #peer: Peer
-  readonly #seat: Seat | undefined
+  readonly #receiver: ContextReceiver | undefined
   #instance: InstanceContext | undefined
   #run: Run | undefined
   #isStarted = false
 
-  constructor(resolver: ResolverContract, peer: Peer, seat: Seat | undefined) {
+  constructor(resolver: ResolverContract, peer: Peer, receiver: ContextReceiver | undefined) {
     this.#resolver = resolver
     this.#peer = peer
-    this.#seat = seat
+    this.#receiver = receiver
   }
 
   calls(): Record<HostCall, (params: Params) => unknown> {
@@ -61,9 +62,9 @@ class Service {
       'resolver.run': ({ resume }) => this.#start(resume === true),
       'resolver.stop': ({ reason }) => this.#stop(String(reason)),
       'resolver.inputResponse': ({ request_id, payload }) =>
-        this.#seated('take an answer').instance.requests.answer(String(request_id), toObject(payload)),
+        this.#current('take an answer').instance.requests.answer(String(request_id), toObject(payload)),
       'resolver.message': ({ message_type, payload, number }) =>
-        this.#seated('take a message').run.message(String(message_type), toObject(payload), toNumber(number)),
+        this.#current('take a message').run.message(String(message_type), toObject(payload), toNumber(number)),
       'resolver.getInstantiationSchema': ({ params }) =>
         resolver.instantiationSchema(params === undefined || params === null ? null : toObject(params)),
       'resolver.getWorkspaceSpec': (params) => this.#workspaceSpec(params),
@@ -97,13 +98,13 @@ class Service {
     })
     this.#instance = instance
     this.#run = new Run(this.#resolver, instance, this.#peer)
-    this.#seat?.sit(instance)
+    this.#receiver?.receive(instance)
     return { status: 'ready' }
   }
 
   #start(resume: boolean): { status: 'started' } {
-    const { run } = this.#seated('run')
-    if (this.#isStarted) run.tellAgain()
+    const { run } = this.#current('run')
+    if (this.#isStarted) run.reportAgain()
     // After the reply, so that "started" is sent before anything that the run does.
     else setImmediate(() => void run.start(resume))
     this.#isStarted = true
@@ -132,14 +133,14 @@ class Service {
     }
   }
 
-  #seated(what: string): { instance: InstanceContext; run: Run } {
+  #current(what: string): { instance: InstanceContext; run: Run } {
     if (this.#instance === undefined || this.#run === undefined) throw fail('resolver_not_ready', { what })
     return { instance: this.#instance, run: this.#run }
   }
 }
 
 function toObject(value: unknown): Params {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Params) : {}
+  return isObject(value) ? (value as Params) : {}
 }
 
 function toNumber(value: unknown): number | undefined {

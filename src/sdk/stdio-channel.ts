@@ -1,6 +1,6 @@
 /** The resolver's end of the channel: lines on stdin and on the real stdout (spec, serve()). serve.ts opens it. */
 import { writeSync } from 'node:fs'
-import { systemCode } from '../core/errors.ts'
+import { isDiskFull, systemCode } from '../core/errors.ts'
 import type { Channel } from '../core/rpc/channel.ts'
 import { LineSplitter } from '../core/rpc/lines.ts'
 
@@ -44,14 +44,14 @@ export class StdioChannel implements Channel {
         if (rest.length === 0) this.#unsent.shift()
         else this.#unsent[0] = rest
       } catch (error) {
-        this.#wait(systemCode(error))
+        this.#wait(error)
         return
       }
     }
   }
 
-  #wait(code: string | undefined): void {
-    if (code === 'EAGAIN' || code === 'ENOSPC' || code === 'EDQUOT') {
+  #wait(error: unknown): void {
+    if (systemCode(error) === 'EAGAIN' || isDiskFull(error)) {
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined
         this.flush()

@@ -117,7 +117,7 @@ test('a slip of the pen is a fault, a field of later versions a warning', async 
   ])
   const { manifest: parsed, warnings } = await parseManifest(manifest('x', { homepage: 'https://example.org' }))
   expect(parsed).not.toHaveProperty('homepage')
-  expect(warnings).toEqual(['homepage is not a field this version knows; it is passed over.'])
+  expect(warnings).toEqual(['homepage is not a field of this version; it is ignored.'])
 })
 
 test('nothing leads git or a process astray', async () => {

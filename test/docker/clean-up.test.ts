@@ -76,7 +76,7 @@ describeWithDocker('containers that are left', { timeout: 60_000 }, () => {
   test('an inquiry or a setup that belongs to nobody is an orphan once it is old', async () => {
     const inquiry = await left({ 'resolve.home': homeLabel(home), 'resolve.role': 'inquiry', 'resolve.instance': '' })
     const later = await orphanContainers(home, Date.now() + 11 * 60_000, 0)
-    expect(later.find(({ id }) => id === inquiry)?.why).toBe('nobody asks it any more')
+    expect(later.find(({ id }) => id === inquiry)?.why).toBe('its inquiry has ended')
   })
 })
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { refuseRequests } from '../../src/core/host/process/control-socket.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { startReaper } from '../../src/core/host/process/reaper.ts'
 import { openNetwork, removeNetwork } from '../../src/core/worker/egress/network.ts'
@@ -22,7 +22,7 @@ describeWithDocker('the way out of a container', { timeout: 90_000 }, () => {
   let home = ''
   let port = 0
   const egress = { resolve: async () => ['127.0.0.1'], mayReach: () => true }
-  const hosts = () => new HostProcess(home, closedDoor, { egress })
+  const hosts = () => new HostProcess(home, refuseRequests, { egress })
 
   beforeAll(async () => {
     home = temporaryHome()

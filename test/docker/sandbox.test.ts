@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { refuseRequests } from '../../src/core/host/process/control-socket.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import {
   containersOf,
@@ -49,7 +49,7 @@ describeWithDocker('sandboxes beside a container', { timeout: 90_000 }, () => {
     writeFileSync(join(dir, 'resolver.ts'), program, { mode: 0o644 })
     chmodSync(dir, 0o755)
     const id = await createdInDocker(home, { dir, name: 'sandboxed' })
-    const hosts = new HostProcess(home, closedDoor, {
+    const hosts = new HostProcess(home, refuseRequests, {
       egress: { resolve: async () => ['127.0.0.1'], mayReach: () => true },
     })
     await hosts.own(id)

@@ -1,6 +1,6 @@
 /** What the watchdog sees of a container, and memory that runs out in a child or in the resolver itself (spec, Limits; threats D7; reliability F20). */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { refuseRequests } from '../../src/core/host/process/control-socket.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import {
   containersOf,
@@ -35,7 +35,7 @@ describeWithDocker('the watchdog of a container', { timeout: 90_000 }, () => {
   /** Up, with less memory than the spec's 8 GiB: this machine need not have that much to lose. */
   async function up(behaviour: string, memory?: string) {
     const id = await createdInDocker(home, plainResolver(`${WAITS}\n${behaviour}`, { container: {} }))
-    const hosts = new HostProcess(home, closedDoor, { watchdogMs: 200 })
+    const hosts = new HostProcess(home, refuseRequests, { watchdogMs: 200 })
     await hosts.own(id)
     await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.up'))
     const [container] = await containersOf(id)

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { bytesBelow } from '../../src/core/files/disk-usage.ts'
 import { Judge, startWatchdog, type Warning } from '../../src/core/host/lifecycle/watchdog.ts'
-import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { refuseRequests } from '../../src/core/host/process/control-socket.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { GIB } from '../../src/core/limits.ts'
 import { DiskSample } from '../../src/core/worker/disk-sample.ts'
@@ -136,7 +136,7 @@ test('a worker with more than 200 processes is warned of in its journal, once, a
     while (!me.messages.length) await sleep(20)
     for (const one of all) one.kill(); me.finish({ status: 'completed' })`)
   const id = await created(home, resolver)
-  const hosts = new HostProcess(home, closedDoor, { watchdogMs: 100 })
+  const hosts = new HostProcess(home, refuseRequests, { watchdogMs: 100 })
   await hosts.own(id)
   const warnings = () => eventsOf(home, id).filter(({ event }) => event.event_type === 'platform.watchdog.warning')
   await until(home, id, () => warnings().length > 0)

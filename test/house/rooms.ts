@@ -1,7 +1,7 @@
 /** Who may import whom: the table of ARCHITECTURE.md as data; a test compares both columns. A room may always import itself. */
 
 /** These import nothing themselves, so every room may read them. */
-export const COMMON = ['core/errors', 'core/limits']
+export const COMMON = ['core/errors', 'core/limits', 'core/primitives']
 /** As those, but for the core alone: no fault is injected into an author's resolver or a page. */
 export const CORE_COMMON = ['core/failpoints']
 
@@ -227,6 +227,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/rpc': [],
   'core/files': [],
   'core/protocol': [],
+  'core/primitives': [],
   'core/errors': [],
   'core/failpoints': [],
   'core/limits': [],

@@ -1,7 +1,7 @@
 /** The instance beside the model: the real host, journal, mailbox and files; only its worker is in memory, and does what it is told. */
 import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { ResolveError } from '../../src/core/errors.ts'
-import { closedDoor } from '../../src/core/host/process/control-socket.ts'
+import { refuseRequests } from '../../src/core/host/process/control-socket.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { Mailbox } from '../../src/core/host/requests/mailbox.ts'
 import { Acts } from '../../src/core/platform/local/acts.ts'
@@ -166,7 +166,9 @@ export class World {
 
   #newProcess(): Process {
     const { promise: death, resolve: die } = Promise.withResolvers<Outcome>()
-    const hosts = new HostProcess(this.#home, closedDoor, { driver: (_executor, paths) => this.#machine.driver(paths) })
+    const hosts = new HostProcess(this.#home, refuseRequests, {
+      driver: (_executor, paths) => this.#machine.driver(paths),
+    })
     const reads = new Reads(this.#home, hosts)
     const made: Process = { hosts, death, die, acts: undefined as unknown as Acts }
     made.acts = new Acts({

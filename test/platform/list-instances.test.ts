@@ -45,11 +45,11 @@ test('what has ended is read once for its place; a list of others, or after it w
   const ids = async (filter: InstanceFilter) =>
     (await listInstances(home, filter, index)).records.map((record) => record.instance_id)
   expect(await ids({})).toEqual([id])
-  expect(index.look(id)).toMatchObject({ status: 'completed', resolver: 'hello' })
+  expect(index.read(id)).toMatchObject({ status: 'completed', resolver: 'hello' })
   expect(await ids({ status: ['running'] })).toEqual([])
   expect(await ids({ resolver: 'hello', status: ['completed'] })).toEqual([id])
   rmSync(instancePaths(home, id).root, { recursive: true })
   expect(await ids({})).toEqual([])
-  expect(() => index.look(id)).toThrow(/journal/)
+  expect(() => index.read(id)).toThrow(/journal/)
   rmSync(home, { recursive: true })
 })

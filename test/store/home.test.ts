@@ -27,7 +27,7 @@ test('a home that cannot be made says which and why', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'resolve-home-')), 'file')
   writeFileSync(file, '')
   expect(() => prepareHome(join(file, 'home'))).toThrow(
-    /Can't use the home directory .*: something that is not a directory/,
+    /Can't use the home directory .*: a part of its path is not a directory/,
   )
 })
 

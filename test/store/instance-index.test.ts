@@ -65,31 +65,31 @@ async function expectSameLists(): Promise<void> {
 }
 
 test('a list of many leaves an index, and a list by it is the same', async () => {
-  const places = readIndex(home)
-  expect(new Set(places.map(({ id }) => id))).toEqual(new Set(instanceIds(home)))
-  expect(new Set(places.map(({ status }) => status))).toEqual(new Set(['completed', 'failed', 'cancelled', 'paused']))
-  expect(places.every(({ print }) => print !== '-')).toBe(true)
+  const entries = readIndex(home)
+  expect(new Set(entries.map(({ id }) => id))).toEqual(new Set(instanceIds(home)))
+  expect(new Set(entries.map(({ status }) => status))).toEqual(new Set(['completed', 'failed', 'cancelled', 'paused']))
+  expect(entries.every(({ fingerprint }) => fingerprint !== '-')).toBe(true)
   expect(fs.statSync(index).mode & 0o777).toBe(0o600)
   await expectSameLists()
 })
 
-test('with an index no instance is looked at for its place, and each is without', async () => {
-  const looksFor = async (filter: InstanceFilter) => {
+test('with an index no instance is read for a list, without one each is', async () => {
+  const readsFor = async (filter: InstanceFilter) => {
     const index = new InstanceIndex(home)
-    let looks = 0
-    const look = index.look.bind(index)
-    index.look = (id) => {
-      looks += 1
-      return look(id)
+    let reads = 0
+    const read = index.read.bind(index)
+    index.read = (id) => {
+      reads += 1
+      return read(id)
     }
     await listInstances(home, filter, index)
-    return looks
+    return reads
   }
-  expect(await looksFor({ limit: 10 })).toBe(0)
-  expect(await looksFor({ limit: 10, resolver: 'tour' })).toBe(0)
+  expect(await readsFor({ limit: 10 })).toBe(0)
+  expect(await readsFor({ limit: 10, resolver: 'tour' })).toBe(0)
   const kept = fs.readFileSync(index)
   fs.rmSync(index)
-  expect(await looksFor({ limit: 10 })).toBe(COUNT)
+  expect(await readsFor({ limit: 10 })).toBe(COUNT)
   fs.writeFileSync(index, kept)
 })
 
@@ -174,8 +174,8 @@ function inflict({ what, at = 0, bit = 0, id = '' }: Damage): void {
 test('one bit of the index that is not as it was written, wherever, and it is none', async () => {
   const kept = fs.readFileSync(index)
   const text = kept.toString('latin1')
-  const places = ['tour', 'completed', '|', '2026', ':'].map((part) => text.indexOf(part, text.length / 2))
-  for (const at of [0, 20, ...places, text.length - 1]) {
+  const entries = ['tour', 'completed', '|', '2026', ':'].map((part) => text.indexOf(part, text.length / 2))
+  for (const at of [0, 20, ...entries, text.length - 1]) {
     const bytes = Buffer.from(kept)
     bytes[at] = (bytes[at] ?? 0) ^ 1
     fs.writeFileSync(index, bytes)
@@ -184,20 +184,20 @@ test('one bit of the index that is not as it was written, wherever, and it is no
   fs.writeFileSync(index, kept)
 })
 
-test('an index that somebody wrote with false places is found out', async () => {
+test('an index that somebody wrote with false entries is found out', async () => {
   const instances = new InstanceIndex(home)
-  const places = [...(await instances.newestFirst(() => undefined))]
-  const [oldest, newest] = [places.at(-1), places[0]]
+  const entries = [...(await instances.newestFirst(() => undefined))]
+  const [oldest, newest] = [entries.at(-1), entries[0]]
   expect(oldest?.order).not.toBe(newest?.order)
   // The newest said to be the oldest.
-  const falseOnes = places.map((place) =>
+  const falseOnes = entries.map((place) =>
     place === newest ? { ...place, order: `2020-01-01T00:00:00.000Z|${place.id}` } : place,
   )
   const kept = fs.readFileSync(index)
   writeIndex(home, falseOnes)
   expect(readIndex(home)).toHaveLength(COUNT)
   const page = await listInstances(home, {})
-  expect(page.records.map((record) => record.instance_id)).toEqual(places.map(({ id }) => id))
+  expect(page.records.map((record) => record.instance_id)).toEqual(entries.map(({ id }) => id))
   fs.writeFileSync(index, kept)
 })
 

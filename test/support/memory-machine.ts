@@ -165,8 +165,9 @@ class MemoryDriver implements Driver {
     await this.sweep()
     const [command = '', ...args] = plan.command
     const program = this.#find(command)
-    if (plan.signal?.aborted === true) throw fail('launch_failed', { command, reason: 'it was ended' })
-    if (program === undefined) throw fail('launch_failed', { command, reason: 'there is no such program' })
+    if (plan.signal?.aborted === true) throw fail('launch_failed', { command, reason: 'it was aborted' })
+    if (program === undefined)
+      throw fail('launch_failed', { command, reason: 'the program or its directory does not exist' })
     const environment = workerEnvironment({ resolveDirectory: coordination.seen.resolve, added: plan.environment })
     this.#place.incarnation = plan.incarnation
     this.#place.stdout = ''

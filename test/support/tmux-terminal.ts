@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { quoteWord } from '../../src/core/view/command-line.ts'
+import { quoteWord } from '../../src/core/primitives/quote-word.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
 

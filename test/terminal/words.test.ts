@@ -1,10 +1,10 @@
 /** Small words of the terminal: durations, ages, near words, globs, quoting, tables. */
 import { expect, test } from 'vitest'
-import { quoteWord } from '../../src/core/view/command-line.ts'
+import { nearest } from '../../src/core/primitives/nearest.ts'
+import { quoteWord } from '../../src/core/primitives/quote-word.ts'
 import { ageText, durationText } from '../../src/core/view/time-words.ts'
 import { parseDuration } from '../../src/terminal/command/duration.ts'
 import { matchesGlob } from '../../src/terminal/input/glob.ts'
-import { nearest } from '../../src/terminal/output/nearest.ts'
 import { commandLine } from '../../src/terminal/output/shell.ts'
 import { tableLines } from '../../src/terminal/output/table.ts'
 import { cut, widthOf } from '../../src/terminal/output/width.ts'

@@ -185,27 +185,27 @@ test('nothing below a directory that containers may write to is mounted on its o
 test('every other volume is refused with the reason, whatever an operator lists', async () => {
   await new Promise<void>((resolve) => server.listen(join(root, 'allowed/socket'), resolve))
   const refused: [unknown, RegExp, string?][] = [
-    [`${root}/other:/x`, /no operator allowed/],
-    [`${root}/allowed/etc:/x`, /nobody may have \/etc/],
-    [`${root}/allowed/../other:/x`, /no operator allowed/],
-    [`${root}/allowed:/x:rw`, /for reading only/],
+    [`${root}/other:/x`, /the operator does not allow/],
+    [`${root}/allowed/etc:/x`, /\/etc may not be mounted/],
+    [`${root}/allowed/../other:/x`, /the operator does not allow/],
+    [`${root}/allowed:/x:rw`, /allowed read-only/],
     [`${root}/allowed/socket:/x`, /neither a directory nor a file/],
-    [`${root}/nowhere:/x`, /no absolute path that exists/],
-    ['relative:/x', /no absolute path/],
-    ['/:/x', /nobody may have/, '/'],
-    ['/proc:/x', /nobody may have/, '/'],
-    ['/proc/self:/x', /nobody may have|neither/, '/'],
+    [`${root}/nowhere:/x`, /not an existing absolute path/],
+    ['relative:/x', /not an existing absolute path/],
+    ['/:/x', /may not be mounted/, '/'],
+    ['/proc:/x', /may not be mounted/, '/'],
+    ['/proc/self:/x', /may not be mounted|neither/, '/'],
     ['/var/run/docker.sock:/x', /neither|nobody/, '/'],
-    ['/var/run:/x', /nobody may have/, '/'],
-    ['/var:/x', /nobody may have/, '/'],
-    ['/root:/x', /nobody may have/, '/'],
-    [`${root}/home:/x`, /nobody may have/, '/'],
-    [`${root}/home/instances:/x`, /nobody may have/, '/'],
-    [`${root}:/x`, /nobody may have/, '/'],
-    [`${root}/allowed:/project/.resolve/config.json`, /is not its own/],
+    ['/var/run:/x', /may not be mounted/, '/'],
+    ['/var:/x', /may not be mounted/, '/'],
+    ['/root:/x', /may not be mounted/, '/'],
+    [`${root}/home:/x`, /may not be mounted/, '/'],
+    [`${root}/home/instances:/x`, /may not be mounted/, '/'],
+    [`${root}:/x`, /may not be mounted/, '/'],
+    [`${root}/allowed:/project/.resolve/config.json`, /is reserved/],
     [`${root}/allowed:/`, /plain absolute path/],
-    [`${root}/allowed:/usr/local`, /is not its own/],
-    [`${root}/allowed:/proc/x`, /is not its own/],
+    [`${root}/allowed:/usr/local`, /is reserved/],
+    [`${root}/allowed:/proc/x`, /is reserved/],
     [`${root}/allowed:/a/../etc`, /plain absolute path/],
     [`${root}/allowed:x`, /plain absolute path/],
     [{ source: `${root}/allowed`, target: '/x', propagation: 'shared' }, /must be/],
@@ -269,10 +269,10 @@ test('500 mutations of a manifest: a fault of the manifest, a refusal, or a Host
       }
       let spec: ReturnType<typeof containerSpec>
       try {
-        const wish = containerOptions(manifest, { container_setup: answered })
-        const launch = containerLaunch(wish, { commit: null })
+        const options = containerOptions(manifest, { container_setup: answered })
+        const launch = containerLaunch(options, { commit: null })
         const mounts = volumeMounts(launch.volume_mounts, policy())
-        spec = containerSpec(planned('worker', { command: wish.command, mounts }))
+        spec = containerSpec(planned('worker', { command: options.command, mounts }))
       } catch (error) {
         if (!(error instanceof ResolveError)) throw error
         outcomes.refused += 1

@@ -204,7 +204,9 @@ export function driverContract(open: () => Promise<DriverStage>): void {
       },
       (error: Error) => error.message,
     )
-    expect(why).toMatch(/^Can't start "no-such-program": there is no such program|^127: .*exec no-such-program failed/)
+    expect(why).toMatch(
+      /^Can't start "no-such-program": the program or its directory does not exist|^127: .*exec no-such-program failed/,
+    )
   })
 
   test('stderr is kept for whoever asks why', async () => {

@@ -112,7 +112,7 @@ test('a few bytes left in it by a writer that ended are no holder', () => {
   closeSync(reader)
 })
 
-test('where there is none, or something else has its place, nothing is told and nothing fails', () => {
+test('where there is none, or another kind of file has its name, nothing is told and nothing fails', () => {
   rmSync(line)
   for (const place of [() => {}, () => writeFileSync(line, 'no FIFO')]) {
     place()

@@ -10,6 +10,7 @@ import { fail, type ResolveError, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { CATALOG_MAX_BYTES } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { readJson } from './manifest/json-text.ts'
@@ -109,32 +110,32 @@ export function digestOf(manifest: unknown): string {
 
 async function checkCatalog(value: unknown): Promise<{ stored: StoredCatalog; faults: string[] }> {
   const stored: StoredCatalog = { resolvers: new Map(), removed_builtins: [] }
-  if (!isRecord(value)) return { stored, faults: ['it is not a JSON object'] }
-  const faults = unknownKeys(value, TOP_KEYS).map((key) => `"${key}" does not belong in it`)
+  if (!isObject(value)) return { stored, faults: ['it is not a JSON object'] }
+  const faults = unknownKeys(value, TOP_KEYS).map((key) => `"${key}" is not a known field`)
   if (value.schema_version !== 1)
     faults.push('its schema_version is not 1: another version of resolve may have written it')
   const removed = value.removed_builtins ?? []
   if (Array.isArray(removed) && removed.every((name) => typeof name === 'string')) stored.removed_builtins = removed
   else faults.push('removed_builtins is not a list of names')
-  if (!isRecord(value.resolvers)) return { stored, faults: [...faults, 'it has no "resolvers" object'] }
+  if (!isObject(value.resolvers)) return { stored, faults: [...faults, 'it has no "resolvers" object'] }
   for (const [name, entry] of Object.entries(value.resolvers)) {
     const fault = await entryFault(name, entry)
     if (fault === null) stored.resolvers.set(name, entry as StoredEntry)
-    else faults.push(`the entry ${JSON.stringify(name)} is not whole: ${fault}`)
+    else faults.push(`the entry ${JSON.stringify(name)} is incomplete or invalid: ${fault}`)
   }
   return { stored, faults }
 }
 
 async function entryFault(name: string, entry: unknown): Promise<string | null> {
   if (!NAME.test(name)) return "its name is not a resolver's name"
-  if (!isRecord(entry)) return 'it is not an object'
+  if (!isObject(entry)) return 'it is not an object'
   const [odd] = unknownKeys(entry, ENTRY_KEYS)
-  if (odd !== undefined) return `"${odd}" does not belong in it`
+  if (odd !== undefined) return `"${odd}" is not a known field`
   const fault = sourceFault(entry)
   if (fault !== null) return fault
   if (typeof entry.added_at !== 'string' || Number.isNaN(Date.parse(entry.added_at))) return 'added_at is not a time'
   if (entry.viewport_commit !== undefined && !isCommit(entry.viewport_commit)) return 'viewport_commit is not a commit'
-  if (!isRecord(entry.manifest)) return 'it has no manifest'
+  if (!isObject(entry.manifest)) return 'it has no manifest'
   if (entry.manifest.name !== name) return 'its manifest has another name'
   if (entry.manifest_sha256 === digestOf(entry.manifest)) return null
   // A user may edit the file by hand, so a manifest is checked again when its digest differs.
@@ -167,8 +168,4 @@ function isGitSource(source: string): boolean {
 
 function unknownKeys(value: Record<string, unknown>, known: readonly string[]): string[] {
   return Object.keys(value).filter((key) => !known.includes(key))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -4,10 +4,10 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { ResolveError } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { inHome } from './home-errors.ts'
 import { LiveManifests } from './live-manifests.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
 import { treeDir } from './stage-source.ts'

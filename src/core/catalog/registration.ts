@@ -5,9 +5,9 @@
 import { stat } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { fail } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import type { Builtins } from './builtins.ts'
 import { digestOf, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { inHome } from './home-errors.ts'
 import { type GitSource, parseSource } from './manifest/source.ts'
 import {
   discard,

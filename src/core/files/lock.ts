@@ -3,10 +3,11 @@
  * another process.
  */
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fail, systemCode } from '../errors.ts'
+import { fail } from '../errors.ts'
 import { identify, isSameProcess, type ProcessIdentity } from './process-identity.ts'
+import { createExclusive } from './write-whole.ts'
 
 const RETRY_MS = 10
 const NAMELESS_LIMIT_MS = 2_000
@@ -14,13 +15,7 @@ const WAIT_LIMIT_MS = 30_000
 
 /** Runs `work` while holding the lock at `path`. Waits for a live holder and replaces a dead one. */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
-  const mine = `${path}.${randomBytes(8).toString('hex')}`
-  try {
-    await writeFile(mine, JSON.stringify(identify(process.pid)), { mode: 0o600, flag: 'wx', flush: true })
-    await acquire(path, mine)
-  } finally {
-    await unlink(mine).catch(() => {})
-  }
+  await acquire(path)
   try {
     return await work()
   } finally {
@@ -28,17 +23,12 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
-async function acquire(path: string, mine: string): Promise<void> {
+async function acquire(path: string): Promise<void> {
   const deadline = Date.now() + WAIT_LIMIT_MS
   for (;;) {
     if (Date.now() > deadline) throw fail('lock_held', { path })
-    try {
-      // A hard link appears complete or not at all, so a lock file always names its holder.
-      await link(mine, path)
-      return
-    } catch (error) {
-      if (systemCode(error) !== 'EEXIST') throw error
-    }
+    // Readers never see a lock without its holder in it.
+    if (await createExclusive(path, JSON.stringify(identify(process.pid)))) return
     const holder = await readHolder(path)
     const isDead = holder === undefined ? await isOld(path) : !isSameProcess(holder)
     if (isDead) await removeDead(path, holder)

@@ -2,12 +2,12 @@
  * Reads and writes below a directory that a resolver can write to. Every path is opened component by component with O_NOFOLLOW
  * from a held directory descriptor, so that a planted link, swap or device cannot lead outside (threats D1, D2, FS-1…3).
  */
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { join } from 'node:path'
+import { diskFull, fail, ResolveError, systemCode } from '../errors.ts'
+import { createExclusiveSync, writeWholeSync } from './write-whole.ts'
 
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_CREAT, O_EXCL, O_WRONLY } = fs.constants
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
 export interface FoundFile {
   path: string
@@ -65,21 +65,18 @@ export class SafeRoot {
 
   /** Replaces a file as a whole through a random temporary name. A link at the name is replaced, not followed. */
   writeFile(relative: string, data: string | Uint8Array, options: { mode?: number; durable?: boolean } = {}): void {
-    this.#publish(relative, data, options, (temporary, at) => fs.renameSync(temporary, at))
+    const written = this.#inParent(relative, (at) => {
+      writeWholeSync(at, data, { ...options, owner: this.#owner })
+      return true
+    })
+    if (written !== true) throw tampered(relative, 'its directory is gone')
   }
 
   /** As {@link writeFile}, but only where the name is free. Returns false, and changes nothing, where it is taken. */
   createFile(relative: string, data: string | Uint8Array, options: { mode?: number; durable?: boolean } = {}): boolean {
-    try {
-      this.#publish(relative, data, options, (temporary, at) => {
-        fs.linkSync(temporary, at)
-        fs.unlinkSync(temporary)
-      })
-      return true
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    }
+    const isNew = this.#inParent(relative, (at) => createExclusiveSync(at, data, { ...options, owner: this.#owner }))
+    if (isNew === undefined) throw tampered(relative, 'its directory is gone')
+    return isNew
   }
 
   /** Creates a directory and its parents; throws `coordination_tampered` where another kind of file has the name. */
@@ -175,43 +172,15 @@ export class SafeRoot {
     }
   }
 
-  #publish(
-    relative: string,
-    data: string | Uint8Array,
-    options: { mode?: number; durable?: boolean },
-    place: (temporary: string, at: string) => void,
-  ): void {
-    const written = this.#inParent(relative, (at, parent) => {
-      const temporary = `${dirname(at)}/.${randomBytes(12).toString('hex')}.tmp`
-      const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, options.mode ?? 0o600)
-      try {
-        try {
-          fs.writeFileSync(fd, data)
-          if (this.#owner !== undefined) fs.fchownSync(fd, this.#owner.uid, this.#owner.gid)
-          if (options.durable) fs.fsyncSync(fd)
-        } finally {
-          fs.closeSync(fd)
-        }
-        place(temporary, at)
-      } catch (error) {
-        fs.rmSync(temporary, { force: true })
-        throw error
-      }
-      if (options.durable) fs.fsyncSync(parent)
-      return true
-    })
-    if (written !== true) throw tampered(relative, 'its directory is gone')
-  }
-
-  /** Runs `work` with a path that names the last component inside its parent; the parent stays open meanwhile. */
-  #inParent<T>(relative: string, work: (at: string, parentFd: number) => T): T | undefined {
+  /** Runs `work` with a path that names the last component inside its parent, which is held open meanwhile. */
+  #inParent<T>(relative: string, work: (at: string) => T): T | undefined {
     const parts = split(relative)
     const name = parts.pop() as string
     let parent: number | undefined
     try {
       parent = parts.length === 0 ? this.#fd : this.#openDirectory(parts.join('/'))
       if (parent === undefined) return undefined
-      return work(`${this.#via(parent, parts.join('/'))}/${name}`, parent)
+      return work(`${this.#via(parent, parts.join('/'))}/${name}`)
     } catch (error) {
       throw toCoordinationError(error, relative)
     } finally {
@@ -286,8 +255,7 @@ const KEPT = ['EEXIST', 'EMFILE', 'ENFILE', 'EIO', 'ENOMEM']
 export function toCoordinationError(error: unknown, relative: string): unknown {
   const code = systemCode(error)
   if (error instanceof ResolveError || code === undefined || KEPT.includes(code)) return error
-  if (code === 'ENOSPC' || code === 'EDQUOT') return fail('disk_full', { path: relative }, { cause: error })
-  return fail('coordination_tampered', { path: relative, reason: code }, { cause: error })
+  return diskFull(error, relative) ?? fail('coordination_tampered', { path: relative, reason: code }, { cause: error })
 }
 
 function tampered(path: string, reason: string): Error {

@@ -1,64 +1,128 @@
 /**
- * Replaces a file as a whole: readers see the old content or the new, never a part. For directories that only the platform
- * writes to.
+ * Writes a file as a whole: readers see the old content or the new, never a part. The content goes into a draft beside it, which then
+ * gets the name: by a rename, or by a link where the name must be new. SafeRoot uses it for directories that a resolver can write to.
  */
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { open, rename, unlink } from 'node:fs/promises'
+import { link, open, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { systemCode } from '../errors.ts'
 
 export interface WriteOptions {
   /** Permissions of the new file. Default 0600. */
   mode?: number
-  /** Whether to wait until content and name are on disk. Default false. */
-  durable?: boolean
+  /** Wait until the content (`content`), or content and name (true), are on disk. Default false. */
+  durable?: boolean | 'content'
+  onStep?: (step: WriteStep) => void
 }
 
+/** The draft is there, it has its content, the file has its name (by a rename or a link). */
 export type WriteStep = 'drafted' | 'written' | 'renamed'
 
-/** Throws the system's error (ENOSPC, EACCES, …); the old file is then unchanged. */
-export async function writeWhole(
-  path: string,
-  data: string | Uint8Array,
-  options: WriteOptions & { onStep?: (step: WriteStep) => void } = {},
-): Promise<void> {
-  const { onStep = () => {} } = options
-  const temporary = temporaryName(path)
-  const file = await open(temporary, 'wx', options.mode ?? 0o600)
-  try {
-    onStep('drafted')
-    await file.writeFile(data)
-    if (options.durable) await file.sync()
-  } catch (error) {
-    await file.close()
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
-  await file.close()
-  try {
-    onStep('written')
-    await rename(temporary, path)
-  } catch (error) {
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
-  onStep('renamed')
-  if (options.durable) await syncDirectory(dirname(path))
+export interface SyncWriteOptions extends WriteOptions {
+  /** Whom the file belongs to. Default: this process. */
+  owner?: { uid: number; gid: number } | undefined
 }
 
-export function writeWholeSync(path: string, data: string | Uint8Array, options: WriteOptions = {}): void {
-  const temporary = temporaryName(path)
-  const fd = fs.openSync(temporary, 'wx', options.mode ?? 0o600)
+type Data = string | Uint8Array
+
+/** Replaces what has the name. Throws the system's error (ENOSPC, EACCES, …) and then leaves the old file as it was. */
+export function writeWhole(path: string, data: Data, options: WriteOptions = {}): Promise<void> {
+  return publish(path, data, options, rename)
+}
+
+export function writeWholeSync(path: string, data: Data, options: SyncWriteOptions = {}): void {
+  publishSync(path, data, options, fs.renameSync)
+}
+
+/** As {@link writeWhole}, but only where no file has the name: returns false, and changes nothing, where one has. */
+export async function createExclusive(path: string, data: Data, options: WriteOptions = {}): Promise<boolean> {
   try {
-    fs.writeFileSync(fd, data)
-    if (options.durable) fs.fsyncSync(fd)
-    fs.closeSync(fd)
-    fs.renameSync(temporary, path)
+    await publish(path, data, options, async (draft) => {
+      await link(draft, path)
+      // The file is there, whatever becomes of its draft.
+      await unlink(draft).catch(() => {})
+    })
+    return true
   } catch (error) {
-    fs.rmSync(temporary, { force: true })
+    if (systemCode(error) === 'EEXIST') return false
     throw error
   }
-  if (options.durable) syncDirectorySync(dirname(path))
+}
+
+export function createExclusiveSync(path: string, data: Data, options: SyncWriteOptions = {}): boolean {
+  try {
+    publishSync(path, data, options, (draft) => {
+      fs.linkSync(draft, path)
+      removeDraft(draft)
+    })
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function publish(
+  path: string,
+  data: Data,
+  { mode = 0o600, durable = false, onStep }: WriteOptions,
+  name: (draft: string, path: string) => Promise<void>,
+): Promise<void> {
+  const draft = draftName(path)
+  const file = await open(draft, 'wx', mode)
+  try {
+    try {
+      onStep?.('drafted')
+      await file.writeFile(data)
+      if (durable) await file.sync()
+    } finally {
+      await file.close()
+    }
+    onStep?.('written')
+    await name(draft, path)
+  } catch (error) {
+    await unlink(draft).catch(() => {})
+    throw error
+  }
+  onStep?.('renamed')
+  if (durable === true) await syncDirectory(dirname(path))
+}
+
+function publishSync(
+  path: string,
+  data: Data,
+  { mode = 0o600, durable = false, owner, onStep }: SyncWriteOptions,
+  name: (draft: string, path: string) => void,
+): void {
+  const draft = draftName(path)
+  const fd = fs.openSync(draft, 'wx', mode)
+  try {
+    try {
+      onStep?.('drafted')
+      fs.writeFileSync(fd, data)
+      if (owner !== undefined) fs.fchownSync(fd, owner.uid, owner.gid)
+      if (durable) fs.fsyncSync(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+    onStep?.('written')
+    name(draft, path)
+  } catch (error) {
+    removeDraft(draft)
+    throw error
+  }
+  onStep?.('renamed')
+  if (durable === true) syncDirectorySync(dirname(path))
+}
+
+/** A draft that stays is passed over by its name. */
+function removeDraft(path: string): void {
+  try {
+    fs.rmSync(path, { force: true })
+  } catch {
+    // The error that led here is the one to throw.
+  }
 }
 
 /** Makes the names in a directory durable. */
@@ -80,6 +144,6 @@ function syncDirectorySync(path: string): void {
   }
 }
 
-function temporaryName(path: string): string {
+function draftName(path: string): string {
   return join(dirname(path), `.${randomBytes(12).toString('hex')}.tmp`)
 }

@@ -41,10 +41,6 @@ export function describe(value: unknown): string {
 
 export type JsonObject = Record<string, unknown>
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** An own property; null counts as absent, because many languages write an absent field as null. */
 export function read(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? (object[key] ?? undefined) : undefined

@@ -3,8 +3,9 @@
  * parse-form.ts calls it.
  */
 import { FORM_MAX_CONDITIONS, FORM_MAX_COSTLY_ESCAPES, FORM_MAX_DEPTH, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Binding, DynamicBoolean, FunctionCall } from '../protocol/form.ts'
-import { describe, type Faults, isObject, type JsonObject, quote, read } from './faults.ts'
+import { describe, type Faults, type JsonObject, quote, read } from './faults.ts'
 import { costlyEscapes, patternFault } from './pattern.ts'
 
 const CALLS = ['required', 'regex', 'length', 'numeric', 'email', 'and', 'or', 'not'] as const

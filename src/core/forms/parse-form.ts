@@ -3,8 +3,9 @@
  * The host calls it.
  */
 import { FORM_MAX_COMPONENTS, FORM_MAX_OPTIONS, FORM_MAX_STRING_CHARS } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Check, Component, Form, SelectOption } from '../protocol/form.ts'
-import { describe, Faults, isObject, type JsonObject, quote, read } from './faults.ts'
+import { describe, Faults, type JsonObject, quote, read } from './faults.ts'
 import { ConditionParser } from './parse-condition.ts'
 
 /** A well-formed form in the spec's shapes, or all its faults, each as a sentence that names component and check. */

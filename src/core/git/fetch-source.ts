@@ -71,7 +71,7 @@ function gitIn(cwd: string, request: FetchRequest): Git {
 function reasonOf(end: Exclude<GitEnd, { kind: 'done' | 'missing' }>, limitMs: number, maxBytes: number): string {
   if (end.kind === 'failed') return whyGitFailed(end.stderr)
   if (end.kind === 'timeout') return `it took longer than ${limitMs / 1000} s.`
-  if (end.kind === 'aborted') return 'it was called off.'
+  if (end.kind === 'aborted') return 'it was aborted.'
   return `it is larger than ${maxBytes} bytes.`
 }
 

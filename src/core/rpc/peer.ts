@@ -3,6 +3,7 @@
  * its host, and each host on its control socket.
  */
 import { fail, ResolveError, systemCode } from '../errors.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { Channel } from './channel.ts'
 
 type Handler = (params: unknown) => unknown
@@ -32,7 +33,7 @@ export class Peer {
   readonly #waiting = new Map<string, Waiting>()
   #lastId = 0
   #closed = false
-  #isDeaf = false
+  #isIgnoring = false
 
   constructor(channel: Channel, options: PeerOptions = {}) {
     this.#channel = channel
@@ -85,8 +86,8 @@ export class Peer {
   }
 
   /** Ignores everything from now on. Pending calls end at their limit or when the channel closes. */
-  deafen(): void {
-    this.#isDeaf = true
+  ignoreIncoming(): void {
+    this.#isIgnoring = true
   }
 
   #send(frame: Record<string, unknown>): void {
@@ -102,7 +103,7 @@ export class Peer {
   }
 
   #receive(line: string): void {
-    if (this.#isDeaf || line.trim() === '') return
+    if (this.#isIgnoring || line.trim() === '') return
     const frame = parseFrame(line)
     if (frame === undefined) this.#options.onNoise?.(line, 'not_json_rpc')
     else if (typeof frame['method'] === 'string') this.#serve(frame as unknown as Request)
@@ -156,7 +157,7 @@ function parseFrame(line: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const frame = value as Record<string, unknown>
   const isCall = typeof frame['method'] === 'string'
   const isReply = 'id' in frame && ('result' in frame || 'error' in frame)

@@ -59,7 +59,7 @@ function reasonOf(error: unknown): string {
       return 'no directory can be made there'
     case 'ENOTDIR':
     case 'EEXIST':
-      return 'something that is not a directory is in the way'
+      return 'a part of its path is not a directory'
     default:
       return error instanceof Error ? error.message : String(error)
   }

@@ -3,12 +3,13 @@
  * durably before the effect, together with the names that the effect will use. A retry after a crash therefore repeats the same
  * effect instead of making a second one.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { link, mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { syncDirectory, writeWhole } from '../files/write-whole.ts'
+import { homeError } from '../files/home-errors.ts'
+import { createExclusive, writeWhole } from '../files/write-whole.ts'
 import { IDEMPOTENCY_KEEP_MS } from '../limits.ts'
 import { newInstanceId } from './home.ts'
 
@@ -88,7 +89,7 @@ export class IdempotencyKeys {
       return { key: name, instanceId: kept.instance_id, since: kept.since, isRetry: !isNew, answer, release }
     } catch (error) {
       release()
-      throw toOurs(error)
+      throw homeError(error, this.#directory, 'the key')
     }
   }
 
@@ -128,20 +129,13 @@ export class IdempotencyKeys {
 
   /** Creates the file complete or not at all; returns false where the key is already claimed. */
   async #create(name: string, kept: Kept): Promise<boolean> {
-    const draft = join(this.#directory, `.${randomBytes(12).toString('hex')}.tmp`)
-    await writeWhole(draft, JSON.stringify(kept), { durable: true })
-    try {
-      failpoint('key.drafted')
-      await link(draft, this.#path(name))
-      failpoint('key.linked')
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    } finally {
-      await unlink(draft).catch(() => {})
-    }
-    await syncDirectory(this.#directory)
-    return true
+    return await createExclusive(this.#path(name), JSON.stringify(kept), {
+      durable: true,
+      onStep: (step) => {
+        if (step === 'written') failpoint('key.drafted')
+        if (step === 'renamed') failpoint('key.linked')
+      },
+    })
   }
 
   #path(name: string): string {
@@ -168,11 +162,4 @@ function toKept(text: string): Kept | undefined {
   } catch {
     return undefined
   }
-}
-
-function toOurs(error: unknown): unknown {
-  const code = systemCode(error)
-  if (error instanceof ResolveError || code === undefined) return error
-  if (code === 'ENOSPC' || code === 'EDQUOT') return fail('disk_full', { path: 'the key' }, { cause: error })
-  return fail('home_unusable', { path: 'idempotency', reason: code }, { cause: error })
 }

@@ -12,14 +12,14 @@ import { isStatus, STATUSES, type Status } from '../protocol/status.ts'
 import { isInstanceId } from './home.ts'
 
 /** What the position of an instance in a list depends on. */
-export interface Place {
+export interface IndexEntry {
   id: string
   /** Sort key: creation time, then id. Also the cursor of a page. It never changes. */
   order: string
   status: Status
   resolver: string
   /** The fingerprint of the files it was read from; {@link UNSETTLED} where they had changed a moment before. */
-  print: string
+  fingerprint: string
 }
 
 /** Never equals the fingerprint of any files. */
@@ -28,36 +28,42 @@ export const UNSETTLED = '-'
 const SCHEMA = 'resolve.index/1'
 
 /** Undefined where the file is missing, or differs in any byte from what was written. */
-export function readIndex(home: string): Place[] {
+export function readIndex(home: string): IndexEntry[] {
   const text = readText(pathIn(home))
   if (text === undefined) return []
   const end = text.indexOf('\n')
   const body = text.slice(end + 1)
   if (text.slice(0, end) !== headOf(body)) return []
-  const places: Place[] = []
+  const entries: IndexEntry[] = []
   // Ten thousand entries repeat the same few words: each is stored once.
   const words = new Map<string, string>(STATUSES.map((status) => [status, status]))
   for (const line of body.split('\n')) {
     const id = line.slice(ORDER_CHARS - INSTANCE_ID_CHARS, ORDER_CHARS)
-    const [status, resolver, print] = line.slice(ORDER_CHARS + 1).split('\t')
-    if (!isInstanceId(id) || !isStatus(status) || resolver === undefined || print === undefined) continue
+    const [status, resolver, fingerprint] = line.slice(ORDER_CHARS + 1).split('\t')
+    if (!isInstanceId(id) || !isStatus(status) || resolver === undefined || fingerprint === undefined) continue
     const word = words.get(resolver) ?? resolver
     words.set(word, word)
-    places.push({ id, order: line.slice(0, ORDER_CHARS), status: words.get(status) as Status, resolver: word, print })
+    entries.push({
+      id,
+      order: line.slice(0, ORDER_CHARS),
+      status: words.get(status) as Status,
+      resolver: word,
+      fingerprint,
+    })
   }
-  return places
+  return entries
 }
 
 /**
  * Replaces the file as a whole; a process calls it after reading many instances that were not in it. Of two concurrent writers
  * one wins. Without free space there is no index.
  */
-export function writeIndex(home: string, places: readonly Place[]): void {
+export function writeIndex(home: string, entries: readonly IndexEntry[]): void {
   const lines: string[] = []
-  for (const { id, order, status, resolver, print } of places) {
+  for (const { id, order, status, resolver, fingerprint } of entries) {
     // The record is damaged: it is not indexed, and read again each time.
     if (!isInstanceId(id) || !order.endsWith(`|${id}`) || order.length !== ORDER_CHARS) continue
-    if (PLAIN.test(resolver)) lines.push(`${order}\t${status}\t${resolver}\t${print}`)
+    if (PLAIN.test(resolver)) lines.push(`${order}\t${status}\t${resolver}\t${fingerprint}`)
   }
   // Newest first, in the order in which lists need them.
   const body = lines.sort().reverse().join('\n')
@@ -82,7 +88,7 @@ function pathIn(home: string): string {
 
 function readText(path: string): string | undefined {
   try {
-    // Opened non-blocking, because another kind of file may be in its place.
+    // Opened non-blocking, because another kind of file may be in its entry.
     const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
     try {
       const found = fs.fstatSync(fd)

@@ -2,14 +2,13 @@
  * Ownership of an instance: `owners/<epoch>.json`. The highest epoch owns it; the owner is dead exactly when its socket refuses
  * a connection (architecture, decision 2).
  */
-import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { isScarcity, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
-import { writeWholeSync } from '../files/write-whole.ts'
+import { createExclusiveSync, writeWholeSync } from '../files/write-whole.ts'
 import { HOST_CONNECT_LIMIT_MS } from '../limits.ts'
 
 export interface Owner {
@@ -49,28 +48,14 @@ export function highestEpoch(directory: string): number {
 export function claimEpoch(directory: string, epoch: number, socket: string): boolean {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   const owner: Owner = { epoch, socket, process: identify(process.pid) as ProcessIdentity, released: false }
-  const temporary = join(directory, `.${randomBytes(8).toString('hex')}.tmp`)
-  try {
-    fs.writeFileSync(temporary, JSON.stringify(owner), { mode: 0o600, flag: 'wx', flush: true })
-    failpoint('owner.drafted')
-    fs.linkSync(temporary, ownerFile(directory, epoch))
-    failpoint('owner.claimed')
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'EEXIST') return false
-    throw error
-  } finally {
-    removeDraft(temporary)
-  }
-}
-
-/** The claim counts once the link is made, whether or not its temporary file can be removed. */
-function removeDraft(path: string): void {
-  try {
-    fs.rmSync(path, { force: true })
-  } catch {
-    // Readers ignore it because of its name.
-  }
+  const isFirst = createExclusiveSync(ownerFile(directory, epoch), JSON.stringify(owner), {
+    durable: 'content',
+    onStep: (step) => {
+      if (step === 'written') failpoint('owner.drafted')
+    },
+  })
+  if (isFirst) failpoint('owner.claimed')
+  return isFirst
 }
 
 /** Releases an epoch while the host still runs: any process may claim the next one. */

@@ -4,6 +4,7 @@ import { fail, type ResolveError, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { MIB } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import { isScope, type Scope } from '../protocol/http.ts'
 import { isInstanceId } from './home.ts'
 
@@ -103,22 +104,22 @@ function closeToOthers(path: string): void {
 
 /** Error messages never quote a value of the file: a user may have pasted a token there. */
 function faultsOf(value: unknown): string[] {
-  if (!isRecord(value)) return ['it is not a JSON object']
+  if (!isObject(value)) return ['it is not a JSON object']
   if (value['schema_version'] !== 1)
     return ['its schema_version is not 1: another version of resolve may have written it']
   const { tokens } = value
   if (!Array.isArray(tokens)) return ['it has no list of tokens']
   const faults = tokens.flatMap((entry: unknown, at) => {
     const fault = entryFault(entry)
-    return fault === null ? [] : [`entry ${at + 1} is not whole: ${fault}`]
+    return fault === null ? [] : [`entry ${at + 1} is incomplete or invalid: ${fault}`]
   })
-  const ids = new Set(tokens.map((entry: unknown) => (isRecord(entry) ? entry['id'] : entry)))
+  const ids = new Set(tokens.map((entry: unknown) => (isObject(entry) ? entry['id'] : entry)))
   if (faults.length === 0 && ids.size < tokens.length) faults.push('an id is given twice')
   return faults.slice(0, 5)
 }
 
 function entryFault(entry: unknown): string | null {
-  if (!isRecord(entry)) return 'it is not an object'
+  if (!isObject(entry)) return 'it is not an object'
   if (!matches(entry['id'], /^[0-9a-f]{8}$/)) return 'id'
   if (!isTokenName(entry['name'])) return 'name'
   if (!isScope(entry['scope'])) return 'scope'
@@ -134,8 +135,4 @@ function matches(value: unknown, pattern: RegExp): boolean {
 
 function isTime(value: unknown): boolean {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,7 +6,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, ResolveError, systemCode } from '../errors.ts'
+import { fail, type ResolveError } from '../errors.ts'
+import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { syncDirectory } from '../files/write-whole.ts'
 import type { Scope } from '../protocol/http.ts'
@@ -29,7 +30,7 @@ const EXPIRED_KEEP_MS = 30 * 24 * 60 * 60_000
 const TOKENS_MAX = 2_000
 const SECRET_BYTES = 32
 const TOKEN = /^rslv_([0-9a-f]{8})_[A-Za-z0-9_-]{43}$/
-const NOBODY = Buffer.alloc(32)
+const NO_DIGEST = Buffer.alloc(32)
 
 export interface TokenRequest {
   /** Default: `token-` and its id. */
@@ -110,7 +111,7 @@ class TokenStore implements Tokens {
     await this.#change((entries) => {
       const kept = entries.filter((one) => !isExpired(one, now - EXPIRED_KEEP_MS))
       if (kept.length >= TOKENS_MAX) {
-        throw fail('usage', { problem: `There are ${kept.length} tokens already; revoke those that nobody uses.` })
+        throw fail('usage', { problem: `There are ${kept.length} tokens already; revoke the unused ones.` })
       }
       return [...kept, entry]
     })
@@ -139,7 +140,7 @@ class TokenStore implements Tokens {
     if (id === undefined) return undefined
     const entry = this.#read().entries.find((one) => one.id === id)
     // Compares digests even when the id is unknown, so that both cases take the same time.
-    const isSame = timingSafeEqual(digestOf(text), entry === undefined ? NOBODY : Buffer.from(entry.sha256, 'hex'))
+    const isSame = timingSafeEqual(digestOf(text), entry === undefined ? NO_DIGEST : Buffer.from(entry.sha256, 'hex'))
     if (entry === undefined || !isSame || isExpired(entry, this.#now())) return undefined
     return { ...entry }
   }
@@ -151,7 +152,7 @@ class TokenStore implements Tokens {
   warning(): string | null {
     this.#read()
     if (!this.#wasOpen) return null
-    return `Others on this machine could read ${this.#file}; it is for you alone now. It holds no token, only digests.`
+    return `Others on this machine could read ${this.#file}; only you can read it now. It holds digests, no tokens.`
   }
 
   async quarantine(): Promise<string | undefined> {
@@ -192,14 +193,7 @@ class TokenStore implements Tokens {
 
   async #locked<T>(work: () => Promise<T>): Promise<T> {
     prepareHome(this.#home)
-    try {
-      return await withLock(`${this.#file}.lock`, work)
-    } catch (error) {
-      const code = systemCode(error)
-      if (error instanceof ResolveError || code === undefined) throw error
-      if (code === 'ENOSPC' || code === 'EDQUOT') throw fail('disk_full', { path: this.#file }, { cause: error })
-      throw fail('home_unusable', { path: this.#home, reason: `the system answered ${code}` }, { cause: error })
-    }
+    return await inHome(this.#home, () => withLock(`${this.#file}.lock`, work), this.#file)
   }
 }
 
@@ -210,12 +204,12 @@ function check(name: string, scope: Scope, instance: string | null, expiresMs: n
       'A token\'s name has up to 64 letters, digits, spaces and ". _ @ : -", and begins with a letter or a digit.',
     )
   }
-  if (instance !== null && !isInstanceId(instance)) throw usage('A token of one instance needs the whole id.')
+  if (instance !== null && !isInstanceId(instance)) throw usage('A token of one instance needs the full id.')
   if (instance !== null && scope === 'admin') {
-    throw usage('A token of one instance has the scope read or run: it can look after nothing else.')
+    throw usage('A token of one instance has the scope read or run.')
   }
   if (expiresMs !== null && !(expiresMs > 0 && expiresMs < 100 * 365 * 24 * 60 * 60_000)) {
-    throw usage('A token is good for more than nothing and less than 100 years.')
+    throw usage('The validity of a token is more than 0 and less than 100 years.')
   }
 }
 

@@ -1,11 +1,7 @@
 /** Formats command lines that users can run: every word is quoted for a POSIX shell. Pure. */
+import { quoteWord } from '../primitives/quote-word.ts'
 
-export function quoteWord(word: string): string {
-  if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(word)) return word
-  return `'${word.replaceAll("'", `'\\''`)}'`
-}
-
-/** The command line without flags for a server: for the page, and as the base of the terminal's `commandLine`. */
+/** Without the flags of the terminal that prints it, for a person who knows which machine it is for. */
 export function plainCommand(...words: readonly string[]): string {
   return ['resolve', ...words.map(quoteWord)].join(' ')
 }

@@ -2,6 +2,7 @@
  * Converts a form into fields for a view: all text is cleaned, and every component becomes a field. A component type that this
  * version does not know (from a newer host) becomes a field of kind `unknown`, which is shown and prevents the submission.
  */
+import { isObject } from '../primitives/is-object.ts'
 import type { Payload } from '../protocol/form.ts'
 import { cleanLine, cleanText } from './clean.ts'
 
@@ -108,8 +109,4 @@ export function matchingOptions(field: Field, filter: string): readonly FieldOpt
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

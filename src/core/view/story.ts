@@ -2,6 +2,7 @@
  * The reducer from the journal to a {@link Story}, the projection of an instance. The record, `show`, `--json`, the live view and
  * the web page all read it, so they show the same state. Pure: no clock, no files.
  */
+import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
 import type { Form } from '../protocol/form.ts'
@@ -171,7 +172,7 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
     story.artifacts.push({
       kind: asText(data['kind']) ?? 'other',
       value: asText(data['value']) ?? '',
-      metadata: asObject(data['metadata']) ?? null,
+      metadata: isObject(data['metadata']) ? data['metadata'] : null,
       at,
     })
   },
@@ -260,14 +261,7 @@ function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
-function asObject(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
-}
-
 function asError(value: unknown): InstanceError | null {
-  const error = asObject(value)
-  if (error === undefined) return null
-  return { code: asText(error['code']) ?? 'error', detail: asText(error['detail']) ?? '' }
+  if (!isObject(value)) return null
+  return { code: asText(value['code']) ?? 'error', detail: asText(value['detail']) ?? '' }
 }

@@ -36,7 +36,11 @@ export function openLocalCoordination(project: string, options: LocalCoordinatio
     return coordination
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw toCoordinationError(error, '.resolve')
-    throw fail('coordination_tampered', { path: '.resolve', reason: 'something else has its place' }, { cause: error })
+    throw fail(
+      'coordination_tampered',
+      { path: '.resolve', reason: 'another kind of file has its name' },
+      { cause: error },
+    )
   }
 }
 

@@ -3,7 +3,6 @@
  * another machine fits later: no host paths, no container ids. The coordination directory outlives the process: the files of a
  * finished instance can still be served.
  */
-
 import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
 import type { PlatformEvent } from '../protocol/event.ts'

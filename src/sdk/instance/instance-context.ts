@@ -50,7 +50,7 @@ export class InstanceContext implements Emitter {
   readonly #state: StateFile
   readonly #stopping = new AbortController()
   readonly #once = new Set<string>()
-  #bell: NodeJS.Immediate | undefined
+  #pendingNotify: NodeJS.Immediate | undefined
   #isClosed = false
   artifacts = 0
 
@@ -61,7 +61,7 @@ export class InstanceContext implements Emitter {
     this.#peer = options.peer
     this.sandboxes = new Sandboxes(options.peer, options.config.sub_container_token, options.epoch)
     this.#events = new EventLog(join(this.dir, EVENTS_FILE))
-    this.#state = new StateFile(join(this.dir, STATE_FILE), this.disk, () => this.#ringSoon())
+    this.#state = new StateFile(join(this.dir, STATE_FILE), this.disk, () => this.#notifySoon())
     this.checkpoint = new Checkpoint(this.dir)
     this.data = dataFiles(join(this.dir, DATA_DIR), this.disk, (paths) => this.emit('data_changed', { paths }))
     const emit = (type: string, data: Record<string, unknown>) => this.emit(type, data)
@@ -97,7 +97,7 @@ export class InstanceContext implements Emitter {
     if (type === 'resolver:artifact') this.artifacts++
     this.disk.do(() => {
       this.#events.append(line)
-      this.#ringSoon()
+      this.#notifySoon()
     })
   }
 
@@ -140,7 +140,7 @@ export class InstanceContext implements Emitter {
   /** Syncs everything emitted so far to disk. Later events are dropped. */
   close(): void {
     this.disk.do(() => this.#events.sync())
-    this.disk.do(() => this.#ring())
+    this.disk.do(() => this.#notify())
     this.requests.close()
     this.#isClosed = true
   }
@@ -154,13 +154,13 @@ export class InstanceContext implements Emitter {
     return `${this.#name}.${eventType}`
   }
 
-  #ringSoon(): void {
-    this.#bell ??= setImmediate(() => this.#ring())
+  #notifySoon(): void {
+    this.#pendingNotify ??= setImmediate(() => this.#notify())
   }
 
-  #ring(): void {
-    clearImmediate(this.#bell)
-    this.#bell = undefined
+  #notify(): void {
+    clearImmediate(this.#pendingNotify)
+    this.#pendingNotify = undefined
     this.#peer.notify('resolver.event', { offset: this.#events.size })
   }
 }

@@ -13,7 +13,7 @@ import type { RetryingDisk } from './retry-while-disk-full.ts'
 import { readJsonObject } from './state-file.ts'
 
 /** The host's call is fast; checking the file periodically makes it certain. */
-const LOOK_MS = 500
+const CHECK_MS = 500
 
 export interface RequestsOptions {
   dir: string
@@ -36,7 +36,7 @@ export class Requests {
   readonly #asked = new Set<string>()
   readonly #answered = new Set<string>()
   readonly #pending = new Map<string, Pending>()
-  #looking: NodeJS.Timeout | undefined
+  #polling: NodeJS.Timeout | undefined
 
   constructor(options: RequestsOptions) {
     this.#options = options
@@ -67,7 +67,7 @@ export class Requests {
   }
 
   close(): void {
-    clearInterval(this.#looking)
+    clearInterval(this.#polling)
   }
 
   async #ask(id: string, prompt: string, schema: Form): Promise<Payload> {
@@ -82,7 +82,7 @@ export class Requests {
       this.#pending.set(id, { resolve, reject, askedAt: performance.now() })
       this.#write({ id, prompt, schema, status: 'pending' })
       emit('resolver:input_requested', { request_id: id, prompt })
-      this.#looking ??= setInterval(() => this.#look(), LOOK_MS)
+      this.#polling ??= setInterval(() => this.#check(), CHECK_MS)
     })
   }
 
@@ -96,7 +96,7 @@ export class Requests {
     })
   }
 
-  #look(): void {
+  #check(): void {
     for (const id of [...this.#pending.keys()]) {
       const payload = readJsonObject(join(this.#options.dir, responseFile(id)))
       if (payload !== undefined) this.answer(id, payload)
@@ -110,8 +110,8 @@ export class Requests {
     if (pending === undefined) return undefined
     this.#pending.delete(id)
     if (this.#pending.size === 0) {
-      clearInterval(this.#looking)
-      this.#looking = undefined
+      clearInterval(this.#polling)
+      this.#polling = undefined
     }
     const duration_s = Math.round(performance.now() - pending.askedAt) / 1000
     this.#options.emit('resolver:input_responded', { request_id: id, outcome, duration_s })

@@ -2,7 +2,8 @@
  * Runs writes in order and retries them while the disk is full, so that none is lost: everything waits behind the write that
  * failed, which is tried again with growing pauses (reliability F7). All writes of the SDK use it.
  */
-import { systemCode } from '../../core/errors.ts'
+import { isDiskFull } from '../../core/errors.ts'
+import { backoffMs } from '../../core/primitives/backoff.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2_000
@@ -13,7 +14,7 @@ export type Step = () => void
 export class RetryingDisk {
   readonly #waiting: Step[] = []
   #timer: NodeJS.Timeout | undefined
-  #pauseMs = FIRST_PAUSE_MS
+  #tries = 0
 
   /** Writes now where possible. Throws errors other than a full disk. */
   do(step: Step): void {
@@ -33,12 +34,15 @@ export class RetryingDisk {
 
   #schedule(): void {
     if (this.#timer !== undefined) return
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.tryNow()
-      this.#pauseMs = this.isFull ? Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS
-      if (this.isFull) this.#schedule()
-    }, this.#pauseMs)
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        this.tryNow()
+        this.#tries = this.isFull ? this.#tries + 1 : 0
+        if (this.isFull) this.#schedule()
+      },
+      backoffMs(this.#tries, FIRST_PAUSE_MS, LONGEST_PAUSE_MS),
+    )
   }
 }
 
@@ -47,8 +51,7 @@ function succeeds(step: Step): boolean {
     step()
     return true
   } catch (error) {
-    const code = systemCode(error)
-    if (code === 'ENOSPC' || code === 'EDQUOT') return false
+    if (isDiskFull(error)) return false
     throw error
   }
 }

@@ -67,11 +67,11 @@ export class Sandboxes {
   }
 
   async create(options: SandboxOptions = {}): Promise<Sandbox> {
-    const wish = { key: randomBytes(12).toString('hex'), ...options }
-    const { container_id: id } = (await this.#ask('platform.createSubContainer', wish)) as { container_id: string }
+    const params = { key: randomBytes(12).toString('hex'), ...options }
+    const { container_id: id } = (await this.#call('platform.createSubContainer', params)) as { container_id: string }
     const exec = (command: readonly string[], how: CommandOptions = {}) => this.#exec(id, command, how)
     const remove = async () => {
-      await this.#ask('platform.removeSubContainer', { container_id: id })
+      await this.#call('platform.removeSubContainer', { container_id: id })
     }
     return {
       id,
@@ -89,8 +89,8 @@ export class Sandboxes {
   async #exec(id: string, command: readonly string[], options: CommandOptions): Promise<CommandResult> {
     const { timeoutMs, ...rest } = options
     const limit = timeoutMs === undefined ? {} : { timeout_seconds: timeoutMs / 1_000 }
-    const wish = { container_id: id, command, ...rest, ...limit }
-    const done = (await this.#ask('platform.exec', wish)) as Record<string, unknown>
+    const params = { container_id: id, command, ...rest, ...limit }
+    const done = (await this.#call('platform.exec', params)) as Record<string, unknown>
     return {
       exitCode: done['exit_code'] as number | null,
       stdout: String(done['stdout']),
@@ -100,24 +100,24 @@ export class Sandboxes {
     }
   }
 
-  async #ask(method: Method, wish: Record<string, unknown>): Promise<unknown> {
+  async #call(method: Method, params: Record<string, unknown>): Promise<unknown> {
     for (;;) {
-      const answer = await this.#askOnce(method, wish)
+      const answer = await this.#callOnce(method, params)
       if (answer !== LOST) return answer
       // Running a command twice may be worse than not knowing its result.
-      if (method === 'platform.exec') throw fail('sandbox_lost', { command: (wish['command'] as string[]).join(' ') })
+      if (method === 'platform.exec') throw fail('sandbox_lost', { command: (params['command'] as string[]).join(' ') })
     }
   }
 
-  async #askOnce(method: Method, wish: Record<string, unknown>): Promise<unknown> {
+  async #callOnce(method: Method, params: Record<string, unknown>): Promise<unknown> {
     let lose = () => {}
     const lost = new Promise<typeof LOST>((resolve) => {
       lose = () => resolve(LOST)
     })
     this.#lost.add(lose)
-    const params = { ...wish, token: this.#token, epoch: this.#epoch }
+    const sent = { ...params, token: this.#token, epoch: this.#epoch }
     try {
-      return await Promise.race([this.#peer.call(method, params, 0), lost])
+      return await Promise.race([this.#peer.call(method, sent, 0), lost])
     } catch (error) {
       if (!(error instanceof ResolveError) || error.code !== 'resolver_refused') throw error
       const reason = String(error.details['detail'])

@@ -1,6 +1,7 @@
 /** The state snapshot: replaced as a whole, so that a reader never sees a part of it (spec, State snapshot). */
 import { readFileSync } from 'node:fs'
 import { writeWholeSync } from '../../core/files/write-whole.ts'
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
 
 export type State = Record<string, unknown>
@@ -44,9 +45,7 @@ export class StateFile {
 export function readJsonObject(path: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
+    return isObject(value) ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-/** ConcurrencyLimiter whatever was thrown into the answer that R7 rules: `{detail, code}`, never a stack or a path of this machine. */
+/** Turns whatever was thrown into the answer that R7 rules: `{detail, code}`, never a stack or a path of this machine. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES } from '../../core/limits.ts'

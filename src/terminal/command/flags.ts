@@ -1,9 +1,9 @@
 /** Flags that several commands share. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import { nearest } from '../../core/primitives/nearest.ts'
 import { STATUSES, type Status } from '../../core/protocol/status.ts'
 import { usage } from '../output/command-error.ts'
-import { nearest } from '../output/nearest.ts'
 
 export const inputFlags = {
   input: Flags.string({
@@ -51,7 +51,7 @@ export function toStatuses(given: readonly string[] | undefined): Status[] | und
     .map((word) => {
       const status = STATUSES.find((known) => known === word.trim())
       if (status !== undefined) return status
-      const near = nearest(word, STATUSES)
+      const near = nearest(word.toLowerCase(), STATUSES)
       const meant = near === undefined ? '' : ` Did you mean "${near}"?`
       throw usage(`There is no status "${word}".${meant} The statuses are: ${STATUSES.join(', ')}.`, {
         fields: [{ id: 'status', message: STATUSES.join(', ') }],

@@ -3,6 +3,7 @@
  * the instance as docs/cli.md describes. Decides the exit code; {@link file://./finish.ts} prints the end.
  */
 import type { Platform } from '../../core/index.ts'
+import { within } from '../../core/primitives/within.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanText } from '../../core/view/clean.ts'
 import type { Story } from '../../core/view/story.ts'
@@ -144,11 +145,7 @@ async function settled(
 async function handOver({ platform, id }: FollowPlan, deadline: number): Promise<void> {
   const leaving = platform.leave(id)
   if (deadline === Number.POSITIVE_INFINITY) return await leaving
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((done) => {
-    timer = setTimeout(done, Math.max(0, deadline - Date.now()))
-  })
+  const handedOver = leaving.catch(() => undefined)
   // The result is printed in time; a failed handover is reported when the platform closes.
-  await Promise.race([leaving.catch(() => undefined), late])
-  clearTimeout(timer)
+  await within(Math.max(0, deadline - Date.now()), handedOver)
 }

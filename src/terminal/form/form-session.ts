@@ -5,6 +5,7 @@
 import { ResolveError } from '../../core/errors.ts'
 import { failingChecks } from '../../core/forms/validate.ts'
 import { SCHEMA_LIMIT_MS } from '../../core/limits.ts'
+import { within } from '../../core/primitives/within.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import type { FormKey } from './form-keys.ts'
 import { beginForm, type Checker, type FormAction, type FormState, formReducer, payloadOf } from './form-state.ts'
@@ -92,7 +93,7 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   }
   const ask = async (question: number, input: Payload) => {
     try {
-      const form = await withinLimit(plan.schema?.(input), plan.schemaLimitMs ?? SCHEMA_LIMIT_MS)
+      const form = await within(plan.schemaLimitMs ?? SCHEMA_LIMIT_MS, Promise.resolve(plan.schema?.(input)))
       if (form === undefined) dispatch({ type: 'form-failed', question, sentence: TOOK_TOO_LONG })
       else dispatch({ type: 'form', question, form: form ?? { type: 'form', components: [] } })
     } catch (error) {
@@ -143,17 +144,4 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   return session
 }
 
-const TOOK_TOO_LONG = `The resolver did not answer within ${SCHEMA_LIMIT_MS / 1000} s: the form was not updated.`
-
-/** undefined if the limit was reached first. */
-async function withinLimit<T>(work: Promise<T> | undefined, limitMs: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<undefined>((done) => {
-    timer = setTimeout(() => done(undefined), limitMs)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const TOOK_TOO_LONG = `The resolver did not answer within ${SCHEMA_LIMIT_MS / 1000} s: the form stays as it is.`

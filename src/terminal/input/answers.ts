@@ -1,4 +1,5 @@
 /** Reads prepared answers for `--answers F`: `{"<request id or glob>": {field: value}}`. */
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import { usage } from '../output/command-error.ts'
 import { matchesGlob } from './glob.ts'
@@ -17,8 +18,8 @@ export async function readAnswers(path: string): Promise<Answers> {
 
 export function toAnswers(given: Record<string, unknown>, where: string): Answers {
   const rules = Object.entries(given).map(([glob, payload]) => {
-    if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) {
-      throw usage(`"${glob}" in ${where} is not a JSON object; write {"gate*": {"field": "value"}}.`)
+    if (!isObject(payload)) {
+      throw usage(`"${glob}" in ${where} is no JSON object; write {"gate*": {"field": "value"}}.`)
     }
     return { glob, payload: payload as Payload }
   })

@@ -2,9 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { fail, systemCode } from '../../core/errors.ts'
+import { isObject } from '../../core/primitives/is-object.ts'
+import { nearest } from '../../core/primitives/nearest.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { CommandError, usage } from '../output/command-error.ts'
-import { nearest } from '../output/nearest.ts'
 
 export interface InputFlags {
   input?: readonly string[] | undefined
@@ -50,8 +51,8 @@ export async function readJsonObject(path: string): Promise<Payload> {
       throw new CommandError(fail('invalid_json', { where: `${where}: ${error.message}` }, { cause: error }))
     throw error
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw usage(`${where} is not a JSON object; write {"field": "value"}.`)
+  if (!isObject(parsed)) {
+    throw usage(`${where} holds no JSON object; write {"field": "value"}.`)
   }
   return parsed as Payload
 }

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs'
 import { lstat, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { fail, systemCode } from '../../core/errors.ts'
+import { diskFull, fail, systemCode } from '../../core/errors.ts'
 import { usage } from '../output/command-error.ts'
 
 /** `mode` is the mode of a new file before the umask applies. */
@@ -15,9 +15,9 @@ export async function saveTo(path: string, stream: AsyncIterable<Uint8Array>, mo
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
-    if (systemCode(error) === 'ENOSPC') throw fail('disk_full', { path }, { cause: error })
-    if (systemCode(error) === undefined) throw error
-    throw usage(`Can't write ${path}: ${systemCode(error)}.`)
+    const code = systemCode(error)
+    if (code === undefined) throw error
+    throw diskFull(error, path) ?? usage(`Can't write ${path}: ${code}.`)
   }
 }
 

@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 import { type Instance, render } from 'ink'
 import type { Connection } from '../../core/index.ts'
+import { within } from '../../core/primitives/within.ts'
 import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
 import { connectionLine } from '../output/connection.ts'
@@ -177,13 +178,4 @@ export function openLiveView(options: LiveViewOptions): LiveView {
       for (const line of pending.splice(0)) stderr.write(`${line}\n`)
     },
   }
-}
-
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise((done) => {
-    timer = setTimeout(done, ms)
-  })
-  await Promise.race([promise, late])
-  clearTimeout(timer)
 }

@@ -1,5 +1,6 @@
 /** Formats commands that users can run: every word is quoted for a POSIX shell. */
-import { plainCommand, quoteWord } from '../../core/view/command-line.ts'
+import { quoteWord } from '../../core/primitives/quote-word.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 
 let carried: readonly string[] = []
 

@@ -1,5 +1,6 @@
 /** What the screens keep of the server's answers, and how fresh: lists are asked for again every moment while they are looked at. */
 import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/react-query'
+import { backoffMs } from '../../core/primitives/backoff.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import * as calls from './calls.ts'
 import { Problem } from './problem.ts'
@@ -13,7 +14,7 @@ export const queryClient = new QueryClient({
     queries: {
       // What the server refuses is refused again; what did not reach it is tried until it does.
       retry: (count, error) => !(error instanceof Problem && error.status > 0) && count < 3,
-      retryDelay: (count) => Math.min(4_000, 500 * 2 ** count),
+      retryDelay: (count) => backoffMs(count, 500, 4_000),
       staleTime: 1_000,
       networkMode: 'always',
     },

@@ -3,6 +3,7 @@
  * and again, until the instance has ended. Events come out in batches, one a frame at most.
  */
 import { createParser } from 'eventsource-parser'
+import { backoffMs } from '../../core/primitives/backoff.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import { DONE_MARKER } from '../../core/protocol/event.ts'
 import { isStatus, isTerminal } from '../../core/protocol/status.ts'
@@ -135,7 +136,7 @@ class Following {
   }
 
   #pause(): number {
-    const longest = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** this.#failures)
+    const longest = backoffMs(this.#failures, RETRY_MIN_MS, RETRY_MAX_MS)
     return longest / 2 + (Math.random() * longest) / 2
   }
 

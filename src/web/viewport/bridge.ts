@@ -2,6 +2,7 @@
  * What passes between the page and a viewport: the whole list, in both directions (threats UI-3). The frame speaks in texts of a
  * bounded size, so that whatever it sends is measured before it is looked at; no token, and no other instance, is ever part of it.
  */
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import type { InputRequest } from '../../core/protocol/instance.ts'
@@ -63,8 +64,4 @@ export function parseFromFrame(text: unknown): FromFrame | undefined {
   if (type === 'sendMessage' && typeof message_type === 'string') return { type, call, message_type, payload }
   if (type === 'respond' && typeof request === 'string') return { type, call, request, payload }
   return undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,11 +3,12 @@
  * sentence each. ajv is loaded only when a manifest is checked, so that everyday commands start without it.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { isObject } from '../../primitives/is-object.ts'
+import { nearest } from '../../primitives/nearest.ts'
 import { parseEgressRule } from '../../protocol/egress.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { describeFaults, show } from './manifest-faults.ts'
 import { CAPABILITIES, MANIFEST_SCHEMA } from './manifest-schema.ts'
-import { nearest } from './nearest.ts'
 import { gitAddressFault } from './source.ts'
 
 export type ParsedManifest =
@@ -22,7 +23,7 @@ export type ParsedManifest =
 export async function parseManifest(value: unknown): Promise<ParsedManifest> {
   const check = await loadChecker()
   const faults = check.validate(value) ? [] : describeFaults(check.validate.errors as ErrorObject[], value)
-  const { errors: more, warnings } = isRecord(value)
+  const { errors: more, warnings } = isObject(value)
     ? beyondSchema(value, check.isVersion)
     : { errors: [], warnings: [] }
   const errors = [...faults, ...more]
@@ -80,14 +81,14 @@ function beyondSchema(
     const fault = GIT_ADDRESS.test(address) ? gitAddressFault(address) : null
     if (fault !== null) errors.push(`${field} can't be used: ${fault}.`)
   }
-  if (isRecord(value['container'])) errors.push(...networkFaults(value['container']))
+  if (isObject(value['container'])) errors.push(...networkFaults(value['container']))
   const known = Object.keys(MANIFEST_SCHEMA.properties)
   for (const field of Object.keys(value)) {
     if (known.includes(field)) continue
     const meant = nearest(field, known)
     const shown = show(field, 'bare')
     if (meant === undefined || Object.hasOwn(value, meant))
-      warnings.push(`${shown} is not a field this version knows; it is passed over.`)
+      warnings.push(`${shown} is not a field of this version; it is ignored.`)
     else errors.push(`${shown} is not a field a manifest can have; did you mean ${meant}?`)
   }
   if (Object.hasOwn(value, 'viewport_bundle') && !Object.hasOwn(value, 'viewport_path')) {
@@ -105,12 +106,12 @@ function networkFaults({ network, egress }: Record<string, unknown>): string[] {
     return ['container.egress is missing; network "allowlist" reaches the hosts that it lists.']
   }
   if (network !== 'allowlist' && egress !== undefined) {
-    return ['container.egress says nothing without network "allowlist".']
+    return ['container.egress has no effect without network "allowlist".']
   }
   if (!Array.isArray(egress)) return []
   return egress.flatMap((rule, at) => {
     const isFault = typeof rule === 'string' && EGRESS_RULE.test(rule) && parseEgressRule(rule) === undefined
-    return isFault ? [`container.egress[${at}] must name a host and a port that can be; it is ${show(rule)}.`] : []
+    return isFault ? [`container.egress[${at}] must be a valid host with an optional port; it is ${show(rule)}.`] : []
   })
 }
 
@@ -130,12 +131,8 @@ function matches(field: 'version' | 'description', value: string): boolean {
 function gitAddresses(value: Record<string, unknown>): [field: string, address: string][] {
   const found: [string, unknown][] = [['viewport_bundle', value['viewport_bundle']]]
   const container = value['container']
-  const bundles = isRecord(container) ? container.bundles : undefined
+  const bundles = isObject(container) ? container.bundles : undefined
   if (Array.isArray(bundles))
     found.push(...bundles.map((bundle, at): [string, unknown] => [`container.bundles[${at}]`, bundle]))
   return found.filter((pair): pair is [string, string] => typeof pair[1] === 'string')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -129,7 +129,7 @@ function checkAuthority(transport: string, authority: string): string {
   const user = authority.slice(0, Math.max(at, 0))
   const host = authority.slice(at + 1)
   if (user.includes(':') || (transport === 'https' && at !== -1)) {
-    throw new Refusal('an address must not hold a user or a password: it would be written down and shown')
+    throw new Refusal('an address must not hold a user or a password: it would be stored and shown')
   }
   if (at !== -1 && !USER.test(user)) throw new Refusal('its user name is not one')
   if (!HOST.test(host)) throw new Refusal(host === '' ? 'it names no host' : `"${host}" is not a host`)
@@ -137,9 +137,9 @@ function checkAuthority(transport: string, authority: string): string {
 }
 
 function whyNot(scheme: string): string {
-  if (scheme === 'http' || scheme === 'git') return `${scheme}:// can be altered on its way; use https://`
+  if (scheme === 'http' || scheme === 'git') return `${scheme}:// can be changed in transit; use https://`
   if (scheme === 'file') return 'write a path for a directory, or git+file:///… for a repository on this machine'
-  return `${scheme}:// is not a way to fetch a resolver`
+  return `${scheme}:// is not a supported scheme`
 }
 
 /** The ref follows the last @ of the path, unless that @ begins a path segment (`/@scope/name`). */

@@ -2,9 +2,9 @@
  * Validates the lines of a worker's events file: a valid envelope is journaled unchanged, any other line is rejected with a
  * reason (R14, R16). The monitor calls it.
  */
-
 import { isUtf8 } from 'node:buffer'
 import { EVENT_LINE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { DONE_MARKER, EVENT_SCHEMA_VERSION, type EventEnvelope } from '../../protocol/event.ts'
 import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { Line, LineSplitter } from '../../rpc/lines.ts'
@@ -134,8 +134,4 @@ function isTimestamp(text: string): boolean {
 /** A raw CR is legal JSON white space, but would split a frame of the event stream (threats WEB-10): it becomes a space. */
 function withoutReturns(text: string): string {
   return text.includes('\r') ? text.replaceAll('\r', ' ') : text
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

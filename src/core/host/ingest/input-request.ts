@@ -4,6 +4,7 @@
  */
 import { ResolveError } from '../../errors.ts'
 import { parseForm } from '../../forms/parse-form.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import type { Form } from '../../protocol/form.ts'
 
 export type RequestRead =
@@ -29,7 +30,7 @@ export function readRequest(read: () => Buffer | undefined, id: string): Request
   } catch {
     return { errors: [`The request file ${id}.json is not JSON.`], mayBeHalf: true }
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     return { errors: [`The request file ${id}.json is not an object.`], mayBeHalf: false }
   }
   return parseRequest(value as Record<string, unknown>, id)

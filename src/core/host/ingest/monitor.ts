@@ -222,7 +222,7 @@ export class Monitor {
     this.#requestBytes ??= bytesOf(this.#ledger.story.requests)
     const bytes = this.#requestBytes + bytesOf([read])
     if (bytes > INPUT_REQUESTS_MAX_BYTES) {
-      this.#refuse(id, [`The questions of an instance have ${INPUT_REQUESTS_MAX_BYTES} bytes at most, all together.`])
+      this.#refuse(id, [`All input requests of an instance together have at most ${INPUT_REQUESTS_MAX_BYTES} bytes.`])
       return
     }
     this.#requestBytes = bytes

@@ -1,5 +1,6 @@
 /** Reads the state snapshot of a resolver (spec, State snapshot; R13). The host and the platform call it. */
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { STATE_FILE } from '../../protocol/coordination.ts'
 import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
@@ -13,9 +14,7 @@ export function readState(coordination: CoordinationDirectory): Record<string, u
   if (bytes === undefined) return null
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && isWithinDepth(value, JSON_MAX_DEPTH)
-      ? (value as Record<string, unknown>)
-      : null
+    return isObject(value) && isWithinDepth(value, JSON_MAX_DEPTH) ? (value as Record<string, unknown>) : null
   } catch {
     return null
   }

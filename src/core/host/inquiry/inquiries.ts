@@ -159,12 +159,12 @@ export class Inquiries {
   }
 
   async #open(entry: CatalogEntry): Promise<Inquiry> {
-    const wish = containerOptions(entry.manifest, null)
+    const options = containerOptions(entry.manifest, null)
     const container = await openInquiryContainer({
       home: this.#home,
       directory: entry.dir,
-      command: wish.command,
-      launch: containerLaunch(wish, entry),
+      command: options.command,
+      launch: containerLaunch(options, entry),
     })
     return new Inquiry(entry, { ...bound(container), launchError: () => undefined })
   }

@@ -84,9 +84,7 @@ export class Inquiry {
     if (launchError !== undefined) {
       const command = this.#entry.manifest.command.join(' ')
       const reason =
-        systemCode(launchError) === 'ENOENT'
-          ? 'there is no such program, or its directory is gone'
-          : launchError.message
+        systemCode(launchError) === 'ENOENT' ? 'the program or its directory does not exist' : launchError.message
       return fail('launch_failed', { command, reason }, { cause: launchError })
     }
     const { dir, manifest } = this.#entry

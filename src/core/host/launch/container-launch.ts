@@ -4,6 +4,7 @@
  */
 import { parseSource } from '../../catalog/manifest/source.ts'
 import { fail } from '../../errors.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { ContainerOptions, CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
@@ -34,19 +35,19 @@ export function refuseForContainer(entry: CatalogEntry, environment: Readonly<Re
 
 /** The launch options for the driver. Throws `source_invalid` for a bundle that is not a git address. */
 export function containerLaunch(
-  wish: ContainerOptions,
+  options: ContainerOptions,
   resolver: Pick<CreationRecord['resolver'], 'commit'>,
 ): ContainerLaunch {
-  const bundles = wish.bundles.map((bundle) => bundleAt(bundle, wish.dev_source_overrides))
+  const bundles = options.bundles.map((bundle) => bundleAt(bundle, options.dev_source_overrides))
   return {
-    image: wish.image,
+    image: options.image,
     stages: [
-      [...bundles.flatMap(({ step }) => step ?? []), ...wish.setup_commands.map(toStep)],
-      wish.added_setup_commands.map(toStep),
+      [...bundles.flatMap(({ step }) => step ?? []), ...options.setup_commands.map(toStep)],
+      options.added_setup_commands.map(toStep),
     ],
     bundles: bundles.map(({ path }) => path),
-    volume_mounts: wish.volume_mounts,
-    dev_source_overrides: wish.dev_source_overrides,
+    volume_mounts: options.volume_mounts,
+    dev_source_overrides: options.dev_source_overrides,
     commit: resolver.commit,
   }
 }
@@ -66,13 +67,9 @@ function bundleAt(bundle: string, overrides: readonly string[]): { path: string;
   const name = /([\w.-]+?)(\.git)?\/?$/.exec(url)?.[1] ?? 'bundle'
   if (overrides.includes(name)) return { path: `/opt/${name}` }
   const path = `/opt/bundles/${name}`
-  const branch = ref === null ? '' : `--branch ${quoted(ref)} `
-  const command = `git -c core.hooksPath=/dev/null clone --quiet --depth 1 --no-recurse-submodules ${branch}-- ${quoted(url)} ${quoted(path)}`
+  const branch = ref === null ? '' : `--branch ${quoteWord(ref)} `
+  const command = `git -c core.hooksPath=/dev/null clone --quiet --depth 1 --no-recurse-submodules ${branch}-- ${quoteWord(url)} ${quoteWord(path)}`
   return { path, step: { description: `Fetch the bundle ${name}`, command } }
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 const SHELL_LINE_MAX_CHARS = 4_096

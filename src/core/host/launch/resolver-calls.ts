@@ -112,14 +112,14 @@ export class ResolverCalls {
       this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
     if (!isTooMuch) return
     // Parsing each line of a flood would block all other work until the sender has ended (threats RPC-5).
-    this.#peer.deafen()
+    this.#peer.ignoreIncoming()
     this.#protocolError = `${this.#noiseLines} lines on stdout were not JSON-RPC`
     this.#options.onProtocolError?.(this.#protocolError)
   }
 }
 
 /** Many "check now" notifications in one turn count as two: the first and the last. */
-function oncePerTurn(ring: () => void): () => void {
+function oncePerTurn(notify: () => void): () => void {
   let again: boolean | undefined
   return () => {
     if (again !== undefined) {
@@ -127,9 +127,9 @@ function oncePerTurn(ring: () => void): () => void {
       return
     }
     again = false
-    ring()
+    notify()
     setImmediate(() => {
-      if (again) ring()
+      if (again) notify()
       again = undefined
     })
   }

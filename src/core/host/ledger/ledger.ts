@@ -1,5 +1,4 @@
 /** What a host knows of an instance, and the only way it makes news: each line goes to the journal first, then into the story. */
-
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'

@@ -13,7 +13,7 @@ import { fail } from '../../errors.ts'
 export type OnConnection = (socket: Socket) => void
 
 /** Without a handler only this process can reach its instances; that the socket accepts still shows that the host lives. */
-export const closedDoor: OnConnection = (socket) => {
+export const refuseRequests: OnConnection = (socket) => {
   socket.end()
 }
 

@@ -11,7 +11,7 @@ import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
 import { Mailbox } from '../requests/mailbox.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
-import { closedDoor, listen, type OnConnection } from './control-socket.ts'
+import { listen, type OnConnection, refuseRequests } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
 import { startReaper } from './reaper.ts'
 
@@ -54,7 +54,7 @@ export class HostProcess {
   /** A host of containers also removes those that no host owns any more. */
   #stopReaper: (() => void) | undefined
 
-  constructor(home: string, onConnection: OnConnection = closedDoor, options: HostOptions = {}) {
+  constructor(home: string, onConnection: OnConnection = refuseRequests, options: HostOptions = {}) {
     this.#home = home
     this.#options = options
     this.#onConnection = onConnection

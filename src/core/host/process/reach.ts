@@ -51,6 +51,6 @@ export async function startBackgroundHost(home: string, id: string): Promise<voi
   }
   throw fail('host_unreachable', {
     instance: id,
-    reason: `a background host did not take it; see ${join(logs, 'host.log')}`,
+    reason: `a background host did not take it over; see ${join(logs, 'host.log')}`,
   })
 }

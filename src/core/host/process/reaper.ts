@@ -45,7 +45,7 @@ async function whyOrphaned(home: string, container: HomeContainer, ageMs: number
   const { instance, role } = container
   if (instance === null) {
     if (role === 'setup' && ageMs < SETUP_LIMIT_MS + REAP_INTERVAL_MS) return undefined
-    return role === 'setup' ? 'its setup is over' : 'nobody asks it any more'
+    return role === 'setup' ? 'its setup has ended' : 'its inquiry has ended'
   }
   return await whyOver(home, instance)
 }

@@ -2,7 +2,6 @@
  * What consumers sent: kept durably on the host's own coordination directory before it is acknowledged, then journaled, published to the
  * worker and called in, as often as it takes (R12, R25, R42; reliability F11).
  */
-
 import { randomBytes } from 'node:crypto'
 import { linkSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

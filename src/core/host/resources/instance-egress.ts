@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import { type Egress, type EgressPlan, openEgress } from '../../worker/egress/egress.ts'
 import { type NetworkOwner, removeNetwork } from '../../worker/egress/network.ts'
@@ -68,12 +69,13 @@ export class InstanceEgress {
 
   async #openAtLast(): Promise<void> {
     const { signal } = this.#closed
-    for (let waitMs = ENGINE_RETRY_MIN_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)) {
+    for (let tries = 0; !signal.aborted; tries += 1) {
       const isOpen = await this.#open().then(
         () => true,
         () => false,
       )
       if (isOpen) return
+      const waitMs = backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS)
       await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
@@ -92,11 +94,11 @@ export class InstanceEgress {
     })
     if (this.#closed.signal.aborted) await opened.close()
     else this.#opened = opened
-    if (opened.guarded === false) await this.#tellUnguarded()
+    if (opened.guarded === false) await this.#warnUnguarded()
   }
 
   /** A driver reports the limits that it could not set. */
-  async #tellUnguarded(): Promise<void> {
+  async #warnUnguarded(): Promise<void> {
     const { ledger, write } = this.#parts
     const data = { kind: 'network_unguarded', value: 0, limit: 0 }
     await write(() => ledger.record('platform.watchdog.warning', data))

@@ -17,7 +17,7 @@ import {
 import { runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
-import { parseCommand, parseCreation, parseId, type Wish } from './sandbox-options.ts'
+import { parseCommand, parseCreation, parseId, type SandboxParams } from './sandbox-options.ts'
 
 export interface SandboxBrokerOptions {
   owner: SandboxOwner
@@ -44,9 +44,9 @@ export class SandboxBroker {
   }
 
   serve(calls: ResolverCalls): void {
-    calls.serve('platform.createSubContainer', (params) => this.#admit(params, (wish) => this.#create(wish)))
-    calls.serve('platform.exec', (params) => this.#admit(params, (wish) => this.#exec(wish)))
-    calls.serve('platform.removeSubContainer', (params) => this.#admit(params, (wish) => this.#remove(wish)))
+    calls.serve('platform.createSubContainer', (params) => this.#admit(params, (params) => this.#create(params)))
+    calls.serve('platform.exec', (params) => this.#admit(params, (params) => this.#exec(params)))
+    calls.serve('platform.removeSubContainer', (params) => this.#admit(params, (params) => this.#remove(params)))
   }
 
   /** Releases them: running commands are ended, the sandboxes stay for the next host. */
@@ -61,21 +61,21 @@ export class SandboxBroker {
     if (use.isNoted()) await removeSandboxes(engine(), owner).catch(() => undefined)
   }
 
-  async #admit(params: unknown, work: (wish: Wish) => Promise<unknown>): Promise<unknown> {
-    const wish = (typeof params === 'object' && params !== null ? params : {}) as Wish
-    const { token, epoch } = wish
+  async #admit(received: unknown, work: (params: SandboxParams) => Promise<unknown>): Promise<unknown> {
+    const params = (typeof received === 'object' && received !== null ? received : {}) as SandboxParams
+    const { token, epoch } = params
     if (typeof token !== 'string' || !isSame(token, this.#options.token))
       throw refused('the token is not this instance’s')
     if (typeof epoch !== 'number') throw refused('"epoch" is missing: it is that of resolver.initialize')
     // The call was sent to an earlier host, which is gone: the SDK sends it again if it still waits.
     if (epoch !== this.#options.epoch) return await never()
     if (this.#closed.signal.aborted) throw refused('the instance is ending')
-    return await work(wish)
+    return await work(params)
   }
 
-  async #create(wish: Wish): Promise<{ container_id: string }> {
+  async #create(params: SandboxParams): Promise<{ container_id: string }> {
     const { owner, images, network, engine, use } = this.#options
-    const { key, image, environment, network: wanted } = parseCreation(wish)
+    const { key, image, environment, network: wanted } = parseCreation(params)
     const chosen = image ?? (images[0] as string)
     if (!images.includes(chosen)) {
       throw refused(`image "${chosen}" is not one an operator allows (RESOLVE_SANDBOX_IMAGES)`)
@@ -90,9 +90,9 @@ export class SandboxBroker {
     return { container_id: id }
   }
 
-  async #exec(wish: Wish): Promise<Record<string, unknown>> {
+  async #exec(params: SandboxParams): Promise<Record<string, unknown>> {
     const { owner, engine } = this.#options
-    const { id, ...command } = parseCommand(wish)
+    const { id, ...command } = parseCommand(params)
     if (this.#running >= limits.SANDBOX_COMMANDS_MAX) {
       throw fail('too_many', { what: 'commands in sandboxes', limit: limits.SANDBOX_COMMANDS_MAX })
     }
@@ -109,9 +109,9 @@ export class SandboxBroker {
     }
   }
 
-  async #remove(wish: Wish): Promise<{ removed: boolean }> {
+  async #remove(params: SandboxParams): Promise<{ removed: boolean }> {
     const { owner, engine } = this.#options
-    return { removed: await removeSandbox(engine(), owner, parseId(wish)) }
+    return { removed: await removeSandbox(engine(), owner, parseId(params)) }
   }
 }
 

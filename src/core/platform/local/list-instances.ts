@@ -5,7 +5,7 @@ import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { Status } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
 import { InstanceIndex, orderOf } from '../../store/instance-index.ts'
-import type { Place } from '../../store/instance-index-file.ts'
+import type { IndexEntry } from '../../store/instance-index-file.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
 
@@ -35,22 +35,22 @@ async function readPage(
   index: InstanceIndex,
 ): Promise<InstancePage & { isMisplaced: boolean }> {
   const { cursor, limit } = filter
-  const breathe = breathing()
-  const places = await index.newestFirst(breathe)
+  const yieldTurn = breathing()
+  const entries = await index.newestFirst(yieldTurn)
   const records: InstanceRecord[] = []
   let bytes = 0
   let isMisplaced = false
-  const rest = cursor === undefined ? places : places.slice(firstAfter(places, cursor))
-  for (const place of rest) {
+  const rest = cursor === undefined ? entries : entries.slice(firstAfter(entries, cursor))
+  for (const entry of rest) {
     // Most of a large home: passed by without a look.
-    if (place.isFinal && !fits(place, filter)) continue
-    const pause = breathe()
+    if (entry.isFinal && !fits(entry, filter)) continue
+    const pause = yieldTurn()
     if (pause !== undefined) await pause
-    if (!mayFit(place, filter, index)) continue
-    const record = readSoundRecord(instancePaths(home, place.id))
+    if (!mayFit(entry, filter, index)) continue
+    const record = readSoundRecord(instancePaths(home, entry.id))
     // Removed meanwhile, or gone on.
     if (record === undefined || !fits(record, filter)) continue
-    isMisplaced ||= orderOf(record) !== place.order
+    isMisplaced ||= orderOf(record) !== entry.order
     if (limit !== undefined) bytes += JSON.stringify(record).length
     const last = records.at(-1)
     // As many as fit, but one always: a page is answered whole.
@@ -63,17 +63,17 @@ async function readPage(
   return { records, cursor: null, isMisplaced }
 }
 
-/** The index of the first place after the cursor. */
-function firstAfter(places: readonly Place[], cursor: string): number {
-  const found = places.findIndex(({ order }) => order < cursor)
-  return found === -1 ? places.length : found
+/** The index of the first entry after the cursor. */
+function firstAfter(entries: readonly IndexEntry[], cursor: string): number {
+  const found = entries.findIndex(({ order }) => order < cursor)
+  return found === -1 ? entries.length : found
 }
 
-function mayFit(place: Place, filter: InstanceFilter, index: InstanceIndex): boolean {
-  if (filter.resolver !== undefined && filter.resolver !== place.resolver) return false
+function mayFit(entry: IndexEntry, filter: InstanceFilter, index: InstanceIndex): boolean {
+  if (filter.resolver !== undefined && filter.resolver !== entry.resolver) return false
   if (filter.status === undefined) return true
   try {
-    return filter.status.includes(index.look(place.id).status)
+    return filter.status.includes(index.read(entry.id).status)
   } catch {
     return false
   }

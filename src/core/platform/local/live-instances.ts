@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTerminal, type Status } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
-import { InstanceIndex, printOf } from '../../store/instance-index.ts'
+import { fingerprintOf, InstanceIndex } from '../../store/instance-index.ts'
 import { UNSETTLED } from '../../store/instance-index-file.ts'
 
 /** An instance that has not ended. */
@@ -31,7 +31,7 @@ export class LiveInstances {
   readonly #home: string
   readonly #index: InstanceIndex
   /** Read again only when its files change. */
-  readonly #broken = new Map<string, { error: unknown; print: string }>()
+  readonly #broken = new Map<string, { error: unknown; fingerprint: string }>()
 
   constructor(home: string, index = new InstanceIndex(home)) {
     this.#home = home
@@ -56,19 +56,19 @@ export class LiveInstances {
 
   #count(id: string, report: LiveInstanceReport): void {
     const known = this.#broken.get(id)
-    const print = known === undefined ? UNSETTLED : printOf(instancePaths(this.#home, id))
-    if (known !== undefined && print !== UNSETTLED && known.print === print) {
+    const fingerprint = known === undefined ? UNSETTLED : fingerprintOf(instancePaths(this.#home, id))
+    if (known !== undefined && fingerprint !== UNSETTLED && known.fingerprint === fingerprint) {
       report.broken.push({ id, error: known.error })
       return
     }
     try {
-      const { status, order } = this.#index.look(id)
+      const { status, order } = this.#index.read(id)
       this.#broken.delete(id)
       report.counts[status] = (report.counts[status] ?? 0) + 1
       if (isTerminal(status) || status === 'paused') return
       report.live.push({ id, status, createdAt: Date.parse(order.slice(0, order.lastIndexOf('|'))) })
     } catch (error) {
-      this.#broken.set(id, { error, print: printOf(instancePaths(this.#home, id)) })
+      this.#broken.set(id, { error, fingerprint: fingerprintOf(instancePaths(this.#home, id)) })
       report.broken.push({ id, error })
     }
   }

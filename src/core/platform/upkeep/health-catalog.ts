@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { CATALOG_FILE, openCatalog } from '../../catalog/catalog.ts'
 import { readManifestFile } from '../../catalog/manifest/read-manifest.ts'
 import { ResolveError } from '../../errors.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { HealthRow } from '../platform.ts'
-import { quote } from './shell-word.ts'
 
 export async function checkCatalog({ home, builtins }: { home: string; builtins: string }): Promise<HealthRow[]> {
   const file = join(home, CATALOG_FILE)
   const broken = (message: string): HealthRow => {
-    return { check: 'catalog', state: 'failed', message, mend: `mv ${quote(file)} ${quote(`${file}.broken`)}` }
+    return { check: 'catalog', state: 'failed', message, mend: `mv ${quoteWord(file)} ${quoteWord(`${file}.broken`)}` }
   }
   try {
     const catalog = await openCatalog({ home, builtins })
@@ -26,7 +26,7 @@ export async function checkCatalog({ home, builtins }: { home: string; builtins:
           ? { check: 'catalog', state: 'ok', message: `The catalog has ${entries.length} resolvers`, mend: null }
           : broken(problem.message)
       const faults = (await Promise.all(entries.map(checkResolver))).filter((row) => row !== undefined)
-      return [readable, ...(faults.length > 0 ? faults : [SOUND])]
+      return [readable, ...(faults.length > 0 ? faults : [OK])]
     } finally {
       await catalog.close()
     }
@@ -36,7 +36,7 @@ export async function checkCatalog({ home, builtins }: { home: string; builtins:
   }
 }
 
-const SOUND: HealthRow = { check: 'resolver', state: 'ok', message: 'Each has its files and its manifest', mend: null }
+const OK: HealthRow = { check: 'resolver', state: 'ok', message: 'Each has its files and its manifest', mend: null }
 
 async function checkResolver({ name, dir, kind, source }: CatalogEntry): Promise<HealthRow | undefined> {
   try {
@@ -48,7 +48,7 @@ async function checkResolver({ name, dir, kind, source }: CatalogEntry): Promise
       builtin: 'npm install -g resolve-platform',
       // A missing folder of a user can only be restored by that user; until then the resolver cannot be used.
       directory: `resolve resolver remove ${name}`,
-      git: `resolve resolver add ${quote(source)} --force`,
+      git: `resolve resolver add ${quoteWord(source)} --force`,
     }[kind]
     return { check: 'resolver', state: 'failed', message: `${name}: ${reason}`, mend }
   }

@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { endWorkerProcesses, workerProcesses } from '../../host/ingest/instance-files.ts'
 import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import { hasWorker, isTerminal, type Status } from '../../protocol/status.ts'
 import { instanceIds, instancePaths } from '../../store/home.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
 import { readStory } from '../../store/record.ts'
 import type { HealthRow } from '../platform.ts'
 import { leftoversIn, removeLeftovers } from './prune.ts'
-import { quote } from './shell-word.ts'
 
 interface Plan {
   home: string
@@ -29,15 +29,15 @@ export async function checkInstances(plan: Plan): Promise<HealthRow[]> {
     if (fault !== undefined) journals.push(fault)
   }
   return [
-    ...orSound(journals, 'journals', `${statuses.size} journals can be read to their end`),
-    ...orSound(await unattended(plan, statuses), 'hosts', 'Every instance that is up has a host'),
-    ...orSound(await orphans(plan, statuses), 'orphans', 'No worker outlived its instance'),
-    ...orSound(await orphanedContainers(plan), 'containers', 'No container outlived its instance'),
-    ...orSound(await leftovers(plan), 'leftovers', 'Nothing was left half made or half removed'),
+    ...orOk(journals, 'journals', `${statuses.size} journals can be read to their end`),
+    ...orOk(await unattended(plan, statuses), 'hosts', 'Every instance that is up has a host'),
+    ...orOk(await orphans(plan, statuses), 'orphans', 'No worker outlived its instance'),
+    ...orOk(await orphanedContainers(plan), 'containers', 'No container outlived its instance'),
+    ...orOk(await leftovers(plan), 'leftovers', 'Nothing was left half made or half removed'),
   ]
 }
 
-function orSound(rows: HealthRow[], check: string, message: string): HealthRow[] {
+function orOk(rows: HealthRow[], check: string, message: string): HealthRow[] {
   return rows.length > 0 ? rows : [{ check, state: 'ok', message, mend: null }]
 }
 
@@ -51,12 +51,12 @@ function readJournal(home: string, id: string): { status?: Status; fault?: Healt
   } catch (error) {
     const message =
       error instanceof ResolveError ? error.message : `Can't read the journal ${journal}: ${String(error)}.`
-    return { fault: fault(message, `mv ${quote(root)} ${quote(join(home, `broken-${id}`))}`) }
+    return { fault: fault(message, `mv ${quoteWord(root)} ${quoteWord(join(home, `broken-${id}`))}`) }
   }
   const frozen = readdirSync(root).find((name) => name.startsWith('journal.frozen-'))
   if (frozen === undefined) return { status }
   const path = join(root, frozen)
-  return { status, fault: fault(`${id} lost events: its damaged journal was kept as ${path}`, `rm ${quote(path)}`) }
+  return { status, fault: fault(`${id} lost events: its damaged journal was kept as ${path}`, `rm ${quoteWord(path)}`) }
 }
 
 function isGapless(journal: string): boolean {
@@ -118,7 +118,7 @@ async function orphanedContainers({ home, fix }: Plan): Promise<HealthRow[]> {
       check: 'containers',
       state: 'failed',
       message: `The container ${orphan.name} is there, and ${orphan.why}`,
-      mend: `docker rm -f ${quote(orphan.name)}`,
+      mend: `docker rm -f ${quoteWord(orphan.name)}`,
     }
     rows.push(fix ? await mended(row, 'ended', () => endOrphan(orphan)) : row)
   }
@@ -136,7 +136,7 @@ async function leftovers({ home, fix }: Plan): Promise<HealthRow[]> {
   }
   if (!fix) return [row]
   const { count } = await removeLeftovers(home, false)
-  if (count < found.length) return [{ ...row, mend: `rm -rf ${found.map(quote).join(' ')}` }]
+  if (count < found.length) return [{ ...row, mend: `rm -rf ${found.map(quoteWord).join(' ')}` }]
   return [{ ...row, state: 'mended', message: `${row.message}; removed`, mend: null }]
 }
 

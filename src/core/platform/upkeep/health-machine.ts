@@ -117,8 +117,8 @@ async function checkDocker(env: NodeJS.ProcessEnv): Promise<HealthRow[]> {
 
 /** Not every resolver needs a container, so a missing image is only a note. */
 async function checkImage(env: NodeJS.ProcessEnv): Promise<HealthRow> {
-  const { lookForWorkerImage } = await import('../../worker/docker/images.ts')
-  const { image, mend, isThere } = await lookForWorkerImage(env)
+  const { findWorkerImage } = await import('../../worker/docker/images.ts')
+  const { image, mend, isThere } = await findWorkerImage(env)
   if (isThere) return { check: 'image', state: 'ok', message: `Containers start from ${image}`, mend: null }
   return { check: 'image', state: 'note', message: `There is no image ${image} for workers in containers`, mend }
 }

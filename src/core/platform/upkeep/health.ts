@@ -6,13 +6,13 @@ import { accessSync, chmodSync, constants, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ResolveError } from '../../errors.ts'
 import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../../limits.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import { instancesDirectory, prepareHome } from '../../store/home.ts'
 import { openTokens } from '../../store/tokens.ts'
 import type { HealthRow } from '../platform.ts'
 import { checkCatalog } from './health-catalog.ts'
 import { checkInstances } from './health-instances.ts'
 import { checkMachine } from './health-machine.ts'
-import { quote } from './shell-word.ts'
 
 export interface HealthPlan {
   home: string
@@ -42,14 +42,14 @@ function checkHome({ home, fix }: HealthPlan): HealthRow[] {
     accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const message = error instanceof ResolveError ? error.message : `Can't use ${home}: it may not be read and written.`
-    const mend = existsAs(home) === 'directory' ? `chmod -R u+rwX ${quote(home)}` : 'export RESOLVE_HOME=~/.resolve'
+    const mend = existsAs(home) === 'directory' ? `chmod -R u+rwX ${quoteWord(home)}` : 'export RESOLVE_HOME=~/.resolve'
     return [{ check: 'home', state: 'failed', message, mend }]
   }
   const open = [home, instancesDirectory(home), join(home, 'resolvers')].filter((path) => modeOf(path) !== 0o700)
   const usable: HealthRow = { check: 'home', state: 'ok', message: `The home is ${home}`, mend: null }
   if (open.length === 0) return [usable, { check: 'modes', state: 'ok', message: 'Only you can read it', mend: null }]
   const modes = open.map((path) => `${path} has mode ${modeOf(path).toString(8)}`).join(', ')
-  const mend = `chmod 700 ${open.map(quote).join(' ')}`
+  const mend = `chmod 700 ${open.map(quoteWord).join(' ')}`
   if (!fix) return [usable, { check: 'modes', state: 'failed', message: `${modes}: it is not yours alone`, mend }]
   try {
     for (const path of open) chmodSync(path, 0o700)
@@ -68,7 +68,7 @@ function checkTokens(home: string): HealthRow {
       check: 'tokens',
       state: 'failed',
       message: problem.message,
-      mend: `mv ${quote(path)} ${quote(`${path}.broken`)}`,
+      mend: `mv ${quoteWord(path)} ${quoteWord(`${path}.broken`)}`,
     }
   }
   const count = tokens.list().length

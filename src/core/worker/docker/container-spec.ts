@@ -2,7 +2,6 @@
  * Builds the request that creates a container; this is the only place that decides its content (spec, Limits; threats B7, D14).
  * Pure. Every field of HostConfig is written out below: no object of a manifest or a resolver is merged into it.
  */
-
 import {
   CONTAINER_CPUS,
   CONTAINER_LOG_FILES,

@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINE_LOOK_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, MIB } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import { DiskSample } from '../disk-sample.ts'
 import { Demux } from '../engine/demux.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -101,14 +102,15 @@ export class DockerWorker implements Worker {
   }
 
   async #keepInTouch(): Promise<void> {
-    let waitMs = ENGINE_RETRY_MIN_MS
+    let tries = 0
     while (!this.#isOver()) {
-      if (await this.#attachOnce()) waitMs = ENGINE_RETRY_MIN_MS
+      if (await this.#attachOnce()) tries = 0
       if (this.#isOver()) break
-      await this.#look()
+      await this.#inspectEnd()
       if (this.#isOver()) break
+      const waitMs = backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS)
       await sleep(waitMs, undefined, { signal: this.#released.signal, ref: false }).catch(() => undefined)
-      waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)
+      tries += 1
     }
   }
 
@@ -157,9 +159,9 @@ export class DockerWorker implements Worker {
     const over = this.#drain(stream)
     this.channel.attach(stream, this.#isFirst)
     this.#isFirst = false
-    const stopLooking = this.#lookNowAndThen(stream)
+    const stopPolling = this.#pollForEnd(stream)
     await over
-    stopLooking()
+    stopPolling()
     this.#stream = undefined
     this.channel.detach()
     this.condition.link = 'down'
@@ -206,7 +208,7 @@ export class DockerWorker implements Worker {
   }
 
   /** A frozen daemon keeps its streams open and silent, and a restarted one may have missed the end of the container. */
-  #lookNowAndThen(stream: Duplex): () => void {
+  #pollForEnd(stream: Duplex): () => void {
     const timer = setInterval(async () => {
       const found = await this.#ask()
       this.condition.link = found === 'away' ? 'down' : 'up'
@@ -218,7 +220,7 @@ export class DockerWorker implements Worker {
   }
 
   /** How the container ended, after all of its output was read. */
-  async #look(): Promise<void> {
+  async #inspectEnd(): Promise<void> {
     let found = await this.#ask()
     if (typeof found === 'object' && found.exitCode === KILLED) {
       // Exit code 137: the container was killed, or is being removed. A moment later the two can be told apart.

@@ -10,6 +10,7 @@ import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
 import { ENGINE_PATIENCE_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, ENGINE_START_LIMIT_MS } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import { CONFIG_FILE, MESSAGES_DIR } from '../../protocol/coordination.ts'
 import { openLocalCoordination } from '../coordination-directory.ts'
 import {
@@ -84,14 +85,14 @@ export class DockerDriver implements Driver {
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     await this.#removeAll()
     const report = plan.report ?? (async () => {})
-    const wish = plan.container ?? NOTHING_ASKED
-    const base = chooseImage(wish.image)
+    const options = plan.container ?? NOTHING_ASKED
+    const base = chooseImage(options.image)
     const image = await imageId(this.#engine, base.name)
     if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
     const user = workerUser()
     const source = sourceMount(this.#home, plan.directory, plan.command)
-    const developed = devSourceMounts(wish.dev_source_overrides)
-    const volumes = volumeMounts(wish.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
+    const developed = devSourceMounts(options.dev_source_overrides)
+    const volumes = volumeMounts(options.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
     const sdk = sdkMounts()
     const container = {
       home: homeLabel(this.#home),
@@ -106,16 +107,16 @@ export class DockerDriver implements Driver {
     const prepared = await prepareImage({
       engine: this.#engine,
       image,
-      stages: wish.stages,
+      stages: options.stages,
       mounts: [source, ...developed],
       container,
-      commit: wish.commit,
+      commit: options.commit,
       report,
       signal: plan.signal,
     })
     plan.signal?.throwIfAborted()
     this.#layOverlays(coordination)
-    const { mode, dns, dnsOptions, environment: proxied } = wish.network ?? BRIDGE
+    const { mode, dns, dnsOptions, environment: proxied } = options.network ?? BRIDGE
     const spec = containerSpec({
       ...container,
       network: mode,
@@ -128,7 +129,7 @@ export class DockerDriver implements Driver {
         hasSdk: sdk.length > 0,
         uid: user.uid,
         hasInstance: true,
-        bundles: wish.bundles,
+        bundles: options.bundles,
       }),
       mounts: [...projectMounts(this.#places.project), source, ...sdk, ...developed, ...volumes],
     })
@@ -176,7 +177,7 @@ export class DockerDriver implements Driver {
       return this.#reach(saved, true)
     }
     const name = containerName('worker', basename(this.#places.root), incarnation)
-    const found = await this.#retryWhileDiskFull(() => this.#inspect(name))
+    const found = await this.#retryWhileAway(() => this.#inspect(name))
     if (found === undefined || found.State.Status === 'created') {
       if (found !== undefined) await this.#removeAll()
       return undefined
@@ -189,7 +190,7 @@ export class DockerDriver implements Driver {
 
   /** Waits for an unreachable engine: an instance must not end while its container may still run (R20). */
   async sweep(): Promise<void> {
-    await this.#retryWhileDiskFull(() => this.#removeAll())
+    await this.#retryWhileAway(() => this.#removeAll())
   }
 
   async discard(): Promise<void> {
@@ -231,15 +232,15 @@ export class DockerDriver implements Driver {
     await Promise.all(found.map(({ Id: id }) => removeContainer(this.#engine, id)))
   }
 
-  async #retryWhileDiskFull<T>(work: () => Promise<T>): Promise<T> {
+  async #retryWhileAway<T>(work: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + ENGINE_PATIENCE_MS
-    for (let waitMs = ENGINE_RETRY_MIN_MS; ; waitMs = Math.min(waitMs * 2, ENGINE_RETRY_MAX_MS)) {
+    for (let tries = 0; ; tries += 1) {
       try {
         return await work()
       } catch (error) {
         if (!isAway(error) || Date.now() > deadline) throw error
       }
-      await sleep(waitMs)
+      await sleep(backoffMs(tries, ENGINE_RETRY_MIN_MS, ENGINE_RETRY_MAX_MS))
     }
   }
 

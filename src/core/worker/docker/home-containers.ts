@@ -2,7 +2,6 @@
  * Lists the containers that carry a home's label, with their purpose; the reaper and doctor call it. Other containers are never
  * touched (reliability F16).
  */
-
 import type { ContainerRole } from '../engine/container-places.ts'
 import { homeLabel } from '../engine/container-places.ts'
 import { type Engine, theEngine } from '../engine/engine.ts'

@@ -103,7 +103,7 @@ export async function pruneSetupImages(home: string, dryRun: boolean): Promise<P
 }
 
 /** Whether the default worker image is on this machine; false while the engine is away. */
-export async function lookForWorkerImage(
+export async function findWorkerImage(
   env: NodeJS.ProcessEnv,
 ): Promise<{ image: string; mend: string; isThere: boolean }> {
   const { name, mend } = chooseImage(null, env)

@@ -5,6 +5,7 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, normalize, posix } from 'node:path'
 import { fail, systemCode } from '../../errors.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import type { ContainerMount } from './container-spec.ts'
 
 export interface VolumePolicy {
@@ -54,16 +55,16 @@ export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): 
     if (targetFault !== undefined) return refuse(targetFault)
     if (mounts.some(({ target }) => target === mount.target)) return refuse(`${mount.target} is taken`)
     const source = realPath(mount.source)
-    if (source === undefined) return refuse(`${mount.source} is no absolute path that exists`)
+    if (source === undefined) return refuse(`${mount.source} is not an existing absolute path`)
     const sourceFault = faultOfSource(source, policy)
     if (sourceFault !== undefined) return refuse(sourceFault)
     const rule = policy.allowed.find(({ path }) => isWithin(source, path))
-    if (rule === undefined) return refuse(`no operator allowed ${source}`)
+    if (rule === undefined) return refuse(`the operator does not allow ${source}`)
     const writable = policy.allowed.find(({ path, mayWrite }) => mayWrite && path !== source && isWithin(source, path))
     if (writable !== undefined) {
       return refuse(`containers may write to ${writable.path}, so it is mounted as a whole and nothing below it`)
     }
-    if (!mount.readOnly && !rule.mayWrite) return refuse(`${source} is allowed for reading only`)
+    if (!mount.readOnly && !rule.mayWrite) return refuse(`${source} is allowed read-only`)
     mounts.push({ ...mount, source })
   }
   return mounts
@@ -76,11 +77,11 @@ function parseMount(value: unknown): ContainerMount | undefined {
     if (!isWhole || (mode !== undefined && mode !== 'ro' && mode !== 'rw')) return undefined
     return { source, target, readOnly: mode !== 'rw' }
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (!isObject(value)) return undefined
   const { source, target, read_only: readOnly = true, ...rest } = value as Record<string, unknown>
-  const isSound = typeof source === 'string' && typeof target === 'string' && typeof readOnly === 'boolean'
+  const isValid = typeof source === 'string' && typeof target === 'string' && typeof readOnly === 'boolean'
   // An unsupported field is refused, not ignored (threats MAN-4).
-  return isSound && Object.keys(rest).length === 0 ? { source, target, readOnly } : undefined
+  return isValid && Object.keys(rest).length === 0 ? { source, target, readOnly } : undefined
 }
 
 /** Targets that the platform or the kernel uses in every container. */
@@ -99,18 +100,18 @@ function faultOfTarget(target: string): string | undefined {
   const isPlain = /^\/[^\0:]*[^/\0:]$/.test(target) && posix.normalize(target) === target
   if (!isPlain) return 'its target must be a plain absolute path'
   const taken = TAKEN_TARGETS.find((path) => isWithin(target, path) || isWithin(path, target))
-  return taken === undefined ? undefined : `${taken} inside the container is not its own`
+  return taken === undefined ? undefined : `${taken} inside the container is reserved`
 }
 
 function faultOfSource(source: string, policy: VolumePolicy): string | undefined {
   const stat = statSync(source)
   if (!stat.isDirectory() && !stat.isFile()) return `${source} is neither a directory nor a file`
   for (const denied of policy.denied) {
-    if (isWithin(source, denied) || isWithin(denied, source)) return `nobody may have ${denied}`
+    if (isWithin(source, denied) || isWithin(denied, source)) return `${denied} may not be mounted`
   }
-  for (const denied of policy.deniedRoots) if (isWithin(denied, source)) return `nobody may have ${denied}`
+  for (const denied of policy.deniedRoots) if (isWithin(denied, source)) return `${denied} may not be mounted`
   for (const socket of policy.sockets) {
-    const other = lookAt(socket)
+    const other = statOf(socket)
     if (other !== undefined && other.dev === stat.dev && other.ino === stat.ino) return `it is ${socket}`
   }
   return undefined
@@ -130,7 +131,7 @@ function realPath(path: string): string | undefined {
   }
 }
 
-function lookAt(path: string) {
+function statOf(path: string) {
   return lstatSync(path, { throwIfNoEntry: false }) ?? undefined
 }
 

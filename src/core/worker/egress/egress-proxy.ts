@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import * as limits from '../../limits.ts'
+import { within } from '../../primitives/within.ts'
 import { isAllowed, parseEgressRule, parseTarget, type Target } from '../../protocol/egress.ts'
 import { isOwnAddress, isPublicAddress } from './egress-addresses.ts'
 import { type Denial, type DenialReason, EgressReports } from './egress-reports.ts'
@@ -64,7 +65,7 @@ export async function openEgressProxy(options: EgressOptions): Promise<EgressPro
   server.on('drop', () => gate.deny('*', 0, 'too_many'))
   server.on('clientError', (_error, socket) => {
     gate.deny('*', 0, 'malformed')
-    refuse(socket, 400, 'This is no request to a proxy.')
+    refuse(socket, 400, 'This is not a proxy request.')
   })
   server.on('connect', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
     gate.tunnel(message, socket, head, keep).catch(() => socket.destroy())
@@ -114,7 +115,7 @@ class Gate {
   async tunnel(message: IncomingMessage, socket: Duplex, head: Buffer, keep: Keep): Promise<void> {
     keep(socket).pause()
     const authority = message.url ?? ''
-    const target = isSound(message) ? parseTarget(authority) : undefined
+    const target = isWellFormed(message) ? parseTarget(authority) : undefined
     const reached = await this.#reach(target, authority, keep)
     if (!('socket' in reached)) return refuse(socket, reached.status, reached.why)
     const upstream = reached.socket
@@ -134,7 +135,7 @@ class Gate {
   async forward(message: IncomingMessage, response: ServerResponse, keep: Keep): Promise<void> {
     const match = ABSOLUTE.exec(message.url ?? '')
     const authority = match?.[1] ?? ''
-    const target = isSound(message) ? parseTarget(authority, HTTP_PORT) : undefined
+    const target = isWellFormed(message) ? parseTarget(authority, HTTP_PORT) : undefined
     const reached = await this.#reach(target, authority, keep)
     if (!('socket' in reached)) {
       response.writeHead(reached.status, { 'content-type': 'text/plain', connection: 'close' }).end(`${reached.why}\n`)
@@ -165,7 +166,10 @@ class Gate {
     })
     outgoing.on('error', () => {
       if (response.headersSent) response.destroy()
-      else response.writeHead(502, { 'content-type': 'text/plain', connection: 'close' }).end('The host broke off.\n')
+      else
+        response
+          .writeHead(502, { 'content-type': 'text/plain', connection: 'close' })
+          .end('The host closed the connection.\n')
     })
     response.on('close', () => outgoing.destroy())
     message.pipe(outgoing)
@@ -182,11 +186,11 @@ class Gate {
       return { status: 403, why: `This resolver may not reach ${host}:${port}: no rule of its manifest names it.` }
     }
     const found = await this.#addressesOf(host)
-    if (found.length === 0) return { status: 502, why: `There is no host ${host}.` }
+    if (found.length === 0) return { status: 502, why: `Cannot resolve ${host}.` }
     const open = found.filter((address) => this.#mayReach(address))
     if (open.length === 0) {
       this.deny(host, port, 'forbidden_address')
-      return { status: 403, why: `${host} leads to an address that no worker may reach.` }
+      return { status: 403, why: `${host} has an address that workers may not reach.` }
     }
     for (const address of open.slice(0, limits.EGRESS_ADDRESSES_TRIED)) {
       const socket = await this.#connect(address, port, keep)
@@ -196,16 +200,10 @@ class Gate {
   }
 
   async #addressesOf(host: string): Promise<string[]> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<string[]>((resolve) => {
-      timer = setTimeout(resolve, limits.EGRESS_RESOLVE_LIMIT_MS, [])
-    })
     try {
-      return await Promise.race([(this.#options.resolve ?? resolveHere)(host), late])
+      return (await within(limits.EGRESS_RESOLVE_LIMIT_MS, (this.#options.resolve ?? resolveHere)(host))) ?? []
     } catch {
       return []
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -242,7 +240,7 @@ interface Refused {
 }
 
 /** The request has a supported version, and a body whose framing is unambiguous. */
-function isSound(message: IncomingMessage): boolean {
+function isWellFormed(message: IncomingMessage): boolean {
   const encoding = message.headers['transfer-encoding']
   return /^1\.[01]$/.test(message.httpVersion) && (encoding === undefined || encoding.toLowerCase() === 'chunked')
 }

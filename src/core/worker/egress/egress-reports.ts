@@ -20,12 +20,12 @@ export interface Denial {
 }
 
 export class EgressReports {
-  readonly #tell: (denial: Denial) => void
+  readonly #report: (denial: Denial) => void
   readonly #waiting = new Map<string, Denial>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(tell: (denial: Denial) => void, windowMs = EGRESS_REPORT_MS) {
-    this.#tell = tell
+  constructor(report: (denial: Denial) => void, windowMs = EGRESS_REPORT_MS) {
+    this.#report = report
     this.#timer = setInterval(() => this.flush(), windowMs).unref()
   }
 
@@ -42,12 +42,12 @@ export class EgressReports {
       return
     }
     this.#waiting.set(key, { host, port, reason, count: 0 })
-    this.#tell({ host, port, reason, count: 1 })
+    this.#report({ host, port, reason, count: 1 })
   }
 
   /** Reports the repetitions, and starts counting again. */
   flush(): void {
-    for (const denial of this.#waiting.values()) if (denial.count > 0) this.#tell(denial)
+    for (const denial of this.#waiting.values()) if (denial.count > 0) this.#report(denial)
     this.#waiting.clear()
   }
 

@@ -74,7 +74,7 @@ async function openRetrying(options: EgressOptions): Promise<EgressProxy> {
       const code = systemCode(error)
       const mayPass = code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL'
       if (!mayPass || Date.now() > deadline) {
-        const what = `open the way out at ${options.address}:${options.port}`
+        const what = `open the egress proxy at ${options.address}:${options.port}`
         throw fail('container_refused', { what, reason: code ?? String(error) }, { cause: error })
       }
     }

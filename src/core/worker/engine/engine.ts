@@ -92,7 +92,7 @@ export function engineSocket(env: NodeJS.ProcessEnv = process.env): string {
   if (address.startsWith('unix://')) return address.slice('unix://'.length) || DEFAULT_SOCKET
   throw fail('docker_unreachable', {
     socket: address,
-    reason: 'workers share directories with it, so it must be a socket',
+    reason: 'workers share directories with it, so it must be a unix socket',
   })
 }
 
@@ -113,7 +113,7 @@ function reasonOf(code: string): string {
       return 'no engine listens there'
     case 'EACCES':
     case 'EPERM':
-      return 'you may not use it'
+      return 'permission denied'
     default:
       return code
   }

@@ -52,7 +52,7 @@ export class LocalDriver implements Driver {
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     if (plan.isFirst !== true) await this.sweep()
     if (plan.signal?.aborted === true)
-      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was ended' })
+      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was aborted' })
     const { stdin, stdout, stderr, lifeline } = this.#places
     await placeFifos([stdin, lifeline], dirname(this.#places.root))
     failpoint('launch.piped')
@@ -276,7 +276,7 @@ function hasProcess(pid: number): boolean {
 
 function launchReason(error: Error): string {
   const code = systemCode(error)
-  if (code === 'ENOENT') return 'there is no such program, or its directory is gone'
+  if (code === 'ENOENT') return 'the program or its directory does not exist'
   if (code === 'EACCES') return 'it may not be executed'
   return code ?? 'it cannot be started'
 }

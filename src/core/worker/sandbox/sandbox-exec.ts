@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Dockerode from 'dockerode'
 import { SANDBOX_KILL_LIMIT_MS, SANDBOX_OUTPUT_MAX_BYTES } from '../../limits.ts'
+import { within } from '../../primitives/within.ts'
 import { Demux } from '../engine/demux.ts'
 import { type Engine, toRefusal } from '../engine/engine.ts'
 
@@ -33,16 +34,16 @@ export interface CommandOutcome {
 }
 
 /** Throws `container_refused`, `docker_unreachable`. */
-export async function runInSandbox(engine: Engine, id: string, wish: SandboxCommand): Promise<CommandOutcome> {
+export async function runInSandbox(engine: Engine, id: string, options: SandboxCommand): Promise<CommandOutcome> {
   const mark = `RESOLVE_COMMAND=${randomBytes(12).toString('hex')}`
   try {
     const exec = await engine.call((docker, abortSignal) =>
       docker.getContainer(id).exec({
-        Cmd: [...wish.command],
+        Cmd: [...options.command],
         // The mark by which its processes are found when they must end.
-        Env: [...Object.entries(wish.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
-        ...(wish.directory === undefined ? {} : { WorkingDir: wish.directory }),
-        AttachStdin: wish.stdin !== undefined,
+        Env: [...Object.entries(options.environment ?? {}).map(([name, value]) => `${name}=${value}`), mark],
+        ...(options.directory === undefined ? {} : { WorkingDir: options.directory }),
+        AttachStdin: options.stdin !== undefined,
         AttachStdout: true,
         AttachStderr: true,
         Tty: false,
@@ -50,15 +51,15 @@ export async function runInSandbox(engine: Engine, id: string, wish: SandboxComm
       }),
     )
     const stream = (await engine.call((_, abortSignal) =>
-      exec.start({ hijack: true, stdin: wish.stdin !== undefined, Tty: false, abortSignal }),
+      exec.start({ hijack: true, stdin: options.stdin !== undefined, Tty: false, abortSignal }),
     )) as unknown as Duplex
     const kept = { stdout: new Kept(), stderr: new Kept() }
     const over = drain(stream, kept)
-    if (wish.stdin !== undefined) stream.end(wish.stdin)
-    const how = await firstOf(over, wish)
+    if (options.stdin !== undefined) stream.end(options.stdin)
+    const how = await firstOf(over, options)
     if (how !== 'ended') {
       await killMarked(engine, id, mark)
-      await Promise.race([over, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+      await within(SANDBOX_KILL_LIMIT_MS, over, { ref: false })
     }
     stream.destroy()
     const exitCode = how === 'ended' ? await exitCodeOf(engine, exec) : null
@@ -71,7 +72,7 @@ export async function runInSandbox(engine: Engine, id: string, wish: SandboxComm
       timedOut: how === 'late',
     }
   } catch (error) {
-    throw toRefusal(error, `run "${wish.command[0] ?? ''}" in a sandbox`)
+    throw toRefusal(error, `run "${options.command[0] ?? ''}" in a sandbox`)
   }
 }
 
@@ -91,16 +92,12 @@ async function firstOf(
   over: Promise<void>,
   { limitMs, signal }: SandboxCommand,
 ): Promise<'ended' | 'late' | 'stopped'> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, limitMs, 'late')
-  })
   const stopped = new Promise<'stopped'>((resolve) => {
     if (signal.aborted) resolve('stopped')
     else signal.addEventListener('abort', () => resolve('stopped'), { once: true })
   })
   const ended = over.then(() => 'ended' as const)
-  return await Promise.race([ended, late, stopped]).finally(() => clearTimeout(timer))
+  return (await within(limitMs, Promise.race([ended, stopped]))) ?? 'late'
 }
 
 function drain(stream: Duplex, kept: Record<'stdout' | 'stderr', Kept>): Promise<void> {
@@ -130,7 +127,7 @@ async function killMarked(engine: Engine, id: string, mark: string): Promise<voi
     )) as unknown as Duplex
     stream.resume()
     const closed = new Promise((resolve) => stream.once('close', resolve))
-    await Promise.race([closed, sleep(SANDBOX_KILL_LIMIT_MS, undefined, { ref: false })])
+    await within(SANDBOX_KILL_LIMIT_MS, closed, { ref: false })
     stream.destroy()
   } catch {
     // The container is gone, or the engine is unreachable; anything left ends with the instance.

@@ -1,4 +1,5 @@
 /** The nodes of a pipeline and how each stands, from the state a resolver keeps (`state.nodes`). Pure. */
+import { isObject } from '../../../../core/primitives/is-object.ts'
 
 export type NodeStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
 
@@ -55,8 +56,4 @@ function toNode(id: string, value: unknown): GraphNode {
     : []
   const about = rest.map(([key, one]) => `${key} ${String(one)}`).join(', ')
   return { id, status: WORDS[String(word).toLowerCase()] ?? 'pending', about: about.slice(0, 200) }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
