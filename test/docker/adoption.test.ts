@@ -82,7 +82,7 @@ describeWithDocker('hosts of containers that are killed', () => {
     expect(ids.reduce((sum, id) => sum + storyOf(home, id).adoptions, 0)).toBeGreaterThan(5)
   })
 
-  test('killed at any moment of the start: never two containers, never stuck (reliability F1)', {
+  test('a host killed at any moment of the start leaves one container at most, and the instance comes to its end (reliability F1)', {
     timeout: 120_000,
   }, async () => {
     const behaviour = `fs.writeFileSync(root + '/ran', 'x', { flag: 'a' }); await sleep(300); me.finish({ status: 'completed' })`
@@ -102,7 +102,7 @@ describeWithDocker('hosts of containers that are killed', () => {
     }
   })
 
-  test('a result that came while nobody was there is found (R21)', async () => {
+  test('a result that came while the instance had no host is found (R21)', async () => {
     const behaviour = `while (!fs.existsSync(root + '/go-on')) await sleep(10)
       me.emit('plain.late'); me.finish({ status: 'completed', output: 'alone' }); process.exit(0)`
     const id = await createdInDocker(home, plainResolver(behaviour, { container: {} }))
