@@ -103,11 +103,11 @@ describeWithDocker('hosts of containers that are killed', () => {
   })
 
   test('a result that came while the instance had no host is found (R21)', async () => {
-    const behaviour = `while (!fs.existsSync(root + '/go-on')) await sleep(10)
+    const behaviour = `me.emit('plain.up'); while (!fs.existsSync(root + '/go-on')) await sleep(10)
       me.emit('plain.late'); me.finish({ status: 'completed', output: 'alone' }); process.exit(0)`
     const id = await createdInDocker(home, plainResolver(behaviour, { container: {} }))
     const first = startHost(id)
-    await until(home, id, (story) => story.status === 'running')
+    await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.up'))
     await killed(first)
     const { project } = instancePaths(home, id)
     writeFileSync(join(project, '.resolve/go-on'), '')

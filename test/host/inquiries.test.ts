@@ -45,7 +45,7 @@ const ask = (entry: CatalogEntry, options = {}) => inquiries.ask(entry, 'local',
 /** One that nobody has reaped yet runs no more. */
 const isRunning = (pid: number) => identify(pid) !== undefined
 
-test('the next question goes to the same process, which ends with the platform', async () => {
+test('the next inquiry goes to the same process, which ends when the platform closes', async () => {
   const entry = entryOf()
   const pid = await ask(entry)
   expect(await ask(entry)).toBe(pid)
@@ -53,7 +53,7 @@ test('the next question goes to the same process, which ends with the platform',
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test("an author's change of any file is asked of a new process, and the old one ends", async () => {
+test('after a change of any file of the resolver the next inquiry starts a new process, and the old one ends', async () => {
   const entry = entryOf()
   const first = await ask(entry)
   writeFileSync(join(entry.dir, 'words.json'), '{}')
@@ -65,7 +65,7 @@ test("an author's change of any file is asked of a new process, and the old one 
   await expect.poll(() => isRunning(first) || isRunning(second)).toBe(false)
 })
 
-test('a change in a directory that the resolver links to is asked of a new process', async () => {
+test('after a change in a linked directory the next inquiry starts a new process', async () => {
   const entry = entryOf()
   const shared = join(home, 'shared')
   mkdirSync(join(shared, 'inner'), { recursive: true })
@@ -79,7 +79,7 @@ test('a change in a directory that the resolver links to is asked of a new proce
   expect(await ask(entry)).not.toBe(first)
 })
 
-test('one that ended after its answer is replaced, and nobody hears of it', async () => {
+test('a process that ended after its answer is replaced without an error', async () => {
   const entry = entryOf(`${TELLS_ITS_PID}
     const answer = me.on['resolver.getInstantiationSchema']
     me.on['resolver.getInstantiationSchema'] = () => { setTimeout(() => process.exit(0), 30); return answer() }`)
@@ -88,19 +88,19 @@ test('one that ended after its answer is replaced, and nobody hears of it', asyn
   expect(await ask(entry)).not.toBe(first)
 })
 
-test('who asks at the same time asks another process, and only one of them stays', async () => {
+test('simultaneous inquiries use separate processes, and only one of them is kept', async () => {
   const entry = entryOf()
   const [first, second] = await Promise.all([ask(entry), ask(entry)])
   expect(second).not.toBe(first)
   await expect.poll(() => [first, second].filter(isRunning)).toHaveLength(1)
 })
 
-test('nothing stays after the last question', async () => {
+test('no process is left after the last inquiry', async () => {
   const pid = await ask(entryOf(), { last: true })
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test('nothing stays of what a resolver started when it was asked the last time', async () => {
+test('child processes that a resolver started during an inquiry are ended', async () => {
   const entry = entryOf(`const { spawn } = await import('node:child_process')
     me.on['resolver.getInstantiationSchema'] = () => {
       const child = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
@@ -125,7 +125,7 @@ function isOfHere(pid: number): boolean {
   }
 }
 
-test('who may open no more files says so, and asks again when it may', async () => {
+test('an inquiry without free file descriptors fails with that reason, and works again later', async () => {
   const program = `
     const { openSync, closeSync } = await import('node:fs')
     const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
@@ -147,7 +147,7 @@ test('who may open no more files says so, and asks again when it may', async () 
   expect(text.toString()).toBe('launch_failed form\n')
 })
 
-test('a host that is killed takes the process that waits for the next question along', async () => {
+test('the warm inquiry process ends when its host is killed', async () => {
   const entry = entryOf()
   const program = `
     const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})

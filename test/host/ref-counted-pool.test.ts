@@ -29,7 +29,7 @@ function stoves() {
   return { warm, opened, use }
 }
 
-test('what two leave in the same moment is not ended while a third uses it', async () => {
+test('an entry that two users release at once is not closed while a third uses it', async () => {
   const { opened, use } = stoves()
   const both = Promise.withResolvers<void>()
   const two = [use(() => both.promise), use(() => both.promise)]
@@ -46,7 +46,7 @@ test('what two leave in the same moment is not ended while a third uses it', asy
   expect(opened[0]?.isClosed).toBe(true)
 })
 
-test('one that is over is replaced for who comes next, and its end is not the end of its successor', async () => {
+test('a closed entry is replaced for the next user, and its end does not close the replacement', async () => {
   const { opened, use } = stoves()
   const gate = Promise.withResolvers<void>()
   const shared = use(async (stove, isShared) => {
@@ -67,7 +67,7 @@ test('one that is over is replaced for who comes next, and its end is not the en
   expect(opened[0]?.isClosed).toBe(true)
 })
 
-test('closed as a whole it leaves nothing open', async () => {
+test('closing the pool closes every entry', async () => {
   const { warm, opened, use } = stoves()
   await use(async () => {})
   await warm.close()
