@@ -16,14 +16,14 @@ test('errors come from the catalogue: no bare throw outside errors.ts', () => {
   expect(bare.map(({ path }) => path)).toEqual([])
 })
 
-test('what is said to a person neither begs nor boasts', () => {
+test('messages for a person contain no "please", "successfully", "oops" or "sorry"', () => {
   const words = /\b(?:please|successfully|oops|sorry)\b/i
   const strings = files.flatMap(({ path, code }) => [...code.matchAll(STRING)].map(([text]) => ({ path, text })))
   expect(strings.length).toBeGreaterThan(100)
   expect(strings.filter(({ text }) => words.test(text))).toEqual([])
 })
 
-test('nothing in the source speaks of unfinished work', () => {
+test('the source holds no TODO, FIXME or other mark of unfinished work', () => {
   const unfinished = files.filter(({ text }) => /\b(?:TODO|FIXME|XXX|not implemented)\b/i.test(text))
   expect(unfinished.map(({ path }) => path)).toEqual([])
 })

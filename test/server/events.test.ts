@@ -49,7 +49,7 @@ async function open(url = server.url, headers: Record<string, string> = {}) {
 const ids = (count: number, from = 1) => Array.from({ length: count }, (_, index) => String(from + index))
 
 // verifies: S-EVT-01 R15-SSE
-test('a finished instance is replayed, told done, and closed (R15)', async () => {
+test('a finished instance is replayed, ended with done, and closed (R15)', async () => {
   journal.add(20)
   journal.finish()
   await serve()
@@ -107,7 +107,7 @@ test('a cursor that does not exist is refused, and no stream begins (R15)', asyn
   expect(response.status).toBe(400)
 })
 
-test('follow=false ends after what there is, without done (R15)', async () => {
+test('follow=false ends after the last event, without done (R15)', async () => {
   journal.add(3)
   await serve()
   const { messages } = await readStream(`${server.url}?follow=false`)
@@ -224,7 +224,7 @@ test('curl -N reads it to the end', async () => {
 })
 
 // verifies: R15-SSE
-test('hostile lines stay whole in the eyes of a reader that follows the standard to the letter (threats WEB-10)', async () => {
+test('hostile lines stay whole for a reader that follows the standard exactly (threats WEB-10)', async () => {
   const lines = [
     envelope('x', { text: 'one\u2028two\u2029three\u0085four' }),
     envelope('x', {
@@ -254,7 +254,7 @@ test('hostile lines stay whole in the eyes of a reader that follows the standard
   }
 })
 
-test('heartbeats come at their time as comments, without an id (R15)', async () => {
+test('heartbeats come at their interval as comments, without an id (R15)', async () => {
   journal.add(1)
   await serve({ heartbeatMs: 100 })
   const { response } = await open()
@@ -271,7 +271,7 @@ test('heartbeats come at their time as comments, without an id (R15)', async () 
   expect(text.match(/^id:/gm)).toHaveLength(1)
 })
 
-test('a token has so many readers and no more; the next one comes in when one leaves (threats WEB-6)', async () => {
+test('the number of readers of a token is limited; another one is accepted when one leaves (threats WEB-6)', async () => {
   journal.add(1)
   await serve({ readersPerToken: 3 })
   const mine = { 'x-token': 'mine' }
@@ -299,7 +299,7 @@ function stall() {
 }
 
 // verifies: R15-SSE
-test('stalled readers are let go, memory stays flat, and others miss nothing (threats WEB-11)', async () => {
+test('stalled readers are disconnected, memory stays flat, and others miss nothing (threats WEB-11)', async () => {
   journal.add(40_000, (n) => ({ n, pad: 'x'.repeat(1_000) }))
   await serve({ stallLimitMs: 3_000 })
   global.gc?.()
@@ -324,7 +324,7 @@ test('stalled readers are let go, memory stays flat, and others miss nothing (th
   expect(messages).toHaveLength(40_002)
 })
 
-test('a slow reader that takes some now and then is kept, and gets everything', async () => {
+test('a slow reader that reads now and then stays connected, and gets everything', async () => {
   journal.add(12_000, (n) => ({ n, pad: 'x'.repeat(1_000) }))
   journal.finish()
   await serve({ stallLimitMs: 1_000 })
@@ -344,7 +344,7 @@ test('a slow reader that takes some now and then is kept, and gets everything', 
   expect(parse(text).messages).toHaveLength(12_002)
 })
 
-test('a journal of fifty thousand events is replayed whole', async () => {
+test('a journal of fifty thousand events is replayed completely', async () => {
   for (let n = 0; n < 50; n += 1) journal.add(1_000)
   journal.finish()
   await serve()
@@ -355,7 +355,7 @@ test('a journal of fifty thousand events is replayed whole', async () => {
   expect(tail.messages).toHaveLength(12)
 })
 
-test('a reader that goes away leaves nothing behind', async () => {
+test('a reader that disconnects leaves no stream open', async () => {
   journal.add(1)
   await serve()
   const readers = await Promise.all(Array.from({ length: 30 }, () => open()))
@@ -366,7 +366,7 @@ test('a reader that goes away leaves nothing behind', async () => {
   await expect.poll(() => server.feeds.size).toBe(0)
 })
 
-test('when the server closes, streams end in good order and without done; a reader goes on at the next one', async () => {
+test('when the server closes, streams end cleanly and without done; a reader continues at the next server', async () => {
   journal.add(5)
   await serve()
   const { response } = await open()
@@ -386,7 +386,7 @@ test('when the server closes, streams end in good order and without done; a read
   expect(messages.map((message) => message.data)).toEqual([journal.texts[5], DONE])
 })
 
-test('a stalled reader does not hold up the server that closes', async () => {
+test('a stalled reader does not delay the closing of the server', async () => {
   journal.add(20_000, () => ({ pad: 'x'.repeat(1_000) }))
   await serve()
   const socket = stall()
@@ -398,7 +398,7 @@ test('a stalled reader does not hold up the server that closes', async () => {
   socket.destroy()
 })
 
-test('HEAD is no stream', async () => {
+test('HEAD opens no stream', async () => {
   await serve()
   const client = request(server.url, { method: 'HEAD' }).end()
   const [response] = (await once(client, 'response')) as [IncomingMessage]
