@@ -1,4 +1,7 @@
-/** How dist/ is bundled: one entry per program. Run by scripts/build.mjs, which also writes declarations and copies manifests. */
+/**
+ * How dist/ is bundled: one entry for each program. scripts/build.mjs runs it, and also writes declarations and copies
+ * manifests.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
@@ -6,7 +9,7 @@ import { defineConfig, type Options } from 'tsup'
 
 const outDir = process.env['RESOLVE_BUILD_DIR'] ?? 'dist'
 
-/** Entry names (paths in dist without extension) and their sources; what does not exist is left out. */
+/** Entry names (paths in dist without extension) and their sources; a missing source is left out. */
 function entries(wanted: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(wanted).filter(([, source]) => existsSync(source)))
 }
@@ -16,7 +19,7 @@ function resolvers(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [`resolvers/${name}/resolver`, `src/resolvers/${name}/resolver.ts`]))
 }
 
-/** Ink names its developer tools only where DEV is set; they are no part of the program. */
+/** Ink imports its developer tools only where DEV is set; they are not bundled. */
 const withoutDevtools: Plugin = {
   name: 'without-devtools',
   setup(build) {
@@ -26,8 +29,8 @@ const withoutDevtools: Plugin = {
 }
 
 /**
- * What oclif's parser, flags and args ask for without our ever calling it: the classes of its help, its way to end a process, its
- * spinner, its debug log, and reading words from stdin. The first time one is called it says so. Help has the whole of oclif.
+ * Parts that oclif's parser, flags and args import but never call here: its help classes, its process exit, its spinner, its
+ * debug log, and reading arguments from stdin. A stub throws if one is called. The help entry bundles oclif whole.
  */
 const LEFT_OUT_OF_OCLIF: Readonly<Record<string, RegExp>> = {
   './help': /[\\/](?:flags|parser[\\/]index)\.js$/,
@@ -35,7 +38,7 @@ const LEFT_OUT_OF_OCLIF: Readonly<Record<string, RegExp>> = {
   'wrap-ansi': /[\\/]errors[\\/]/,
   'node:readline': /[\\/]parser[\\/]parse\.js$/,
   debug: /[\\/]logger\.js$/,
-  // Only for searching commands, plugins and their configuration. The catalog has its own `semver`, which stays.
+  // oclif needs these only to search for commands, plugins and their configuration. The catalog bundles its own `semver`.
   lilconfig: /./,
   tinyglobby: /./,
   minimatch: /./,
@@ -64,8 +67,8 @@ const withoutTheRestOfOclif: Plugin = {
 }
 
 /**
- * What dockerode asks for only to reach an engine over ssh, and to build with BuildKit or from a folder: none is done here
- * (an engine is reached by its unix socket, and what is built comes as a tar of ours). Whoever comes to call one after all is told.
+ * dockerode needs these only for an engine over ssh, for BuildKit, and for building from a folder. None of this is used:
+ * engines are reached by unix socket, and builds are sent as a tar. A stub throws if one is called.
  */
 const withoutRemoteEngines: Plugin = {
   name: 'without-remote-engines',
@@ -80,9 +83,9 @@ const withoutRemoteEngines: Plugin = {
 }
 
 /**
- * What nearly every command loads, in two pieces: esbuild makes a file of its own for every set of entries that share a module, and
- * sixty small files take longer to find and to read than the two they make together. So each entry of the platform is made to share
- * the first piece, and each of the command line the second.
+ * Modules that nearly every command loads, in two files: esbuild would make one file for each set of entries that share a
+ * module, and sixty small files take longer to load than two. Each platform entry therefore shares the first file, and each
+ * entry of the command line the second.
  */
 const PIECES: Readonly<Record<string, { of: RegExp; modules: readonly string[] }>> = {
   'piece:core': { of: /[\\/]src[\\/]/, modules: ['src/core/index.ts'] },
@@ -100,7 +103,7 @@ const PIECES: Readonly<Record<string, { of: RegExp; modules: readonly string[] }
   },
 }
 
-/** Every source that a program begins with, or loads late. */
+/** Every source that a program starts with, or loads late. */
 function beginnings(programs: readonly string[]): Set<string> {
   const found = new Set(programs.map((source) => resolve(source)))
   for (const name of readdirSync('src', { recursive: true, encoding: 'utf8' })) {
@@ -133,11 +136,11 @@ function inPieces(programs: Readonly<Record<string, string>>): Plugin {
   }
 }
 
-/** Packages written for CommonJS ask for Node's own modules by `require`. */
+/** Packages written for CommonJS load Node's modules with `require`. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
 
-/** What package.json lists under devDependencies is bundled where it is used; `dependencies` stay outside. */
+/** Packages under devDependencies are bundled where they are used; `dependencies` stay external. */
 const shared: Options = {
   outDir,
   format: 'esm',
@@ -149,7 +152,7 @@ const shared: Options = {
   silent: true,
   config: false,
   esbuildOptions(options) {
-    // What several programs share, and what one loads only when it needs it.
+    // Code that several programs share, and code that one loads only on demand.
     options.chunkNames = 'parts/[name]-[hash]'
   },
 }
@@ -169,7 +172,7 @@ const programs: Options[] = [
     entry: PROGRAMS,
   },
   {
-    // On its own: an author's resolver loads nothing of the platform beside the SDK.
+    // A separate build: an author's resolver loads only the SDK.
     ...shared,
     entry: entries({ 'sdk/index': 'src/sdk/index.ts', 'sdk/register': 'src/sdk/register.ts', ...resolvers() }),
   },

@@ -1,4 +1,7 @@
-/** How the web page is built into dist/web: scripts/build.mjs runs it. It prints what a first visit loads, and refuses to grow beyond the limit. */
+/**
+ * How the web page is built into dist/web; scripts/build.mjs runs it. Prints the size of a first visit, and fails above the
+ * limit.
+ */
 import { join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build as bundle } from 'esbuild'
@@ -7,23 +10,23 @@ import { defineConfig, type Plugin } from 'vite'
 const root = import.meta.dirname
 const outDir = join(root, process.env['RESOLVE_BUILD_DIR'] ?? 'dist', 'web')
 
-/** Bytes, gzipped: what a browser has fetched when the first screen is there. The graph and the previews come when they are wanted. */
+/** Bytes, gzipped: everything that a browser fetches for the first screen. The graph and the previews are loaded on demand. */
 const FIRST_LOAD_MAX = 300_000
 
 export default defineConfig({
   root: join(root, 'src/web'),
   publicDir: false,
   clearScreen: false,
-  // Warnings of packages about their own directives are none of ours.
+  // Warnings about directives in packages are not caused by our code.
   logLevel: 'error',
   plugins: [viewportFrame(), boundedFirstLoad(), notedPackages()],
   build: {
     outDir,
     emptyOutDir: true,
     target: 'es2023',
-    // Knows light-dark(), which the colours are written with.
+    // A target that supports light-dark(), which the colours use.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
-    // Nothing is inlined: the page's policy allows files of its own only.
+    // Nothing is inlined, because the page's policy allows only its own files.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
@@ -32,7 +35,10 @@ export default defineConfig({
   worker: { format: 'es' },
 })
 
-/** The document that viewports run in: one file, its program inside, so that a frame without an origin has nothing to fetch. */
+/**
+ * The document that viewports run in: one file with its program inlined, because a frame without an origin cannot fetch
+ * anything.
+ */
 function viewportFrame(): Plugin {
   return {
     name: 'viewport-frame',
@@ -87,7 +93,7 @@ function boundedFirstLoad(): Plugin {
   }
 }
 
-/** The packages whose code is in the page, for the notices that scripts/build.mjs writes. */
+/** The packages that are bundled into the page, for the notices that scripts/build.mjs writes. */
 function notedPackages(): Plugin {
   return {
     name: 'noted-packages',

@@ -1,6 +1,7 @@
 /**
- * How soon a host sees the end of a worker that it adopted, and that is no child of it: from the answer that lets it finish, and from its
- * violent end, to the end of the instance in the journal. Hosts are processes of their own, and the first of each instance is killed.
+ * Measures how soon a host notices the end of an adopted worker, which is not its child: from the answer that lets the worker
+ * finish, and from kill -9, to the end of the instance in the journal. Each host is a process of its own, and the first host of
+ * each instance is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +43,7 @@ async function round(): Promise<Sample[]> {
   }
 }
 
-/** The milliseconds from what `end` answers, a time, to the end of an adopted instance. */
+/** Milliseconds from the time that `end` returns to the end of an adopted instance. */
 async function untilOver(home: string, resolver: PlainResolver, end: typeof answer): Promise<number> {
   const id = await created(home, resolver)
   const first = startHost(home, id)
@@ -52,7 +53,7 @@ async function untilOver(home: string, resolver: PlainResolver, end: typeof answ
   const second = startHost(home, id)
   const over = once(second, 'exit')
   await until(home, id, ({ adoptions }) => adoptions === 1)
-  // The first look of a host finds what ended before it came.
+  // The first check of a host finds workers that ended before it started.
   await sleep(300)
   const begin = await end(home, id)
   await over
@@ -74,7 +75,7 @@ async function kill(home: string, id: string): Promise<number> {
   return Date.now()
 }
 
-/** When the last event of the type was journaled. */
+/** The time at which the last event of the type was journaled. */
 function timeOf(home: string, id: string, type: string): number {
   const last = eventsOf(home, id).findLast(({ event }) => event.event_type === type)
   return Date.parse(last?.event.timestamp ?? '')

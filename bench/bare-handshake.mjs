@@ -1,6 +1,6 @@
 /**
- * The least that a run of a resolver can be: starts it, says initialize and run, waits for its end, lets it go. The start part
- * measures `instance run` against it. Argument: the resolver's program.
+ * The bare counterpart of `instance run` for the start part: starts a resolver, sends initialize and run, and waits for its
+ * end. Argument: the resolver's program.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

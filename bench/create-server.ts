@@ -1,4 +1,4 @@
-/** The serving process of {@link file://./create.ts}: the real app on a port, with one resolver that says one thing and ends. */
+/** The server process of {@link file://./create.ts}: the real app on a port, with a resolver that emits one event and ends. */
 import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { ownerAccess } from '../src/server/access/access.ts'

@@ -1,6 +1,7 @@
 /**
- * From POST /instances to the resolver's first event at a reader of the event stream, against the least that it can be: starting the same
- * program, initialize, run, and its event in the file. The form was asked before, as a page does that shows it.
+ * Measures POST /instances until the resolver's first event arrives at a reader of the event stream. The bare counterpart
+ * starts the same program, calls initialize and run, and waits for the event in the file. The form was requested before, as a
+ * page does.
  */
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -56,7 +57,7 @@ async function untilFirstEvent(api: string, name: string): Promise<number> {
   for await (const chunk of events.body as AsyncIterable<Uint8Array>) {
     text += Buffer.from(chunk).toString('utf8')
     if (text.includes(`"${EVENT}"`)) took ??= performance.now() - begin
-    // Its end is waited for and not measured: the next one shall have the machine for itself.
+    // Its end is awaited but not measured, so that the next one has the machine to itself.
     if (/"to":"(?:completed|failed|cancelled)"/.test(text)) break
   }
   if (took === undefined) throw new Error(`The instance said no more than: ${text}`)

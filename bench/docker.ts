@@ -1,6 +1,7 @@
 /**
- * From the creation of an instance to its running in a container, against the same steps by hand: create, attach, start, and the first
- * answer. Same image, program and limits; setup was done before, and the form was asked before, as in a server that is at work.
+ * Measures an instance in a container from its creation to `running`. The bare counterpart takes the same steps by hand:
+ * create, attach, start, first answer. Same image, program and limits; setup was done and the form was requested before, as in
+ * a server that has run for a while.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -35,7 +36,7 @@ async function round(): Promise<Sample[]> {
   const image = execFileSync(process.execPath, [join(root, 'scripts', 'docker-base.mjs')], { encoding: 'utf8' }).trim()
   process.env['RESOLVE_WORKER_IMAGE'] = image
   const home = mkdtempSync(join(tmpdir(), 'resolve-bench-'))
-  // It stays until it is told to leave: nothing of an end is measured.
+  // It runs until it is told to end: the end is not measured.
   const resolver = plainResolver(`await me.stopped; me.finish({ status: 'completed' }); process.exit(0)`, {
     container: { setup_commands: ['true'] },
   })

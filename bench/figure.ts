@@ -1,29 +1,29 @@
-/** What the bench measures and how a figure is judged: {@link file://./main.ts} prints them, the parts give the samples. Pure. */
+/** The figures of the bench and how they are judged: {@link file://./main.ts} prints them, the parts provide the samples. Pure. */
 
 export interface FigureSpec {
   name: string
-  /** The bare thing it is measured against, in the same run. */
+  /** The name of the bare counterpart, measured in the same run. */
   against: string
   /** `most`: a ratio of times, ours to the bare one's. `least`: a ratio of speeds. */
   goal: { most: number } | { least: number }
-  /** What stands in the table where a run has two times: ours less the bare one's. Else their ratio. */
+  /** What the table shows where a run has two times: ours minus the bare one's. Without it, their ratio. */
   isDifference?: true
-  /** What a plain value or a difference is in; a ratio has none. */
+  /** The unit of a plain value or a difference; a ratio has none. */
   unit?: 'ms' | 'MiB' | 'KiB' | '%' | 'events' | 'processes' | 'instances'
 }
 
-/** One measurement: two times of one run, or a value that stands for itself. */
+/** One measurement: two times of one run, or a single value. */
 export type Sample = { figure: string; ours: number; bare: number } | { figure: string; value: number }
 
 export interface Part {
   figures: readonly FigureSpec[]
   /** How many fresh processes measure it. */
   rounds: number
-  /** Measures once; runs in a process of its own. Throws {@link Unavailable} where this machine cannot. */
+  /** Measures once, in a process of its own. Throws {@link Unavailable} where this machine cannot. */
   round: () => Promise<Sample[]>
 }
 
-/** A part that this machine cannot measure, and why; it is left out of the table visibly. */
+/** This machine cannot measure the part; the table shows the reason. */
 export class Unavailable extends Error {}
 
 export interface Figure extends FigureSpec {
@@ -64,9 +64,9 @@ function round3(value: number): number {
 
 export type Change = 'better' | 'worse' | 'as before' | 'new'
 
-/** How far the nearest runs of two results must be apart to be more than the noise of a shared machine. */
+/** How far the closest runs of two results must differ to be more than the noise of a shared machine. */
 const NOISE = 1.25
-/** The same for differences, which may be next to nothing or below it. */
+/** The same for differences, which may be close to zero or negative. */
 const NOISE_MS = 1
 
 export function compare(now: Figure, before: Figure | undefined): Change {
@@ -78,7 +78,7 @@ export function compare(now: Figure, before: Figure | undefined): Change {
   return isLower === 'most' in now.goal ? 'better' : 'worse'
 }
 
-/** Two things in turn, so that what else the machine does meets both. */
+/** Runs two measurements alternately, so that other load affects both. */
 export async function inTurn(
   figure: string,
   times: number,

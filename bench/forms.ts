@@ -12,7 +12,7 @@ import { sized } from './quick.ts'
 
 const SIZES = [6, 200]
 const PAIRS = sized(9, 1)
-/** Fields that are checked in one measurement, however they are spread over forms. */
+/** The number of fields checked in one measurement, however they are spread over forms. */
 const FIELDS = sized(600_000, 60_000)
 const TIMED = sized(25, 3)
 
@@ -24,7 +24,7 @@ export const forms: Part = {
   figures: [
     ...SIZES.map((fields) => ({ name: nameOf(fields), against: 'ajv, compiled', goal: { least: 0.5 } })),
     { name: PATTERNS, against: '–', goal: { most: 5 }, unit: 'ms' },
-    // The limit of a pattern is 50 ms; ending it takes the rest.
+    // The limit of a pattern is 50 ms; the rest is the time to end it.
     { name: HOSTILE, against: '–', goal: { most: 52 }, unit: 'ms' },
   ],
   rounds: 3,
@@ -41,7 +41,7 @@ const value = (path: string) => ({ path })
 const regex = (path: string, pattern: string) => ({ call: 'regex', args: { value: value(path), pattern } })
 const required = (path: string) => ({ call: 'required', args: [value(path)] })
 
-/** What forms ask for, in turn. */
+/** The checks of the form, repeated in turn. */
 const KINDS: readonly Kind[] = [
   { checks: (path) => [required(path)], schema: { type: 'string', minLength: 1 }, value: 'Ada Lovelace' },
   {

@@ -1,6 +1,6 @@
 /**
- * The bare thing of {@link file://./ingest.ts}: one process that finds the lines of an events file, parses them, checks their shape, journals
- * them with the prefix and sends them to a socket. Arguments: the events file, the journal to write.
+ * The bare counterpart of {@link file://./ingest.ts}: one process that splits an events file into lines, parses them, checks
+ * their shape, journals them with the prefix and sends them to a socket. Arguments: the events file, the journal to write.
  */
 import { once } from 'node:events'
 import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs'
@@ -22,7 +22,7 @@ async function carry(socket: Socket): Promise<void> {
     if (end === 0) break
     offset += end
     let text = ''
-    // The events of the bench are ASCII: characters are bytes.
+    // The events of the bench are ASCII: one character is one byte.
     for (const line of buffer.toString('latin1', 0, end - 1).split('\n')) {
       check(JSON.parse(line))
       seq += 1

@@ -1,6 +1,6 @@
 /**
- * The serving process of {@link file://./ingest.ts}: the real app on a port, hosting one instance whose events lie ready and come under their
- * name at "go". Argument: how many events.
+ * The server process of {@link file://./ingest.ts}: the real app on a port, hosting one instance whose prepared events file
+ * gets its name at "go". Argument: the number of events.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'

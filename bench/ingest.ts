@@ -1,6 +1,7 @@
 /**
- * A million events of 200 bytes, from the resolver's file into the journal and to one reader of the event stream, against a bare loop that does
- * no more than that. The events are written before; host and server are one process, the reader is another.
+ * Measures a million events of 200 bytes from the resolver's file into the journal and to one reader of the event stream. The
+ * bare counterpart does only that in a loop. The events are written before; host and server are one process, the reader is
+ * another.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,9 +16,9 @@ const EVENTS = sized(1_000_000, 50_000)
 const EVENT_BYTES = 200
 const PAIRS = sized(2, 1)
 const NAME = `ingest of ${EVENTS.toLocaleString('en')} events of ${EVENT_BYTES} bytes`
-/** Of the first event; ten come every millisecond. */
+/** The time of the first event; ten follow every millisecond. */
 const BEGIN = Date.UTC(2026, 0, 1)
-/** Stands in the last event only. */
+/** Only in the last event. */
 const LAST = Buffer.from('plain.last')
 
 export const ingest: Part = {
@@ -26,7 +27,7 @@ export const ingest: Part = {
   round,
 }
 
-/** What a program tells once it listens. {@link file://./ingest-server.ts}, {@link file://./ingest-bare.ts} */
+/** What a program reports once it listens. {@link file://./ingest-server.ts}, {@link file://./ingest-bare.ts} */
 export interface IngestPlaces {
   port: number
   request: string
@@ -45,7 +46,7 @@ async function round(): Promise<Sample[]> {
   }
 }
 
-/** All the events of an instance, each as long as the others. */
+/** All events of an instance, each of the same length. */
 export function writeEvents(path: string, instanceId: string, count: number): void {
   const line = (n: number): string => {
     const event_type = n === count ? 'plain.last' : 'plain.tick'
@@ -64,7 +65,7 @@ function start(program: string, args: string[]): ChildProcess {
   return fork(join(import.meta.dirname, program), args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 }
 
-/** How long it takes from "go" until the last event has come. */
+/** The time from "go" until the last event has arrived. */
 async function take(program: ChildProcess): Promise<number> {
   try {
     const [{ port, request }] = (await once(program, 'message')) as [IngestPlaces]
@@ -76,7 +77,7 @@ async function take(program: ChildProcess): Promise<number> {
       socket.on('close', () => reject(new Error(`The stream ended after ${bytes} bytes.`)))
       socket.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        // It may come in two pieces.
+        // It may be split over two chunks.
         const end = Buffer.concat([tail, chunk.subarray(-2 * EVENT_BYTES)])
         tail = end.subarray(-2 * EVENT_BYTES)
         if (end.includes(LAST)) resolve()

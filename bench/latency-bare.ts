@@ -1,6 +1,6 @@
 /**
- * The bare thing of {@link file://./latency.ts}: watches a directory, reads what came to the events file and writes it to a socket; a process
- * of its own emits. Arguments: events a second, seconds.
+ * The bare counterpart of {@link file://./latency.ts}: watches a directory, reads what was appended to the events file and
+ * writes it to a socket; another process emits. Arguments: events a second, seconds.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

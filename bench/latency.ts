@@ -1,6 +1,6 @@
 /**
- * How long an event takes from the resolver to a reader at 100 a second, against a bare watch, read and send. The program between, the emitter
- * and the reader are processes of their own; the reader is this one, and reads both alike.
+ * Measures how long an event takes from the resolver to a reader at 100 events a second; the bare counterpart is a plain watch,
+ * read and send. The program between, the emitter and the reader are separate processes; this process is the reader of both.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { sized } from './quick.ts'
 
 const RATE = 100
 const SECONDS = sized(6, 2)
-/** What comes while code is still cold is not counted, on either side. */
+/** Events that arrive while code is still cold are not counted, on either side. */
 const COLD = RATE
 const PAIRS = sized(2, 1)
 const AGAINST = 'a bare watch, read, send'
@@ -27,7 +27,7 @@ export const latency: Part = {
   round,
 }
 
-/** What a program tells once it listens. {@link file://./stream-server.ts}, {@link file://./latency-bare.ts} */
+/** What a program reports once it listens. {@link file://./stream-server.ts}, {@link file://./latency-bare.ts} */
 export interface StreamPlaces {
   url: string
 }
@@ -70,7 +70,7 @@ async function run(file: string): Promise<Ages> {
   }
 }
 
-/** How old each event is when it comes. */
+/** The age of each event on arrival. */
 function readAges(socket: Socket): Promise<number[]> {
   const ages: number[] = []
   let rest = ''

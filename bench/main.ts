@@ -1,8 +1,9 @@
 /**
- * `npm run bench [-- <part> …] [--save | --quick]`: measures what the platform costs, each figure beside the bare thing it could not beat. Prints a
- * table, writes coverage/bench.json, and compares with bench/results.json; `--save` makes the result the one to compare with.
- * `--quick` runs every part once and small, to see that it still works: nothing is judged, compared or saved.
- * Ends with 1 where a part broke or a figure is worse by more than noise; a goal that is missed is only told.
+ * `npm run bench [-- <part> …] [--save | --quick]`: measures what the platform costs. Each figure is measured beside a bare
+ * counterpart, its lower bound. Prints a table, writes coverage/bench.json, and compares with bench/results.json; `--save`
+ * makes this result the one to compare with. `--quick` runs every part once with small sizes, to see that it works: it judges,
+ * compares and saves nothing. Exits with 1 where a part failed or a figure is worse by more than noise; a missed goal is only
+ * reported.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +18,7 @@ interface Result {
   at: string
   node: string
   machine: string
-  /** Of the last minute, before and after. */
+  /** Load of the last minute, before and after. */
   load: [number, number]
   figures: Figure[]
   /** Parts that could not be measured, and why. */
@@ -37,7 +38,7 @@ const USAGE = `npm run bench [-- <part> ...] [--quick | --save]
   --save    make the result the one to compare with (bench/results.json)
 Parts and figures: docs/performance.md.`
 
-/** undefined where everything is said: help was asked for, or an option is none. */
+/** undefined where nothing is left to do: help was requested, or an option is invalid. */
 function readArguments() {
   try {
     const given = parseArgs({ allowPositionals: true, options: OPTIONS })
@@ -60,7 +61,7 @@ async function main(): Promise<void> {
     return
   }
   const isQuick = values.quick === true
-  // Read where the parts are, here and in the processes that measure. (quick.ts)
+  // The parts read it, here and in the measuring processes. (quick.ts)
   if (isQuick) process.env['RESOLVE_BENCH_QUICK'] = '1'
   const { PARTS } = await import('./parts.ts')
   const unknown = positionals.filter((name) => !Object.hasOwn(PARTS, name))
@@ -92,7 +93,7 @@ async function main(): Promise<void> {
   const committed = readResult(COMMITTED)
   print(result, committed)
   write(join(HERE, '..', 'coverage', 'bench.json'), result)
-  // Parts that were not asked for keep what was saved of them.
+  // Parts that did not run keep their saved figures.
   const kept = (committed?.figures ?? []).filter(({ part }) => !figures.some((figure) => figure.part === part))
   if (values.save) write(COMMITTED, { ...result, figures: [...figures, ...kept] })
 }
@@ -141,7 +142,7 @@ function print(result: Result, committed: Result | undefined): void {
   printCircumstances(result)
 }
 
-/** What was seen, without a verdict. */
+/** The measured figures, without a verdict. */
 function printQuick(result: Result): void {
   const rows = result.figures.map(({ part, name, against, median, unit }) => {
     return { part, figure: name, against, once: `${median}${unit === undefined ? '' : ` ${unit}`}` }

@@ -1,6 +1,6 @@
 /**
- * What `serve` takes for instances that do nothing: each with a worker of its own that waits, a shell of a megabyte. Two hundred for
- * the memory of one, then a thousand for what they cost together; at the end all are stopped, and no process is left.
+ * Measures what `serve` needs for idle instances, each with a worker that waits (a shell of about a megabyte): 200 for the
+ * memory of one, then 1,000 for what they cost together. At the end all are stopped, and no process is left.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const CPU = '1,000 live: processor'
 const LEFT = '1,000 stopped: processes left'
 
 const RESOLVER = 'waits-in-sh'
-/** The first ones bring code and room that all share. */
+/** The first ones load code and buffers that all share. */
 const WARM = sized(100, 5)
 const MEASURED = sized(200, 15)
 const ALL = sized(1_000, 40)

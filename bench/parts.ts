@@ -1,4 +1,4 @@
-/** The parts of the bench by name, in the order they run. */
+/** The parts of the bench by name, in the order in which they run. */
 import { adopt } from './adopt.ts'
 import { create } from './create.ts'
 import { docker } from './docker.ts'

@@ -1,8 +1,8 @@
-/** How large the bench is: `--quick` runs every part once and small, to see that it works. The parts ask. */
+/** The sizes of the bench: `--quick` runs every part once with small ones. The parts call it. */
 
 const IS_QUICK = process.env['RESOLVE_BENCH_QUICK'] === '1'
 
-/** One of two sizes of the same thing. */
+/** Chooses one of two sizes. */
 export function sized<T>(full: T, quick: T): T {
   return IS_QUICK ? quick : full
 }

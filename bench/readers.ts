@@ -1,6 +1,6 @@
 /**
- * One instance at 100 events a second, read by 1, 50 and 1,000 readers and 50 that stall. Server, readers and resolver are processes of
- * their own. Its bounds hold on two idle cores; see threats WEB-11 for where they come from.
+ * Measures one instance at 100 events a second with 1, 50 and 1,000 readers and 50 stalled ones. Server, readers and resolver
+ * are separate processes. The bounds hold on two idle cores; threats WEB-11 says what they protect.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,17 +8,17 @@ import { join } from 'node:path'
 import type { Part, Sample } from './figure.ts'
 import { sized } from './quick.ts'
 
-/** What a bench server tells and is told. {@link file://./stream-server.ts} */
+/** Messages of a bench server. {@link file://./stream-server.ts} */
 export interface ServerUsage {
   rssBytes: number
   cpuMs: number
 }
 
-/** What a run of readers came to. {@link file://./stream-readers.ts} */
+/** The result of a run of readers. {@link file://./stream-readers.ts} */
 export interface Reading {
   readers: number
   events: number
-  /** Frames that never came, came twice or out of order, over all readers. */
+  /** Frames that were missing, repeated or out of order, over all readers. */
   faults: number
   p50Ms: number
   p99Ms: number
@@ -27,7 +27,7 @@ export interface Reading {
 
 interface Round extends Reading {
   stalled: number
-  /** Of the serving process, as a share of one core. */
+  /** Processor time of the server process, as a share of one core. */
   cpu: number
   rssGrowthMb: number
 }
@@ -82,7 +82,7 @@ async function run(readers: number, stalled: number): Promise<Round> {
     const crowd = start('stream-readers.ts', [url, String(readers), String(stalled), String(HISTORY)])
     try {
       await once(crowd, 'message')
-      // All are there: now the resolver may speak.
+      // All readers are connected: the resolver may emit now.
       const before = await usage(server)
       const begin = performance.now()
       const over = once(crowd, 'message') as Promise<[Reading]>
@@ -108,7 +108,7 @@ async function run(readers: number, stalled: number): Promise<Round> {
 
 const baselines = new WeakMap<ChildProcess, number>()
 
-/** The memory of a server before anybody came. */
+/** The memory of a server before the first reader. */
 function baseline(server: ChildProcess): number {
   return baselines.get(server) ?? 0
 }

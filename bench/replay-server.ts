@@ -1,4 +1,7 @@
-/** The serving process of {@link file://./replay.ts}: the real app with one long journal on a port, and the same file bare on another. Argument: how many events. */
+/**
+ * The server process of {@link file://./replay.ts}: the real app with one long journal on a port, and the plain file on
+ * another. Argument: the number of events.
+ */
 import { createReadStream, rmSync, statSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { instancePaths } from '../src/core/store/home.ts'
@@ -13,7 +16,7 @@ import type { ReplayPlaces } from './replay.ts'
 
 const EVENTS = Number(process.argv[2])
 const AT_ONCE = 1_000
-/** What the event stream reads and hands over at once. */
+/** The size of one read of the event stream. */
 const CHUNK_BYTES = 64 * 1024
 
 const home = temporaryHome()

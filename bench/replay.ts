@@ -1,4 +1,7 @@
-/** A long journal from its start to one reader of the event stream, against the file piped into a socket. Server and reader are processes of their own. */
+/**
+ * Measures a long journal sent from its start to one reader of the event stream, against the file piped into a socket. Server
+ * and reader are separate processes.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -16,12 +19,12 @@ export const replay: Part = {
   round,
 }
 
-/** What the server tells once it listens. {@link file://./replay-server.ts} */
+/** What the server reports once it listens. {@link file://./replay-server.ts} */
 export interface ReplayPlaces {
   port: number
   barePort: number
   path: string
-  /** How long the journal is. */
+  /** The size of the journal. */
   bytes: number
 }
 
@@ -42,7 +45,7 @@ async function round(): Promise<Sample[]> {
   }
 }
 
-/** How long it takes until the other side has said all and closed. */
+/** The time until the other side has sent everything and closed. */
 async function readAll(port: number, request: string, least: number): Promise<number> {
   const begin = performance.now()
   const socket = connect(port, '127.0.0.1')

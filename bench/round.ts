@@ -1,4 +1,7 @@
-/** One round of one part in a process of its own; {@link file://./main.ts} forks it. Argument: the part. Says its samples, or why there are none. */
+/**
+ * Runs one round of one part in a process of its own; {@link file://./main.ts} forks it. Argument: the part. Reports its
+ * samples, or why there are none.
+ */
 import { type Sample, Unavailable } from './figure.ts'
 import { PARTS } from './parts.ts'
 

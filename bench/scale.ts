@@ -1,6 +1,6 @@
 /**
- * A home with 10,000 instances, 200 of them live: pages over the API, the command's list against that of a small home, the start of
- * `serve`, and the adoption of the live ones by a server that finds them without a host.
+ * Measures a home with 10,000 instances, 200 of them live: pages over the API, the list command against that of a small home,
+ * the start of `serve`, and the adoption of the live ones by a server that finds them without a host.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,7 +32,7 @@ const FEW = 10
 const PAGES = 40
 const LISTS = sized(9, 3)
 const STARTS = sized(5, 1)
-/** The record of an instance that does nothing rests by then. */
+/** By then the record of an idle instance no longer changes. */
 const SETTLE_MS = 4_000
 const MIB = 1024 * 1024
 
@@ -87,7 +87,7 @@ async function round(): Promise<Sample[]> {
   }
 }
 
-/** Written in memory, where syncing costs nothing, and copied to where homes lie. */
+/** Written in memory, where a sync is free, and copied to the place of homes. */
 async function seeded(count: number): Promise<string> {
   const draft = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'resolve-seed-'))
   const home = mkdtempSync(join(tmpdir(), 'resolve-bench-'))
@@ -113,7 +113,7 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin
 }
 
-/** Of whole processes, in turn. */
+/** Times of whole processes, alternating. */
 async function lists(large: string, small: string): Promise<Sample[]> {
   const list = (home: string) => {
     const begin = performance.now()
@@ -133,7 +133,7 @@ async function lists(large: string, small: string): Promise<Sample[]> {
   )
 }
 
-/** The built program, from its spawn to a whole first page. */
+/** The built program, from its start to a whole first page. */
 async function starts(home: string): Promise<Sample[]> {
   const { token } = await openTokens(home).create({ scope: 'admin' })
   const samples: Sample[] = []

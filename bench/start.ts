@@ -1,4 +1,4 @@
-/** What a whole process of the command line costs, as it is built: version and list against a bare Node, a run against the least it can be. */
+/** Measures whole processes of the built command line: version and list against a bare Node, a run against the bare handshake. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,9 +1,9 @@
 /**
- * What a resolver of the bench runs to emit at a steady rate, as text: {@link file://./stream-server.ts} gives it to a resolver,
- * {@link file://./latency-bare.ts} to a bare process. In reach: `fs`, `sleep`, `root`, `me.config`.
+ * Source text of a program that emits at a steady rate: {@link file://./stream-server.ts} runs it in a resolver, {@link
+ * file://./latency-bare.ts} in a bare process. It may use `fs`, `sleep`, `root`, `me.config`.
  */
 
-/** Each event carries when it was emitted, by a clock that all processes of the machine share. */
+/** Each event carries its time, by a clock that all processes of the machine share. */
 export const EVENT_LINE = `
   const now = () => performance.timeOrigin + performance.now()
   const line = (n) => JSON.stringify({ schema_version: 1, event_type: 'plain.tick', instance_id: me.config.instance_id,

@@ -1,6 +1,6 @@
 /**
- * The readers of {@link file://./readers.ts}, all in one process: live ones that check every number and note how old each event
- * is, and stalled ones that ask for everything and take nothing. Arguments: address, readers, stalled ones, events to skip.
+ * The readers of {@link file://./readers.ts}, all in one process: live ones check every number and note the age of each event;
+ * stalled ones request everything and read nothing. Arguments: address, readers, stalled readers, events to skip.
  */
 import { connect } from 'node:net'
 
@@ -20,10 +20,10 @@ async function skip(): Promise<number> {
   return Number(numbers.at(-1)?.slice(4) ?? history)
 }
 
-/** A page as HTTP sends it: no event has a CR in it. */
+/** A page of frames as HTTP sends it: no event contains a CR. */
 const CHUNK_HEAD = /\r\n[0-9a-f]+\r\n/g
 
-/** As little as tells every number and age: a client of HTTP for each would cost more than the server. */
+/** Only what is needed for number and age: a full HTTP client per reader would cost more than the server. */
 function read(after: number): void {
   let seen = after
   let rest = ''
@@ -65,7 +65,7 @@ function stall(): void {
 
 function arrive(): void {
   arrived += 1
-  // What stalled readers make the server read first is over by then.
+  // By then the server has finished the reads that stalled readers cause at their start.
   if (arrived === Number(readerCount)) setTimeout(() => process.send?.('ready'), 1_500)
 }
 

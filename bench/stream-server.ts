@@ -1,6 +1,7 @@
 /**
- * The serving process of {@link file://./readers.ts} and {@link file://./latency.ts}: the real app on a port, hosting one instance whose resolver first writes
- * a long history and then, at "go", a steady stream. Arguments: events a second, seconds, events before.
+ * The server process of {@link file://./readers.ts} and {@link file://./latency.ts}: the real app on a port, hosting one
+ * instance whose resolver first writes a long history and then, at "go", a steady stream. Arguments: events a second, seconds,
+ * events before.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'

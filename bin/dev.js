@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program `resolve`, straight from its source: Node strips the types of .ts files itself, and .tsx files go through esbuild.
- * Needs Node 24 first in PATH. Runs {@link file://./../src/commands/main.ts}
+ * The program `resolve`, run from source: Node strips the types of .ts files, and esbuild compiles .tsx files. Needs Node 24
+ * first in PATH. Runs {@link file://./../src/commands/main.ts}
  */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'

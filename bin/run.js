@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program `resolve`, as built. Its own syntax is what Node 18 reads, so that an old Node gets as far as the sentence that helps.
- * Runs {@link file://./../src/commands/main.ts}
+ * The program `resolve`, as built. This file uses only syntax that Node 18 reads, so that an old Node gets as far as the
+ * message that explains it. Runs {@link file://./../src/commands/main.ts}
  */
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
@@ -14,7 +14,7 @@ const argv = process.argv.slice(2)
 
 if (!isNewEnough(process.versions.node)) await runAgain()
 else if (argv.length === 1 && ['--version', '-v', 'version'].includes(argv[0])) {
-  // Answered before the command line is loaded: it is asked often, and by scripts.
+  // Answered before the command line is loaded, because scripts ask for it often.
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   process.stdout.write(`resolve ${version}\n`)
 } else await start()
@@ -25,7 +25,7 @@ async function start() {
     stop('resolve is not built in this checkout: run "npm run build" and give the command again.')
     return
   }
-  // In the person's own cache directory: compiled code is as trusted as the code itself.
+  // In the user's own cache directory: compiled code must be as trusted as the code itself.
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
   if (process.env.NODE_COMPILE_CACHE === undefined) module.enableCompileCache(join(cache, 'resolve', 'compiled'))
   const { main } = await import('../dist/cli/main.js')
@@ -37,7 +37,7 @@ function isNewEnough(version) {
   return major > 24 || (major === 24 && minor >= 15)
 }
 
-/** Once more, with the Node that `npm run` fetched into this checkout. */
+/** Runs again with the Node that `npm run` fetched into this checkout. */
 async function runAgain() {
   const node = join(root, 'tools', 'node24', 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
   if (!existsSync(node)) {
@@ -50,7 +50,7 @@ async function runAgain() {
   const { spawn } = await import('node:child_process')
   const child = spawn(node, [fileURLToPath(import.meta.url), ...argv], { stdio: 'inherit' })
   const pass = (signal) => {
-    // Ctrl-C on a terminal reaches the child by itself; passed on, it would count twice.
+    // The terminal sends Ctrl-C to the child itself; passing it on would send it twice.
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, pass)
@@ -60,5 +60,5 @@ async function runAgain() {
 
 function stop(sentence) {
   process.stderr.write(`${sentence}\n`)
-  process.exitCode = 10 // unavailable, as in docs/exit-codes.md
+  process.exitCode = 10 // "unavailable" in docs/exit-codes.md
 }

@@ -1,8 +1,7 @@
 /**
- * Builds dist/ when something it is made from changed: bundles by tsup, the web page by vite, declarations by tsc, the files that
- * resolvers bring along.
- * Everything is made in a folder of its own first and then put in place file by file, so that a program started meanwhile still
- * finds its parts. Run by task.mjs, with Node 24.
+ * Builds dist/ when one of its sources changed: tsup bundles, vite builds the web page, tsc writes declarations, and the files
+ * of built-in resolvers are copied. Everything is built in a separate folder first and then moved into place file by file, so
+ * that a program started meanwhile still finds its parts. task.mjs runs it, with Node 24.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -33,7 +32,7 @@ function main() {
   process.on('exit', () => fs.rmSync(made, { recursive: true, force: true }))
   run('tsup', ['tsup/dist/cli-default.js'], { RESOLVE_BUILD_DIR: relative(root, made) })
   const types = join(made, 'types')
-  // Types are checked by `npm run types`; here they are only written down.
+  // `npm run types` checks types; here only declarations are written.
   run('tsc', ['typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck', '--outDir', types])
   run('vite', ['vite/bin/vite.js', 'build'], { RESOLVE_BUILD_DIR: relative(root, made) }, /^The page's.*$/m)
   copyResolverFiles()
@@ -63,7 +62,7 @@ function filesBelow(path) {
     .flatMap((name) => filesBelow(join(path, name)))
 }
 
-/** `told`: the line of its output that is worth passing on. */
+/** `told`: the line of its output to print. */
 function run(name, [program, ...args], extra = {}, told = undefined) {
   const child = spawnSync(process.execPath, [join(root, 'node_modules', program), ...args], {
     cwd: root,
@@ -81,7 +80,7 @@ function run(name, [program, ...args], extra = {}, told = undefined) {
   process.exit(1)
 }
 
-/** What stands beside a built-in resolver and is not code: its manifest, its recorded answers. */
+/** The other files of a built-in resolver: its manifest and its recorded answers. */
 function copyResolverFiles() {
   const from = join(root, 'src', 'resolvers')
   for (const file of filesBelow(from)) {
@@ -92,7 +91,7 @@ function copyResolverFiles() {
   }
 }
 
-/** The licences of the packages whose code is in the bundles, as they ask for; esbuild names each module it took, the page lists its packages. */
+/** The licences of bundled packages, as their terms require. esbuild names each bundled module; the page lists its packages. */
 function writeNotices() {
   const listed = join(made, 'web', 'packages.json')
   const packages = new Set(JSON.parse(fs.readFileSync(listed, 'utf8')))
@@ -114,7 +113,7 @@ function writeNotices() {
   )
 }
 
-/** Shared parts first, then the programs that name them, and at last what no longer belongs is removed. */
+/** Shared parts first, then the programs that use them; files that are no longer built are removed last. */
 function putInPlace(hash) {
   fs.rmSync(stamp, { force: true })
   const files = filesBelow(made).map((file) => relative(made, file))

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * Makes the image that the Docker tests run in, from nothing and without a registry: a minimal Debian with git, this Node, and a
- * user with id 1000, imported as `resolve-testbase:<hash>`. Prints the image's name; an image that is there already is taken.
- * Needs root, debootstrap and an engine. Called by test/support/docker.ts.
+ * Makes the image of the Docker tests without a registry: a minimal Debian with git, this Node, and a user with id 1000,
+ * imported as `resolve-testbase:<hash>`. Prints the image's name; an existing image is reused. Needs root, debootstrap and an
+ * engine. test/support/docker.ts runs it.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -24,7 +24,7 @@ const hash = createHash('sha256')
 const image = `resolve-testbase:${hash}`
 
 if (!isThere()) {
-  // One at a time, whichever checkout asks.
+  // One process at a time, also across checkouts.
   const held = join(PLACE, 'resolve-testbase')
   mkdirSync(held, { recursive: true })
   await withTaskLock(held, async () => {
@@ -43,7 +43,7 @@ function isThere() {
 }
 
 function make() {
-  // Not in /tmp, which may be small, in memory, or without devices.
+  // Not in /tmp, which may be small, in memory, or mounted without devices.
   const work = mkdtempSync(join(PLACE, 'resolve-testbase-'))
   try {
     const root = join(work, 'root')
@@ -66,7 +66,7 @@ function make() {
   }
 }
 
-/** Runs a program quietly; what it printed comes with its failure. */
+/** Runs a program quietly; its output is shown only when it fails. */
 function run(program, args) {
   execFileSync(program, args, { stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * 1024 * 1024 })
 }

@@ -1,6 +1,7 @@
 /**
- * Photographs every screen of the page into docs/screens, wide and narrow, light and dark: `node scripts/record-page.mjs [name…]`.
- * Needs a build and chromium. The screens are those of the accessibility test ({@link file://./../test/web/stage.ts}).
+ * Takes screenshots of every screen of the page into docs/screens, wide and narrow, light and dark: `node
+ * scripts/record-page.mjs [name…]`. Needs a build and chromium. The screens are those of the accessibility test ({@link
+ * file://./../test/web/stage.ts}).
  */
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'

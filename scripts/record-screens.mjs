@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Records the pictures of docs/screens from the built program in a real terminal (tmux): `node scripts/record-screens.mjs`, with Node
- * 24, after `npm run build`. What differs from one recording to the next (ids, times, the person's name) is made the same.
+ * Records the pictures of docs/screens from the built program in a real terminal (tmux): `node scripts/record-screens.mjs`,
+ * with Node 24, after `npm run build`. Values that differ between recordings (ids, times, the user's name) are replaced by
+ * fixed ones.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,14 +24,14 @@ async function main() {
   await recordRun()
 }
 
-/** A run from its start to its end; its question is answered from another terminal. */
+/** A run from start to end; its question is answered from another terminal. */
 async function recordRun() {
   const home = mkdtempSync(join(tmpdir(), 'resolve-screens-'))
   const terminal = openTerminal({ columns: COLUMNS, rows: ROWS, env: { RESOLVE_HOME: home } })
   const frames = []
   const take = async (wanted, seconds) => {
     await terminal.until(wanted)
-    // What comes with it: data files are noticed a little later.
+    // Further output: data files are noticed slightly later.
     await sleep(600)
     frames.push({ screen: steady(terminal.painted(), frames.length), seconds })
   }
@@ -63,7 +64,7 @@ function answer(home) {
   if (status !== 0) throw new Error(stderr)
 }
 
-/** The same picture whenever and by whomever it is recorded. */
+/** Makes the picture independent of the time and of the user who records it. */
 function steady(screen, at) {
   return screen
     .replace(/\b[0-9a-f]{12}\b/g, '3fa27c01d9be')

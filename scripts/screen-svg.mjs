@@ -1,13 +1,13 @@
 /**
- * ConcurrencyLimiter what tmux shows (`capture-pane -e`, rows with their colours) into an SVG: one picture, or several that follow each other.
- * Text stays text, in whatever monospace font there is; every run of characters is held to its columns. Used by record-screens.mjs.
+ * Turns tmux's output (`capture-pane -e`, rows with their colours) into an SVG: one picture, or several that follow each other.
+ * Text stays text, in any monospace font; every run of characters is aligned to its columns. record-screens.mjs uses it.
  */
 
 const COLUMN = 8.4
 const ROW = 18
 const EDGE = 12
 
-/** The eight colours and their bright ones, on a dark coordination directory. */
+/** The eight colours and their bright variants, on a dark background. */
 // biome-ignore format: a table
 const PALETTE = {
   30: '#484f58', 31: '#ff7b72', 32: '#3fb950', 33: '#d29922', 34: '#58a6ff', 35: '#bc8cff', 36: '#39c5cf', 37: '#b1bac4',
@@ -16,7 +16,7 @@ const PALETTE = {
 const GROUND = '#0d1117'
 const INK = '#c9d1d9'
 
-/** `frames` are `{screen, seconds}`; a single one stands still. */
+/** `frames` are `{screen, seconds}`; a single frame is a still picture. */
 export function screenSvg({ frames, columns, rows, title }) {
   const width = Math.ceil(columns * COLUMN + 2 * EDGE)
   const height = rows * ROW + 2 * EDGE
@@ -45,7 +45,7 @@ function ruleOf(at, from, to, total) {
   const off = 'visibility: hidden'
   const before = at === 0 ? [] : [`0% { ${off} }`]
   const steps = [...before, `${from} { ${on} }`, ...(to === '100%' ? [] : [`${to} { ${off} }`])]
-  // The last frame is what a viewer without animation shows.
+  // A viewer without animation shows the last frame.
   return [
     `@keyframes k${at} { ${steps.join(' ')} }`,
     `.f${at} { visibility: ${to === '100%' ? 'visible' : 'hidden'}; animation: k${at} ${round(total)}s step-end infinite }`,

@@ -1,10 +1,10 @@
-/** One preparation of a checkout at a time: two tasks started together do not install or build over each other. */
+/** A lock for preparing a checkout, so that two tasks started together do not install or build at the same time. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const RETRY_MS = 100
 
-/** Runs `work` while holding the checkout's lock; waits for a live holder, takes over from a dead one. */
+/** Runs `work` while holding the checkout's lock. Waits for a live holder and takes over from a dead one. */
 export async function withTaskLock(root, work) {
   const path = join(root, '.task-lock')
   while (!acquire(path)) await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
@@ -32,7 +32,7 @@ function acquire(path) {
 function isHeld(path) {
   try {
     const pid = Number(readFileSync(path, 'utf8'))
-    // A lock whose holder has not yet written its pid is held.
+    // A lock without a pid yet counts as held.
     if (pid > 0) process.kill(pid, 0)
     return true
   } catch (error) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Every npm script goes through here: `node scripts/task.mjs <task> [arguments]`. It brings Node 24 and the dependencies
- * where they are missing, builds where the task needs it and something changed, and runs the task. Runs on Node 18 and later.
+ * Runs every npm script: `node scripts/task.mjs <task> [arguments]`. It installs Node 24 and the dependencies where they are
+ * missing, builds where the task needs it and a source changed, and runs the task. Works on Node 18 and later.
  */
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
@@ -14,10 +14,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const module = (path) => join(root, 'node_modules', path)
 const build = join(root, 'scripts', 'build.mjs')
 
-/** Tests that have a long form, which RESOLVE_SOAK=1 asks for; each says in its opening sentence what else can be set. */
+/** Tests with a long form, which RESOLVE_SOAK=1 selects; the opening sentence of each names its other settings. */
 const soakFiles = ['test/faults/failpoints.test.ts', 'test/faults/file-calls.test.ts', 'test/faults/kill-loop.test.ts']
 
-/** Each task: whether it needs a build first, and the program it runs (by Node, or by itself where it is a binary), then another. */
+/** Each task: whether it needs a build first, and the programs it runs in turn (with Node, or directly where they are binaries). */
 const tasks = {
   demo: {
     builds: true,
@@ -38,7 +38,7 @@ const tasks = {
   format: { run: [module('@biomejs/biome/bin/biome'), 'check', '--write'] },
   types: {
     run: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.json')],
-    // The page knows a browser's names, and nothing else does.
+    // Only the page may use a browser's global names.
     after: [module('typescript/bin/tsc'), '--noEmit', '-p', join(root, 'tsconfig.web.json')],
   },
   'dead-exports': { run: [module('knip/bin/knip.js')] },
@@ -65,12 +65,12 @@ async function ensureBuilt(node) {
   if (code !== 0) throw new TaskError('The build failed; what it printed stands above.')
 }
 
-/** Runs a program of Node with the checkout's tools first in PATH; passes signals on and returns the exit code. */
+/** Runs a Node program with the checkout's tools first in PATH; passes signals on and returns the exit code. */
 function run(node, args, env = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(node, args, { cwd: root, stdio: 'inherit', env: { ...taskEnvironment(root, node), ...env } })
     const pass = (signal) => {
-      // Ctrl-C on a terminal reaches the child by itself; passed on, it would count twice.
+      // The terminal sends Ctrl-C to the child itself; passing it on would send it twice.
       if (signal === 'SIGINT' && process.stdin.isTTY) return
       child.kill(signal)
     }

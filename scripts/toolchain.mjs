@@ -1,15 +1,15 @@
 /**
- * Sees to it that a checkout has what its tasks need: a Node that is new enough, and the dependencies of package-lock.json.
- * Runs on whatever Node the machine has (18 and later), so it imports nothing but Node's own modules. Called by task.mjs.
+ * Provides what the tasks of a checkout need: a recent Node, and the dependencies of package-lock.json. Runs on any Node from
+ * version 18, so it imports only Node's own modules. task.mjs calls it.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
-/** Node's floor, as in package.json's engines. */
+/** The oldest supported Node, as in package.json's engines. */
 const FLOOR = [24, 15]
 
-/** The path of a Node that is new enough: the machine's own, or the checkout's, fetched now where it is missing. */
+/** The path of a supported Node: the machine's own, or the checkout's, fetched where it is missing. */
 export async function ensureNode(root) {
   if (isNewEnough(process.versions.node)) return process.execPath
   const folder = join(root, 'tools', 'node24')
@@ -32,14 +32,14 @@ export async function ensureNode(root) {
   return own
 }
 
-/** Installs what package-lock.json asks for, unless it is there already. */
+/** Installs the packages of package-lock.json where they are missing or differ. */
 export async function ensureDependencies(root, node) {
   if (areInstalled(root)) return
   say('Dependencies are installed (npm ci).')
   await npm(['ci'], root, node, 'the dependencies')
 }
 
-/** npm's own account of what is in node_modules, written when an install is whole, against what the lock asks for. */
+/** Compares npm's record of node_modules, written after a complete install, with the lock file. */
 function areInstalled(root) {
   const wanted = readPackages(join(root, 'package-lock.json'))
   const present = readPackages(join(root, 'node_modules', '.package-lock.json'))
@@ -68,7 +68,7 @@ export function taskEnvironment(root, node) {
 
 async function npm(args, cwd, node, what) {
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
-  // npm names its own program to what it runs; without it npm is looked up in PATH.
+  // npm passes the path of its own program to scripts; otherwise it is looked up in PATH.
   const program = process.env.npm_execpath
   const [command, ...first] = program === undefined ? ['npm'] : [node, program]
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` }
@@ -80,7 +80,7 @@ async function npm(args, cwd, node, what) {
   )
 }
 
-/** Runs a program to its end and keeps what it prints; npm's progress would only be noise. */
+/** Runs a program to its end and captures its output, because npm's progress is noise. */
 function collect(command, args, options) {
   return new Promise((resolve) => {
     const chunks = []
@@ -97,10 +97,10 @@ function isNewEnough(version) {
   return major > FLOOR[0] || (major === FLOOR[0] && minor >= FLOOR[1])
 }
 
-/** What a task says about itself goes to stderr: stdout belongs to the program it runs. */
+/** Messages of a task go to stderr: stdout belongs to the program that it runs. */
 export function say(line) {
   process.stderr.write(`${line}\n`)
 }
 
-/** Trouble that a person can mend; task.mjs prints its sentence and exits 1. */
+/** An error that a user can fix; task.mjs prints its message and exits with 1. */
 export class TaskError extends Error {}

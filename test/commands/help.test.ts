@@ -34,7 +34,14 @@ test('help exit-codes lists every code with its meaning', () => {
 })
 
 /** Set by the platform for a worker, or read by the SDK inside one: nobody sets these by hand. */
-const INSIDE = ['RESOLVE_BUNDLES', 'RESOLVE_DIR', 'RESOLVE_CHANNEL', 'RESOLVE_STDOUT', 'RESOLVE_FAILPOINTS']
+const INSIDE = [
+  'RESOLVE_BUNDLES',
+  'RESOLVE_DIR',
+  'RESOLVE_CHANNEL',
+  'RESOLVE_COMPILE_CACHE',
+  'RESOLVE_STDOUT',
+  'RESOLVE_FAILPOINTS',
+]
 
 test('help environment lists every RESOLVE_ variable that the code reads, and none that it does not', () => {
   const code = sourceFiles('src')

@@ -1,4 +1,4 @@
-/** A process that told a resolver's form may be asked again for a moment: never after a change, never by two, and it never stays behind. */
+/** A process that answered a question is asked again for some seconds: never after a change of the resolver's files, and it never stays behind. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -40,9 +40,9 @@ function entryOf(setup = TELLS_ITS_PID): CatalogEntry {
 }
 
 const pidOf = async (inquiry: Inquiry) => Number((await inquiry.form({}))?.components[0]?.id.slice(1))
-const ask = (entry: CatalogEntry, options = {}) => inquiries.ask(entry, 'local', pidOf, options)
+const ask = (entry: CatalogEntry) => inquiries.ask(entry, 'local', pidOf)
 
-/** One that nobody has reaped yet runs no more. */
+/** A zombie counts as ended. */
 const isRunning = (pid: number) => identify(pid) !== undefined
 
 test('the next inquiry goes to the same process, which ends when the platform closes', async () => {
@@ -53,7 +53,7 @@ test('the next inquiry goes to the same process, which ends when the platform cl
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test('after a change of any file of the resolver the next inquiry starts a new process, and the old one ends', async () => {
+test("after a change of any file of the resolver the next inquiry starts a new process, and the old one ends", async () => {
   const entry = entryOf()
   const first = await ask(entry)
   writeFileSync(join(entry.dir, 'words.json'), '{}')
@@ -79,7 +79,7 @@ test('after a change in a linked directory the next inquiry starts a new process
   expect(await ask(entry)).not.toBe(first)
 })
 
-test('a process that ended after its answer is replaced without an error', async () => {
+test('a process that ended after its answer is replaced for the next inquiry', async () => {
   const entry = entryOf(`${TELLS_ITS_PID}
     const answer = me.on['resolver.getInstantiationSchema']
     me.on['resolver.getInstantiationSchema'] = () => { setTimeout(() => process.exit(0), 30); return answer() }`)
@@ -88,16 +88,39 @@ test('a process that ended after its answer is replaced without an error', async
   expect(await ask(entry)).not.toBe(first)
 })
 
-test('simultaneous inquiries use separate processes, and only one of them is kept', async () => {
+test('simultaneous inquiries are answered by one process', async () => {
   const entry = entryOf()
-  const [first, second] = await Promise.all([ask(entry), ask(entry)])
-  expect(second).not.toBe(first)
-  await expect.poll(() => [first, second].filter(isRunning)).toHaveLength(1)
+  const pids = await Promise.all(Array.from({ length: 8 }, () => ask(entry)))
+  expect(new Set(pids).size).toBe(1)
 })
 
-test('no process is left after the last inquiry', async () => {
-  const pid = await ask(entryOf(), { last: true })
-  await expect.poll(() => isRunning(pid)).toBe(false)
+test('an inquiry that ends the process does not cost the other callers their answer', async () => {
+  const entry = entryOf(`me.on['resolver.getInstantiationSchema'] = ({ params }) => {
+    if (params.ends) process.exit(1)
+    return { type: 'form', components: [{ type: 'text', id: 'p' + process.pid }] }
+  }`)
+  const askWith = (params: Record<string, boolean>) =>
+    inquiries.ask(entry, 'local', async (inquiry) => (await inquiry.form(params))?.components[0]?.id)
+  const [ended, answered] = await Promise.allSettled([askWith({ ends: true }), askWith({})])
+  expect(ended).toMatchObject({ status: 'rejected', reason: { code: 'resolver_gone' } })
+  expect(answered).toMatchObject({ status: 'fulfilled' })
+  expect(await askWith({})).toMatch(/^p\d+$/)
+})
+
+test('one inquiry gives the go-ahead: the failing checks of its form, or the workspace spec', async () => {
+  const entry = entryOf(`let asked = []
+    me.on['resolver.getInstantiationSchema'] = ({ params }) => { asked.push('form'); return { type: 'form', components: [{ type: 'text', id: 'name',
+      checks: [{ condition: { call: 'required', args: [{ path: '/name' }] }, message: 'Say a name.' }] }] } }
+    me.on['resolver.getWorkspaceSpec'] = (params) => { asked.push('spec'); return { asked, ...params } }`)
+  const admit = (input: Record<string, unknown>) =>
+    inquiries.ask(entry, 'local', (inquiry) => inquiry.admit(input as never, ['git_host_token']))
+  await expect(admit({})).rejects.toMatchObject({ code: 'form_invalid', errors: ['Say a name.'] })
+  // What is refused is not asked for its spec; and an earlier answer is not taken for one to this question.
+  expect(await admit({ name: 'Ada' })).toEqual({
+    asked: ['form', 'form', 'spec'],
+    params: { name: 'Ada' },
+    available_credentials: ['git_host_token'],
+  })
 })
 
 test('child processes that a resolver started during an inquiry are ended', async () => {
@@ -106,7 +129,7 @@ test('child processes that a resolver started during an inquiry are ended', asyn
       const child = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
       return { type: 'form', components: 'p' + child.pid }
     }`)
-  const heard = inquiries.ask(entry, 'local', async (inquiry) => await inquiry.form({}), { last: true })
+  const heard = inquiries.ask(entry, 'local', async (inquiry) => await inquiry.form({}))
   await expect(heard).rejects.toMatchObject({ code: 'form_malformed' })
   const pids = [...lookAtProcesses().marked]
     .flatMap(([mark, pids]) => (mark.startsWith('RESOLVE_INQUIRY=') ? pids : []))
@@ -125,14 +148,15 @@ function isOfHere(pid: number): boolean {
   }
 }
 
-test('an inquiry without free file descriptors fails with that reason, and works again later', async () => {
+test('an inquiry of a host without free file descriptors fails with that reason, and works again later', async () => {
   const program = `
     const { openSync, closeSync } = await import('node:fs')
     const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
     const entry = JSON.parse(process.argv[1])
     const inquiries = new Inquiries(process.argv[2])
-    const ask = () => inquiries.ask(entry, 'local', (inquiry) => inquiry.form({}), { last: true })
+    const ask = () => inquiries.ask(entry, 'local', (inquiry) => inquiry.form({}))
     await ask()
+    await inquiries.close()
     const opened = []
     try { for (;;) opened.push(openSync('/dev/null')) } catch {}
     const code = await ask().then(() => 'asked', (error) => error.code ?? String(error))
@@ -164,4 +188,30 @@ test('the warm inquiry process ends when its host is killed', async () => {
   await sleep(50)
   host.kill('SIGKILL')
   await expect.poll(() => isRunning(pid)).toBe(false)
+})
+
+test('a resolver that ignores the end of its input is ended by the next host that makes an inquiry', async () => {
+  const entry = entryOf(`${TELLS_ITS_PID}
+    process.stdin.on('end', () => setInterval(() => {}, 1000))`)
+  const program = `
+    const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
+    const form = await new Inquiries(process.argv[2]).ask(JSON.parse(process.argv[1]), 'local', (inquiry) => inquiry.form({}))
+    console.log(form.components[0].id.slice(1))
+    setInterval(() => {}, 1000)`
+  const host = spawn(process.execPath, ['--input-type=module', '-e', program, JSON.stringify(entry), home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [text] = (await once(host.stdout, 'data')) as [Buffer]
+  const abandoned = Number(text.toString())
+  const own = await ask(entryOf())
+  host.kill('SIGKILL')
+  await once(host, 'exit')
+  await sleep(100)
+  expect(isRunning(abandoned)).toBe(true)
+  const another = new Inquiries(home)
+  const third = await another.ask(entryOf(), 'local', pidOf)
+  await another.close()
+  await expect.poll(() => [abandoned, third].filter(isRunning)).toEqual([])
+  // That of a host that lives is not touched.
+  expect(isRunning(own)).toBe(true)
 })

@@ -1,11 +1,16 @@
-/** What is kept warm for the next is ended by the last who leaves it, and never under the hands of somebody who came later (threats B3). */
+/** What the pool keeps is closed after its last user, never under a user that came later, and never given to a user of another version. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type Keepable, RefCountedPool } from '../../src/core/host/inquiry/ref-counted-pool.ts'
+import {
+  type Keepable,
+  type PoolTerms,
+  RefCountedPool,
+  type Use,
+} from '../../src/core/host/inquiry/ref-counted-pool.ts'
 
-const WAIT_MS = 150
+const IDLE_MS = 150
 
-class Stove implements Keepable {
+class Thing implements Keepable {
   isOver = false
   isClosed = false
 
@@ -15,61 +20,107 @@ class Stove implements Keepable {
   }
 }
 
-function stoves() {
-  const opened: Stove[] = []
-  const warm = new RefCountedPool<Stove>()
-  const use = <T>(work: (stove: Stove, isShared: () => boolean) => Promise<T>) => {
+function things() {
+  const opened: Thing[] = []
+  const pool = new RefCountedPool<Thing>()
+  const use = <T>(work: (use: Use<Thing>) => Promise<T>, terms: Partial<PoolTerms> = {}) => {
     const open = async () => {
-      const stove = new Stove()
-      opened.push(stove)
-      return stove
+      const thing = new Thing()
+      opened.push(thing)
+      return thing
     }
-    return warm.use('it', WAIT_MS, open, ({ thing, isShared }) => work(thing, isShared))
+    return pool.use('it', { version: '1', idleMs: IDLE_MS, ...terms }, open, work)
   }
-  return { warm, opened, use }
+  return { pool, opened, use }
 }
 
+const nothing = async () => {}
+
 test('an entry that two users release at once is not closed while a third uses it', async () => {
-  const { opened, use } = stoves()
+  const { opened, use } = things()
   const both = Promise.withResolvers<void>()
   const two = [use(() => both.promise), use(() => both.promise)]
   both.resolve()
   await Promise.all(two)
-  await sleep(WAIT_MS / 2)
-  const seen = await use(async (stove) => {
-    await sleep(WAIT_MS * 2)
-    return stove.isClosed
+  await sleep(IDLE_MS / 2)
+  const seen = await use(async ({ thing }) => {
+    await sleep(IDLE_MS * 2)
+    return thing.isClosed
   })
   expect(seen).toBe(false)
   expect(opened).toHaveLength(1)
-  await sleep(WAIT_MS * 2)
+  await sleep(IDLE_MS * 2)
   expect(opened[0]?.isClosed).toBe(true)
 })
 
 test('a closed entry is replaced for the next user, and its end does not close the replacement', async () => {
-  const { opened, use } = stoves()
+  const { opened, use } = things()
   const gate = Promise.withResolvers<void>()
-  const shared = use(async (stove, isShared) => {
+  const shared = use(async ({ thing, others }) => {
     await gate.promise
-    return [stove.isClosed, isShared()]
+    return [thing.isClosed, others()]
   })
-  await use(async (stove) => {
-    stove.isOver = true
+  await use(async ({ thing }) => {
+    thing.isOver = true
   })
-  const isTheNextClosed = use(async (next) => {
+  const isTheNextClosed = use(async ({ thing }) => {
     gate.resolve()
-    await sleep(WAIT_MS * 2)
-    return next.isClosed
+    await sleep(IDLE_MS * 2)
+    return thing.isClosed
   })
-  expect(await shared).toEqual([false, true])
+  expect(await shared).toEqual([false, 'meanwhile'])
   expect(await isTheNextClosed).toBe(false)
   expect(opened).toHaveLength(2)
   expect(opened[0]?.isClosed).toBe(true)
 })
 
-test('closing the pool closes every entry', async () => {
-  const { warm, opened, use } = stoves()
-  await use(async () => {})
-  await warm.close()
-  expect(opened.map((stove) => stove.isClosed)).toEqual([true])
+test('a user is told whether others used the entry before, or at the same time', async () => {
+  const { use } = things()
+  const others = async (it: Use<Thing>) => it.others()
+  expect(await use(others)).toBe('none')
+  expect(await use(others)).toBe('before')
+  const gate = Promise.withResolvers<void>()
+  const first = use(() => gate.promise)
+  expect(await use(others)).toBe('meanwhile')
+  gate.resolve()
+  await first
+})
+
+test('another version is another entry; the old one is closed when its last user releases it', async () => {
+  const { opened, use } = things()
+  const gate = Promise.withResolvers<void>()
+  const first = use(() => gate.promise)
+  await use(nothing, { version: '2' })
+  expect(opened.map(({ isClosed }) => isClosed)).toEqual([false, false])
+  gate.resolve()
+  await first
+  expect(opened.map(({ isClosed }) => isClosed)).toEqual([true, false])
+  await use(nothing, { version: '3' })
+  await expect.poll(() => opened.map(({ isClosed }) => isClosed)).toEqual([true, true, false])
+})
+
+test('an entry older than its TTL gets no new users, and is closed when the last one releases it', async () => {
+  const { opened, use } = things()
+  const ageMs = IDLE_MS
+  const begin = performance.now()
+  while (performance.now() - begin < ageMs * 2) {
+    await use(() => sleep(10), { idleMs: 10_000, ageMs })
+  }
+  expect(opened.length).toBeGreaterThan(1)
+  await expect.poll(() => opened.every(({ isClosed }) => isClosed), { timeout: ageMs * 10 }).toBe(true)
+})
+
+test('an entry that may not be kept is closed before its user goes on', async () => {
+  const { opened, use } = things()
+  await use(nothing, { idleMs: 0 })
+  expect(opened[0]?.isClosed).toBe(true)
+})
+
+test('a closed pool closes every entry, also those released afterwards', async () => {
+  const { pool, opened, use } = things()
+  await use(nothing)
+  await pool.close()
+  expect(opened.map(({ isClosed }) => isClosed)).toEqual([true])
+  await use(nothing)
+  expect(opened.map(({ isClosed }) => isClosed)).toEqual([true, true])
 })

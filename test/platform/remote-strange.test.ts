@@ -76,18 +76,37 @@ test.each<[string, number, RequestListener]>([
   expect(inspect(platform, { depth: 10, showHidden: true })).not.toContain(TOKEN)
 })
 
-const record = { instance_id: ID, resolver: 'x', status: 'completed', input: {}, created_at: '' }
+const record = {
+  ...{ instance_id: ID, name: null, resolver: 'x', resolver_version: '1.0.0', status: 'completed', input: {} },
+  ...{ output: null, error: null, supports_resume: false, resolver_state: null, phase: null, pending_inputs: 0 },
+  ...{ created_at: '', updated_at: '', ended_at: null, parent_id: null },
+}
+
+test('a record with unknown additional fields is accepted', async () => {
+  const { platform } = await answering((_, answer) => answer.end(JSON.stringify([{ ...record, later: 1 }])))
+  expect(await platform.find('0123')).toBe(ID)
+})
 
 test.each([
   { ...record, instance_id: `${ID}\u001b]0;title\u0007` },
   { ...record, instance_id: '/../../elsewhere' },
   { ...record, name: {} },
+  { ...record, pending_inputs: -1 },
+  { ...record, created_at: undefined },
 ])('a record of another shape is refused, so that it reaches no terminal and names no file (%#)', async (strange) => {
   const { platform } = await answering((_, answer) => answer.end(JSON.stringify([strange])))
   await expect(platform.find('0123')).rejects.toMatchObject({ code: 'server_strange' })
 })
 
-const entry = { name: 'x', version: '1.0.0', description: '', kind: 'builtin', commit: null, manifest: { command: [] } }
+const entry = {
+  ...{ name: 'x', version: '1.0.0', description: '', supports_resume: false, kind: 'builtin', source: null },
+  ...{ commit: null, ref: null, dir: null, manifest: { command: [] }, added_at: '' },
+}
+
+test('an entry of a catalog is taken as it is', async () => {
+  const { platform } = await answering((_, answer) => answer.end(JSON.stringify(entry)))
+  expect(await platform.resolver('x')).toEqual({ ...entry, source: '', dir: '' })
+})
 
 test.each([
   { ...entry, name: 'x\u001b[31m' },
@@ -158,8 +177,7 @@ test('a cancel whose first answer was lost is no error if it had its effect', as
     if (request.method === 'DELETE') {
       return void answer.writeHead(409).end(JSON.stringify({ detail: 'It has ended.', code: 'invalid_state' }))
     }
-    const record = { instance_id: ID, resolver: 'x', status: 'cancelled', input: {}, created_at: '' }
-    answer.end(JSON.stringify(record))
+    answer.end(JSON.stringify({ ...record, status: 'cancelled' }))
   })
   expect((await platform.cancel(ID)).status).toBe('cancelled')
 })

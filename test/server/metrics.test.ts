@@ -4,8 +4,9 @@ import { afterEach, expect, test } from 'vitest'
 import { listen } from '../../src/server/http/listen.ts'
 import { type MetricSources, openMetrics } from '../../src/server/observe/metrics.ts'
 import { observe } from '../../src/server/observe/observe.ts'
+import { addOperations } from '../../src/server/request/operations.ts'
 import type { HealthView } from '../../src/server/request/parts.ts'
-import { healthRoutes } from '../../src/server/routes/health.ts'
+import { healthHandlers } from '../../src/server/routes/server.ts'
 import { exchange } from './raw.ts'
 
 const closers: (() => Promise<unknown>)[] = []
@@ -20,9 +21,8 @@ async function start(sources: MetricSources = {}, health?: () => HealthView) {
   const app = fastify()
   observation.watch(app)
   app.get('/api/instances/:id', async () => ({}))
-  await app.register(async (api) => healthRoutes(api, { metrics, ...(health === undefined ? {} : { health }) }), {
-    prefix: '/api',
-  })
+  const handlers = healthHandlers({ metrics, ...(health === undefined ? {} : { health }) })
+  await app.register(async (api) => addOperations(api, handlers), { prefix: '/api' })
   const listening = await listen(app, { host: '127.0.0.1', port: 0, observe: observation.begin })
   closers.push(() => listening.close())
   const read = async () => await (await fetch(`${listening.url}/api/metrics`)).text()

@@ -277,7 +277,7 @@ function valueFor(name: string, schema: Json): fc.Arbitrary<string> {
 /** Values that fit a schema, or nearly. */
 function fromSchema(schema: Json): fc.Arbitrary<unknown> {
   const resolved = dereferenced(schema)
-  if (resolved['oneOf'] !== undefined) return fc.oneof(...(resolved['oneOf'] as Json[]).map(fromSchema))
+  if (resolved['anyOf'] !== undefined) return fc.oneof(...(resolved['anyOf'] as Json[]).map(fromSchema))
   if (resolved['enum'] !== undefined) return fc.oneof(fc.constantFrom(...(resolved['enum'] as unknown[])), fc.string())
   const types = [resolved['type']].flat() as string[]
   return fc.oneof(...types.map((type) => ofType(type, resolved)))

@@ -157,11 +157,7 @@ function inflict({ what, at = 0, bit = 0, id = '' }: Damage): void {
   }
   if (!fs.existsSync(record)) return
   if (what === 'removed') fs.rmSync(root, { recursive: true })
-  if (what === 'journal cut') {
-    fs.truncateSync(journal, Math.floor(fs.statSync(journal).size / 2))
-    // A record may be behind for a second: this one is at once what it will be then.
-    fs.utimesSync(journal, 0, 0)
-  }
+  if (what === 'journal cut') fs.truncateSync(journal, Math.floor(fs.statSync(journal).size / 2))
   if (what === 'record gone') fs.rmSync(record)
   if (what === 'record garbage') fs.writeFileSync(record, '{"garbage')
   if (what !== 'record older') return

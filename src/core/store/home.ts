@@ -8,6 +8,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { INSTANCE_ID_CHARS, INSTANCE_PREFIX_MIN_CHARS } from '../limits.ts'
+import { INSTANCE_ID_PATTERN } from '../protocol/instance.ts'
 
 /** R2: `$RESOLVE_HOME`, else `$XDG_DATA_HOME/resolve`, else `~/.local/share/resolve`. */
 export function homeDirectory(env: NodeJS.ProcessEnv = process.env): string {
@@ -69,11 +70,16 @@ export function instancesDirectory(home: string): string {
   return join(home, 'instances')
 }
 
+/** Where Node keeps the compiled code of resolvers that run as processes of this machine; it may be deleted at any time. */
+export function compileCacheDirectory(home: string): string {
+  return join(home, 'compiled')
+}
+
 export function newInstanceId(): string {
   return randomBytes(INSTANCE_ID_CHARS / 2).toString('hex')
 }
 
-const INSTANCE_ID = /^[0-9a-f]{12}$/
+const INSTANCE_ID = new RegExp(INSTANCE_ID_PATTERN)
 
 export function isInstanceId(value: unknown): value is string {
   return typeof value === 'string' && INSTANCE_ID.test(value)

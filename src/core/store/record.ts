@@ -10,6 +10,7 @@ import { isStatus } from '../protocol/status.ts'
 import { applyEvent, beginStory, pendingRequests, type Story } from '../view/story.ts'
 import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
 import { readName } from './name.ts'
+import { recordAfter } from './record-tail.ts'
 
 /** R8, without the state snapshot, which has its own file. `root` is the instance's directory, where its name is stored. */
 export function toRecord(story: Story, root: string): InstanceRecord {
@@ -68,9 +69,6 @@ interface Cached {
   record: InstanceRecord
 }
 
-/** While a host writes, its record is slightly behind; one that stays behind was left by a host that died. */
-const BEHIND_LIMIT_MS = 1_000
-
 function readCached(paths: { record: string; journal: string }): InstanceRecord | undefined {
   let cached: Partial<Cached> | null
   try {
@@ -83,6 +81,7 @@ function readCached(paths: { record: string; journal: string }): InstanceRecord 
     return undefined
   }
   const journal = statSync(paths.journal, { throwIfNoEntry: false })
-  const isBehind = journal !== undefined && journal.size !== cached?.journal_bytes
-  return isBehind && Date.now() - journal.mtimeMs > BEHIND_LIMIT_MS ? undefined : record
+  if (journal === undefined || journal.size === cached?.journal_bytes) return record
+  // A host writes a record a moment after the journal, or never, if it is killed in between.
+  return recordAfter(record, paths.journal, cached?.journal_bytes)
 }

@@ -1,4 +1,7 @@
-/** So many at once of a kind, the others in the order they came; whoever comes when too many wait is refused. */
+/**
+ * Limits how many run at once of each kind; more of them wait in the order they came, and what comes when too many wait is refused.
+ * For {@link file://./inquiries.ts}; docs/dependencies.md tells why it is no library.
+ */
 import { fail } from '../../errors.ts'
 
 export interface ConcurrencyLimits {
@@ -17,7 +20,7 @@ export class ConcurrencyLimiter {
     this.#limits = limits
   }
 
-  /** Resolves with what gives the turn back. Throws `too_many`. */
+  /** Resolves with the function that gives the turn back; calling it twice does no harm. Throws `too_many`. */
   async take(kind: string): Promise<() => void> {
     const line = this.#busy.get(kind) ?? { running: 0, waiting: [] }
     this.#busy.set(kind, line)

@@ -1,6 +1,6 @@
 /**
- * Keeps what is dear to open: all who want it at once share it, and it stays a while for the next. Each one is known by itself and not
- * by its key: a clock that was set for one must never end its successor under somebody's hands. Inquiries keep containers in it.
+ * Keeps what is slow to open: callers that want the same thing share it, and it stays open for a while after the last of them.
+ * {@link file://./inquiries.ts} keeps the processes and containers that answer questions about a resolver in it.
  */
 
 export interface Keepable {
@@ -9,68 +9,110 @@ export interface Keepable {
   close(): Promise<void>
 }
 
-interface Kept<T> {
-  thing: Promise<T>
-  users: number
-  /** Whether somebody else used it at the same time, or before. */
-  isShared: boolean
-  timer: NodeJS.Timeout | undefined
+export interface PoolTerms {
+  /** A thing that was opened for another version is not used again. */
+  version: string
+  /** How long it stays open after its last use. Milliseconds. */
+  idleMs: number
+  /** How long after its opening it may get new users. Milliseconds; default: for ever. */
+  ageMs?: number
 }
+
+/** Who else used the thing: it may be their doing that it ended. */
+export type OtherUsers = 'none' | 'before' | 'meanwhile'
 
 export interface Use<T> {
   thing: T
-  /** Whether what ended it may have been another's doing. */
-  isShared(): boolean
+  others(): OtherUsers
+}
+
+interface Kept<T> {
+  thing: Promise<T>
+  version: string
+  /** When it gets no new users any more, by the process's clock, which is never set back. */
+  until: number
+  users: number
+  others: OtherUsers
+  timer: NodeJS.Timeout | undefined
 }
 
 export class RefCountedPool<T extends Keepable> {
   readonly #kept = new Map<string, Kept<T>>()
+  readonly #closing = new Set<Promise<void>>()
+  #isClosed = false
 
-  /** Has `work` use what is kept under `key`, or what `open` opens; the last to leave it keeps it for `waitMs`. Throws what both may. */
-  async use<R>(key: string, waitMs: number, open: () => Promise<T>, work: (use: Use<T>) => Promise<R>): Promise<R> {
-    const known = this.#kept.get(key)
-    const kept = known ?? { thing: open(), users: 0, isShared: false, timer: undefined }
-    if (known !== undefined) kept.isShared = true
-    this.#kept.set(key, kept)
-    kept.users += 1
-    clearTimeout(kept.timer)
+  /** Runs `work` with what is kept under `key`, or with what `open` opens. Throws what both throw. */
+  async use<R>(key: string, terms: PoolTerms, open: () => Promise<T>, work: (use: Use<T>) => Promise<R>): Promise<R> {
+    const kept = this.#take(key, terms) ?? this.#add(key, terms, open)
     try {
-      return await work({ thing: await kept.thing, isShared: () => kept.isShared })
+      return await work({ thing: await kept.thing, others: () => kept.others })
     } finally {
-      const isOver = await kept.thing.then(
-        (thing) => thing.isOver,
-        () => true,
-      )
-      kept.users -= 1
-      // The next gets another; those who still use this one may go on.
-      if (isOver) this.#forget(key, kept)
-      if (kept.users === 0) {
-        if (isOver) await close(kept)
-        else kept.timer = setTimeout(() => this.#end(key, kept), waitMs).unref()
-      }
+      await this.#leave(key, kept, terms.idleMs)
     }
   }
 
+  /** Closes everything; what is still in use closes under its users. */
   async close(): Promise<void> {
-    const all = [...this.#kept.values()]
-    this.#kept.clear()
-    await Promise.all(all.map(close))
+    this.#isClosed = true
+    for (const [key, kept] of this.#kept) this.#retire(key, kept)
+    await Promise.all(this.#closing)
   }
 
-  #end(key: string, kept: Kept<T>): void {
+  #take(key: string, { version }: PoolTerms): Kept<T> | undefined {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return undefined
+    if (kept.version !== version || performance.now() >= kept.until) {
+      this.#forget(key, kept)
+      if (kept.users === 0) void this.#end(kept)
+      return undefined
+    }
+    clearTimeout(kept.timer)
+    kept.others = kept.users > 0 || kept.others === 'meanwhile' ? 'meanwhile' : 'before'
+    kept.users += 1
+    return kept
+  }
+
+  #add(key: string, { version, ageMs = Number.POSITIVE_INFINITY }: PoolTerms, open: () => Promise<T>): Kept<T> {
+    const until = performance.now() + ageMs
+    const kept: Kept<T> = { thing: open(), version, until, users: 1, others: 'none', timer: undefined }
+    this.#kept.set(key, kept)
+    return kept
+  }
+
+  /** Resolves when it is closed, where this was its last use: a caller that is limited gives its turn back only then. */
+  async #leave(key: string, kept: Kept<T>, idleMs: number): Promise<void> {
+    const isOver = await kept.thing.then(
+      (thing) => thing.isOver,
+      () => true,
+    )
+    kept.users -= 1
+    const leftMs = Math.min(idleMs, kept.until - performance.now())
+    const isKept = !isOver && leftMs > 0 && !this.#isClosed && this.#kept.get(key) === kept
+    if (!isKept) this.#forget(key, kept)
+    if (kept.users > 0) return
+    if (isKept) kept.timer = setTimeout(() => this.#retire(key, kept), leftMs).unref()
+    else await this.#end(kept)
+  }
+
+  #retire(key: string, kept: Kept<T>): void {
     this.#forget(key, kept)
-    void close(kept)
+    void this.#end(kept)
   }
 
+  /** By itself and not by its key: the timer of one thing must never end its successor. */
   #forget(key: string, kept: Kept<T>): void {
     if (this.#kept.get(key) === kept) this.#kept.delete(key)
   }
-}
 
-async function close<T extends Keepable>(kept: Kept<T>): Promise<void> {
-  clearTimeout(kept.timer)
-  await kept.thing.then(
-    (thing) => thing.close(),
-    () => undefined,
-  )
+  #end(kept: Kept<T>): Promise<void> {
+    clearTimeout(kept.timer)
+    const closed = kept.thing
+      .then(
+        (thing) => thing.close(),
+        () => undefined,
+      )
+      .finally(() => this.#closing.delete(closed))
+    this.#closing.add(closed)
+    return closed
+  }
 }

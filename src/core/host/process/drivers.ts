@@ -1,6 +1,6 @@
 /** Chooses the driver for an instance's worker: one line for each kind of executor. */
 import type { Executor } from '../../protocol/journal.ts'
-import type { InstancePaths } from '../../store/home.ts'
+import { compileCacheDirectory, type InstancePaths } from '../../store/home.ts'
 import { DockerDriver } from '../../worker/docker/docker.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import type { Driver } from '../../worker/worker.ts'
@@ -8,7 +8,7 @@ import type { Driver } from '../../worker/worker.ts'
 export function driverFor(executor: Executor, paths: InstancePaths, home: string): Driver {
   switch (executor) {
     case 'local':
-      return new LocalDriver(paths)
+      return new LocalDriver(paths, { compileCache: compileCacheDirectory(home) })
     case 'docker':
       return new DockerDriver(paths, home)
   }

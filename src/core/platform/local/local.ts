@@ -1,6 +1,5 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
-import { formRefusal } from '../../form-check/form-check.ts'
 import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
@@ -20,7 +19,7 @@ import type {
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
-import { findInstance, prepareHome } from '../../store/home.ts'
+import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
 import { readRecord } from '../../store/record.ts'
 import type { Story } from '../../view/story.ts'
@@ -100,7 +99,7 @@ class HomePlatform implements LocalPlatform {
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
     this.#hosts = new HostProcess(home, door?.(this))
-    this.#inquiries = new Inquiries(home)
+    this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#reads = new Reads(home, this.#hosts)
     this.#acts = new Acts({
       home,
@@ -139,9 +138,8 @@ class HomePlatform implements LocalPlatform {
   }
 
   async check(name: string, input: Payload, executor?: Executor | 'auto'): Promise<FormCheck> {
-    const form = await this.schema(name, input, executor)
-    const refusal = formRefusal(form, input)
-    return { form, errors: [...(refusal?.errors ?? [])], fields: [...(refusal?.fields ?? [])] }
+    const entry = await this.resolver(name)
+    return await this.#inquiries.ask(entry, chooseExecutor(entry, executor ?? 'auto'), (asked) => asked.check(input))
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {

@@ -1,8 +1,6 @@
 /** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
 import { fail } from '../../errors.ts'
-import { formRefusal } from '../../form-check/form-check.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
-import type { Inquiry } from '../../host/inquiry/inquiry.ts'
 import { availableCredentials } from '../../host/launch/config.ts'
 import { containerOptions, refuseForContainer } from '../../host/launch/container-launch.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
@@ -19,29 +17,23 @@ export async function prepareCreation(
   executor: Executor,
 ): Promise<CreationRecord> {
   const { input } = request
-  const prepare = async (inquiry: Inquiry): Promise<CreationRecord> => {
-    const form = await inquiry.form(input)
-    const refusal = formRefusal(form, input)
-    if (refusal !== undefined) throw refusal
-    const spec = await inquiry.workspaceSpec(input, availableCredentials())
-    refuseWhatIsMissing(entry, spec)
-    const environment = environmentOf(spec)
-    if (executor === 'docker') refuseForContainer(entry, environment)
-    const { name, version, dir, commit, manifest } = entry
-    return {
-      schema: 'resolve.journal/1',
-      instance_id: request.instance_id ?? newInstanceId(),
-      name: request.name ?? null,
-      parent_id: request.parent_id ?? null,
-      created_at: new Date().toISOString(),
-      input,
-      executor,
-      environment,
-      ...(executor === 'docker' ? { container: containerOptions(manifest, spec) } : {}),
-      resolver: { name, version, dir, commit, manifest },
-    }
+  const spec = await inquiries.ask(entry, executor, (inquiry) => inquiry.admit(input, availableCredentials()))
+  refuseWhatIsMissing(entry, spec)
+  const environment = environmentOf(spec)
+  if (executor === 'docker') refuseForContainer(entry, environment)
+  const { name, version, dir, commit, manifest } = entry
+  return {
+    schema: 'resolve.journal/1',
+    instance_id: request.instance_id ?? newInstanceId(),
+    name: request.name ?? null,
+    parent_id: request.parent_id ?? null,
+    created_at: new Date().toISOString(),
+    input,
+    executor,
+    environment,
+    ...(executor === 'docker' ? { container: containerOptions(manifest, spec) } : {}),
+    resolver: { name, version, dir, commit, manifest },
   }
-  return await inquiries.ask(entry, executor, prepare, { last: true })
 }
 
 function refuseWhatIsMissing(entry: CatalogEntry, spec: Record<string, unknown> | null): void {

@@ -8,6 +8,8 @@ const ALLOWED = /^(HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|SystemRoot)$/
 export interface EnvironmentOptions {
   /** `.resolve` as the worker sees it; undefined for an inquiry. */
   resolveDirectory?: string
+  /** Where Node keeps the compiled code of the resolver, so that its next start neither strips types nor compiles. */
+  compileCache?: string | undefined
   /** The variables that container_setup adds. */
   added?: Readonly<Record<string, string>>
   host?: NodeJS.ProcessEnv
@@ -27,6 +29,7 @@ export function workerEnvironment(options: EnvironmentOptions = {}): Record<stri
   environment['RESOLVE_CHANNEL'] = '1'
   const register = installedFile('sdk/register.js')
   if (register !== undefined) environment['NODE_OPTIONS'] = `--import=${pathToFileURL(register).href}`
+  if (options.compileCache !== undefined) environment['RESOLVE_COMPILE_CACHE'] = options.compileCache
   if (options.resolveDirectory !== undefined) environment['RESOLVE_DIR'] = options.resolveDirectory
   return environment
 }

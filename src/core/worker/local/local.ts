@@ -39,10 +39,13 @@ interface Saved {
 
 export class LocalDriver implements Driver {
   readonly #places: LocalPlaces
+  readonly #compileCache: string | undefined
   #sawAlive = false
 
-  constructor(places: LocalPlaces) {
+  /** `compileCache`: where workers of this home keep compiled code; none where there is none. */
+  constructor(places: LocalPlaces, { compileCache }: { compileCache?: string } = {}) {
     this.#places = places
+    this.#compileCache = compileCache
   }
 
   openCoordination(): CoordinationDirectory {
@@ -67,7 +70,11 @@ export class LocalDriver implements Driver {
     const appending = fs.openSync(stdout, 'a')
     try {
       const [command = '', ...args] = plan.command
-      const environment = workerEnvironment({ resolveDirectory: coordination.seen.resolve, added: plan.environment })
+      const environment = workerEnvironment({
+        resolveDirectory: coordination.seen.resolve,
+        compileCache: this.#compileCache,
+        added: plan.environment,
+      })
       const child = spawn(command, args, {
         cwd: plan.directory,
         env: environment,

@@ -1,0 +1,49 @@
+/** Brings a cached record up to date from the lines that the journal has beyond it: for {@link file://./record.ts}. */
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import type { InstanceRecord } from '../protocol/instance.ts'
+import { phaseName } from '../view/story.ts'
+import { type JournalLine, parseEnvelope, parseLine } from './journal-line.ts'
+import { readWholeLines } from './journal-reader.ts'
+
+const CHUNK_BYTES = 256 * 1024
+const PHASE = 'resolver:phase'
+/** Events of the platform that change what a record says; what they change only the whole story tells. */
+const CHANGES = /^platform\.(instance|input)\./
+
+/**
+ * The record after the lines of the journal from the offset `from` on. undefined where the whole story has to be read: the lines change
+ * the status or the requests, or the journal does not go on at that offset.
+ */
+export function recordAfter(record: InstanceRecord, journal: string, from: unknown): InstanceRecord | undefined {
+  if (typeof from !== 'number' || !Number.isSafeInteger(from) || from <= 0) return undefined
+  const fd = openSync(journal, 'r')
+  try {
+    if (fstatSync(fd).size < from) return undefined
+    let { phase, updated_at } = record
+    for (let at = from; ; ) {
+      const bytes = readWholeLines(fd, at, CHUNK_BYTES)
+      if (bytes === undefined) return { ...record, phase, updated_at }
+      at += bytes.length
+      const lines = linesOf(bytes)
+      for (const line of lines) {
+        if (line === undefined) return undefined
+        const isLast = line === lines.at(-1)
+        // A busy resolver writes thousands of lines that change nothing here: those are not parsed.
+        if (line.sourceEnd !== null && !isLast && !line.text.includes(PHASE)) continue
+        const event = parseEnvelope(line.text)
+        if (event === undefined || CHANGES.test(event.event_type)) return undefined
+        if (event.event_type === PHASE) phase = phaseName(event.data) ?? phase
+        updated_at = event.timestamp
+      }
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function linesOf(bytes: Buffer): (JournalLine | undefined)[] {
+  return bytes
+    .toString('utf8', 0, bytes.length - 1)
+    .split('\n')
+    .map(parseLine)
+}
