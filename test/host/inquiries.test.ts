@@ -53,7 +53,7 @@ test('the next inquiry goes to the same process, which ends when the platform cl
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test("after a change of any file of the resolver the next inquiry starts a new process, and the old one ends", async () => {
+test('after a change of any file of the resolver the next inquiry starts a new process, and the old one ends', async () => {
   const entry = entryOf()
   const first = await ask(entry)
   writeFileSync(join(entry.dir, 'words.json'), '{}')

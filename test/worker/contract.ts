@@ -127,9 +127,13 @@ export function driverContract(open: () => Promise<DriverStage>): void {
   })
 
   test('a worker that ended while it had no host is found ended', async () => {
-    const first = await start(`setTimeout(() => process.exit(3), 200)`)
+    const mark = `const data = process.env.RESOLVE_DIR + '/data'; require('node:fs').mkdirSync(data, { recursive: true })
+      require('node:fs').writeFileSync(data + '/ending', '')`
+    const first = await start(`setTimeout(() => { ${mark}; process.exit(3) }, 200)`)
     first.release()
-    await expect.poll(() => first.isGone(), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => coordination.list('data', 10).length, { timeout: 10_000 }).toBe(1)
+    // From its last file to its end.
+    await sleep(200)
     const second = (await adopt()) as Worker
     linesOf(second)
     await second.ended
