@@ -245,6 +245,6 @@ test('a deleted record is rebuilt from the journal (architecture, decision 1)', 
   await ended(startHost(id))
   const paths = instancePaths(home, id)
   const cached = readRecord(paths)
-  expect(toRecord(storyOf(home, id), paths.root)).toEqual(cached)
+  expect(toRecord(storyOf(home, id))).toEqual(cached)
   expect(readRecord({ ...paths, record: join(paths.root, 'nowhere') })).toEqual(cached)
 })
