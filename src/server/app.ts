@@ -2,29 +2,26 @@
  * The HTTP app: a platform in, requests answered out. It opens no port; {@link file://./http/listen.ts} does, and a host's own
  * socket. A request passes {@link file://./request/entry.ts}, its route, and, where anything is thrown, {@link file://./request/answer-errors.ts}.
  */
-import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import { fail } from '../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES, HTTP_HEADERS_MAX_BYTES } from '../core/limits.ts'
 import { API } from '../core/protocol/http.ts'
-import { DOCUMENT } from './openapi/openapi.ts'
-import { addSchemas } from './openapi/schemas.ts'
 import { answerError, answerFrameworkError } from './request/answer-errors.ts'
 import { addEntry } from './request/entry.ts'
 import { addIdempotency } from './request/idempotency.ts'
 import { addJsonBody } from './request/json-body.ts'
+import { addOperations, type Handlers } from './request/operations.ts'
 import type { AppParts } from './request/parts.ts'
-import { authRoutes } from './routes/auth.ts'
-import { dataRoutes } from './routes/data.ts'
-import { eventRoutes } from './routes/events.ts'
-import { healthRoutes } from './routes/health.ts'
-import { instanceRoutes } from './routes/instances.ts'
-import { keepingRoutes } from './routes/keeping.ts'
-import { messageRoutes } from './routes/messages.ts'
-import { openapiRoutes } from './routes/openapi.ts'
+import { addValidation } from './request/validation.ts'
+import { authHandlers } from './routes/auth.ts'
+import { dataHandlers } from './routes/data.ts'
+import { eventHandlers } from './routes/events.ts'
+import { instanceHandlers } from './routes/instances.ts'
+import { listHandlers } from './routes/list.ts'
 import { pageRoutes } from './routes/page.ts'
-import { requestRoutes } from './routes/requests.ts'
-import { resolverRoutes } from './routes/resolvers.ts'
+import { questionHandlers } from './routes/questions.ts'
+import { resolverHandlers } from './routes/resolvers.ts'
+import { healthHandlers, serverHandlers } from './routes/server.ts'
 
 /** Ready to be injected into or listened with. Closing it does not close the platform. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
@@ -44,31 +41,27 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setNotFoundHandler(() => {
     throw fail('route_unknown', {})
   })
-  addSchemas(app)
+  addValidation(app)
   addEntry(app, parts)
   addJsonBody(app)
   addIdempotency(app, parts)
-  await app.register(swagger, DOCUMENT)
-  await app.register(
-    async (api) => {
-      for (const routes of ROUTES) routes(api, parts)
-    },
-    { prefix: API },
-  )
+  await app.register(async (api) => addOperations(api, handlersOf(api, parts)), { prefix: API })
   pageRoutes(app, parts)
   await app.ready()
   return app
 }
 
-const ROUTES = [
-  instanceRoutes,
-  requestRoutes,
-  messageRoutes,
-  dataRoutes,
-  eventRoutes,
-  resolverRoutes,
-  keepingRoutes,
-  authRoutes,
-  healthRoutes,
-  openapiRoutes,
-] as const
+/** One for each operation: the compiler names a missing one. */
+function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
+  return {
+    ...listHandlers(parts),
+    ...instanceHandlers(parts),
+    ...questionHandlers(parts),
+    ...dataHandlers(parts),
+    ...eventHandlers(app, parts),
+    ...resolverHandlers(parts),
+    ...serverHandlers(parts),
+    ...healthHandlers(parts),
+    ...authHandlers(parts),
+  }
+}

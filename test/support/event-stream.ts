@@ -11,7 +11,8 @@ import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { creationLine } from '../../src/core/store/journal-line.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 import { EventStreams, type StreamLimits } from '../../src/server/http/sse.ts'
-import { eventRoutes } from '../../src/server/routes/events.ts'
+import { addOperations } from '../../src/server/request/operations.ts'
+import { eventHandlers } from '../../src/server/routes/events.ts'
 
 export const ID = '0123456789ab'
 
@@ -99,7 +100,7 @@ export async function serveJournal(journal: GrowingJournal, limits: Partial<Stre
     hasEnded: () => journal.hasEnded,
   }
   const platform = { feed: (_id: string) => feeds.hold(journal.path, instance) }
-  await app.register(async (api) => eventRoutes(api, { platform, streams }), { prefix: '/api' })
+  await app.register(async (api) => addOperations(api, eventHandlers(api, { platform, streams })), { prefix: '/api' })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}/api/instances/${ID}/events`, port, feeds, streams, close: () => app.close() }

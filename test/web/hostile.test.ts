@@ -192,7 +192,7 @@ describePage('the page: hostile resolvers', () => {
         await unharmed(name)
       }
       await page.getByRole('link', { name: /^page\.html/ }).click()
-      await page.getByText('This kind of file is not shown here.').waitFor()
+      await page.getByText('This kind of file has no preview.').waitFor()
       await page.getByRole('link', { name: /^notes\.md/ }).click()
       const good = page.locator('.markdown a')
       await good.waitFor()
@@ -212,7 +212,7 @@ describePage('the page: hostile resolvers', () => {
   )
 
   test(
-    'a viewport reaches no other document, storage, address or instance (UI-3)',
+    'a viewport cannot reach another document, storage, address or instance (UI-3)',
     async () => {
       const { context } = await openContext()
       const page = await signedIn(context, server)
@@ -242,14 +242,14 @@ describePage('the page: hostile resolvers', () => {
   )
 
   const failures = [
-    ['loops', /no longer answers/],
-    ['floods', /sent more than the page takes/],
-    ['huge', /no message of a viewport/],
+    ['loops', /does not answer/],
+    ['floods', /sent too many messages/],
+    ['huge', /sent an invalid message/],
     ['throws', /<b>not today<\/b>/],
     ['broken', /SyntaxError/],
   ] as const
   test.each(failures)(
-    'a viewport that %s fails alone: the page goes on',
+    'a viewport that %s fails without the page',
     async (name, words) => {
       const { context } = await openContext()
       const page = await signedIn(context, server)
@@ -269,7 +269,7 @@ describePage('the page: hostile resolvers', () => {
   )
 
   test.each(['leaves', 'returns'])(
-    'a viewport that navigates its own frame (%s) gets nowhere and is told nothing more',
+    'a viewport that navigates its own frame (%s) is blocked and gets no more data',
     async (name) => {
       const { context } = await openContext()
       const page = await signedIn(context, server)

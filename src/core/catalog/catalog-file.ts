@@ -12,9 +12,8 @@ import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { CATALOG_MAX_BYTES } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
 import type { SourceKind } from '../protocol/catalog.ts'
-import type { Manifest } from '../protocol/manifest.ts'
+import { type Manifest, RESOLVER_NAME_PATTERN } from '../protocol/manifest.ts'
 import { readJson } from './manifest/json-text.ts'
-import { NAME_PATTERN } from './manifest/manifest-schema.ts'
 import { parseManifest } from './manifest/parse-manifest.ts'
 import { parseSource } from './manifest/source.ts'
 
@@ -48,7 +47,7 @@ export interface CatalogReading {
   fingerprint: string
 }
 
-const NAME = new RegExp(NAME_PATTERN)
+const NAME = new RegExp(RESOLVER_NAME_PATTERN)
 const TOP_KEYS = ['schema_version', 'resolvers', 'removed_builtins']
 const ENTRY_KEYS = ['kind', 'source', 'ref', 'commit', 'added_at', 'viewport_commit', 'manifest', 'manifest_sha256']
 

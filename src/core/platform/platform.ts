@@ -15,7 +15,9 @@ import type {
   SentMessage,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
+import type { Static } from '../protocol/schema.ts'
 import type { Status } from '../protocol/status.ts'
+import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/upkeep.ts'
 import type { Story } from '../view/story.ts'
 
 export interface CreateRequest {
@@ -74,42 +76,13 @@ export interface DataContent {
   stream: AsyncIterable<Buffer>
 }
 
-export interface PruneOptions {
-  /** Only what ended at least this long ago, in milliseconds. */
-  older_than_ms: number
-  /** Only these; what is not final is never removed. */
-  status?: readonly Status[]
-  /** Tell what would be removed, and remove nothing. */
-  dry_run?: boolean
-}
+/** Which finished instances `prune` removes. */
+export type PruneOptions = Static<typeof pruneOptions>
+export type Pruned = Static<typeof pruned>
+export type PruneOutcome = Static<typeof pruneOutcome>
 
-export interface Pruned {
-  instance_id: string
-  name: string | null
-  resolver: string
-  status: Status
-  ended_at: string
-  bytes: number
-}
-
-export interface PruneOutcome {
-  dry_run: boolean
-  removed: Pruned[]
-  /** What killed removals and creations had left behind. */
-  leftovers: { count: number; bytes: number }
-}
-
-/** A note is worth knowing and stops nothing; what is mended was a failure until `fix` mended it. */
-export type HealthState = 'ok' | 'note' | 'failed' | 'mended'
-
-export interface HealthRow {
-  /** Which check: `node`, `home`, `disk`, `catalog`, `resolver`, … */
-  check: string
-  state: HealthState
-  message: string
-  /** The command that mends it; null where nothing has to be, or can be, mended. */
-  mend: string | null
-}
+export type HealthRow = Static<typeof healthRow>
+export type HealthState = HealthRow['state']
 
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>

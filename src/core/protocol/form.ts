@@ -1,4 +1,6 @@
 /** The form dialect (spec, A2UI v0.9 schema; R29–R36): what a resolver declares and a consumer fills in. */
+import { FORM_MAX_COMPONENTS } from '../limits.ts'
+import { anyObject, constant, listOf, named, nullable, object, type Schema, type Static, text } from './schema.ts'
 
 export interface Binding {
   path: string
@@ -53,12 +55,30 @@ export interface Form {
   components: Component[]
 }
 
+/** The unvalidated form on the wire: `core/forms` decides on the host what is well formed. */
+export const form = named(
+  'Form',
+  object({
+    type: constant('form'),
+    components: listOf(object({ id: text(), type: text() }), { maxItems: FORM_MAX_COMPONENTS }),
+  }),
+  'A form in the dialect of docs/forms.md',
+) as Schema<Form>
+
 /** What a consumer submits, keyed by component id. */
-export type Payload = Record<string, unknown>
+export type Payload = Static<typeof payload>
+
+export const payload = named('Payload', anyObject(), 'What a person filled in, by the id of the component')
 
 /** A form together with the check of an input: every failing message in order, and which field each belongs to. */
-export interface FormCheck {
-  form: Form | null
-  errors: string[]
-  fields: { id: string; message: string }[]
-}
+export type FormCheck = Static<typeof formCheck>
+
+export const formCheck = named(
+  'FormCheck',
+  object({
+    form: nullable(form),
+    errors: listOf(text()),
+    fields: listOf(object({ id: text(), message: text() })),
+  }),
+  'The form for an input, and what it says of it',
+)

@@ -1,7 +1,8 @@
 /** What HTTP carries besides the resources themselves: scopes, headers, error bodies (R7, R11, R37, R38). */
+import { closed, constant, listOf, named, object, optional, text } from './schema.ts'
 
 /**
- * Token scopes: `read` everything; `act` on instances too; `admin`: manage the server too (R38). Each includes the ones before
+ * Token scopes: `read` everything; `run`: act on instances too; `admin`: manage the server too (R38). Each includes the ones before
  * it.
  */
 export const SCOPES = ['read', 'run', 'admin'] as const
@@ -34,7 +35,25 @@ export const DOOR = 'resolve-door'
 /** Who acts, for the journal. Trusted only on a host's own socket, whose caller is the owner of the home (R39). URI-encoded. */
 export const ACTOR = 'resolve-actor'
 
-/** R7. A failing form has only `detail` and `errors`. */
+/** R7: the body of every error, except {@link formErrorBody}. */
+export const errorBody = named(
+  'Error',
+  object({
+    detail: text({ description: 'One sentence for a person' }),
+    code: text({ description: 'For a program; docs/errors.md lists every one' }),
+    hint: optional(text({ description: 'What can be done about it' })),
+  }),
+  'What was refused, or failed, and why',
+)
+
+/** R7: exactly these two fields. */
+export const formErrorBody = named(
+  'FormError',
+  closed({ detail: constant('Validation failed'), errors: listOf(text()) }),
+  'A submitted form fails: the messages of all its failing checks, in their order',
+)
+
+/** Either of the two, for code that writes or reads one. */
 export interface ErrorBody {
   detail: string
   code?: string

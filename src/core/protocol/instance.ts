@@ -1,6 +1,10 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
-import type { Form, Payload } from './form.ts'
-import type { Status } from './status.ts'
+import { form, type Payload, payload } from './form.ts'
+import { anyObject, count, flag, named, nullable, object, oneOf, type Static, text, time } from './schema.ts'
+import { STATUSES } from './status.ts'
+
+/** A random id; it also names a directory, and is safe to print on a terminal. */
+export const INSTANCE_ID_PATTERN = '^[0-9a-f]{12}$'
 
 /** Written to `config.json`, read by the resolver (spec, InstanceConfig; R43). */
 export interface InstanceConfig {
@@ -31,21 +35,25 @@ export interface ResolverResult {
 }
 
 /** R28: cancelled means that the instance ended or paused before it was answered. */
-export type RequestStatus = 'pending' | 'answered' | 'cancelled'
+export const REQUEST_STATUSES = ['pending', 'answered', 'cancelled'] as const
 
-export interface InputRequest {
-  id: string
-  prompt: string
-  schema: Form
-  status: RequestStatus
-}
+export type RequestStatus = (typeof REQUEST_STATUSES)[number]
 
-export interface MessageType {
-  name: string
-  label: string
-  description: string
-  schema: Form
-}
+export type InputRequest = Static<typeof inputRequest>
+
+export const inputRequest = named(
+  'InputRequest',
+  object({ id: text(), prompt: text(), schema: form, status: oneOf(REQUEST_STATUSES) }),
+  'A question of a resolver',
+)
+
+export type MessageType = Static<typeof messageType>
+
+export const messageType = named(
+  'MessageType',
+  object({ name: text(), label: text(), description: text(), schema: form }),
+  'A message that the resolver takes now',
+)
 
 /** Written to `messages/{N}.json`. */
 export interface Message {
@@ -54,31 +62,36 @@ export interface Message {
   payload: Payload
 }
 
-export interface InstanceError {
-  code: string
-  detail: string
-}
+export type InstanceError = Static<typeof instanceError>
+
+export const instanceError = object({ code: text(), detail: text() })
+
+export const instanceId = () => text({ pattern: INSTANCE_ID_PATTERN })
 
 /** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
-export interface InstanceRecord {
-  instance_id: string
-  name: string | null
-  resolver: string
-  resolver_version: string
-  status: Status
-  input: Payload
-  output: string | null
-  error: InstanceError | null
-  supports_resume: boolean
-  resolver_state: Record<string, unknown> | null
-  phase: string | null
-  /** The number of requests that wait for an answer. */
-  pending_inputs: number
-  created_at: string
-  updated_at: string
-  ended_at: string | null
-  parent_id: string | null
-}
+export type InstanceRecord = Static<typeof instanceRecord>
+
+export const instanceRecord = named(
+  'Instance',
+  object({
+    instance_id: instanceId(),
+    name: nullable(text(), { description: 'For people' }),
+    resolver: text(),
+    resolver_version: text(),
+    status: oneOf(STATUSES),
+    input: payload,
+    output: nullable(text()),
+    error: nullable(instanceError),
+    supports_resume: flag(),
+    resolver_state: nullable(anyObject(), { description: 'The latest state snapshot' }),
+    phase: nullable(text()),
+    pending_inputs: count({ description: 'The number of questions that wait for an answer' }),
+    created_at: time(),
+    updated_at: time(),
+    ended_at: nullable(time()),
+    parent_id: nullable(text()),
+  }),
+)
 
 /** Which interface a consumer used (R25). */
 export type Door = 'cli' | 'http' | 'page'
@@ -92,20 +105,14 @@ export interface Actor {
 }
 
 /** A data file that a resolver wrote for consumers. */
-export interface DataFile {
-  path: string
-  bytes: number
-  /** ISO-8601 UTC. */
-  modified_at: string
-}
+export type DataFile = Static<typeof dataFile>
+
+export const dataFile = named('DataFile', object({ path: text(), bytes: count(), modified_at: time() }))
 
 /** An accepted message: who sent it, and its content. */
-export interface SentMessage {
-  number: number
-  message_type: string
-  payload: Payload
-  actor: string
-  via: string
-  /** ISO-8601 UTC. */
-  at: string
-}
+export type SentMessage = Static<typeof sentMessage>
+
+export const sentMessage = named(
+  'SentMessage',
+  object({ number: count(), message_type: text(), payload, actor: text(), via: text(), at: time() }),
+)

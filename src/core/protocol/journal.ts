@@ -1,42 +1,62 @@
 /** The content of an instance's journal (on-disk, The journal). */
 import type { EventEnvelope } from './event.ts'
-import type { Payload } from './form.ts'
-import type { Manifest } from './manifest.ts'
+import { payload } from './form.ts'
+import { instanceId } from './instance.ts'
+import { manifest } from './manifest.ts'
+import {
+  anyObject,
+  anything,
+  constant,
+  listOf,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+  time,
+} from './schema.ts'
 
-export type Executor = 'local' | 'docker'
+export const EXECUTORS = ['local', 'docker'] as const
+
+export type Executor = (typeof EXECUTORS)[number]
 
 /** The container that a resolver wants: its manifest and its container_setup merged (spec, container_setup; R44). */
-export interface ContainerOptions {
-  /** null for the platform's default image. */
-  image: string | null
-  command: string[]
-  setup_commands: string[]
-  /** The commands that container_setup added; they run after the manifest's. */
-  added_setup_commands: string[]
-  bundles: string[]
-  volume_mounts: unknown[]
-  dev_source_overrides: string[]
-}
+export type ContainerOptions = Static<typeof containerOptions>
 
-/**
- * The creation record, line 0 of a journal: what was fixed when the instance was created. It is not an event and is never
- * streamed.
- */
-export interface CreationRecord {
-  schema: 'resolve.journal/1'
-  instance_id: string
-  name: string | null
-  parent_id: string | null
-  created_at: string
-  input: Payload
-  executor: Executor
-  /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
-  environment: Record<string, string>
-  /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
-  container?: ContainerOptions | null
-  /** The resolver as the catalog had it at creation: a later `resolver update` does not change a running instance. */
-  resolver: { name: string; version: string; dir: string; commit: string | null; manifest: Manifest }
-}
+export const containerOptions = object({
+  /** null for the platform's default image. */
+  image: nullable(text()),
+  command: listOf(text()),
+  setup_commands: listOf(text()),
+  /** The commands that container_setup added; they run after the manifest's. */
+  added_setup_commands: listOf(text()),
+  bundles: listOf(text()),
+  volume_mounts: listOf(anything()),
+  dev_source_overrides: listOf(text()),
+})
+
+/** The creation record, line 0 of a journal: what was fixed when the instance was created. It is not an event and is never streamed. */
+export type CreationRecord = Static<typeof creationRecord>
+
+export const creationRecord = object(
+  {
+    schema: constant('resolve.journal/1'),
+    instance_id: instanceId(),
+    name: nullable(text()),
+    parent_id: nullable(text()),
+    created_at: time(),
+    input: payload,
+    executor: oneOf(EXECUTORS),
+    /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
+    environment: anyObject<string>({ additionalProperties: text() }),
+    /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
+    container: optional(nullable(containerOptions)),
+    /** The resolver as the catalog had it at creation: a later `resolver update` does not change a running instance. */
+    resolver: object({ name: text(), version: text(), dir: text(), commit: nullable(text()), manifest }),
+  },
+  { description: 'What was fixed when the instance was created' },
+)
 
 /** One event of a journal. `text` is the envelope byte for byte as journaled and as streamed. */
 export interface JournalEvent {

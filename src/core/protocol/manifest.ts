@@ -1,5 +1,15 @@
 /** A resolver's manifest.json (spec, Resolver manifest). */
 import type { Network } from './egress.ts'
+import { listOf, object, type Schema, text } from './schema.ts'
+
+/** Lower-case words joined by hyphens: a name goes to terminals and into paths as it is (R4). */
+export const RESOLVER_NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'
+
+const NUMBER = '(0|[1-9]\\d*)'
+const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
+
+/** MAJOR.MINOR.PATCH, with a prerelease; no build metadata. */
+export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
 
 export interface ContainerManifest {
   /** The image of its workers; the platform's default when none is named. */
@@ -26,3 +36,6 @@ export interface Manifest {
   viewport_path?: string
   container?: ContainerManifest
 }
+
+/** As it travels with a resolver: `core/catalog/manifest` decides what is well formed, before it is registered. */
+export const manifest = object({ command: listOf(text()) }) as Schema<unknown> as Schema<Manifest>

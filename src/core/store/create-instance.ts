@@ -27,7 +27,7 @@ export async function createInstance(
   let prepared: Promise<void> = Promise.resolve()
   try {
     const paths = pathsIn(draft)
-    for (const path of [draft, paths.owners, paths.mailbox]) mkdirSync(path, { mode: 0o700 })
+    for (const path of [draft, paths.owners]) mkdirSync(path, { mode: 0o700 })
     failpoint('creation.drafted')
     prepared = prepare(paths).catch(() => {})
     await writeFile(paths.journal, creationLine(creation), { mode: 0o600, flag: 'wx', flush: true })

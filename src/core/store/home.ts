@@ -8,6 +8,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { INSTANCE_ID_CHARS, INSTANCE_PREFIX_MIN_CHARS } from '../limits.ts'
+import { INSTANCE_ID_PATTERN } from '../protocol/instance.ts'
 
 /** R2: `$RESOLVE_HOME`, else `$XDG_DATA_HOME/resolve`, else `~/.local/share/resolve`. */
 export function homeDirectory(env: NodeJS.ProcessEnv = process.env): string {
@@ -78,7 +79,7 @@ export function newInstanceId(): string {
   return randomBytes(INSTANCE_ID_CHARS / 2).toString('hex')
 }
 
-const INSTANCE_ID = /^[0-9a-f]{12}$/
+const INSTANCE_ID = new RegExp(INSTANCE_ID_PATTERN)
 
 export function isInstanceId(value: unknown): value is string {
   return typeof value === 'string' && INSTANCE_ID.test(value)
@@ -127,7 +128,6 @@ export interface InstancePaths {
   journal: string
   record: string
   owners: string
-  mailbox: string
   worker: string
   stdin: string
   stdout: string
@@ -146,7 +146,6 @@ export function pathsIn(root: string): InstancePaths {
     journal: join(root, 'journal'),
     record: join(root, 'record.json'),
     owners: join(root, 'owners'),
-    mailbox: join(root, 'mailbox'),
     worker: join(root, 'worker.json'),
     stdin: join(root, 'stdin'),
     stdout: join(root, 'stdout'),

@@ -1,6 +1,10 @@
-/** Formats and parses a journal line: `seq TAB source_end TAB envelope` (architecture, decision 1). */
+/**
+ * The shapes of a journal line (docs/on-disk.md, The journal): `seq TAB source_end TAB envelope` for events and line 0, and
+ * `p TAB kind TAB JSON` for a private line, which has no number and is never sent to a reader.
+ */
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
+import type { PrivateLine } from '../protocol/private-line.ts'
 
 export interface JournalLine {
   seq: number
@@ -9,10 +13,27 @@ export interface JournalLine {
   text: string
 }
 
-/** The worker's white space around an envelope is kept and valid: a source line that ended in CR LF ends in a space here. */
-const LINE = /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s
+/** The position of a private line's JSON. */
+export interface Place {
+  path: string
+  offset: number
+  bytes: number
+}
 
-/** Parses a line without its LF; undefined where it is malformed. The envelope is not parsed. */
+/** A private line as read: its JSON is parsed only when it is needed. */
+export interface PrivateText {
+  kind: string
+  text: string
+}
+
+/** The first byte of every private line; lines with a number begin with a digit. */
+export const PRIVATE_MARK = 'p'
+
+/** White space around an envelope comes from the worker and is valid: a source line that ended in CR LF ends in a space here. */
+const LINE = /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s
+const PRIVATE_LINE = /^p\t([a-z_]+)\t(\{.*\})$/s
+
+/** Parses a line without its LF; undefined where it is not a numbered line. The envelope is not parsed. */
 export function parseLine(line: string): JournalLine | undefined {
   const match = LINE.exec(line)
   if (match === null) return undefined
@@ -21,6 +42,16 @@ export function parseLine(line: string): JournalLine | undefined {
     sourceEnd: match[2] === '-' ? null : Number(match[2]),
     text: match[3] as string,
   }
+}
+
+/** Parses a private line without its LF; undefined where it is not one. Its JSON is not parsed. */
+export function parsePrivateLine(line: string): PrivateText | undefined {
+  const match = PRIVATE_LINE.exec(line)
+  return match === null ? undefined : { kind: match[1] as string, text: match[2] as string }
+}
+
+export function isPrivate(line: string): boolean {
+  return line.startsWith(PRIVATE_MARK)
 }
 
 /** The envelope of a line's text, or undefined where it is malformed. */
@@ -36,6 +67,15 @@ export function parseEnvelope(text: string): EventEnvelope | undefined {
 
 export function prefixOf(seq: number, sourceEnd: number | null): string {
   return `${seq}\t${sourceEnd ?? '-'}\t`
+}
+
+export function privatePrefixOf(kind: string): string {
+  return `${PRIVATE_MARK}\t${kind}\t`
+}
+
+/** With its LF. */
+export function formatPrivateLine({ kind, ...rest }: PrivateLine): string {
+  return `${privatePrefixOf(kind)}${JSON.stringify(rest)}\n`
 }
 
 export function creationLine(creation: CreationRecord): string {

@@ -6,89 +6,17 @@ import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
 import type { Form } from '../protocol/form.ts'
-import type { InstanceError, RequestStatus } from '../protocol/instance.ts'
+import type { InstanceError } from '../protocol/instance.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
-import { isStatus, isTerminal, type Status } from '../protocol/status.ts'
+import type { Static } from '../protocol/schema.ts'
+import { isStatus, isTerminal } from '../protocol/status.ts'
+import type { story, storyArtifact, storyCompletion, storyPhase, storyRequest } from '../protocol/story.ts'
 
-export interface StatusChange {
-  status: Status
-  at: string
-  reason: string | null
-}
-
-export interface StoryRequest {
-  id: string
-  prompt: string
-  schema: Form
-  status: RequestStatus
-  asked_at: string
-  answered_at: string | null
-  actor: string | null
-  via: string | null
-}
-
-export interface StoryMessage {
-  number: number
-  message_type: string
-  actor: string
-  via: string
-  at: string
-}
-
-export interface StoryPhase {
-  name: string
-  at: string
-}
-
-export interface StoryProgress {
-  milestone: string
-  /** 0 to 1; null if the resolver does not report it. */
-  fraction: number | null
-  label: string | null
-  at: string
-}
-
-export interface StoryArtifact {
-  kind: string
-  value: string
-  metadata: Record<string, unknown> | null
-  at: string
-}
-
-export interface StoryCompletion {
-  outcome: 'success' | 'failed'
-  summary: string
-  duration_s: number | null
-  error: InstanceError | null
-}
-
-export interface Story {
-  creation: CreationRecord
-  status: Status
-  history: StatusChange[]
-  phase: string | null
-  phases: StoryPhase[]
-  progress: StoryProgress | null
-  artifacts: StoryArtifact[]
-  requests: StoryRequest[]
-  messages: StoryMessage[]
-  /** Data files that the resolver reported as changed, latest last. */
-  changedData: string[]
-  /** The last `resolver:completed`; each run emits one. */
-  completion: StoryCompletion | null
-  output: string | null
-  error: InstanceError | null
-  /** How many workers were launched, and how many were requested (each resume requests another). */
-  incarnation: number
-  wantedIncarnation: number
-  /** How many times another host took over. */
-  adoptions: number
-  /** The number of rejected event lines of the resolver. */
-  rejected: number
-  lastSeq: number
-  lastEventAt: string
-  endedAt: string | null
-}
+export type Story = Static<typeof story>
+export type StoryRequest = Static<typeof storyRequest>
+export type StoryPhase = Static<typeof storyPhase>
+export type StoryArtifact = Static<typeof storyArtifact>
+export type StoryCompletion = Static<typeof storyCompletion>
 
 /** The story before the first event: an instance that was just created. */
 export function beginStory(creation: CreationRecord): Story {

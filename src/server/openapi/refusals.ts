@@ -1,9 +1,11 @@
-/** How a route says what it may refuse: the answers by status, with an example of each code, for the OpenAPI document. */
+/** What an operation may refuse, as answers by status with an example of each code: for {@link file://./document.ts}. */
 import { type ErrorCode, fail } from '../../core/errors.ts'
+import { type Operation, refusalsOf } from '../../core/protocol/api/operation.ts'
+import { errorBody, formErrorBody } from '../../core/protocol/http.ts'
+import type { Schema } from '../../core/protocol/schema.ts'
 import { bodyOf } from '../request/answer-errors.ts'
-import { shape } from './shapes.ts'
 
-/** An example of each code that a route names; what is asked of every route comes with them. */
+/** The details that each code is shown with. */
 const EXAMPLES = {
   usage: { problem: '--limit takes a number' },
   invalid_json: { where: 'params' },
@@ -33,11 +35,12 @@ const EXAMPLES = {
   home_unusable: { path: '', reason: '' },
   journal_broken: { path: '', reason: '' },
   catalog_broken: { path: '', reason: '' },
+  code_refused: {},
   token_missing: {},
   token_refused: {},
   scope_missing: { needed: 'run', has: 'read' },
   token_narrow: {},
-  too_many: { what: 'event streams of one token', limit: 32 },
+  too_many: { what: 'requests of one kind', limit: 32 },
   tokens_broken: { path: '', reason: '' },
   origin_refused: {},
   host_refused: { host: 'example.com' },
@@ -52,41 +55,21 @@ const EXAMPLES = {
   bug: { what: '' },
 } as const satisfies Partial<{ [C in ErrorCode]: Parameters<typeof fail<C>>[1] }>
 
-export type ToldCode = keyof typeof EXAMPLES
+type ExampleCode = keyof typeof EXAMPLES
 
-const EVERYWHERE = ['request_malformed', 'origin_refused', 'host_refused', 'bug', 'shutting_down'] as const
-const WITH_TOKEN = ['token_missing', 'token_refused', 'scope_missing', 'token_narrow', 'tokens_broken'] as const
-const WITH_BODY = ['media_type_refused', 'input_too_large', 'invalid_json', 'request_invalid'] as const
-const WITH_KEY = ['key_reused', 'disk_full', 'home_unusable'] as const
-
-/** What asking the resolver itself may come to. */
-export const RESOLVER_TROUBLE = [
-  ...['resolver_silent', 'resolver_gone', 'launch_failed', 'form_malformed', 'catalog_broken', 'too_many'],
-] as ToldCode[]
-/** What asking the host of an instance may come to. */
-export const HOST_TROUBLE = ['host_unreachable', 'lock_held', 'disk_full', 'journal_broken'] as ToldCode[]
-
-/** Answers by status, for a route that may refuse with these codes beside those that every route of its kind may. */
-export function refusals(codes: readonly ToldCode[], route: { method: string; isOpen: boolean }) {
-  const { method, isOpen } = route
-  const all = new Set<ToldCode>([...codes, ...EVERYWHERE])
-  if (!isOpen) for (const code of WITH_TOKEN) all.add(code)
-  if (method === 'POST' || method === 'PATCH' || method === 'PUT') for (const code of WITH_BODY) all.add(code)
-  if (method === 'POST' && !isOpen) for (const code of WITH_KEY) all.add(code)
+/** Answers by status, for each code that the operation may refuse with. */
+export function refusalAnswers(operation: Operation, reference: (schema: Schema) => unknown): Record<string, unknown> {
+  const errors = refusalsOf(operation).map((code) => fail(code, EXAMPLES[code as ExampleCode] as never))
   const answers: Record<string, unknown> = {}
-  const byStatus = Map.groupBy([...all].map(exampleOf), (error) => error.httpStatus)
-  for (const [status, errors] of [...byStatus].sort(([a], [b]) => a - b)) {
-    const examples = Object.fromEntries(errors.map((error) => [error.code, { value: bodyOf(error, false) }]))
-    const hasForm = errors.some((error) => error.code === 'form_invalid')
-    const schema = hasForm ? { anyOf: [shape('FormError'), shape('Error')] } : shape('Error')
+  const byStatus = Map.groupBy(errors, (error) => error.httpStatus)
+  for (const [status, some] of [...byStatus].sort(([a], [b]) => a - b)) {
+    const examples = Object.fromEntries(some.map((error) => [error.code, { value: bodyOf(error, false) }]))
+    const hasForm = some.some((error) => error.code === 'form_invalid')
+    const schema = hasForm ? { anyOf: [reference(formErrorBody), reference(errorBody)] } : reference(errorBody)
     answers[status] = {
-      description: errors.map((error) => error.code).join(', '),
+      description: some.map((error) => error.code).join(', '),
       content: { 'application/json': { schema, examples } },
     }
   }
   return answers
-}
-
-function exampleOf(code: ToldCode) {
-  return fail(code, EXAMPLES[code] as never)
 }

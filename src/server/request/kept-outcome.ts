@@ -9,21 +9,24 @@ const LEADS_TO = { pause: ['paused'], resume: ['running'], stop: ['cancelled'] }
   readonly Status[]
 >
 
-type OfInstance = FastifyRequest<{ Params: { id: string } }>
+interface Asked {
+  request: FastifyRequest
+  platform: Platform
+  id: string
+  action: keyof typeof LEADS_TO
+}
 
-export async function settled(
-  { held, params }: OfInstance,
-  platform: Platform,
-  action: keyof typeof LEADS_TO,
+export async function keptOutcome(
+  { request: { held }, platform, id, action }: Asked,
   act: () => Promise<InstanceRecord>,
 ): Promise<InstanceRecord> {
   try {
     return await act()
   } catch (error) {
     if (!(error instanceof ResolveError) || error.code !== 'invalid_state' || held?.isRetry !== true) throw error
-    const { history } = await platform.story(params.id)
+    const { history } = await platform.story(id)
     const wanted: readonly Status[] = LEADS_TO[action]
     if (!history.some(({ status, at }) => wanted.includes(status) && at >= held.since)) throw error
-    return await platform.record(params.id)
+    return await platform.record(id)
   }
 }

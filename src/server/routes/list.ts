@@ -1,60 +1,18 @@
 /** GET /instances: a page of them, newest first, with a link to the next; or the one that a reference means (R3, R9). */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { InstancePage, InstanceRecord, Platform, Status } from '../../core/index.ts'
-import { INSTANCE_PREFIX_MIN_CHARS, PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../core/limits.ts'
+import { INSTANCE_PREFIX_MIN_CHARS, PAGE_DEFAULT_RECORDS } from '../../core/limits.ts'
+import type { QueryOf } from '../../core/protocol/api/operations.ts'
 import { isStatus, STATUSES } from '../../core/protocol/status.ts'
-import { listOf } from '../openapi/shapes.ts'
+import type { Handlers } from '../request/operations.ts'
 import { type AppParts, callerOf } from '../request/parts.ts'
 
-interface Query {
-  status?: string[]
-  resolver?: string
-  limit: number
-  cursor?: string
-  reference?: string
-}
+type Query = QueryOf<'getInstances'>
 
-const QUERY = {
-  type: 'object',
-  properties: {
-    status: {
-      type: 'array',
-      items: { type: 'string' },
-      description: `Only these, given again or with commas: ${STATUSES.join(', ')}`,
-      examples: [['running', 'awaiting_input']],
-    },
-    resolver: { type: 'string', description: 'Only of this resolver' },
-    limit: { type: 'integer', minimum: 1, maximum: PAGE_MAX_RECORDS, default: PAGE_DEFAULT_RECORDS },
-    cursor: { type: 'string', description: 'From the link to the next page' },
-    reference: { type: 'string', description: 'The one that this id, unique prefix of 4 or more, or @last means' },
-  },
-}
-
-export function listRoutes(app: FastifyInstance, { platform }: AppParts): void {
-  app.get<{ Querystring: Query }>(
-    '/instances',
-    {
-      schema: {
-        ...{ summary: 'List instances', tags: ['instances'], querystring: QUERY },
-        response: {
-          200: {
-            description: 'Newest first',
-            headers: {
-              Link: { type: 'string', description: 'Where the next page is, with rel="next"; none on the last' },
-            },
-            content: { 'application/json': { schema: listOf('Instance') } },
-          },
-        },
-      },
-      config: {
-        needs: 'read',
-        narrows: true,
-        refuses: ['request_invalid', 'cursor_unknown', 'instance_unknown', 'instance_ambiguous'],
-      },
-    },
-    async (request, reply) => {
-      const { query } = request
+export function listHandlers({ platform }: AppParts) {
+  return {
+    getInstances: async ({ query, request, reply }) => {
       const { instance } = callerOf(request)
       if (query.reference !== undefined) return [await referred(platform, query.reference, instance)]
       const status = statusesOf(query.status)
@@ -62,11 +20,11 @@ export function listRoutes(app: FastifyInstance, { platform }: AppParts): void {
       if (page.cursor !== null) reply.header('link', `<${nextUrl(request, page.cursor)}>; rel="next"`)
       return page.records.filter((record) => fits(record, query, status))
     },
-  )
+  } satisfies Partial<Handlers>
 }
 
 async function pageOf(platform: Platform, query: Query, status: Status[] | undefined): Promise<InstancePage> {
-  const { resolver, limit, cursor } = query
+  const { resolver, limit = PAGE_DEFAULT_RECORDS, cursor } = query
   if (cursor !== undefined && !CURSOR.test(cursor)) throw fail('cursor_unknown', { cursor: cursor.slice(0, 80) })
   return platform.list({
     limit,

@@ -42,7 +42,7 @@ const SCREENS = ['/instances', '/inbox', '/resolvers', '/sign-in']
 export function pageRoutes(app: FastifyInstance, { page }: AppParts): void {
   const files = page === undefined ? undefined : readPage(page)
   const index = files?.get(INDEX) ?? { type: 'text/html; charset=utf-8', bytes: Buffer.from(PLAIN) }
-  const route = { config: { needs: 'nobody' as const }, schema: { hide: true } }
+  const route = { config: { needs: 'nobody' as const } }
   app.get('/', route, async (request, reply) => show(request, reply.headers(PAGE_HEADERS), index))
   if (files === undefined) return
   // Each file has an address of its own: nothing a browser sends is ever made into a path.

@@ -4,19 +4,14 @@
  */
 import { EGRESS_RULES_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
 import { EGRESS_RULE_PATTERN, NETWORKS } from '../../protocol/egress.ts'
+import { RESOLVER_NAME_PATTERN, VERSION_PATTERN } from '../../protocol/manifest.ts'
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
 /** R4: capability names that a manifest may use → the one name used everywhere else. */
 export const CAPABILITIES: Readonly<Record<string, string>> = { 'git-server': 'git-server', gitea: 'git-server' }
 
-export const NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'
-
-const NUMBER = '(0|[1-9]\\d*)'
-const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
-export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
-
-/** A NUL would end the text early when it is passed to a process. */
+/** A NUL would cut the text short on its way into a process. */
 const TEXT = { type: 'string', maxLength: 4096, pattern: '^[^\\u0000]*$' }
 const PART_OF_COMMAND = { ...TEXT, description: 'a text of at most 4096 characters, without NUL' }
 const SHELL_LINE = { ...TEXT, minLength: 1, description: 'a shell command of 1 to 4096 characters, without NUL' }
@@ -50,7 +45,7 @@ export const MANIFEST_SCHEMA = {
       type: 'string',
       minLength: 1,
       maxLength: RESOLVER_NAME_MAX_CHARS,
-      pattern: NAME_PATTERN,
+      pattern: RESOLVER_NAME_PATTERN,
       not: { enum: [...RESERVED_NAMES] },
       description: `lower-case words joined by hyphens, at most ${RESOLVER_NAME_MAX_CHARS} characters`,
     },

@@ -2,7 +2,7 @@
 import { homedir } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { fail } from '../../errors.ts'
-import { NAME_PATTERN } from './manifest-schema.ts'
+import { RESOLVER_NAME_PATTERN } from '../../protocol/manifest.ts'
 
 export interface DirectorySource {
   kind: 'directory'
@@ -194,7 +194,7 @@ function splitRef(path: string): { path: string; ref: string | null } {
 }
 
 function resolverName(name: string): string {
-  if (!new RegExp(NAME_PATTERN).test(name)) throw new Refusal(`"${name}" is not a resolver's name`)
+  if (!new RegExp(RESOLVER_NAME_PATTERN).test(name)) throw new Refusal(`"${name}" is not a resolver's name`)
   return name
 }
 

@@ -44,9 +44,12 @@ async function* followed(
   while (!signal?.aborted) {
     let answer: Answer | undefined
     try {
-      answer = await http.tryOnce({
-        path: `/instances/${encodeURIComponent(id)}/events`,
-        query: { follow: String(follow), after: isResumed || last === 0 ? undefined : String(last) },
+      answer = await http.tryOnce('getInstanceEvents', {
+        params: { id },
+        query: {
+          follow: follow ? 'true' : 'false',
+          ...(isResumed || last === 0 ? {} : { after: String(last) }),
+        },
         headers: { accept: 'text/event-stream', ...(isResumed && last > 0 ? { 'last-event-id': String(last) } : {}) },
         limitMs: waitLimit.limitMs(),
         ...(signal === undefined ? {} : { signal }),

@@ -1,7 +1,7 @@
 /** One data file of an instance, fetched over HTTP, whole or a part: for {@link file://./remote.ts}. */
 import { fail } from '../../errors.ts'
 import type { ByteRange, DataContent } from '../platform.ts'
-import type { Answer, Ask, RemoteHttp } from './remote-http.ts'
+import type { Answer, RemoteHttp } from './remote-http.ts'
 
 export interface WantedFile {
   id: string
@@ -13,12 +13,11 @@ export interface WantedFile {
 export async function openRemoteFile(http: RemoteHttp, { id, path, choose }: WantedFile): Promise<DataContent> {
   if (path.split('/').some((part) => part === '' || part === '.' || part === '..' || /[\\\0]/.test(part))) {
     // An instance that is unknown is told first, as on this machine.
-    await http.done({ path: `/instances/${encodeURIComponent(id)}/host` })
+    await http.json('getInstanceHost', { params: { id } })
     throw fail('path_refused', { path })
   }
-  const below = path.split('/').map(encodeURIComponent).join('/')
-  const ask: Ask = { path: `/instances/${encodeURIComponent(id)}/data/${below}` }
-  const whole = await http.open(ask)
+  const ask = { params: { id, path } }
+  const whole = await http.open('getInstanceDataFile', ask)
   const bytes = Number(whole.headers['content-length'])
   if (!Number.isSafeInteger(bytes)) {
     whole.body.destroy()
@@ -32,7 +31,7 @@ export async function openRemoteFile(http: RemoteHttp, { id, path, choose }: Wan
   // Its size is known now; the rest of this answer is not wanted.
   whole.body.destroy()
   if (to <= from) return { ...known, stream: nothing() }
-  const part = await http.open({ ...ask, headers: { range: `bytes=${from}-${to - 1}` } })
+  const part = await http.open('getInstanceDataFile', { ...ask, headers: { range: `bytes=${from}-${to - 1}` } })
   if (part.statusCode !== 206) {
     part.body.destroy()
     throw http.strange('it knows no parts of a file')

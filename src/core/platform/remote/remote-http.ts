@@ -13,16 +13,26 @@ import {
   REMOTE_RETRY_MS,
   REMOTE_SILENCE_LIMIT_MS,
 } from '../../limits.ts'
-import { ACTOR, DOOR, IDEMPOTENCY_KEY } from '../../protocol/http.ts'
+import { addressOf, type QueryValues } from '../../protocol/api/address.ts'
+import type { OperationAnswer } from '../../protocol/api/operation.ts'
+import {
+  type BodyOf,
+  type JsonOperation,
+  OPERATIONS,
+  type OperationName,
+  type ParamsOf,
+  type QueryOf,
+  type ResultOf,
+} from '../../protocol/api/operations.ts'
+import { misfit } from '../../protocol/fits.ts'
+import { ACTOR, API, DOOR, IDEMPOTENCY_KEY } from '../../protocol/http.ts'
 import type { Actor } from '../../protocol/instance.ts'
+import type { Schema } from '../../protocol/schema.ts'
 import type { RemoteAddress } from './remote-address.ts'
 import { isAbsent, isBroken, trouble } from './remote-trouble.ts'
 
 export interface Ask {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Below /api, each part already encoded. */
-  path: string
-  query?: Record<string, string | undefined>
+  query?: QueryValues
   body?: unknown
   /** An act: it has a key, so that asked again it happens once (R11). */
   act?: { actor?: Actor }
@@ -30,14 +40,23 @@ export interface Ask {
   /** Until the answer begins. */
   limitMs?: number
   signal?: AbortSignal
-  /** Told before the request is sent again: whether the first one was heard is unknown. */
+  /** Called before the request is sent again: whether the server got the first one is unknown. */
   onRetry?: () => void
 }
 
-export type Answer = Dispatcher.ResponseData
+/** What an operation is asked with: its parts of the address, query and body as the table of operations has them. */
+export type AskOf<N extends OperationName> = Omit<Ask, 'query' | 'body'> & {
+  query?: QueryOf<N> & QueryValues
+} & ([BodyOf<N>] extends [undefined] ? { body?: undefined } : { body?: BodyOf<N> }) &
+  ([keyof ParamsOf<N>] extends [never] ? { params?: undefined } : { params: ParamsOf<N> })
 
-/** What an answer must be; undefined where it is something else. */
-export type Shape<T> = (value: unknown) => T | undefined
+/** Which operation, and what it is asked with. */
+interface Request {
+  name: OperationName
+  ask: Ask & { params?: Readonly<Record<string, string>> | undefined }
+}
+
+export type Answer = Dispatcher.ResponseData
 
 export class RemoteHttp {
   readonly #address: RemoteAddress
@@ -59,40 +78,47 @@ export class RemoteHttp {
     return this.#address.waitLimitMs
   }
 
-  async json<T>(ask: Ask, shape: Shape<T>): Promise<T> {
-    return (await this.jsonAndHeaders(ask, shape)).value
+  /** The JSON of its answer, which fits the schema of the table. */
+  async json<N extends JsonOperation>(name: N, ask: AskOf<N>): Promise<ResultOf<N>> {
+    return (await this.jsonAndHeaders(name, ask)).value
   }
 
-  async jsonAndHeaders<T>(ask: Ask, shape: Shape<T>): Promise<{ value: T; headers: Answer['headers'] }> {
-    return await this.#persist(ask, async (answer) => {
-      const value = shape(parse(await this.#read(answer)))
-      if (value === undefined) throw this.strange(`its answer to ${nameOf(ask)} is not what it should be`)
-      return { value, headers: answer.headers }
+  async jsonAndHeaders<N extends JsonOperation>(
+    name: N,
+    ask: AskOf<N>,
+  ): Promise<{ value: ResultOf<N>; headers: Answer['headers'] }> {
+    const request: Request = { name, ask }
+    return await this.#persist(request, async (answer) => {
+      const value = parse(await this.#read(answer))
+      const problem = misfit(schemaOf(name), value)
+      if (problem === undefined) return { value: value as ResultOf<N>, headers: answer.headers }
+      throw this.strange(`its answer to ${nameOf(request)} is not what it should be (at ${problem})`)
     })
   }
 
-  async text(ask: Ask): Promise<string> {
-    return await this.#persist(ask, async (answer) => (await this.#read(answer)).toString())
+  async text<N extends OperationName>(name: N, ask: AskOf<N>): Promise<string> {
+    return await this.#persist({ name, ask }, async (answer) => (await this.#read(answer)).toString())
   }
 
   /** For an answer without a body worth reading. */
-  async done(ask: Ask): Promise<void> {
-    await this.#persist(ask, async (answer) => void (await this.#read(answer)))
+  async done<N extends OperationName>(name: N, ask: AskOf<N>): Promise<void> {
+    await this.#persist({ name, ask }, async (answer) => void (await this.#read(answer)))
   }
 
   /** An answer whose body the caller reads, by {@link bytesOf}; it can't end early unnoticed. */
-  async open(ask: Ask): Promise<Answer> {
-    return await this.#persist(ask, async (answer) => {
+  async open<N extends OperationName>(name: N, ask: AskOf<N>): Promise<Answer> {
+    const request: Request = { name, ask }
+    return await this.#persist(request, async (answer) => {
       const { headers } = answer
       if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return answer
       answer.body.destroy()
-      throw this.strange(`its answer to ${nameOf(ask)} does not say where it ends`)
+      throw this.strange(`its answer to ${nameOf(request)} does not say where it ends`)
     })
   }
 
   /** One try, for a caller with a wait limit of its own. Throws `ResolveError`s and, where there was no answer, what undici throws. */
-  async tryOnce(ask: Ask): Promise<Answer> {
-    return await this.#send(ask, undefined)
+  async tryOnce<N extends OperationName>(name: N, ask: AskOf<N>): Promise<Answer> {
+    return await this.#send({ name, ask }, undefined)
   }
 
   /** The bytes of a body; throws where it ends before its length. */
@@ -124,7 +150,7 @@ export class RemoteHttp {
     return trouble(error, this.shown)
   }
 
-  /** Whether a later try may find what this one did not: an address nobody ever answered at is wrong. */
+  /** Whether a later try may find what this one did not: an address that never answered is wrong. */
   isPassing(error: unknown): boolean {
     if (error instanceof ResolveError) return error.code === 'shutting_down'
     // A host of this machine is gone exactly when its socket refuses.
@@ -135,11 +161,12 @@ export class RemoteHttp {
     await this.#agent.destroy()
   }
 
-  async #persist<T>(ask: Ask, read: (answer: Answer) => Promise<T>): Promise<T> {
+  async #persist<T>(request: Request, read: (answer: Answer) => Promise<T>): Promise<T> {
+    const { ask } = request
     const key = ask.act === undefined ? undefined : (this.#actorOf(ask)?.key ?? randomUUID())
     for (let tries = 0; ; tries += 1) {
       try {
-        return await read(await this.#send(ask, key))
+        return await read(await this.#send(request, key))
       } catch (error) {
         const pauseMs = REMOTE_RETRY_MS[tries]
         if (pauseMs === undefined || !this.isPassing(error)) throw this.trouble(error)
@@ -149,11 +176,12 @@ export class RemoteHttp {
     }
   }
 
-  async #send(ask: Ask, key: string | undefined): Promise<Answer> {
+  async #send(request: Request, key: string | undefined): Promise<Answer> {
+    const { name, ask } = request
     const answer = await this.#agent.request({
       origin: this.#address.origin,
-      path: `${this.#address.base}${ask.path}${queryOf(ask.query)}`,
-      method: ask.method ?? 'GET',
+      path: `${this.#address.base}${addressOf(name, ask.params ?? {}, ask.query)}`,
+      method: OPERATIONS[name].method,
       headers: this.#headers(ask, key),
       body: ask.body === undefined ? null : JSON.stringify(ask.body),
       headersTimeout: ask.limitMs ?? REMOTE_ANSWER_LIMIT_MS,
@@ -161,10 +189,10 @@ export class RemoteHttp {
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
     })
     this.#wasReached = true
-    // Whoever reads the body meets its error there; one that nobody reads any more concerns nobody.
+    // A reader of the body gets its error there; without a reader the error would end the process.
     answer.body.on('error', () => {})
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
-    throw await this.#refusal(ask, answer)
+    throw await this.#refusal(request, answer)
   }
 
   #headers(ask: Ask, key: string | undefined): Record<string, string> {
@@ -187,12 +215,12 @@ export class RemoteHttp {
     return ask.act === undefined ? undefined : (ask.act.actor ?? this.#address.actor)
   }
 
-  async #refusal(ask: Ask, answer: Answer): Promise<ResolveError> {
+  async #refusal(request: Request, answer: Answer): Promise<ResolveError> {
     const { statusCode: status } = answer
     const told = received(parse(await this.#read(answer)))
-    if (told?.code === 'route_unknown') return this.strange(`it does not know ${nameOf(ask)}`)
+    if (told?.code === 'route_unknown') return this.strange(`it does not know ${nameOf(request)}`)
     if (told !== undefined) return told
-    // Somebody in between (a proxy) may refuse, too, or stand before a server that is down.
+    // A proxy in between may refuse, too, or stand before a server that is down.
     if (status === 401) return refused('token_refused', `${this.shown} asks for another token.`)
     if (status === 403) return refused('token_refused', `${this.shown} refuses this token.`)
     if (status === 502 || status === 503 || status === 504) {
@@ -200,7 +228,7 @@ export class RemoteHttp {
     }
     const { location } = answer.headers
     return this.strange(
-      location === undefined ? `it answers ${nameOf(ask)} with ${status}` : `it sends to ${String(location)}`,
+      location === undefined ? `it answers ${nameOf(request)} with ${status}` : `it sends to ${String(location)}`,
     )
   }
 
@@ -221,13 +249,14 @@ function refused(code: 'token_refused' | 'shutting_down', detail: string): Resol
   return received({ detail, code }) as ResolveError
 }
 
-function nameOf(ask: Ask): string {
-  return `${ask.method ?? 'GET'} /api${ask.path}`
+function nameOf({ name, ask }: Request): string {
+  return `${OPERATIONS[name].method} ${API}${addressOf(name, ask.params ?? {})}`
 }
 
-function queryOf(query: Ask['query']): string {
-  const given = Object.entries(query ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+/** Of the operation's one answer. */
+function schemaOf(name: JsonOperation): Schema {
+  const [answer] = Object.values<OperationAnswer>(OPERATIONS[name].answers)
+  return answer?.json as Schema
 }
 
 function parse(bytes: Buffer): unknown {

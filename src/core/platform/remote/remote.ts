@@ -1,10 +1,11 @@
 /**
  * The platform of a server, over HTTP: everything a consumer can do there, with the errors it would meet on the server's own
- * machine. What speaks HTTP is loaded with the first request, so that whoever stays on this machine pays nothing for it.
+ * machine. What speaks HTTP is loaded with the first request, so that a command that stays on this machine does not load it.
  */
-import { fail, ResolveError } from '../../errors.ts'
+import { type ErrorCode, fail, ResolveError } from '../../errors.ts'
 import { REMOTE_PAGE_RECORDS } from '../../limits.ts'
-import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { JsonOperation, ResultOf } from '../../protocol/api/operations.ts'
+import type { CatalogEntry, Resolver } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
   Actor,
@@ -31,9 +32,7 @@ import type {
 } from '../platform.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
 import { openRemoteFile } from './remote-file.ts'
-import type { Ask, RemoteHttp } from './remote-http.ts'
-import { fieldsOf, nextCursor, withoutPlaces } from './remote-parts.ts'
-import * as shapes from './remote-shapes.ts'
+import type { AskOf, RemoteHttp } from './remote-http.ts'
 
 export type { RemoteOptions } from './remote-address.ts'
 
@@ -46,8 +45,6 @@ export function openRemotePlatform(options: RemoteOptions): Platform {
 const PARAMS_MAX_CHARS = 4_000
 const PRUNE_LIMIT_MS = 10 * 60_000
 
-const part = encodeURIComponent
-
 class ServerPlatform implements Platform {
   readonly #address: RemoteAddress
   #opened: Promise<RemoteHttp> | undefined
@@ -57,24 +54,21 @@ class ServerPlatform implements Platform {
   }
 
   async resolvers(): Promise<CatalogEntry[]> {
-    const entries = await (await this.#http()).json({ path: '/resolvers' }, shapes.listOf(shapes.catalogEntry))
-    return entries.map(withoutPlaces)
+    return (await this.#json('getResolvers', {})).map(withoutPlaces)
   }
 
   async resolver(name: string): Promise<CatalogEntry> {
-    return withoutPlaces(await (await this.#http()).json({ path: `/resolvers/${part(name)}` }, shapes.catalogEntry))
+    return withoutPlaces(await this.#json('getResolver', { params: { name } }))
   }
 
   async schema(name: string, params: Payload): Promise<Form | null> {
     const text = JSON.stringify(params)
     if (text.length > PARAMS_MAX_CHARS) return (await this.check(name, params)).form
-    const ask: Ask = { path: `/resolvers/${part(name)}/schema`, query: { params: text } }
-    return (await (await this.#http()).json(ask, shapes.orNull(shapes.form))).value
+    return await this.#json('getResolverSchema', { params: { name }, query: { params: text } })
   }
 
   async check(name: string, input: Payload): Promise<FormCheck> {
-    const ask: Ask = { method: 'POST', path: `/resolvers/${part(name)}/check`, body: { input } }
-    return await (await this.#http()).json(ask, shapes.formCheck)
+    return await this.#json('postResolverCheck', { params: { name }, body: { input } })
   }
 
   /** The server hosts it, whatever `host` says. */
@@ -86,21 +80,25 @@ class ServerPlatform implements Platform {
       ...(parent_id === undefined ? {} : { parent_id }),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
-    return await this.#act(
-      { path: '/instances', body },
-      undefined,
+    return await withFields(
+      () => this.#json('postInstances', { body, act: {} }),
       async () => (await this.check(resolver, input)).fields,
     )
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
     const http = await this.#http()
+    const { status, resolver } = filter
+    const chosen = {
+      ...(status === undefined ? {} : { status: [...status] }),
+      ...(resolver === undefined ? {} : { resolver }),
+    }
     const records: InstanceRecord[] = []
     let cursor = filter.cursor
     do {
-      const wanted = Math.min(REMOTE_PAGE_RECORDS, (filter.limit ?? Number.POSITIVE_INFINITY) - records.length)
-      const query = { status: filter.status?.join(','), resolver: filter.resolver, limit: String(wanted), cursor }
-      const page = await http.jsonAndHeaders({ path: '/instances', query }, shapes.listOf(shapes.record))
+      const limit = Math.min(REMOTE_PAGE_RECORDS, (filter.limit ?? Number.POSITIVE_INFINITY) - records.length)
+      const query = { ...chosen, limit, ...(cursor === undefined ? {} : { cursor }) }
+      const page = await http.jsonAndHeaders('getInstances', { query })
       records.push(...page.value)
       const next = nextCursor(page.headers['link'])
       if (next !== undefined && (next === cursor || page.value.length === 0)) throw http.strange('its list has no end')
@@ -110,39 +108,37 @@ class ServerPlatform implements Platform {
   }
 
   async find(reference: string): Promise<string> {
-    const ask: Ask = { path: '/instances', query: { reference } }
-    const [found] = await (await this.#http()).json(ask, shapes.listOf(shapes.record))
+    const [found] = await this.#json('getInstances', { query: { reference } })
     if (found === undefined) throw fail('instance_unknown', { id: reference })
     return found.instance_id
   }
 
   async record(id: string): Promise<InstanceRecord> {
-    return await this.#get(id, '', shapes.record)
+    return await this.#json('getInstance', { params: { id } })
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    const ask: Ask = { method: 'PATCH', path: `/instances/${part(id)}`, body: { name } }
-    return await (await this.#http()).json(ask, shapes.record)
+    return await this.#json('patchInstance', { params: { id }, body: { name } })
   }
 
   async story(id: string): Promise<Story> {
-    return await this.#get(id, '/story', shapes.story)
+    return await this.#json('getInstanceStory', { params: { id } })
   }
 
   /** A token that may only read leaves it to the server, which looks after its instances. */
   async ensureHost(id: string): Promise<void> {
     try {
-      await (await this.#http()).done({ method: 'POST', path: `/instances/${part(id)}/attend` })
+      await (await this.#http()).done('postInstanceAttend', { params: { id } })
     } catch (error) {
-      if (!(error instanceof ResolveError) || error.code !== 'scope_missing') throw error
+      if (!isCode(error, 'scope_missing')) throw error
     }
   }
 
   async state(id: string): Promise<Record<string, unknown> | null> {
     try {
-      return (await this.#get(id, '/state', shapes.orNull(shapes.anyObject))).value
+      return await this.#json('getInstanceState', { params: { id } })
     } catch (error) {
-      if (error instanceof ResolveError && error.code === 'state_missing') return null
+      if (isCode(error, 'state_missing')) return null
       throw error
     }
   }
@@ -153,71 +149,71 @@ class ServerPlatform implements Platform {
   }
 
   async hasHost(id: string): Promise<boolean> {
-    return (await this.#get(id, '/host', shapes.attended)).attended
+    return (await this.#json('getInstanceHost', { params: { id } })).attended
   }
 
   async stderrTail(id: string): Promise<string> {
-    return await (await this.#http()).text({ path: `/instances/${part(id)}/stderr` })
+    return await (await this.#http()).text('getInstanceStderr', { params: { id } })
   }
 
   async inputRequests(id: string, status?: RequestStatus): Promise<InputRequest[]> {
-    const ask: Ask = { path: `/instances/${part(id)}/input-requests`, query: { status } }
-    return await (await this.#http()).json(ask, shapes.listOf(shapes.inputRequest))
+    const query = status === undefined ? {} : { status }
+    return await this.#json('getInstanceInputRequests', { params: { id }, query })
   }
 
   async answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void> {
-    const path = `/instances/${part(id)}/input-requests/${part(requestId)}`
-    const schema = async () => (await this.inputRequests(id)).find((one) => one.id === requestId)?.schema
-    await this.#told(async (http) => http.done({ method: 'POST', path, body: payload, act: { actor } }), {
-      fields: async (errors) => fieldsOf(await schema(), payload, errors),
-    })
+    const http = await this.#http()
+    await withFields(
+      () => http.done('postInstanceInputRequest', { params: { id, rid: requestId }, body: payload, act: { actor } }),
+      async (errors) => {
+        const form = (await this.inputRequests(id)).find((one) => one.id === requestId)?.schema
+        return await fieldsIn(form, payload, errors)
+      },
+    )
   }
 
   async messageTypes(id: string): Promise<MessageType[]> {
-    return await this.#get(id, '/message-types', shapes.listOf(shapes.messageType))
+    return await this.#json('getInstanceMessageTypes', { params: { id } })
   }
 
   async message(id: string, type: string, payload: Payload, actor: Actor): Promise<{ number: number }> {
-    const ask: Ask = {
-      method: 'POST',
-      path: `/instances/${part(id)}/messages`,
-      body: { message_type: type, payload },
-      act: { actor },
-    }
-    const schema = async () => (await this.messageTypes(id)).find((one) => one.name === type)?.schema
-    const { number } = await this.#told(async (http) => http.json(ask, shapes.accepted), {
-      fields: async (errors) => fieldsOf(await schema(), payload, errors),
-    })
+    const body = { message_type: type, payload }
+    const { number } = await withFields(
+      () => this.#json('postInstanceMessages', { params: { id }, body, act: { actor } }),
+      async (errors) => {
+        const form = (await this.messageTypes(id)).find((one) => one.name === type)?.schema
+        return await fieldsIn(form, payload, errors)
+      },
+    )
     return { number }
   }
 
   async messages(id: string, { after = 0 }: { after?: number } = {}): Promise<SentMessage[]> {
-    return await this.#get(id, `/messages?after=${after}`, shapes.listOf(shapes.sentMessage))
+    return await this.#json('getInstanceMessages', { params: { id }, query: { after } })
   }
 
   async pause(id: string): Promise<InstanceRecord> {
-    return await this.#act({ path: `/instances/${part(id)}/pause` })
+    return await this.#json('postInstancePause', { params: { id }, act: {} })
   }
 
   async resume(id: string): Promise<InstanceRecord> {
-    return await this.#act({ path: `/instances/${part(id)}/resume` })
+    return await this.#json('postInstanceResume', { params: { id }, act: {} })
   }
 
   async stop(id: string, options: { reason?: string; force?: boolean } = {}): Promise<InstanceRecord> {
-    return await this.#act({ path: `/instances/${part(id)}/stop`, body: { ...options } })
+    return await this.#json('postInstanceStop', { params: { id }, body: { ...options }, act: {} })
   }
 
   async cancel(id: string): Promise<InstanceRecord> {
-    const http = await this.#http()
     let isRepeated = false
     const onRetry = () => {
       isRepeated = true
     }
     try {
-      return await http.json({ method: 'DELETE', path: `/instances/${part(id)}`, act: {}, onRetry }, shapes.record)
+      return await this.#json('deleteInstance', { params: { id }, act: {}, onRetry })
     } catch (error) {
       // The first request, whose answer was lost, may be the one that cancelled it.
-      if (!isRepeated || !(error instanceof ResolveError) || error.code !== 'invalid_state') throw error
+      if (!isRepeated || !isCode(error, 'invalid_state')) throw error
       const record = await this.record(id)
       if (record.status !== 'cancelled') throw error
       return record
@@ -225,7 +221,7 @@ class ServerPlatform implements Platform {
   }
 
   async dataFiles(id: string): Promise<DataFile[]> {
-    return await this.#get(id, '/data', shapes.listOf(shapes.dataFile))
+    return await this.#json('getInstanceData', { params: { id } })
   }
 
   async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
@@ -234,19 +230,17 @@ class ServerPlatform implements Platform {
 
   async export(id: string): Promise<AsyncIterable<Buffer>> {
     const http = await this.#http()
-    return http.bytesOf(await http.open({ path: `/instances/${part(id)}/export` }))
+    return http.bytesOf(await http.open('getInstanceExport', { params: { id } }))
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {
-    const ask: Ask = { method: 'POST', path: '/prune', body: options, limitMs: PRUNE_LIMIT_MS }
     const act = options.dry_run === true ? {} : { act: {} }
-    return await (await this.#http()).json({ ...ask, ...act }, shapes.pruneOutcome)
+    return await this.#json('postPrune', { body: options, limitMs: PRUNE_LIMIT_MS, ...act })
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
-    const ask: Ask =
-      options.fix === true ? { method: 'POST', path: '/doctor', body: { fix: true }, act: {} } : { path: '/doctor' }
-    return await (await this.#http()).json(ask, shapes.listOf(shapes.healthRow))
+    if (options.fix !== true) return await this.#json('getDoctor', {})
+    return await this.#json('postDoctor', { body: { fix: true }, act: {} })
   }
 
   /** The server hosts every instance of its own: nothing is handed over. */
@@ -261,30 +255,48 @@ class ServerPlatform implements Platform {
     return this.#opened
   }
 
-  async #get<T>(id: string, below: string, shape: (value: unknown) => T | undefined): Promise<T> {
-    return await (await this.#http()).json({ path: `/instances/${part(id)}${below}` }, shape)
+  async #json<N extends JsonOperation>(name: N, ask: AskOf<N>): Promise<ResultOf<N>> {
+    return await (await this.#http()).json(name, ask)
   }
+}
 
-  /** A POST that answers with the record. */
-  async #act(ask: Ask, actor?: Actor, fields?: () => Promise<FormCheck['fields']>): Promise<InstanceRecord> {
-    const act = actor === undefined ? {} : { actor }
-    return await this.#told(async (http) => http.json({ method: 'POST', ...ask, act }, shapes.record), {
-      ...(fields === undefined ? {} : { fields }),
-    })
+/** A form that fails over HTTP has sentences alone (R7): the field that each is about is found out here. */
+async function withFields<T>(
+  call: () => Promise<T>,
+  find: (errors: readonly string[]) => Promise<FormCheck['fields']>,
+): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!(error instanceof ResolveError) || error.code !== 'form_invalid') throw error
+    const found = await find(error.errors).catch(() => [])
+    const isSame = JSON.stringify(found.map(({ message }) => message)) === JSON.stringify(error.errors)
+    throw isSame ? fail('form_invalid', { errors: error.errors, fields: found }) : error
   }
+}
 
-  /** A form that fails over HTTP has sentences alone (R7): which field each is about is found out here. */
-  async #told<T>(
-    call: (http: RemoteHttp) => Promise<T>,
-    { fields }: { fields?: (errors: readonly string[]) => Promise<FormCheck['fields']> },
-  ): Promise<T> {
-    try {
-      return await call(await this.#http())
-    } catch (error) {
-      if (fields === undefined || !(error instanceof ResolveError) || error.code !== 'form_invalid') throw error
-      const found = await fields(error.errors).catch(() => [])
-      const isSame = JSON.stringify(found.map(({ message }) => message)) === JSON.stringify(error.errors)
-      throw isSame ? fail('form_invalid', { errors: error.errors, fields: found }) : error
-    }
-  }
+async function fieldsIn(
+  form: Form | undefined,
+  payload: Payload,
+  errors: readonly string[],
+): Promise<FormCheck['fields']> {
+  if (form === undefined) return []
+  const { fieldsOf } = await import('./form-fields.ts')
+  return fieldsOf(form, payload, errors)
+}
+
+/** The cursor of the next page, from a `Link` header (R9). */
+function nextCursor(link: string | string[] | undefined): string | undefined {
+  const next = /<([^>]*)>\s*;\s*rel="?next"?/.exec([link ?? []].flat().join(', '))?.[1]
+  if (next === undefined || !URL.canParse(next, 'http://localhost')) return undefined
+  return new URL(next, 'http://localhost').searchParams.get('cursor') ?? undefined
+}
+
+/** Where files are on the server's machine is shown to its owner alone; for others it is empty. */
+function withoutPlaces(entry: Resolver): CatalogEntry {
+  return { ...entry, dir: entry.dir ?? '', source: entry.source ?? '' }
+}
+
+function isCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof ResolveError && error.code === code
 }

@@ -1,0 +1,37 @@
+/** Finds which field of a form each failing sentence is about: for {@link file://./remote.ts}, since a refusal has sentences alone (R7). */
+import { failingChecks } from '../../forms/validate.ts'
+import type { Check, Form, Payload } from '../../protocol/form.ts'
+
+type FieldMessage = { id: string; message: string }
+
+/**
+ * The sentences, each with its field, in their order; none where the form does not tell for certain. The patterns of the form come
+ * from a server and are not run here: whether a check with one fails is known from the sentences.
+ */
+export function fieldsOf(form: Form, payload: Payload, errors: readonly string[]): FieldMessage[] {
+  const plain = form.components.map((one) => ({
+    ...one,
+    checks: (one.checks ?? []).filter((check) => !isPattern(check)),
+  }))
+  const failing = failingChecks({ ...form, components: plain } as Form, payload, () => true)
+  const mayFail = form.components.flatMap(({ id, checks = [] }) => {
+    const messages = failing.find(({ component }) => component === id)?.messages ?? []
+    return checks
+      .filter((check) => isPattern(check) || messages.includes(check.message))
+      .map(({ message }) => ({ id, message }))
+  })
+  // Two fields may share a sentence: it is certain where looking from the front and from the back finds the same.
+  const found = inOrder(mayFail, errors)
+  const again = inOrder(mayFail.toReversed(), errors.toReversed()).toReversed()
+  return JSON.stringify(found) === JSON.stringify(again) ? found : []
+}
+
+function inOrder(mayFail: readonly FieldMessage[], errors: readonly string[]): FieldMessage[] {
+  const found: FieldMessage[] = []
+  for (const one of mayFail) if (one.message === errors[found.length]) found.push(one)
+  return found.length === errors.length ? found : []
+}
+
+function isPattern({ condition }: Check): boolean {
+  return JSON.stringify(condition).includes('"call":"regex"')
+}

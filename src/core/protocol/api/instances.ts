@@ -1,0 +1,232 @@
+/** Operations on instances: create, list, read, rename, pause, resume, stop, follow (spec, Endpoints; R6, R9). */
+import { PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../limits.ts'
+import { payload } from '../form.ts'
+import { instanceRecord } from '../instance.ts'
+import { EXECUTORS } from '../journal.ts'
+import { anyObject, closed, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
+import { STATUSES } from '../status.ts'
+import { story } from '../story.ts'
+import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'
+
+const name = nullable(text({ maxLength: 200 }), { description: 'For people' })
+
+const record = { 200: { description: 'The record', json: instanceRecord } } as const
+
+const listQuery = object({
+  status: optional(
+    listOf(text(), {
+      description: `Only these, given again or with commas: ${STATUSES.join(', ')}`,
+      examples: [['running', 'awaiting_input']],
+    }),
+  ),
+  resolver: optional(text({ description: 'Only of this resolver' })),
+  limit: optional(integer({ minimum: 1, maximum: PAGE_MAX_RECORDS, default: PAGE_DEFAULT_RECORDS })),
+  cursor: optional(text({ description: 'From the link to the next page' })),
+  reference: optional(text({ description: 'The one that this id, unique prefix of 4 or more, or @last means' })),
+})
+
+const createBody = closed({
+  resolver: text({ description: 'The name of a resolver of the catalog' }),
+  input: payload,
+  name: optional(name),
+  parent_id: optional(nullable(text({ maxLength: 200 }))),
+  executor: optional(
+    oneOf(['auto', ...EXECUTORS], {
+      description: 'Anything but auto needs the scope admin: it leaves what the manifest says',
+    }),
+  ),
+})
+
+const stopBody = nullable(
+  object({
+    reason: optional(text({ maxLength: 1_000 })),
+    force: optional(flag({ description: 'Kill the worker at once' })),
+  }),
+)
+
+const eventsQuery = object({
+  token: optional(text({ description: 'The access token, where no header can be sent' })),
+  after: optional(text({ description: 'Only events with a greater number; the header Last-Event-ID wins over it' })),
+  follow: optional(
+    oneOf(['true', 'false'], {
+      description: 'false: end after what there is now, without the closing {"type":"done"}',
+    }),
+  ),
+})
+
+export const INSTANCE_OPERATIONS = {
+  getInstances: {
+    method: 'GET',
+    path: '/instances',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'List instances',
+    narrows: true,
+    query: listQuery,
+    answers: {
+      200: {
+        description: 'Newest first',
+        headers: { Link: text({ description: 'Where the next page is, with rel="next"; none on the last' }) },
+        json: listOf(instanceRecord),
+      },
+    },
+    refuses: ['request_invalid', 'cursor_unknown', 'instance_unknown', 'instance_ambiguous'],
+  },
+  postInstances: {
+    method: 'POST',
+    path: '/instances',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Create an instance',
+    body: createBody,
+    answers: {
+      202: {
+        description: 'It is on disk, and will be run',
+        headers: { Location: text({ description: 'Where its record is' }) },
+        json: instanceRecord,
+      },
+    },
+    refuses: [
+      ...(['form_invalid', 'resolver_unknown', 'feature_missing', 'docker_unreachable', 'image_missing'] as const),
+      ...RESOLVER_TROUBLE,
+      ...HOST_TROUBLE,
+    ],
+  },
+  getInstance: {
+    method: 'GET',
+    path: '/instances/{id}',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'Read an instance',
+    answers: record,
+    refuses: ['instance_unknown', 'journal_broken'],
+  },
+  patchInstance: {
+    method: 'PATCH',
+    path: '/instances/{id}',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Rename an instance',
+    body: closed({ name }),
+    answers: record,
+    refuses: ['instance_unknown', 'disk_full'],
+  },
+  deleteInstance: {
+    method: 'DELETE',
+    path: '/instances/{id}',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Cancel an instance',
+    answers: record,
+    refuses: ['instance_unknown', 'invalid_state', ...HOST_TROUBLE],
+  },
+  getInstanceStory: {
+    method: 'GET',
+    path: '/instances/{id}/story',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'Read what its events tell',
+    answers: { 200: { description: 'The story', json: story } },
+    refuses: ['instance_unknown', 'journal_broken'],
+  },
+  getInstanceState: {
+    method: 'GET',
+    path: '/instances/{id}/state',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'Read its state snapshot',
+    answers: {
+      200: { description: 'What the resolver wrote last; null before it wrote any', json: nullable(anyObject()) },
+    },
+    refuses: ['instance_unknown'],
+  },
+  postInstancePause: {
+    method: 'POST',
+    path: '/instances/{id}/pause',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Ask for a pause',
+    answers: record,
+    refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', ...HOST_TROUBLE],
+  },
+  postInstanceResume: {
+    method: 'POST',
+    path: '/instances/{id}/resume',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Go on from a pause',
+    answers: record,
+    refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', ...HOST_TROUBLE],
+  },
+  postInstanceStop: {
+    method: 'POST',
+    path: '/instances/{id}/stop',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Ask for a graceful stop',
+    body: stopBody,
+    bodyOptional: true,
+    answers: record,
+    refuses: ['instance_unknown', 'invalid_state', ...HOST_TROUBLE],
+  },
+  getInstanceEvents: {
+    method: 'GET',
+    path: '/instances/{id}/events',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'Follow the events of an instance',
+    query: eventsQuery,
+    headers: object({
+      'last-event-id': optional(text({ description: 'The number of the last event the reader has' })),
+    }),
+    answers: {
+      200: {
+        description:
+          'Each event as `id: NUMBER` and `data: ENVELOPE`; at the end of the instance `data: {"type":"done"}`',
+        type: 'text/event-stream',
+      },
+    },
+    refuses: ['instance_unknown', 'cursor_unknown', 'too_many'],
+  },
+  getInstanceStderr: {
+    method: 'GET',
+    path: '/instances/{id}/stderr',
+    scope: 'run',
+    tag: 'instances',
+    summary: "Read the end of its worker's stderr",
+    answers: { 200: { description: 'As it was written', type: 'text/plain' } },
+    refuses: ['instance_unknown'],
+  },
+  getInstanceExport: {
+    method: 'GET',
+    path: '/instances/{id}/export',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'Export all that is known of it',
+    answers: { 200: { description: "A gzip'd tar, without secrets", type: 'application/gzip' } },
+    refuses: ['instance_unknown', 'journal_broken'],
+  },
+  getInstanceHost: {
+    method: 'GET',
+    path: '/instances/{id}/host',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'Tell whether a live host owns it',
+    answers: {
+      200: {
+        description: 'It looks, and starts none',
+        json: named('Host', object({ attended: flag({ description: 'Whether a live host owns the instance' }) })),
+      },
+    },
+    refuses: ['instance_unknown'],
+  },
+  postInstanceAttend: {
+    method: 'POST',
+    path: '/instances/{id}/attend',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'See to it that a live host owns it',
+    answers: { 204: { description: 'One does, or it needs none' } },
+    refuses: ['instance_unknown', ...HOST_TROUBLE],
+  },
+} as const satisfies Record<string, Operation>

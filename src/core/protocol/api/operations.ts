@@ -1,0 +1,28 @@
+/**
+ * Every operation of the HTTP API by its name: the only place where operations are declared. The server's routes and its
+ * OpenAPI document, the remote platform and the page derive from this table, including types and validators.
+ */
+import { INSTANCE_OPERATIONS } from './instances.ts'
+import type { Body, Params, Query, Result } from './operation.ts'
+import { QUESTION_OPERATIONS } from './questions.ts'
+import { RESOLVER_OPERATIONS } from './resolvers.ts'
+import { SERVER_OPERATIONS } from './server.ts'
+
+export const OPERATIONS = {
+  ...INSTANCE_OPERATIONS,
+  ...QUESTION_OPERATIONS,
+  ...RESOLVER_OPERATIONS,
+  ...SERVER_OPERATIONS,
+} as const
+
+export type Operations = typeof OPERATIONS
+export type OperationName = keyof Operations
+
+export type ParamsOf<N extends OperationName> = Params<Operations[N]>
+export type QueryOf<N extends OperationName> = Query<Operations[N]>
+export type BodyOf<N extends OperationName> = Body<Operations[N]>
+export type ResultOf<N extends OperationName> = Result<Operations[N]>
+
+/** The operations that answer with JSON. */
+export type JsonOperation = { [N in OperationName]: [ResultOf<N>] extends [never] ? never : N }[OperationName]
+

@@ -1,0 +1,127 @@
+/** Operations on the input requests, messages and data files of an instance (spec, Endpoints; R9, R13, R25, R28). */
+import { payload } from '../form.ts'
+import { dataFile, inputRequest, messageType, REQUEST_STATUSES, sentMessage } from '../instance.ts'
+import { constant, count, integer, listOf, named, object, oneOf, optional, text } from '../schema.ts'
+import { HOST_TROUBLE, type Operation } from './operation.ts'
+
+const accepted = named(
+  'Accepted',
+  object({ accepted: constant(true), number: count({ description: 'Counts from 1' }) }),
+  'The message is on disk, and will be delivered',
+)
+
+const fileHeaders = {
+  'Accept-Ranges': text(),
+  'Last-Modified': text(),
+  'Content-Disposition': text({
+    description: 'attachment, unless a browser can show it without running anything',
+  }),
+}
+
+export const QUESTION_OPERATIONS = {
+  getInstanceInputRequests: {
+    method: 'GET',
+    path: '/instances/{id}/input-requests',
+    scope: 'read',
+    tag: 'questions',
+    summary: 'List its questions',
+    query: object({ status: optional(oneOf(REQUEST_STATUSES)) }),
+    answers: { 200: { description: 'In their order', json: listOf(inputRequest) } },
+    refuses: ['instance_unknown', 'request_invalid', 'journal_broken'],
+  },
+  getInstanceInputRequest: {
+    method: 'GET',
+    path: '/instances/{id}/input-requests/{rid}',
+    scope: 'read',
+    tag: 'questions',
+    summary: 'Read a question',
+    answers: { 200: { description: 'The question', json: inputRequest } },
+    refuses: ['instance_unknown', 'request_unknown', 'journal_broken'],
+  },
+  postInstanceInputRequest: {
+    method: 'POST',
+    path: '/instances/{id}/input-requests/{rid}',
+    scope: 'run',
+    tag: 'questions',
+    summary: 'Answer a question',
+    description: 'The first valid answer wins.',
+    body: payload,
+    answers: { 204: { description: 'The answer is on disk, and will be delivered' } },
+    refuses: [
+      ...(['instance_unknown', 'request_unknown', 'form_invalid', 'invalid_state'] as const),
+      ...(['already_answered', 'request_cancelled'] as const),
+      ...HOST_TROUBLE,
+    ],
+  },
+  getInstanceMessageTypes: {
+    method: 'GET',
+    path: '/instances/{id}/message-types',
+    scope: 'read',
+    tag: 'questions',
+    summary: 'List the messages it takes now',
+    answers: { 200: { description: 'They can change with the phase', json: listOf(messageType) } },
+    refuses: [
+      ...(['instance_unknown', 'invalid_state', 'resolver_silent', 'resolver_gone', 'form_malformed'] as const),
+      ...HOST_TROUBLE,
+    ],
+  },
+  getInstanceMessages: {
+    method: 'GET',
+    path: '/instances/{id}/messages',
+    scope: 'read',
+    tag: 'questions',
+    summary: 'List the messages it was sent, as many as fit into a page',
+    query: object({
+      after: optional(
+        integer({ minimum: 0, default: 0, description: 'Only those with a greater number; the next page' }),
+      ),
+    }),
+    answers: { 200: { description: 'In their order', json: listOf(sentMessage) } },
+    refuses: ['instance_unknown', 'journal_broken', 'request_invalid'],
+  },
+  postInstanceMessages: {
+    method: 'POST',
+    path: '/instances/{id}/messages',
+    scope: 'run',
+    tag: 'questions',
+    summary: 'Send a message',
+    body: object({ message_type: text(), payload }),
+    answers: { 202: { description: 'Accepted', json: accepted } },
+    refuses: [
+      ...(['instance_unknown', 'message_type_unknown', 'form_invalid', 'invalid_state'] as const),
+      ...(['resolver_silent', 'resolver_gone', 'form_malformed'] as const),
+      ...HOST_TROUBLE,
+    ],
+  },
+  getInstanceData: {
+    method: 'GET',
+    path: '/instances/{id}/data',
+    scope: 'read',
+    tag: 'data',
+    summary: 'List its data files',
+    answers: { 200: { description: 'By path', json: listOf(dataFile) } },
+    refuses: ['instance_unknown', 'host_unreachable'],
+  },
+  getInstanceDataFile: {
+    method: 'GET',
+    path: '/instances/{id}/data/{+path}',
+    scope: 'read',
+    tag: 'data',
+    summary: 'Read a data file',
+    description: 'A HEAD tells its size and age. One range of bytes may be asked for.',
+    headers: object({ range: optional(text({ description: 'One range', examples: ['bytes=0-1023'] })) }),
+    answers: {
+      200: {
+        description: 'The file, with the content type its name tells',
+        headers: fileHeaders,
+        type: 'application/octet-stream',
+      },
+      206: {
+        description: 'The part asked for',
+        headers: { ...fileHeaders, 'Content-Range': text() },
+        type: 'application/octet-stream',
+      },
+    },
+    refuses: ['instance_unknown', 'file_unknown', 'path_refused', 'range_unsatisfiable', 'host_unreachable'],
+  },
+} as const satisfies Record<string, Operation>

@@ -1,0 +1,57 @@
+/** Operations on the catalog: resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
+import { resolver } from '../catalog.ts'
+import { form, formCheck, payload } from '../form.ts'
+import { listOf, nullable, object, optional, text } from '../schema.ts'
+import { type Operation, RESOLVER_TROUBLE } from './operation.ts'
+
+export const RESOLVER_OPERATIONS = {
+  getResolvers: {
+    method: 'GET',
+    path: '/resolvers',
+    scope: 'read',
+    tag: 'resolvers',
+    summary: 'List the resolvers',
+    answers: { 200: { description: 'By name', json: listOf(resolver) } },
+    refuses: ['catalog_broken'],
+  },
+  getResolver: {
+    method: 'GET',
+    path: '/resolvers/{name}',
+    scope: 'read',
+    tag: 'resolvers',
+    summary: 'Read a resolver',
+    answers: { 200: { description: 'The resolver', json: resolver } },
+    refuses: ['resolver_unknown', 'catalog_broken'],
+  },
+  getResolverSchema: {
+    method: 'GET',
+    path: '/resolvers/{name}/schema',
+    scope: 'read',
+    tag: 'resolvers',
+    summary: 'Read the form of a new instance',
+    query: object({
+      params: optional(text({ description: 'What is filled in so far, as JSON', examples: ['{"name":"Ada"}'] })),
+    }),
+    answers: { 200: { description: 'The form; null where the resolver has none', json: nullable(form) } },
+    refuses: ['resolver_unknown', 'invalid_json', 'request_invalid', ...RESOLVER_TROUBLE],
+  },
+  postResolverCheck: {
+    method: 'POST',
+    path: '/resolvers/{name}/check',
+    scope: 'read',
+    tag: 'resolvers',
+    summary: 'Check an input without creating anything',
+    body: object({ input: payload }),
+    answers: { 200: { description: 'What it says', json: formCheck } },
+    refuses: ['resolver_unknown', ...RESOLVER_TROUBLE],
+  },
+  getResolverViewportJs: {
+    method: 'GET',
+    path: '/resolvers/{name}/viewport.js',
+    scope: 'read',
+    tag: 'resolvers',
+    summary: 'Read the module that shows its instances',
+    answers: { 200: { description: 'An ES module', type: 'text/javascript' } },
+    refuses: ['resolver_unknown', 'file_unknown', 'catalog_broken'],
+  },
+} as const satisfies Record<string, Operation>

@@ -1,0 +1,83 @@
+/** The projection of a journal as consumers see it; {@link file://./../view/story.ts} computes it. */
+import { form } from './form.ts'
+import { instanceError, REQUEST_STATUSES } from './instance.ts'
+import { creationRecord } from './journal.ts'
+import { anyObject, count, integer, listOf, named, nullable, number, object, oneOf, text, time } from './schema.ts'
+import { STATUSES } from './status.ts'
+
+const statusChange = object({ status: oneOf(STATUSES), at: time(), reason: nullable(text()) })
+
+export const storyRequest = object({
+  id: text(),
+  prompt: text(),
+  schema: form,
+  status: oneOf(REQUEST_STATUSES),
+  asked_at: time(),
+  answered_at: nullable(text()),
+  actor: nullable(text()),
+  via: nullable(text()),
+})
+
+const storyMessage = object({
+  number: integer(),
+  message_type: text(),
+  actor: text(),
+  via: text(),
+  at: time(),
+})
+
+export const storyPhase = object({ name: text(), at: time() })
+
+const storyProgress = object({
+  milestone: text(),
+  /** 0 to 1; null if the resolver does not report it. */
+  fraction: nullable(number({ minimum: 0, maximum: 1 })),
+  label: nullable(text()),
+  at: time(),
+})
+
+export const storyArtifact = object({
+  kind: text(),
+  value: text(),
+  metadata: nullable(anyObject()),
+  at: time(),
+})
+
+export const storyCompletion = object({
+  outcome: oneOf(['success', 'failed']),
+  summary: text(),
+  duration_s: nullable(number()),
+  error: nullable(instanceError),
+})
+
+export const story = named(
+  'Story',
+  object({
+    creation: creationRecord,
+    status: oneOf(STATUSES),
+    history: listOf(statusChange),
+    phase: nullable(text()),
+    phases: listOf(storyPhase),
+    progress: nullable(storyProgress),
+    artifacts: listOf(storyArtifact),
+    requests: listOf(storyRequest),
+    messages: listOf(storyMessage),
+    /** Data files that the resolver reported as changed, latest last. */
+    changedData: listOf(text()),
+    /** The last `resolver:completed`; each run emits one. */
+    completion: nullable(storyCompletion),
+    output: nullable(text()),
+    error: nullable(instanceError),
+    /** How many workers were launched, and how many were requested (each resume requests another). */
+    incarnation: count(),
+    wantedIncarnation: count(),
+    /** How many times another host took over. */
+    adoptions: count(),
+    /** The number of rejected event lines of the resolver. */
+    rejected: count(),
+    lastSeq: count({ description: 'The number of the last event' }),
+    lastEventAt: time(),
+    endedAt: nullable(time()),
+  }),
+  'What a person sees of an instance, as all that its events tell',
+)

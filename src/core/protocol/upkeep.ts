@@ -1,0 +1,47 @@
+/** The options and results of `prune` and `doctor`. */
+import { instanceId } from './instance.ts'
+import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text, time } from './schema.ts'
+import { STATUSES } from './status.ts'
+
+export const pruneOptions = closed({
+  older_than_ms: integer({ minimum: 0, description: 'Only what ended at least this long ago' }),
+  status: optional(
+    listOf(oneOf(STATUSES), { description: 'Only these; an instance that has not ended is never removed' }),
+  ),
+  dry_run: optional(flag({ description: 'List what would be removed, and remove nothing' })),
+})
+
+export const pruned = object({
+  instance_id: instanceId(),
+  name: nullable(text()),
+  resolver: text(),
+  status: oneOf(STATUSES),
+  ended_at: time(),
+  bytes: count(),
+})
+
+export const pruneOutcome = named(
+  'PruneOutcome',
+  object({
+    dry_run: flag(),
+    removed: listOf(pruned),
+    /** Leftovers of killed removals and creations. */
+    leftovers: object({ count: count(), bytes: count() }),
+  }),
+)
+
+/** A note stops nothing; a `mended` row was a failure that `doctor --fix` repaired. */
+export const HEALTH_STATES = ['ok', 'note', 'failed', 'mended'] as const
+
+export const healthRow = named(
+  'HealthRow',
+  object({
+    /** Which check: `node`, `home`, `disk`, `catalog`, `resolver`, … */
+    check: text(),
+    state: oneOf(HEALTH_STATES),
+    message: text(),
+    mend: nullable(text(), {
+      description: 'The command that mends it; null where nothing has to be, or can be, mended',
+    }),
+  }),
+)
