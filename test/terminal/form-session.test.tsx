@@ -36,7 +36,7 @@ test('a tick asks the resolver with what is visible, and its form is shown', asy
   expect(ids(session)).toEqual(['subject', 'plaque', 'inscription'])
 })
 
-test('of two answers that come in the wrong order the later question wins', async () => {
+test('of two replies in the wrong order, that of the later inquiry counts', async () => {
   const answers: ((form: Form) => void)[] = []
   const schema = () => new Promise<Form>((done) => answers.push(done))
   const session = open({ schema, before: { subject: '', plaque: false } })
@@ -48,7 +48,7 @@ test('of two answers that come in the wrong order the later question wins', asyn
   expect(ids(session)).toEqual(['subject', 'plaque'])
 })
 
-test('a question for the form that takes too long keeps the form and says so (S-RPC-06)', async () => {
+test('an inquiry that takes too long keeps the form and shows why (S-RPC-06)', async () => {
   const session = open({ schema: () => new Promise(() => {}), schemaLimitMs: 20, before: { plaque: false } })
   session.keys('next', '" "')
   await sleep(60)
@@ -113,7 +113,7 @@ test('Ctrl-C ends it where nothing runs', async () => {
   expect(await session.ended).toEqual({ kind: 'interrupted' })
 })
 
-test('Ctrl-C in the question of a run says what the next one does, and another key takes the first back', () => {
+test('Ctrl-C in the form of a run shows what the next one does, and another key undoes the first', () => {
   const session = open({ interrupt: (times) => `pressed ${times}` })
   session.keys('interrupt')
   expect(session.bar()).toBe('pressed 1')
