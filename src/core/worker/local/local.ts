@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../../files/process-identity.ts'
-import { watchDirectories } from '../../files/watch.ts'
+import { watchAndSweep } from '../../files/watch.ts'
 import { writeWhole } from '../../files/write-whole.ts'
 import {
   START_TURN_MS,
@@ -212,7 +212,7 @@ class LocalWorker implements Worker {
       this.#noteEnd = resolve
     })
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
-    this.#stops.push(watchDirectories([places.root], (swept) => this.#tryLook(swept)))
+    this.#stops.push(watchAndSweep([places.root], (swept) => this.#tryLook(swept)))
     if (!adopted) return
     // Only the parent process is notified of an exit; an adopting host has to poll.
     const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
