@@ -1,7 +1,7 @@
 /** Calls accepted answers and messages into the resolver, one after the other, at least once each (R42). */
 import { ResolveError, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
-import type { AnswerIntent, Delivered, MessageIntent } from '../../protocol/private-line.ts'
+import type { AnswerIntent, Delivered, MessageIntent } from '../../protocol/journal.ts'
 import { pendingRequests } from '../../view/story.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Kept } from '../ledger/ledger.ts'
