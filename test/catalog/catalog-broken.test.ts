@@ -42,11 +42,7 @@ test.each<[string, (good: string) => string, string[]]>([
     (good) => good.replace(/"source": "\/[^"]*notes"/, '"source": "notes"'),
     ['from-git', 'hello'],
   ],
-  [
-    'has a field nobody knows',
-    (good) => good.replace('"removed_builtins"', '"removed"'),
-    ['from-git', 'hello', 'notes'],
-  ],
+  ['has an unknown field', (good) => good.replace('"removed_builtins"', '"removed"'), ['from-git', 'hello', 'notes']],
 ])('a file that %s keeps the last good one, and is never replaced', async (_, damage, usable) => {
   const { catalog, file, good, again, problems } = await three()
   const broken = damage(good)
