@@ -68,7 +68,8 @@ test.each<[string, (good: string) => string, string[]]>([
   expect((await catalog.add(resolverDir('more'), { cwd: '/' })).name).toBe('more')
 })
 
-test('an edit by hand that is still a catalog is taken', async () => {
+// verifies: S-SVC-19
+test('a valid edit of resolvers.json by hand is used', async () => {
   const { catalog, file, good } = await three()
   writeFileSync(file, good.replace('Does what from-git does', 'Does something else'))
   await catalog.refresh()
