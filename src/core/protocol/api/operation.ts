@@ -54,6 +54,8 @@ export type Body<O extends Operation> = O extends { body: infer S extends Schema
 
 type Answered<O extends Operation> = O['answers'][keyof O['answers']]
 
+export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
+
 /** What its JSON answer holds; never for an operation that answers without JSON. */
 export type Result<O extends Operation> = Answered<O> extends { json: infer S extends Schema } ? Static<S> : never
 
