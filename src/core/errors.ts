@@ -1,19 +1,19 @@
 /**
- * The one catalogue of errors: code → kind, HTTP status, exit code, sentence and hint.
- * Everything that is thrown on purpose is made by {@link fail}; docs/errors.md lists the same codes and a test compares them.
+ * The catalogue of errors: code → kind, HTTP status, exit code, message and hint. All deliberate errors are made by {@link fail}.
+ * A test compares the catalogue with docs/errors.md.
  */
 
-/** user: yours to fix. environment: your machine's. bug: ours. */
+/** user: the caller can fix it. environment: a problem of the machine. bug: a defect in resolve. */
 export type ErrorKind = 'user' | 'environment' | 'bug'
 
 interface Entry {
   kind: ErrorKind
-  /** The HTTP status that carries it (R7). */
+  /** The HTTP status of the error response (R7). */
   http: number
-  /** The exit code that carries it. */
+  /** The exit code of the command line. */
   exit: number
   message: (details: never) => string
-  /** What is said over HTTP instead, where the sentence names a path or a program of the server's machine (R7). */
+  /** The message over HTTP, if the normal one names a path or a program of the server's machine (R7). */
   outside?: (details: never) => string
   hint?: (details: never) => string
 }
@@ -60,17 +60,16 @@ const catalogue = {
     exit: 5,
     message: (d: { where: string; errors: readonly string[] }) =>
       `The ${d.where} is not a well-formed form: ${d.errors.join(' ')}`,
-    hint: () => 'Its author has to mend it; docs/forms.md shows every shape.',
+    hint: () => 'The author of the form must fix it; docs/forms.md describes all fields and checks.',
   },
   manifest_invalid: {
     kind: 'user',
     http: 422,
     exit: 5,
     message: (d: { path: string; errors: readonly string[] }) =>
-      `${d.path} is not a valid manifest (${d.errors.length} ${d.errors.length === 1 ? 'fault' : 'faults'}).`,
+      `${d.path} is not a valid manifest (${d.errors.length} ${d.errors.length === 1 ? 'error' : 'errors'}).`,
     outside: () => 'The manifest is not valid.',
-    hint: () =>
-      'Mend every fault listed and add the resolver again; docs/writing-a-resolver.md shows a whole manifest.',
+    hint: () => 'Fix the listed errors and add the resolver again; docs/manifest.md describes every field.',
   },
   resolver_unknown: {
     kind: 'user',
@@ -84,14 +83,16 @@ const catalogue = {
     kind: 'user',
     http: 409,
     exit: 7,
-    message: (d: { name: string; source: string }) => `A resolver named "${d.name}" is already added from ${d.source}.`,
-    hint: () => 'Replace it with --force, or choose another name in its manifest.',
+    message: (d: { name: string; source: string }) =>
+      `A resolver named "${d.name}" was already added from ${d.source}.`,
+    hint: () => 'Replace it with --force, or change the name in the manifest.',
   },
   resolver_builtin: {
     kind: 'user',
     http: 409,
     exit: 7,
-    message: (d: { name: string }) => `"${d.name}" comes with resolve: there is nothing to fetch for it.`,
+    message: (d: { name: string }) =>
+      `"${d.name}" is a built-in resolver: it is part of resolve and has no source to fetch.`,
   },
   source_invalid: {
     kind: 'user',
@@ -115,11 +116,11 @@ const catalogue = {
     http: 404,
     exit: 6,
     message: (d: { id: string; needed?: number; whole?: boolean }) => {
-      if (d.whole) return `"${d.id}" is not the whole id of an instance.`
+      if (d.whole) return `"${d.id}" is not a full instance id.`
       return d.id === '@last' ? 'There is no instance yet.' : `No instance matches "${d.id}".`
     },
     hint: (d: { id: string; needed?: number; whole?: boolean }) => {
-      if (d.whole) return 'GET /api/instances?reference=… finds the one that a beginning of an id, or @last, means.'
+      if (d.whole) return 'GET /api/instances?reference=… resolves a prefix of an id, or @last.'
       if (d.needed !== undefined) return `Give at least ${d.needed} characters of the id; see "resolve instance list".`
       return d.id === '@last' ? 'Start one with "resolve run hello".' : 'See "resolve instance list".'
     },
@@ -146,9 +147,9 @@ const catalogue = {
     exit: 6,
     message: (d: { type: string; known: readonly string[] }) =>
       d.known.length === 0
-        ? `The resolver takes no messages now, and so none of type "${d.type}".`
-        : `The resolver takes no message of type "${d.type}" now; it takes: ${d.known.join(', ')}.`,
-    hint: () => 'Message types can change with the phase: see "resolve instance message <id> --list".',
+        ? `The resolver accepts no messages now, so the message of type "${d.type}" was refused.`
+        : `The resolver accepts no messages of type "${d.type}" now. It accepts: ${d.known.join(', ')}.`,
+    hint: () => 'The accepted types can change with the phase: see "resolve instance message <id> --list".',
   },
   file_unknown: {
     kind: 'user',
@@ -161,14 +162,14 @@ const catalogue = {
     kind: 'user',
     http: 400,
     exit: 2,
-    message: (_: { path: string }) => 'The path is not one of a file below the data directory.',
-    hint: () => 'A path has no empty, "." or ".." part, no "\\", and no "/" that was encoded.',
+    message: (_: { path: string }) => 'The path is not a valid path below the data directory.',
+    hint: () => 'A path must not contain empty, "." or ".." parts, "\\", or an encoded "/".',
   },
   state_missing: {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { path: string }) => `The state snapshot has nothing at ${d.path}.`,
+    message: (d: { path: string }) => `The state snapshot has no value at ${d.path}.`,
   },
   invalid_state: {
     kind: 'user',
@@ -177,21 +178,21 @@ const catalogue = {
     message: (d: { action: string; status: string }) => `Can't ${d.action} an instance that is ${d.status}.`,
     hint: (d: { action: string; status: string }) =>
       d.status === 'paused'
-        ? 'It goes on with "resolve instance resume <id>".'
-        : 'See where it stands with "resolve instance show <id>".',
+        ? '"resolve instance resume <id>" continues it.'
+        : '"resolve instance show <id>" shows its status.',
   },
   already_answered: {
     kind: 'user',
     http: 409,
     exit: 7,
     message: (d: { request: string; actor: string; via: string; at: string }) =>
-      `"${d.request}" was answered already, by ${d.actor} (${d.via}) at ${d.at}.`,
+      `"${d.request}" was already answered by ${d.actor} (${d.via}) at ${d.at}.`,
   },
   request_cancelled: {
     kind: 'user',
     http: 409,
     exit: 7,
-    message: (d: { request: string }) => `"${d.request}" no longer waits for an answer: it was withdrawn.`,
+    message: (d: { request: string }) => `"${d.request}" was withdrawn and cannot be answered.`,
   },
   resume_unsupported: {
     kind: 'user',
@@ -205,7 +206,7 @@ const catalogue = {
     exit: 10,
     message: (d: { method: string; limit_ms: number }) =>
       `The resolver did not answer ${d.method} within ${d.limit_ms / 1000} s.`,
-    hint: () => 'Its stderr may say why: see "resolve instance explain", or run its command by hand.',
+    hint: () => 'Its stderr may show why: see "resolve instance explain", or run its command manually.',
   },
   resolver_refused: {
     kind: 'environment',
@@ -220,9 +221,9 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { method: string; detail: string; by_hand: string }) =>
-      `The resolver ended before it answered ${d.method}: ${d.detail || 'it said nothing (does its program call serve()?)'}`,
+      `The resolver ended before it answered ${d.method}: ${d.detail || 'it printed nothing (does its program call serve()?)'}`,
     outside: (d: { method: string }) => `The resolver ended before it answered ${d.method}.`,
-    hint: (d: { by_hand: string }) => `See what it says by hand: ${d.by_hand}`,
+    hint: (d: { by_hand: string }) => `Run it manually to see its output: ${d.by_hand}`,
   },
   launch_failed: {
     kind: 'environment',
@@ -230,22 +231,21 @@ const catalogue = {
     exit: 10,
     message: (d: { command: string; reason: string }) => `Can't start "${d.command}": ${d.reason}.`,
     outside: () => "The resolver's program can't be started.",
-    hint: () => 'Is the program installed and in PATH?',
+    hint: () => 'Check that the program is installed and in PATH.',
   },
   feature_missing: {
     kind: 'environment',
     http: 501,
     exit: 10,
     message: (d: { resolver: string; feature: string }) =>
-      `The resolver "${d.resolver}" needs ${d.feature}, which this version cannot provide.`,
+      `The resolver "${d.resolver}" needs ${d.feature}, which this version does not provide.`,
   },
   coordination_tampered: {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { path: string; reason: string }) =>
-      `The coordination file ${d.path} is not what it must be: ${d.reason}.`,
-    outside: () => 'A coordination file is not what it must be.',
+    message: (d: { path: string; reason: string }) => `The coordination file ${d.path} is not valid: ${d.reason}.`,
+    outside: () => 'A coordination file is not valid.',
   },
   host_unreachable: {
     kind: 'environment',
@@ -254,14 +254,14 @@ const catalogue = {
     message: (d: { instance: string; reason: string }) =>
       `Can't reach the host of instance ${d.instance}: ${d.reason}.`,
     outside: (d: { instance: string }) => `Can't reach the host of instance ${d.instance}.`,
-    hint: () => 'Give the command again: a host that is gone is replaced by the next one.',
+    hint: () => 'Run the command again: it starts a new host if the old one has ended.',
   },
   git_missing: {
     kind: 'environment',
     http: 502,
     exit: 10,
     message: (_: Record<string, never>) => "Can't run git.",
-    hint: () => 'Install git and give the command again.',
+    hint: () => 'Install git and run the command again.',
   },
   git_failed: {
     kind: 'environment',
@@ -269,7 +269,7 @@ const catalogue = {
     exit: 10,
     message: (d: { url: string; reason: string }) => `Can't fetch ${d.url}: ${d.reason}`,
     outside: () => "Can't fetch the source.",
-    hint: () => 'Check the address, the ref and that this machine may read it.',
+    hint: () => 'Check the address, the ref, and that this machine has access.',
   },
   home_unusable: {
     kind: 'environment',
@@ -277,15 +277,15 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't use the home directory ${d.path}: ${d.reason}.`,
     outside: () => "The server can't use its home directory.",
-    hint: () => 'Choose another with RESOLVE_HOME, or mend its permissions.',
+    hint: () => 'Fix its permissions, or set RESOLVE_HOME to another directory.',
   },
   disk_full: {
     kind: 'environment',
     http: 507,
     exit: 10,
-    message: (d: { path: string }) => `No space is left for ${d.path}.`,
-    outside: () => 'No space is left on the server.',
-    hint: () => 'Free some space and give the command again; nothing was half written.',
+    message: (d: { path: string }) => `No space left on the disk of ${d.path}.`,
+    outside: () => 'No space left on the server.',
+    hint: () => 'Free some space and run the command again. No file was left incomplete.',
   },
   journal_broken: {
     kind: 'environment',
@@ -298,16 +298,16 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { path: string }) => `Another process has held ${d.path} for too long.`,
-    outside: () => 'Another process of the server has held a file for too long.',
-    hint: () => 'Give the command again; remove the file only when no other resolve is running.',
+    message: (d: { path: string }) => `Cannot get the lock ${d.path}: another process has held it for too long.`,
+    outside: () => 'Another process of the server has held a lock for too long.',
+    hint: () => 'Run the command again. Remove the file only if no other resolve process is running.',
   },
   ownership_lost: {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { path: string }) => `Another host writes to ${d.path}; this one lets go of the instance.`,
-    outside: () => 'Another host took the instance over.',
+    message: (d: { path: string }) => `Another host owns ${d.path}; this host gives up the instance.`,
+    outside: () => 'Another host has taken over the instance.',
   },
   catalog_broken: {
     kind: 'environment',
@@ -315,14 +315,14 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't read the catalog ${d.path}: ${d.reason}.`,
     outside: () => "The catalog can't be read.",
-    hint: () => 'Mend the file, or move it away to begin with the built-in resolvers.',
+    hint: () => 'Fix the file, or move it away to start with the built-in resolvers only.',
   },
   resolver_not_ready: {
     kind: 'user',
     http: 409,
     exit: 7,
     message: (d: { what: string }) => `Can't ${d.what}: the resolver has no instance yet.`,
-    hint: () => 'What the SDK offers works from run() on, after resolver.initialize.',
+    hint: () => 'These functions of the SDK work only inside run(), after resolver.initialize.',
   },
   resolver_mismatch: {
     kind: 'user',
@@ -330,7 +330,7 @@ const catalogue = {
     exit: 5,
     message: (d: { field: string; resolver: string; expected: string }) =>
       `The resolver's ${d.field} is "${d.resolver}", but its manifest says "${d.expected}".`,
-    hint: () => 'Leave it out of the code and the SDK takes it from manifest.json, or make the two equal.',
+    hint: () => 'Make the two equal, or remove it from the code: the SDK then reads it from manifest.json.',
   },
   request_id_invalid: {
     kind: 'user',
@@ -343,8 +343,8 @@ const catalogue = {
     kind: 'user',
     http: 409,
     exit: 7,
-    message: (d: { request: string }) => `The input request "${d.request}" was made already by this run.`,
-    hint: () => 'Every request of an instance has an id of its own.',
+    message: (d: { request: string }) => `This run has already made an input request "${d.request}".`,
+    hint: () => 'Each input request of an instance needs its own id.',
   },
   event_refused: {
     kind: 'user',
@@ -380,43 +380,42 @@ const catalogue = {
     kind: 'user',
     http: 401,
     exit: 4,
-    message: (_: Record<string, never>) => 'A token is needed.',
+    message: (_: Record<string, never>) => 'The request has no token.',
     hint: () =>
-      'Send it as "Authorization: Bearer TOKEN"; commands take it from RESOLVE_TOKEN. "resolve token create" on the server\'s machine makes one.',
+      'Send it as "Authorization: Bearer TOKEN"; commands read it from RESOLVE_TOKEN. "resolve token create" on the server\'s machine creates one.',
   },
   token_refused: {
     kind: 'user',
     http: 401,
     exit: 4,
     message: (d: { malformed?: boolean }) =>
-      d.malformed
-        ? 'The token is not sent as it must be.'
-        : 'The token is not valid here: unknown, expired or revoked.',
+      d.malformed ? 'The Authorization header is malformed.' : 'The token is unknown, expired or revoked.',
     hint: (d: { malformed?: boolean }) =>
       d.malformed
-        ? 'One header, "Authorization: Bearer TOKEN", and nothing beside it.'
-        : 'Set RESOLVE_TOKEN; "resolve token create" on the server\'s machine makes one.',
+        ? 'Send exactly one header "Authorization: Bearer TOKEN".'
+        : 'Set RESOLVE_TOKEN; "resolve token create" on the server\'s machine creates a token.',
   },
   code_refused: {
     kind: 'user',
     http: 401,
     exit: 4,
-    message: (_: Record<string, never>) => 'The sign-in code is not valid, or was used already.',
+    message: (_: Record<string, never>) => 'The sign-in code is not valid, has expired or was already used.',
     hint: () => 'A code works once; "resolve serve" prints a new link when it starts.',
   },
   scope_missing: {
     kind: 'user',
     http: 403,
     exit: 4,
-    message: (d: { needed: string; has: string }) => `This needs the scope "${d.needed}"; your token has "${d.has}".`,
-    hint: () => 'Make a token with "resolve token create --scope" on the server\'s machine.',
+    message: (d: { needed: string; has: string }) =>
+      `This operation needs the scope "${d.needed}"; your token has "${d.has}".`,
+    hint: () => 'Create a token with "resolve token create --scope" on the server\'s machine.',
   },
   token_narrow: {
     kind: 'user',
     http: 403,
     exit: 4,
-    message: (_: Record<string, never>) => 'The token reaches one instance alone, and this is about more.',
-    hint: () => "Make one without --instance on the server's machine.",
+    message: (_: Record<string, never>) => 'The token is limited to one instance, and this operation is not.',
+    hint: () => "Create a token without --instance on the server's machine.",
   },
   origin_refused: {
     kind: 'user',
@@ -431,19 +430,19 @@ const catalogue = {
     message: (d: { host?: string }) =>
       d.host === undefined ? 'This server needs one Host header.' : `This server does not answer for "${d.host}".`,
     hint: (d: { host?: string }) =>
-      `To let it, start it with --allowed-host ${d.host === undefined ? 'NAME' : d.host.replace(/:\d+$/, '')}.`,
+      `To allow it, start the server with --allowed-host ${d.host === undefined ? 'NAME' : d.host.replace(/:\d+$/, '')}.`,
   },
   route_unknown: {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (_: Record<string, never>) => 'There is no such route; GET /api/openapi.json lists them all.',
+    message: (_: Record<string, never>) => 'There is no such route; GET /api/openapi.json lists all routes.',
   },
   media_type_refused: {
     kind: 'user',
     http: 415,
     exit: 2,
-    message: (_: Record<string, never>) => 'A body must be JSON, with Content-Type: application/json.',
+    message: (_: Record<string, never>) => 'The body must be JSON, with Content-Type: application/json.',
   },
   request_malformed: {
     kind: 'user',
@@ -455,7 +454,7 @@ const catalogue = {
     kind: 'user',
     http: 408,
     exit: 10,
-    message: (_: Record<string, never>) => 'The request did not come in time.',
+    message: (_: Record<string, never>) => 'The request did not arrive in time.',
     hint: () => 'Send it again.',
   },
   headers_too_large: {
@@ -474,26 +473,26 @@ const catalogue = {
     kind: 'user',
     http: 400,
     exit: 2,
-    message: (d: { cursor: string }) => `There is no "${d.cursor}" to go on from.`,
+    message: (d: { cursor: string }) => `The cursor "${d.cursor}" does not exist.`,
   },
   range_unsatisfiable: {
     kind: 'user',
     http: 416,
     exit: 2,
-    message: (d: { bytes: number }) => `The range lies outside the ${d.bytes} bytes of the file.`,
+    message: (d: { bytes: number }) => `The range is outside of the file, which has ${d.bytes} bytes.`,
   },
   key_reused: {
     kind: 'user',
     http: 409,
     exit: 7,
-    message: (_: Record<string, never>) => 'The Idempotency-Key was used for another request.',
-    hint: () => 'Use a new key for each new request, and the same one only to repeat it.',
+    message: (_: Record<string, never>) => 'This Idempotency-Key was already used for a different request.',
+    hint: () => 'Use a new key for each new request, and the same key only to repeat a request.',
   },
   too_many: {
     kind: 'user',
     http: 429,
     exit: 10,
-    message: (d: { what: string; limit: number }) => `Too many ${d.what} at once; the limit is ${d.limit}.`,
+    message: (d: { what: string; limit: number }) => `Too many ${d.what} at the same time; the limit is ${d.limit}.`,
     hint: () => 'Try again in a moment.',
   },
   shutting_down: {
@@ -508,15 +507,14 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { url: string; reason: string }) => `Can't reach the server at ${d.url}: ${d.reason}.`,
-    hint: () => 'Is it running, and is the address right (--server, RESOLVE_URL)?',
+    hint: () => 'Check that it is running and that the address is right (--server, RESOLVE_URL).',
   },
   server_strange: {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { url: string; problem: string }) =>
-      `${d.url} does not answer as a resolve server does: ${d.problem}.`,
-    hint: () => 'Is the address right (--server, RESOLVE_URL), and is the server of this version?',
+    message: (d: { url: string; problem: string }) => `${d.url} does not answer like a resolve server: ${d.problem}.`,
+    hint: () => 'Check the address (--server, RESOLVE_URL), and that the server has the same version.',
   },
   address_refused: {
     kind: 'user',
@@ -529,7 +527,7 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { address: string; reason: string }) => `Can't listen on ${d.address}: ${d.reason}.`,
-    hint: () => 'Choose another with --port, or end what holds it.',
+    hint: () => 'Choose another port with --port, or end the program that uses this one.',
   },
   tokens_broken: {
     kind: 'environment',
@@ -537,7 +535,7 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't read the tokens in ${d.path}: ${d.reason}.`,
     outside: () => "The server's tokens can't be read.",
-    hint: () => 'Move the file away and make new tokens with "resolve token create".',
+    hint: () => 'Move the file away and create new tokens with "resolve token create".',
   },
   token_unknown: {
     kind: 'user',
@@ -581,7 +579,7 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { resolver: string; field: string }) =>
-      `What the resolver "${d.resolver}" answers as container_setup.${d.field} is not a list as it must be.`,
+      `The resolver "${d.resolver}" returned container_setup.${d.field}, which is not a valid list.`,
   },
   mount_refused: {
     kind: 'environment',
@@ -603,22 +601,22 @@ const catalogue = {
     http: 422,
     exit: 5,
     message: (d: { reason: string }) => `Can't use a sandbox: ${d.reason}.`,
-    hint: () => 'See "A place for steps you do not trust" in docs/writing-a-resolver.md.',
+    hint: () => 'docs/writing-a-resolver.md describes sandboxes.',
   },
   sandbox_lost: {
     kind: 'environment',
     http: 502,
     exit: 10,
     message: (d: { command: string }) =>
-      `The host was replaced while "${d.command}" ran in a sandbox: how it ended is not known.`,
+      `The host was replaced while "${d.command}" ran in a sandbox: its result is unknown.`,
   },
   bug: {
     kind: 'bug',
     http: 500,
     exit: 70,
-    message: (d: { what: string }) => `resolve has a fault: ${d.what}`,
-    outside: () => 'The server has a fault; its log says which.',
-    hint: () => 'The report named below holds what we need to mend it.',
+    message: (d: { what: string }) => `Internal error in resolve: ${d.what}`,
+    outside: () => 'Internal error of the server; see its log.',
+    hint: () => 'The report below has the details.',
   },
 } as const satisfies Record<string, Entry>
 
@@ -630,26 +628,26 @@ type DetailsOf<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message'
 
 interface Said {
   message: string
-  /** Where that is another one. */
+  /** The message over HTTP, if it differs. */
   outside: string | undefined
   hint: string | undefined
 }
 
-/** An error of the catalogue. `errors` holds every sentence where there are several (a form, a manifest). */
+/** An error of the catalogue. `errors` has all messages if there are several (a form, a manifest). */
 export class ResolveError extends Error {
   readonly code: ErrorCode
   readonly kind: ErrorKind
   readonly httpStatus: number
   readonly exitCode: number
   readonly hint: string | undefined
-  /** The sentence for whoever is not on this machine: no path, no program, no stderr (R7). */
+  /** The message for callers on other machines: without paths, programs or stderr (R7). */
   readonly outside: string
   readonly errors: readonly string[]
-  /** The same sentences with the form field each is about, where they are about fields. */
+  /** The same messages with the form field each belongs to. */
   readonly fields: readonly { id: string; message: string }[]
   readonly details: Readonly<Record<string, unknown>>
 
-  /** `said` is the sentence of another process, whose details stayed there. */
+  /** `said` is the message that another process sent; its details are not available here. */
   constructor(code: ErrorCode, details: Record<string, unknown>, cause?: unknown, said?: Said) {
     const entry: Entry = catalogue[code]
     super(said?.message ?? entry.message(details as never), cause === undefined ? undefined : { cause })
@@ -667,12 +665,12 @@ export class ResolveError extends Error {
   }
 }
 
-/** Makes (does not throw) an error of the catalogue: `throw fail('instance_unknown', {id})`. */
+/** Creates (does not throw) an error of the catalogue: `throw fail('instance_unknown', {id})`. */
 export function fail<C extends ErrorCode>(code: C, details: DetailsOf<C>, options?: { cause?: unknown }): ResolveError {
   return new ResolveError(code, details as Record<string, unknown>, options?.cause)
 }
 
-/** An error as a server told it; undefined where it is none of the catalogue. */
+/** Converts the error response of a server; undefined if its code is not in the catalogue. */
 export function received(body: unknown): ResolveError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const { detail, code, hint, outside, errors } = body as Record<string, unknown>
@@ -687,7 +685,7 @@ export function received(body: unknown): ResolveError | undefined {
   return new ResolveError(code as ErrorCode, {}, undefined, said)
 }
 
-/** The entry of a code without its sentence, for the docs test and the HTTP schema. */
+/** Kind, HTTP status and exit code of an error code: for the docs test and the HTTP schema. */
 export function describeError(code: ErrorCode): { kind: ErrorKind; http: number; exit: number } {
   const { kind, http, exit } = catalogue[code]
   return { kind, http, exit }
@@ -699,7 +697,7 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Whether this process could not look for want of files or memory: what it looked for may be there. */
+/** Whether the operation failed because this process has too few file descriptors or too little memory. */
 export function isScarcity(thrown: unknown): boolean {
   const code = systemCode(thrown)
   return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM' || code === 'EAGAIN'
@@ -717,7 +715,7 @@ export function diskFull(thrown: unknown, path: string): ResolveError | undefine
   return isFull ? fail('disk_full', { path }, { cause: thrown }) : undefined
 }
 
-/** What the disk below the home refused, for the servers: code that wrote below it may say more. Undefined for any other error. */
+/** Converts an error of the file system (full, read-only, broken) to an error of the catalogue; undefined for other errors. */
 export function diskTrouble(thrown: unknown, path: string): ResolveError | undefined {
   switch (systemCode(thrown)) {
     case 'EROFS':

@@ -23,12 +23,12 @@ const STEPS = {
   run: ['sent', 'acknowledged', 'marked', 'published'],
   events: ['read', 'carried'],
   request: ['noticed', 'noted'],
-  answer: ['kept', 'noted', 'published', 'accepted', 'called', 'marked'],
-  message: ['kept', 'noted', 'published', 'accepted', 'called', 'marked'],
-  stop: ['kept', 'called', 'terminating', 'killing'],
-  pause: ['kept'],
+  answer: ['appended', 'accepted', 'published', 'called', 'marked'],
+  message: ['appended', 'accepted', 'published', 'called', 'marked'],
+  stop: ['appended', 'accepted', 'called', 'terminating', 'killing'],
+  pause: ['appended', 'accepted'],
   resume: ['moving'],
-  end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'tidied', 'told', 'cleared'],
+  end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'tidied', 'told'],
 } as const
 
 type Steps = typeof STEPS

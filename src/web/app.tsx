@@ -1,4 +1,4 @@
-/** Which screen an address shows. Without a token every address shows the sign-in, and stays where it is. */
+/** Maps addresses to screens. Without a token every address shows the sign-in screen; the address does not change. */
 import { lazy, Suspense } from 'react'
 import { Link, Redirect, Route, Switch } from 'wouter'
 import { AppFrame } from './parts/app-frame.tsx'
@@ -15,7 +15,7 @@ const InstanceScreen = lazy(() => import('./screens/instance/screen.tsx'))
 
 export function App() {
   const session = useSession()
-  if (session.state === 'checking') return <Loading what="Looking who you are…" />
+  if (session.state === 'checking') return <Loading what="Checking your sign-in…" />
   if (session.state === 'signed-out') return <SignInScreen notice={session.notice} />
   const only = session.who.instance
   return (

@@ -1,4 +1,4 @@
-/** The page begins here: who is signed in, then the screen of the address. */
+/** The entry point of the web page: checks the session, then shows the screen of the address. */
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
@@ -16,7 +16,7 @@ import './styles/instance.css'
 
 void openSession()
 applyTheme()
-// What one token was shown is not for the next.
+// Cached data must not be shown to the user of another token.
 onSession(() => void queryClient.resetQueries())
 
 const place = document.getElementById('root')

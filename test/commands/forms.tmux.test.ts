@@ -170,7 +170,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     await first.until('[ Answer ]')
     first.keys('Tab', 'because', 'Enter')
     await first.until('Answered "gate-1"')
-    expect(await second.until('[ended 7]')).toMatch(/"gate-1" was answered already, by .+ \(cli\)/)
+    expect(await second.until('[ended 7]')).toMatch(/"gate-1" was already answered by .+ \(cli\)/)
     expect((await place.run('instance', 'cancel', '@last')).code).toBe(0)
   })
 

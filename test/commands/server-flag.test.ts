@@ -265,12 +265,12 @@ test('hints carry --server where the flag was given, and the id where it is know
   const { instance_id: id } = JSON.parse(started) as { instance_id: string }
   const { code, stdout, stderr } = await remote('instance', 'pause', id, '--json')
   expect(code, stderr).toBe(7)
-  const hint = `It goes on with "resolve instance resume ${id} --server ${served.url}".`
+  const hint = `"resolve instance resume ${id} --server ${served.url}" continues it.`
   expect(JSON.parse(stdout)).toMatchObject({ instance_id: id, error: { hint } })
   expect((await remote('instance', 'pause', id)).stderr).toContain(hint)
   const env = { RESOLVE_TOKEN: token, RESOLVE_URL: served.url }
   const named = await client.with({ env }, 'instance', 'pause', id)
-  expect(named.stderr).toContain(`It goes on with "resolve instance resume ${id}".`)
+  expect(named.stderr).toContain(`"resolve instance resume ${id}" continues it.`)
   const unknown = JSON.parse((await remote('instance', 'show', 'ffff', '--json')).stdout) as object
   expect(unknown).toMatchObject({ error: { hint: `See "resolve instance list --server ${served.url}".` } })
   expect(unknown).not.toHaveProperty('instance_id')

@@ -67,7 +67,7 @@ test('every name is placed in the source, and nothing else is', () => {
     .map((file) => file.code)
     .join('\n')
   const placed = [...code.matchAll(/\bfailpoint\((['`])([^'`]+)\1\)/g)].map(([, , name]) => name as string)
-  // `catalog.${step}` and `${intent.kind}.called` stand for several.
+  // `catalog.${step}` and `${kept.kind}.called` stand for several.
   const toPattern = (name: string) =>
     new RegExp(`^${name.replaceAll('.', '\\.').replace(/\$\{\w+(?:\\\.\w+)*\}/g, '[a-z]+')}$`)
   const matches = (name: string, pattern: string) => toPattern(pattern).test(name)
@@ -117,7 +117,14 @@ const PARALLEL = 4
 const TIMES = [1, 2, 3]
 /** Where a full disk once ended the host, with all it hosted, or left the flow waiting for the next one. */
 const ONCE_FATAL: readonly Failpoint[] = [
-  ...(['owner.claimed', 'run.sent', 'run.acknowledged', 'events.carried', 'answer.noted', 'answer.accepted'] as const),
+  ...([
+    'owner.claimed',
+    'run.sent',
+    'run.acknowledged',
+    'events.carried',
+    'answer.appended',
+    'answer.accepted',
+  ] as const),
   ...(['answer.called', 'message.marked', 'stop.called'] as const),
 ]
 

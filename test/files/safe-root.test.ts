@@ -57,7 +57,7 @@ test.each([
 test.each(['', '/', 'a//b', '../outside/secret', 'data/../../outside/secret', './data', 'a\\b', 'a\0b', '/etc/passwd'])(
   'the path %j is refused before anything is opened',
   (path) => {
-    expect(() => root.readFile(path, 10)).toThrow('The path is not one of a file below the data directory.')
+    expect(() => root.readFile(path, 10)).toThrow('The path is not a valid path below the data directory.')
   },
 )
 

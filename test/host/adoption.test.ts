@@ -236,6 +236,6 @@ test('the record deleted is the record rebuilt (architecture, decision 1)', asyn
   await ended(startHost(id))
   const paths = instancePaths(home, id)
   const cached = readRecord(paths)
-  expect(toRecord(storyOf(home, id), paths.root)).toEqual(cached)
+  expect(toRecord(storyOf(home, id))).toEqual(cached)
   expect(readRecord({ ...paths, record: join(paths.root, 'nowhere') })).toEqual(cached)
 })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'
 import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
 import { acceptMessage } from '../../src/core/host/requests/accept.ts'
-import { Mailbox } from '../../src/core/host/requests/mailbox.ts'
+import { SentFiles } from '../../src/core/host/requests/publish.ts'
 import { INPUT_REQUESTS_MAX_BYTES, MESSAGES_MAX_BYTES, PAGE_MAX_BYTES } from '../../src/core/limits.ts'
 import type { MessageType } from '../../src/core/protocol/instance.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
@@ -22,8 +22,9 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 test('messages to an instance have a bound, are listed in pages, and one that is sent again is found at once', async () => {
   const id = await created(home, plainResolver(''))
   const paths = instancePaths(home, id)
-  const [ledger, coordination] = [Ledger.open(paths), openCoordination(new LocalDriver(paths))]
-  const context = { ledger, coordination, mailbox: new Mailbox(paths.mailbox) }
+  const coordination = openCoordination(new LocalDriver(paths))
+  const ledger = Ledger.open(paths)
+  const context = { ledger, coordination, files: new SentFiles(coordination) }
   const types: MessageType[] = [
     { name: 'note', label: 'Note', description: '', schema: { type: 'form', components: [] } },
   ]
@@ -31,13 +32,14 @@ test('messages to an instance have a bound, are listed in pages, and one that is
   const say = (key: string) => acceptMessage(context, types, 'note', { text }, { actor: 'ada', via: 'http', key })
   const most = Math.floor(MESSAGES_MAX_BYTES / 1_000_200)
   for (let n = 1; n <= most; n += 1) expect(say(`key ${n}`)).toBe(n)
-  expect(() => say('one more')).toThrow('The mailbox of the instance has')
+  expect(() => say('one more')).toThrow('The inbox of the instance has')
   expect(say('key 3')).toBe(3)
   // Another host, which has seen none of them, knows as much.
-  context.mailbox = new Mailbox(paths.mailbox)
-  expect(say('key 3')).toBe(3)
-  expect(() => say('one more')).toThrow('The mailbox of the instance has')
   ledger.close()
+  context.ledger = Ledger.open(paths)
+  expect(say('key 3')).toBe(3)
+  expect(() => say('one more')).toThrow('The inbox of the instance has')
+  context.ledger.close()
   coordination.close()
   const platform = await platformOn(home)
   const numbers: number[] = []

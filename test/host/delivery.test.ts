@@ -5,7 +5,7 @@ import { ResolverCalls } from '../../src/core/host/launch/resolver-calls.ts'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'
 import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
 import { Delivery } from '../../src/core/host/requests/delivery.ts'
-import { Mailbox } from '../../src/core/host/requests/mailbox.ts'
+import { SentFiles } from '../../src/core/host/requests/publish.ts'
 import { pairedChannels } from '../../src/core/rpc/channel.ts'
 import { Peer } from '../../src/core/rpc/peer.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
@@ -18,7 +18,6 @@ test('a message that comes in the very turn in which nothing was left to deliver
   const paths = instancePaths(home, await created(home, plainResolver('')))
   const ledger = Ledger.open(paths)
   const coordination = openCoordination(new LocalDriver(paths))
-  const mailbox = new Mailbox(paths.mailbox)
   const [ours, theirs] = pairedChannels()
   const heard: unknown[] = []
   new Peer(theirs).handle('resolver.message', (params) => {
@@ -26,13 +25,13 @@ test('a message that comes in the very turn in which nothing was left to deliver
     return null
   })
   const delivery = new Delivery(
-    { ledger, mailbox, coordination },
+    { ledger, coordination, files: new SentFiles(coordination) },
     new ResolverCalls(ours, { epoch: 1 }),
     async (line) => line(),
   )
   delivery.deliverAll()
-  mailbox.keepMessage({
-    ...{ kind: 'message', message_type: 'note', payload: { text: 'hi' } },
+  ledger.accept({
+    ...{ kind: 'message', number: 1, message_type: 'note', payload: { text: 'hi' } },
     ...{ actor: 'ada', via: 'http', at: new Date().toISOString() },
   })
   delivery.deliverAll()

@@ -117,7 +117,7 @@ test('a question moves to awaiting_input, its answer back to running, with who a
   host.answer('plan', { go: true, why: 'because', extra: 1 }, ACTOR)
   expect(storyOf(home, id).status).toBe('running')
   expect(() => host.answer('plan', { go: true, why: 'again' }, ACTOR)).toThrow(
-    /was answered already, by tester \(cli\) at \d{4}/,
+    /was already answered by tester \(cli\) at \d{4}/,
   )
   await hosts.over(id)
   await hosts.close()
@@ -180,7 +180,9 @@ test('messages are numbered, checked against the catalog of the moment, publishe
   await until(home, id, (story) => story.status === 'running')
   const host = hosts.get(id)!
   expect((await host.messageTypes()).map((type) => type.name)).toEqual(['note'])
-  await expect(host.message('shout', {}, ACTOR)).rejects.toThrow(/takes no message of type "shout" now; it takes: note/)
+  await expect(host.message('shout', {}, ACTOR)).rejects.toThrow(
+    /accepts no messages of type "shout" now\. It accepts: note/,
+  )
   await expect(host.message('note', { text: '' }, ACTOR)).rejects.toMatchObject({ errors: ['Say something.'] })
   expect(await host.message('note', { text: 'a' }, ACTOR)).toBe(1)
   expect(await host.message('note', { text: 'b' }, ACTOR)).toBe(2)

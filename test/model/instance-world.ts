@@ -1,15 +1,16 @@
-/** The instance beside the model: the real host, journal, mailbox and files; only its worker is in memory, and does what it is told. */
+/** The instance beside the model: the real host, journal and files; only its worker is in memory, and does what it is told. */
 import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { ResolveError } from '../../src/core/errors.ts'
 import { refuseRequests } from '../../src/core/host/process/control-socket.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
-import { Mailbox } from '../../src/core/host/requests/mailbox.ts'
 import { Acts } from '../../src/core/platform/local/acts.ts'
 import { Reads } from '../../src/core/platform/local/reads.ts'
 import { isTerminal } from '../../src/core/protocol/status.ts'
 import { createInstance } from '../../src/core/store/create-instance.ts'
 import { type InstancePaths, instancePaths, newInstanceId } from '../../src/core/store/home.ts'
-import { readRecord, readStory, toRecord } from '../../src/core/store/record.ts'
+import { type Inbox, readPayload } from '../../src/core/store/inbox.ts'
+import { readJournal, readStory } from '../../src/core/store/journal-projection.ts'
+import { readRecord, toRecord } from '../../src/core/store/record.ts'
 import type { Story } from '../../src/core/view/story.ts'
 import { MemoryMachine } from '../support/memory-machine.ts'
 import { Puppet } from '../support/puppet.ts'
@@ -119,11 +120,10 @@ export class World {
   view(): Record<string, unknown> {
     const { hosts } = this.#process
     const held = hosts.get(this.id)
-    const story = held?.ledger.story ?? readStory(this.paths.journal)
+    const { story, inbox } = held?.ledger ?? readJournal(this.paths.journal)
     const reads = new Reads(this.#home, hosts)
     const record = reads.record(this.id)
-    const mailbox = new Mailbox(this.paths.mailbox)
-    const stop = mailbox.readStop()
+    const { stop } = inbox
     const { status, output, error } = record
     const last = story.history.at(-1)
     return {
@@ -134,19 +134,19 @@ export class World {
       hasEnded: record.ended_at !== null,
       reason: last?.reason ?? null,
       requests: Object.fromEntries(story.requests.map((request) => [request.id, request.status])),
-      kept: answersOf(story, mailbox),
+      kept: answersOf(story, inbox),
       messages: reads.messages(this.id, 0).map(({ number, payload }) => `${number}: ${payload['text']}`),
       said: story.artifacts.map((artifact) => artifact.value),
       wanted: story.wantedIncarnation,
       isHosted: held !== undefined,
       stop: stop === undefined ? null : `${stop.how} ${stop.force}`,
-      ...(held === undefined ? {} : this.#heard(story)),
+      ...(held === undefined ? {} : this.#heard(story, inbox)),
     }
   }
 
   /** Of a live run: whether it has begun, and what the resolver was told. */
-  #heard(story: Story): Record<string, unknown> {
-    const hasRun = readdirSync(this.paths.mailbox).includes(`run-${story.wantedIncarnation}.sent.json`)
+  #heard(story: Story, inbox: Inbox): Record<string, unknown> {
+    const hasRun = inbox.hasRun(story.wantedIncarnation)
     if (!hasRun) return { hasRun, isUp: this.puppet.isUp }
     const answers = Object.fromEntries([...this.puppet.answers].sort())
     return { hasRun, isUp: this.puppet.isUp, answers, heard: [...this.puppet.messages.values()] }
@@ -156,10 +156,10 @@ export class World {
   replay(): { held: unknown; told: unknown }[] {
     const story = readStory(this.paths.journal)
     const held = this.#process.hosts.get(this.id)?.ledger.story ?? story
-    const rebuilt = toRecord(story, this.paths.root)
+    const rebuilt = toRecord(story)
     return [
       { held, told: story },
-      { held: toRecord(held, this.paths.root), told: rebuilt },
+      { held: toRecord(held), told: rebuilt },
       ...(isTerminal(story.status) ? [{ held: readRecord(this.paths), told: rebuilt }] : []),
     ]
   }
@@ -221,9 +221,14 @@ export function viewOf(m: Model): Record<string, unknown> {
   }
 }
 
-function answersOf(story: Story, mailbox: Mailbox): Record<string, unknown> {
+function answersOf(story: Story, inbox: Inbox): Record<string, unknown> {
   const answered = story.requests.filter((request) => request.status === 'answered')
-  return Object.fromEntries(answered.map(({ id }) => [id, mailbox.readAnswer(id)?.payload['x']]))
+  return Object.fromEntries(
+    answered.map(({ id }) => {
+      const kept = inbox.answer(id)
+      return [id, kept === undefined ? undefined : readPayload(kept)['x']]
+    }),
+  )
 }
 
 function isNumbered(answer: unknown): answer is { number: number } {

@@ -13,10 +13,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
+import { judgeLine } from '../../src/core/host/ingest/event-line.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
+import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
-import { readStory, toRecord } from '../../src/core/store/record.ts'
+import { readStory } from '../../src/core/store/journal-projection.ts'
+import { toRecord } from '../../src/core/store/record.ts'
 import { toldStory } from '../../src/server/access/visibility.ts'
 import { created, eventsOf, temporaryHome, until } from '../support/instances.ts'
 import { checkInvariants, type Run, soundInstance } from '../support/invariants.ts'
@@ -25,6 +29,7 @@ import type { Held, HostUse } from '../support/invariants-host.ts'
 import type { Exchange } from '../support/invariants-http.ts'
 import type { Holdings } from '../support/invariants-processes.ts'
 import type { StreamConnection } from '../support/invariants-streams.ts'
+import { belongsInJournal } from '../support/line-judge.ts'
 import { heldBy } from '../support/measured-server.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { feelPulse, type Lateness } from '../support/pulse.ts'
@@ -60,7 +65,7 @@ beforeAll(async () => {
 function idsAfter(tamper: (paths: ReturnType<typeof instancePaths>) => void, recorded: Omit<Run, 'home' | 'id'> = {}) {
   const copy = mkdtempSync(join(tmpdir(), 'resolve-tampered-'))
   const paths = instancePaths(copy, id)
-  for (const part of ['journal', 'mailbox', 'project'] as const) {
+  for (const part of ['journal', 'project'] as const) {
     cpSync(instancePaths(home, id)[part], paths[part], { recursive: true })
   }
   tamper(paths)
@@ -76,8 +81,11 @@ function edit(path: string, change: (lines: string[]) => string[]): void {
   writeFileSync(path, `${change(lines).join('\n')}\n`)
 }
 
-/** Lines of a journal, numbered anew. */
-const renumbered = (lines: string[]) => lines.map((line, index) => line.replace(/^\d+/, String(index)))
+/** Lines of a journal, numbered anew; private ones have no number. */
+const renumbered = (lines: string[]) => {
+  let seq = 0
+  return lines.map((line) => (line.startsWith('p\t') ? line : line.replace(/^\d+/, () => String(seq++))))
+}
 const journal = (change: (lines: string[]) => string[]) => (paths: Paths) =>
   edit(paths.journal, (lines) => renumbered(change(lines)))
 const at = (lines: string[], part: string) => lines.findIndex((line) => line.includes(part))
@@ -93,9 +101,10 @@ test('I1: lines of the source that are lost, doubled, changed, moved, invented o
     lost: journal((lines) => lines.toSpliced(tick(lines), 1)),
     doubled: journal((lines) => lines.toSpliced(tick(lines), 0, lines[tick(lines)] as string)),
     changed: journal((lines) => lines.map((line) => line.replace('{"n":7}', '{"n":8}'))),
-    moved: journal((lines) =>
-      lines.toSpliced(tick(lines), 2, lines[tick(lines) + 1] as string, lines[tick(lines)] as string),
-    ),
+    moved: journal((lines) => {
+      const [one, next] = [tick(lines), at(lines, '{"n":8}')]
+      return lines.with(one, lines[next] as string).with(next, lines[one] as string)
+    }),
     invented: journal((lines) => lines.map((line) => line.replace(/^(\d+)\t(\d+)\t(.*"n":7)/, '$1\t1\t$3'))),
     'never carried over': ({ project }) => {
       const path = join(project, '.resolve', 'events.jsonl')
@@ -106,9 +115,47 @@ test('I1: lines of the source that are lost, doubled, changed, moved, invented o
     expect([name, idsAfter(tamper)]).toEqual([name, expect.arrayContaining(['I1'])])
 })
 
+test('I1: the checker judges lines on its own, and as the host does (R14, R16)', () => {
+  const whole = { schema_version: 1, event_type: 'a.b', instance_id: id, data: {}, timestamp: '2026-01-01T00:00:00Z' }
+  const field = fc.constantFrom(
+    ...['schema_version', 'event_type', 'instance_id', 'data', 'timestamp', 'type', '__proto__', 'phase'],
+  )
+  const odd = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom('platform', 'platform.x', 'platforms.x', '', 'done', id, 1, 2, '1', [], null, {}),
+    fc.constantFrom(
+      '2026-01-01T00:00:00.123456+0200',
+      '2026-01-01 00:00:00Z',
+      '2026-13-41T99:99:99Z',
+      '2026-01-01T00:00:00',
+    ),
+    fc
+      .integer({ min: 60, max: 66 })
+      .map((depth) => JSON.parse(`${'[{"a":'.repeat(depth / 2)}1${'}]'.repeat(depth / 2)}`)),
+  )
+  const line = fc
+    .tuple(fc.dictionary(field, odd, { maxKeys: 2 }), fc.constantFrom('', ' ', '\r', '\ufeff', ','))
+    .map(([change, end]) => Buffer.from(JSON.stringify({ ...whole, ...change }) + end))
+  const bytes = fc.oneof(
+    line,
+    fc.uint8Array().map((some) => Buffer.from(some)),
+    fc.json().map((text) => Buffer.from(text)),
+  )
+  fc.assert(
+    fc.property(bytes, (one) => {
+      const isCarried = one.length > 0 && 'event' in judgeLine(one, id)
+      expect([one.toString(), belongsInJournal(one, id)]).toEqual([one.toString(), isCarried])
+    }),
+    { numRuns: 2_000 },
+  )
+  const long = (length: number) => Buffer.from(JSON.stringify({ ...whole, data: { pad: 'x'.repeat(length) } }))
+  expect(belongsInJournal(long(EVENT_LINE_MAX_BYTES - long(0).length), id)).toBe(true)
+  expect(belongsInJournal(long(EVENT_LINE_MAX_BYTES - long(0).length + 1), id)).toBe(false)
+})
+
 test('I2: a number that is missing or comes twice', () => {
-  expect(idsAfter(({ journal }) => edit(journal, (lines) => lines.toSpliced(5, 1)))).toEqual(['I2'])
-  expect(idsAfter(({ journal }) => edit(journal, (lines) => lines.toSpliced(5, 0, lines[5] as string)))).toEqual(['I2'])
+  expect(idsAfter(({ journal }) => edit(journal, (lines) => lines.toSpliced(2, 1)))).toEqual(['I2'])
+  expect(idsAfter(({ journal }) => edit(journal, (lines) => lines.toSpliced(2, 0, lines[2] as string)))).toEqual(['I2'])
 })
 
 test('I3: what stands before its cause', () => {
@@ -142,7 +189,29 @@ test('I7: an answer or a message that is not the accepted one', () => {
   expect(idsAfter(spoil('input-requests/q.response.json'))).toEqual(['I7'])
   expect(idsAfter(spoil('messages/001.json'))).toEqual(['I7'])
   expect(idsAfter(({ project }) => rmSync(join(project, '.resolve/messages/001.json')))).toEqual(['I7'])
-  expect(idsAfter(({ mailbox }) => rmSync(mailbox, { recursive: true }))).toEqual(['I7'])
+  const privately = (change: (lines: string[]) => string[]) => (paths: Paths) => edit(paths.journal, change)
+  const of = (kind: string) => (line: string) => line.startsWith(`p\t${kind}\t`)
+  for (const kind of ['answer', 'message', 'delivered']) {
+    const twice = (lines: string[]) => lines.flatMap((line) => (of(kind)(line) ? [line, line] : [line]))
+    expect([kind, idsAfter(privately(twice))]).toEqual([kind, ['I7']])
+    const without = (lines: string[]) => lines.filter((line) => !of(kind)(line))
+    expect([kind, idsAfter(privately(without))]).toEqual([kind, kind === 'delivered' ? [] : ['I7']])
+  }
+  const late = (lines: string[]) => {
+    const answer = lines.findIndex(of('answer'))
+    return lines.toSpliced(answer, 2, lines[answer + 1] as string, lines[answer] as string)
+  }
+  expect(idsAfter(privately(late))).toEqual(['I7'])
+  const untold = (lines: string[]) => [
+    ...lines.slice(0, 3),
+    'p\tanswer\t{"request_id":"r","payload":{}}',
+    ...lines.slice(3),
+  ]
+  expect(idsAfter(privately(untold))).toEqual(['I7'])
+  expect(idsAfter(privately((lines) => [...lines, 'p\trun\t{"incarnation":2}']))).toEqual(['I5'])
+  expect(idsAfter(privately((lines) => [...lines, 'p\tname\t{"name":"New"}']))).toEqual([])
+  expect(idsAfter(privately((lines) => ['p\tname\t{"name":"New"}', ...lines]))).toEqual(['I2'])
+  expect(idsAfter(privately((lines) => [...lines, 'p\tunknown\t{}']))).toEqual(['I2'])
 })
 
 test('I3 and I5 of streams: gaps, doubles, foreign frames, and ends that are none', () => {
@@ -309,19 +378,16 @@ test('I11: a stop that was acknowledged and has no end in time', () => {
 test('I12: a record or a story that is not what the journal tells', () => {
   const ended = { from: Date.now(), to: Date.now(), status: 200, method: 'GET' }
   const own = `/api/instances/${id}`
-  const { journal: path, root } = instancePaths(home, id)
-  const record = { ...toRecord(readStory(path), root), resolver_state: { any: 1 } }
+  const { journal: path } = instancePaths(home, id)
+  const record = { ...toRecord(readStory(path)), resolver_state: { any: 1 } }
   const story = toldStory(readStory(path), false)
   const check = (path: string, body: unknown) => idsAfter(() => {}, { answers: [{ ...ended, path, body }] })
   expect(check(own, record)).toEqual([])
   expect(check(own, { ...record, output: 'another' })).toEqual(['I12'])
   expect(check(`${own}/story`, story)).toEqual([])
   expect(check(`${own}/story`, { ...story, rejected: 7 })).toEqual(['I12'])
-  const cached = ({ root: copy, record: cache, journal: of }: Paths) => {
-    writeFileSync(
-      cache,
-      JSON.stringify({ journal_bytes: readFileSync(of).length, record: toRecord(readStory(of), copy) }),
-    )
+  const cached = ({ record: cache, journal: of }: Paths) => {
+    writeFileSync(cache, JSON.stringify({ journal_bytes: readFileSync(of).length, record: toRecord(readStory(of)) }))
   }
   expect(idsAfter(cached)).toEqual([])
   const rewritten = (paths: Paths) => {

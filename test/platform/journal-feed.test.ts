@@ -70,6 +70,27 @@ test('a journal without events has its beginning, and nothing else', () => {
   expect(() => feed.cursor(1)).toThrow(expect.objectContaining({ code: 'cursor_unknown' }))
 })
 
+test('private lines are in no page, and a reader behind them waits for the next event (R15)', async () => {
+  const secret = { kind: 'answer', request_id: 'q', payload: { x: 'hush' }, actor: 'ada', via: 'http', at: '' } as const
+  for (let n = 0; n < 30; n += 1) {
+    journal.writer.appendPrivate({ ...secret, payload: { x: `hush ${'x'.repeat(n * 1_000)}` } })
+    journal.add(1)
+  }
+  for (let n = 0; n < 30; n += 1) journal.writer.appendPrivate({ ...secret, payload: { x: 'y'.repeat(9_000) } })
+  const feed = hold()
+  for (const after of [0, 1, 17, 29]) expect(readAll(after)).toBe(frames(after + 1, 30))
+  const offset = feed.cursor(30)
+  expect(feed.read(offset)).toBeUndefined()
+  let news = 0
+  const stop = feed.follow(() => {
+    news += 1
+  })
+  journal.add(1)
+  await expect.poll(() => news).toBeGreaterThan(0)
+  expect(feed.read(offset)?.frames.toString('utf8')).toBe(frame(31))
+  stop()
+})
+
 test('pages are bounded, and a line longer than a page comes whole (R16)', () => {
   journal.add(400, () => ({ pad: 'x'.repeat(1_000) }))
   journal.add(1, () => ({ pad: 'y'.repeat(1024 * 1024) }))

@@ -187,7 +187,7 @@ describe('events and state', () => {
   test('data files are announced and stay inside', async () => {
     const resolver = await start('data')
     expect(await resolver.result()).toMatchObject({
-      output: 'two undefined The path is not one of a file below the data directory.',
+      output: 'two undefined The path is not a valid path below the data directory.',
     })
     expect(resolver.event('scenarios.data_changed')?.data).toEqual({ paths: ['notes/first.md'] })
     expect(resolver.read('data/notes/first.md')).toBe('two')
@@ -237,7 +237,7 @@ describe('questions (R25, R30)', () => {
     expect(resolver.event('resolver:input_responded')?.data).toMatchObject({ request_id: 'size', outcome: 'answered' })
     const refused = resolver.events().filter((event) => event.event_type === 'scenarios.refused')
     expect(refused.map((event) => event.data)).toEqual([
-      { again: 'The input request "size" was made already by this run.' },
+      { again: 'This run has already made an input request "size".' },
       { odd: '"../x" can\'t be the id of an input request.' },
     ])
   })

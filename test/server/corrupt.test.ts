@@ -118,7 +118,7 @@ const instances: [string, (of: ReturnType<typeof instancePaths>) => void, 'whole
   ['owners holds garbage', ({ owners }) => garbage(join(owners, '1.json')), 'whole'],
   ['owners holds a directory', ({ owners }) => replaceByDirectory(join(owners, '7.json')), 'whole'],
   ['owners is a file', ({ owners }) => replaceByFile(owners), 'whole'],
-  ['the mailbox is a file', ({ mailbox }) => replaceByFile(mailbox), 'whole'],
+  ['the mailbox of an earlier layout is a file', ({ root }) => replaceByFile(join(root, 'mailbox')), 'whole'],
   ['worker.json is garbage', ({ worker }) => garbage(worker), 'whole'],
   ['the project is gone', ({ project }) => rmSync(project, { recursive: true }), 'whole'],
   [

@@ -1,6 +1,8 @@
 import {
   appendFileSync,
+  closeSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -15,7 +17,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { JOURNAL_SYNC_MS } from '../../src/core/limits.ts'
 import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { creationLine, parseLine } from '../../src/core/store/journal-line.ts'
-import { JournalReader, readCreationRecord } from '../../src/core/store/journal-reader.ts'
+import { JournalReader, offsetAfter, readCreationRecord, readPlace } from '../../src/core/store/journal-reader.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 
 let path: string
@@ -100,6 +102,73 @@ test('a whole line that cannot be read ends the trusted part: the file is frozen
   expect(again.seq).toBe(5)
   again.close()
   expect(readdirSync(join(path, '..')).filter((name) => name.includes('frozen'))).toHaveLength(1)
+})
+
+const answer = (request_id: string, pad = '') =>
+  ({ kind: 'answer', request_id, payload: { pad }, actor: 'ada', via: 'http', at: '' }) as const
+
+test('private lines have no number and are shown to no reader, wherever a reader begins', () => {
+  const writer = JournalWriter.open(path)
+  for (let n = 1; n <= 120; n += 1) {
+    const pad = 'é'.repeat((n * 7_919) % 9_000)
+    if (n % 3 === 0) writer.appendPrivate(answer(`lone ${n}`, pad))
+    const text = JSON.stringify({ event_type: 'a.b', data: { n }, timestamp: '2026-01-01T00:00:00.000Z' })
+    if (n % 5 === 0) writer.appendPrivate(answer(`with ${n}`, pad), [{ text, sourceEnd: null }])
+    else writer.append([{ text, sourceEnd: n * 10 }])
+    if (n % 7 === 0) writer.appendPrivate({ kind: 'run', incarnation: n })
+  }
+  for (let n = 0; n < 40; n += 1) writer.appendPrivate(answer(`last ${n}`, 'x'.repeat(20_000)))
+  writer.close()
+  expect(readCreationRecord(path)).toEqual(creation)
+  for (let after = 0; after < 120; after += 1) expect(readAll(after)[0]?.seq).toBe(after + 1)
+  expect(readAll(120)).toEqual([])
+  expect(readAll().map(({ seq }) => seq)).toEqual(Array.from({ length: 120 }, (_, index) => index + 1))
+  expect(readAll().some(({ text }) => text.includes('payload'))).toBe(false)
+  const fd = openSync(path, 'r')
+  for (const seq of [0, 1, 50, 119, 120]) expect(offsetAfter(fd, seq)).toBeTypeOf('number')
+  expect(offsetAfter(fd, 121)).toBeUndefined()
+  closeSync(fd)
+})
+
+test('a journal that ends in private lines goes on with its number and its place in the source', () => {
+  const writer = JournalWriter.open(path)
+  writer.append([{ text: '{"a":1}', sourceEnd: 10 }])
+  const { first, place } = writer.appendPrivate(answer('q', 'ü'), [{ text: '{"b":2}', sourceEnd: null }])
+  expect(first).toBe(2)
+  expect(readPlace(place)).toMatchObject({ request_id: 'q', payload: { pad: 'ü' } })
+  for (let n = 0; n < 300; n += 1) writer.appendPrivate(answer(`q${n}`, 'x'.repeat(20_000)))
+  writer.close()
+  const again = JournalWriter.open(path)
+  expect([again.seq, again.sourceEnd]).toEqual([2, 10])
+  again.close()
+})
+
+test('private lines behind a damage are taken over: what was accepted stays accepted', () => {
+  const writer = JournalWriter.open(path)
+  fill(writer, 3)
+  writer.appendPrivate(answer('before'))
+  writer.close()
+  appendFileSync(path, 'not a line\np\tanswer\t{"half\n')
+  appendFileSync(path, '4\t-\t{"lost":1}\np\tanswer\t{"request_id":"behind","payload":{}}\n')
+  const again = JournalWriter.open(path)
+  expect(again.seq).toBe(3)
+  again.close()
+  const kept = readFileSync(path, 'utf8').split('\n')
+  expect(kept.filter((line) => line.startsWith('p')).map((line) => /"request_id":"(\w+)"/.exec(line)?.[1])).toEqual([
+    'before',
+    'behind',
+  ])
+})
+
+test('a host that has let go, or lost the instance, appends nothing', () => {
+  const [one, other] = [JournalWriter.open(path), JournalWriter.open(path)]
+  one.appendPrivate(answer('q'))
+  expect(() => other.appendPrivate(answer('r'))).toThrow(expect.objectContaining({ code: 'ownership_lost' }))
+  one.close()
+  expect(() => one.append([{ text: '{}', sourceEnd: null }])).toThrow(
+    expect.objectContaining({ code: 'ownership_lost' }),
+  )
+  other.close()
 })
 
 test('a reader never shows half a line, and reads on when it is whole', () => {

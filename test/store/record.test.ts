@@ -2,8 +2,9 @@
 import { appendFileSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { type InstancePaths, instancePaths } from '../../src/core/store/home.ts'
+import { readStory } from '../../src/core/store/journal-projection.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
-import { readRecord, readStory, toRecord } from '../../src/core/store/record.ts'
+import { readRecord, toRecord } from '../../src/core/store/record.ts'
 import { created, temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
@@ -26,7 +27,7 @@ function append(event_type: string, data: Record<string, unknown>, sourceEnd: nu
 }
 
 const move = (from: string, to: string) => append('platform.instance.status_changed', { from, to })
-const toldByJournal = () => toRecord(readStory(paths.journal), paths.root)
+const toldByJournal = () => toRecord(readStory(paths.journal))
 
 // A host that is killed between a line of the journal and the record leaves the record behind.
 test.each([0, -10_000, 3_600_000])(
@@ -54,6 +55,23 @@ test('lines of a resolver that the record does not have: its phase and time are 
   expect(readRecord(paths)).toEqual({ ...toldByJournal(), name: 'only here' })
   append('plain.tick', {}, 60)
   expect(readRecord(paths)).toEqual({ ...toldByJournal(), name: 'only here' })
+})
+
+test('a name that the record does not have is told, and other private lines are passed over', () => {
+  const notes = [
+    'p\trun\t{"incarnation":1}',
+    'p\tname\t{"name":"First"}',
+    'p\tname\t{"name":"Second"}',
+    'p\tlater\t{"n":1}',
+  ]
+  for (const note of notes) {
+    appendFileSync(paths.journal, `${note}\n`)
+    expect(readRecord(paths)).toEqual(toldByJournal())
+  }
+  expect(readRecord(paths)).toMatchObject({ name: 'Second' })
+  append('plain.tick', {}, 70)
+  appendFileSync(paths.journal, 'p\tname\t{"name":null}\n')
+  expect(readRecord(paths)).toEqual({ ...toldByJournal(), name: null })
 })
 
 test('a request that the record does not have is counted', () => {

@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 import { isTerminal } from '../../src/core/protocol/status.ts'
 import { instancePaths, instancesDirectory, isInstanceId } from '../../src/core/store/home.ts'
+import { readJournal } from '../../src/core/store/journal-projection.ts'
 import { readRecord } from '../../src/core/store/record.ts'
 import { readTokenFile } from '../../src/core/store/token-file.ts'
 import { processesOf, signalAll } from '../../src/core/worker/local/process-tree.ts'
@@ -164,10 +165,11 @@ function judge(home: string, flow: FlowCase, told: readonly FlowLine[], mayFail:
 /** What an instance that has ended must not leave behind: processes, a stop, secrets. */
 export function leftOf(home: string, id: string): string[] {
   const wrong: string[] = []
-  const { project, mailbox } = instancePaths(home, id)
+  const { project, root, journal } = instancePaths(home, id)
   const alive = processesOf({ leader: 0, variable: `RESOLVE_DIR=${project}/.resolve` })
   if (alive.length > 0) wrong.push(`processes are left: ${alive.join()}`)
-  if (readdirSync(mailbox).includes('stop.json')) wrong.push('its stop is kept for nobody')
+  if (readJournal(journal).inbox.stop !== undefined) wrong.push('its stop is still to be carried out')
+  for (const name of ['mailbox', 'name.json']) if (readdirSync(root).includes(name)) wrong.push(`${name} is left`)
   const config = readJson(join(project, '.resolve/config.json'))
   if ((config?.['sub_container_token'] ?? '') !== '') wrong.push('its config holds its token')
   return wrong

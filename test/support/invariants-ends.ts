@@ -1,9 +1,9 @@
 /** I11: who is stopped comes to its end in time. I12: the journal alone tells what the API told at the end (reliability, Invariants). */
-import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { STOP_LIMIT_MS, TERM_LIMIT_MS } from '../../src/core/limits.ts'
 import { isTerminal } from '../../src/core/protocol/status.ts'
-import { readRecord, readStory, toRecord } from '../../src/core/store/record.ts'
+import { readStory } from '../../src/core/store/journal-projection.ts'
+import { readRecord, toRecord } from '../../src/core/store/record.ts'
 import { toldStory } from '../../src/server/access/visibility.ts'
 import { type Left, moveOf, type Report } from './invariants.ts'
 import { type Exchange, routeOf } from './invariants-http.ts'
@@ -28,7 +28,7 @@ export function checkEnd({ creation, lines }: Left, answers: readonly Exchange[]
 
 export function checkReplay({ paths, creation, hasEnded }: Left, answers: readonly Exchange[], report: Report): void {
   const story = readStory(paths.journal)
-  const rebuilt = plain(toRecord(story, dirname(paths.record)))
+  const rebuilt = plain(toRecord(story))
   // The cache is as good as the journal, whatever state it is in.
   if (!isDeepStrictEqual(plain(readRecord(paths)), rebuilt)) report('I12', 'the record is not what the journal tells')
   if (!hasEnded) return

@@ -1,7 +1,6 @@
-/** I4, I6, I7 and I13 of what was sent to the HTTP API and answered by it (reliability, Invariants; R7, R12). */
-import { join } from 'node:path'
+/** I4, I6, I7 and I13 of what was sent to the HTTP API and answered by it (reliability, Invariants, R7, R12). */
 import { isDeepStrictEqual } from 'node:util'
-import { type Left, moveOf, type Report, readJson } from './invariants.ts'
+import { type Left, moveOf, type Report } from './invariants.ts'
 
 /** One request and its answer. */
 export interface Exchange {
@@ -75,7 +74,7 @@ function checkStatus(
 }
 
 /** I6: what was acknowledged is in the journal. I7: one request is answered once. */
-function checkAcknowledged({ paths, creation, lines }: Left, answers: readonly Exchange[], report: Report): void {
+function checkAcknowledged({ creation, lines, notes }: Left, answers: readonly Exchange[], report: Report): void {
   const own = `/instances/${creation.instance_id}`
   const accepted = answers.filter(({ method, status }) => method === 'POST' && status >= 200 && status < 300)
   const count = (type: string, rid?: string) =>
@@ -97,7 +96,7 @@ function checkAcknowledged({ paths, creation, lines }: Left, answers: readonly E
     }
     const isStop = route === `${own}/stop` || route === `${own}/pause`
     const isHeeded = lines.some((line) => ['completed', 'failed', 'cancelled', 'paused'].includes(moveOf(line) ?? ''))
-    if (isStop && !isHeeded && readJson(join(paths.mailbox, 'stop.json')) === undefined) {
+    if (isStop && !isHeeded && !notes.some(({ kind }) => kind === 'stop')) {
       report('I6', `${exchange.path} was acknowledged and is not kept`)
     }
   }
@@ -105,9 +104,8 @@ function checkAcknowledged({ paths, creation, lines }: Left, answers: readonly E
     const journaled = count('platform.input.answered', rid)
     if (journaled === 0) report('I6', `the answer to ${rid} was acknowledged and is not in the journal`)
     else if (acts(exchanges) > journaled) report('I7', `${rid} was answered ${acts(exchanges)} times`)
-    const kept =
-      readJson(join(paths.mailbox, `answer-${rid}.json`)) ?? readJson(join(paths.mailbox, `answer-${rid}.sent.json`))
-    const isKept = exchanges.some(({ sent }) => isDeepStrictEqual(sent, kept?.['payload']))
+    const kept = notes.find(({ kind, body }) => kind === 'answer' && body['request_id'] === rid)
+    const isKept = exchanges.some(({ sent }) => isDeepStrictEqual(sent, kept?.body['payload']))
     if (!isKept) report('I7', `the answer kept for ${rid} is not the one that was acknowledged`)
   }
   if (acts(messages) > count('platform.message.accepted')) {

@@ -7,9 +7,7 @@ import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
-import { judgeLine } from '../../src/core/host/ingest/event-line.ts'
 import { Redactor } from '../../src/core/host/ledger/redact.ts'
-import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { canMove, isTerminal, type Status } from '../../src/core/protocol/status.ts'
@@ -19,9 +17,10 @@ import { checkEnd, checkReplay } from './invariants-ends.ts'
 import { checkForms } from './invariants-forms.ts'
 import { checkHostUse, type HostUse } from './invariants-host.ts'
 import { checkExchanges, type Exchange } from './invariants-http.ts'
-import { checkMailbox } from './invariants-mailbox.ts'
+import { checkPrivate, type PrivateNote, parseNote } from './invariants-private.ts'
 import { checkHoldings, type Holdings } from './invariants-processes.ts'
 import { checkStreams, type StreamHistory } from './invariants-streams.ts'
+import { belongsInJournal } from './line-judge.ts'
 
 export interface Violation {
   /** Their ids (reliability, Invariants). */
@@ -59,7 +58,11 @@ export interface Left {
   paths: InstancePaths
   creation: CreationRecord
   lines: KeptLine[]
+  /** Its private lines, in order. */
+  notes: PrivateNote[]
   hasEnded: boolean
+  /** The number of the move into a final status. */
+  endsAt: number | undefined
 }
 
 export type Report = (id: Violation['id'], what: string) => void
@@ -74,7 +77,7 @@ export function checkInvariants(run: Run): Violation[] {
   checkSource(left, report, new Redactor(secrets))
   checkMoves(left, report)
   checkCauses(left, report)
-  checkMailbox(left, report)
+  checkPrivate(left, report)
   checkStreams(left, streams, report)
   checkExchanges(home, left, answers, report)
   checkForms(left, answers, report)
@@ -91,10 +94,17 @@ export function soundInstance(home: string, id: string, recorded: Omit<Run, 'hom
   expect(checkInvariants({ home, id, ...recorded })).toEqual([])
 }
 
-/** I2: numbers from 0 without gaps. */
+/** I2: numbers from 0 without gaps; between them only private lines, and none before line 0. */
 function readLeft(paths: InstancePaths, report: Report): Left | undefined {
-  const texts = readFileSync(paths.journal, 'utf8').split('\n')
-  const torn = texts.pop()
+  const all = readFileSync(paths.journal, 'utf8').split('\n')
+  const torn = all.pop()
+  const texts: string[] = []
+  const notes: PrivateNote[] = []
+  for (const text of all) {
+    const note = texts.length > 0 ? parseNote(text, texts.length) : undefined
+    if (note === undefined) texts.push(text)
+    else notes.push(note)
+  }
   const parsed = texts.map((text) => /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s.exec(text))
   for (const [index, line] of parsed.entries()) {
     if (line !== null && line[1] === String(index)) continue
@@ -111,9 +121,10 @@ function readLeft(paths: InstancePaths, report: Report): Left | undefined {
       event: event as EventEnvelope,
     }
   })
-  const hasEnded = lines.some((line) => isTerminal(moveOf(line) ?? 'created'))
+  const endsAt = lines.find((line) => isTerminal(moveOf(line) ?? 'created'))?.seq
+  const hasEnded = endsAt !== undefined
   if (hasEnded && torn !== '') report('I5', 'a line is torn after the end')
-  return { paths, creation: creation as CreationRecord, lines, hasEnded }
+  return { paths, creation: creation as CreationRecord, lines, notes, hasEnded, endsAt }
 }
 
 export function moveOf(line: KeptLine): Status | undefined {
@@ -152,8 +163,7 @@ function checkSource({ paths, creation, lines, hasEnded }: Left, report: Report,
     if (end === 0 || end > covered) break
     const bytes = source.subarray(start, end - 1)
     start = end
-    const isGood =
-      bytes.length > 0 && bytes.length <= EVENT_LINE_MAX_BYTES && 'event' in judgeLine(bytes, creation.instance_id)
+    const isGood = belongsInJournal(bytes, creation.instance_id)
     const line = journaled.get(end)
     journaled.delete(end)
     if (isGood && line === undefined) report('I1', `the source line that ends at ${end} is missing`)

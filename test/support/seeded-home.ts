@@ -8,8 +8,9 @@ import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import type { Status } from '../../src/core/protocol/status.ts'
 import { createInstance } from '../../src/core/store/create-instance.ts'
 import { instancePaths, newInstanceId, prepareHome } from '../../src/core/store/home.ts'
+import { readStory } from '../../src/core/store/journal-projection.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
-import { readStory, writeRecord } from '../../src/core/store/record.ts'
+import { writeRecord } from '../../src/core/store/record.ts'
 
 type Step = [type: string, data: Record<string, unknown>]
 

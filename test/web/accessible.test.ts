@@ -111,7 +111,7 @@ describePage('the page: for everybody', () => {
     await page.getByLabel('Search the events').fill('NO TESTS')
     await expect.poll(async () => (await lines.allTextContents()).every((line) => line.includes('no tests'))).toBe(true)
     await page.getByLabel('Search the events').fill('nowhere to be found')
-    await page.getByText('No event is like that.').waitFor()
+    await page.getByText('No matching events.').waitFor()
     await context.close()
   })
 

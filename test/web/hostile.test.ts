@@ -192,7 +192,7 @@ describePage('the page: hostile resolvers', () => {
         await unharmed(name)
       }
       await page.getByRole('link', { name: /^page\.html/ }).click()
-      await page.getByText('This kind of file is not shown here.').waitFor()
+      await page.getByText('This kind of file has no preview.').waitFor()
       await page.getByRole('link', { name: /^notes\.md/ }).click()
       const good = page.locator('.markdown a')
       await good.waitFor()
@@ -242,9 +242,9 @@ describePage('the page: hostile resolvers', () => {
   )
 
   const failures = [
-    ['loops', /no longer answers/],
-    ['floods', /sent more than the page takes/],
-    ['huge', /no message of a viewport/],
+    ['loops', /does not answer/],
+    ['floods', /sent too many messages/],
+    ['huge', /sent an invalid message/],
     ['throws', /<b>not today<\/b>/],
     ['broken', /SyntaxError/],
   ] as const

@@ -40,3 +40,6 @@ export interface ResolverNotices {
 /** The reasons that the platform itself passes to resolver.stop (R24, R27). */
 export const PAUSE_REASON = 'pause_requested'
 export const LIFETIME_REASON = 'lifetime_exceeded'
+
+/** The kind of the warning that a resolver ignored a pause, which is given up then (R24). */
+export const PAUSE_IGNORED = 'pause_ignored'

@@ -17,7 +17,7 @@ export async function createInstance(home: string, creation: CreationRecord): Pr
   const draft = join(instances, `.new-${randomBytes(8).toString('hex')}`)
   try {
     const paths = pathsIn(draft)
-    for (const path of [draft, paths.owners, paths.mailbox]) mkdirSync(path, { mode: 0o700 })
+    for (const path of [draft, paths.owners]) mkdirSync(path, { mode: 0o700 })
     failpoint('creation.drafted')
     writeFileSync(paths.journal, creationLine(creation), { mode: 0o600, flag: 'wx', flush: true })
     failpoint('creation.written')

@@ -128,7 +128,6 @@ export interface InstancePaths {
   journal: string
   record: string
   owners: string
-  mailbox: string
   worker: string
   stdin: string
   stdout: string
@@ -147,7 +146,6 @@ export function pathsIn(root: string): InstancePaths {
     journal: join(root, 'journal'),
     record: join(root, 'record.json'),
     owners: join(root, 'owners'),
-    mailbox: join(root, 'mailbox'),
     worker: join(root, 'worker.json'),
     stdin: join(root, 'stdin'),
     stdout: join(root, 'stdout'),

@@ -1,6 +1,10 @@
-/** Formats and parses a journal line: `seq TAB source_end TAB envelope` (architecture, decision 1). */
+/**
+ * The shapes of a journal line (docs/on-disk.md, The journal): `seq TAB source_end TAB envelope` for events and line 0, and
+ * `p TAB kind TAB JSON` for a private line, which has no number and is never sent to a reader.
+ */
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
+import type { PrivateLine } from '../protocol/private-line.ts'
 
 export interface JournalLine {
   seq: number
@@ -9,10 +13,27 @@ export interface JournalLine {
   text: string
 }
 
-/** The worker's white space around an envelope is kept and valid: a source line that ended in CR LF ends in a space here. */
-const LINE = /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s
+/** Where the JSON of a private line stands. */
+export interface Place {
+  path: string
+  offset: number
+  bytes: number
+}
 
-/** Parses a line without its LF; undefined where it is malformed. The envelope is not parsed. */
+/** A private line as it is read: its JSON is parsed by those who need it. */
+export interface PrivateText {
+  kind: string
+  text: string
+}
+
+/** The first byte of every private line; lines with a number begin with a digit. */
+export const PRIVATE_MARK = 'p'
+
+/** White space around an envelope is its worker's, and legal: a line that ended on CR LF ends on a blank here. */
+const LINE = /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s
+const PRIVATE_LINE = /^p\t([a-z_]+)\t(\{.*\})$/s
+
+/** A line without its LF, or undefined where it is not a line with a number. The envelope is not parsed. */
 export function parseLine(line: string): JournalLine | undefined {
   const match = LINE.exec(line)
   if (match === null) return undefined
@@ -23,7 +44,17 @@ export function parseLine(line: string): JournalLine | undefined {
   }
 }
 
-/** The envelope of a line's text, or undefined where it is malformed. */
+/** A private line without its LF, or undefined where it is none. Its JSON is not parsed. */
+export function parsePrivateLine(line: string): PrivateText | undefined {
+  const match = PRIVATE_LINE.exec(line)
+  return match === null ? undefined : { kind: match[1] as string, text: match[2] as string }
+}
+
+export function isPrivate(line: string): boolean {
+  return line.startsWith(PRIVATE_MARK)
+}
+
+/** The envelope of a line's text, or undefined where it is none. */
 export function parseEnvelope(text: string): EventEnvelope | undefined {
   try {
     const event = JSON.parse(text) as Partial<EventEnvelope> | null
@@ -36,6 +67,15 @@ export function parseEnvelope(text: string): EventEnvelope | undefined {
 
 export function prefixOf(seq: number, sourceEnd: number | null): string {
   return `${seq}\t${sourceEnd ?? '-'}\t`
+}
+
+export function privatePrefixOf(kind: string): string {
+  return `${PRIVATE_MARK}\t${kind}\t`
+}
+
+/** With its LF. */
+export function formatPrivateLine({ kind, ...rest }: PrivateLine): string {
+  return `${privatePrefixOf(kind)}${JSON.stringify(rest)}\n`
 }
 
 export function creationLine(creation: CreationRecord): string {

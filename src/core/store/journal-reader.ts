@@ -1,14 +1,27 @@
-/** Reads an instance's journal from any sequence number on, once or while it grows. Any process may call it. */
+/** Reads an instance's journal, in any process: from any number on, once or following it as it grows. */
 import * as fs from 'node:fs'
 import { fail } from '../errors.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
-import { type JournalLine, parseEnvelope, parseLine } from './journal-line.ts'
+import {
+  isPrivate,
+  type JournalLine,
+  type Place,
+  PRIVATE_MARK,
+  type PrivateText,
+  parseEnvelope,
+  parseLine,
+  parsePrivateLine,
+  privatePrefixOf,
+} from './journal-line.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const PROBE_BYTES = 4 * 1024
 
-/** A cursor into a journal: each call returns the whole lines added since the previous one. */
+/** A private line, and where its JSON stands. */
+export type PlacedPrivate = PrivateText & { place: Place }
+
+/** A cursor into a journal: each call reads the whole lines that have come since the one before. */
 export class JournalReader {
   readonly #path: string
   readonly #fd: number
@@ -22,19 +35,41 @@ export class JournalReader {
     this.#offset = seekAfter(this.#fd, after)
   }
 
-  /** The next whole lines, up to one chunk; empty at the current end. Throws `journal_broken`. */
+  /** The next lines with a number, up to a chunk's worth; empty at the present end. Throws `journal_broken`. */
   read(): JournalLine[] {
-    const bytes = readWholeLines(this.#fd, this.#offset, CHUNK_BYTES)
+    for (;;) {
+      const bytes = this.#readChunk()
+      if (bytes === undefined) return []
+      const texts = textsOf(bytes)
+      const numbered = hasPrivate(bytes) ? texts.filter((text) => !isPrivate(text)) : texts
+      // A chunk of private lines only is not the end.
+      if (numbered.length > 0) return numbered.map((text) => this.#parse(text))
+    }
+  }
+
+  /** As {@link read}, with the private lines in their places. */
+  readAll(): (JournalLine | PlacedPrivate)[] {
+    const start = this.#offset
+    const bytes = this.#readChunk()
     if (bytes === undefined) return []
-    this.#offset += bytes.length
-    return bytes
-      .toString('utf8', 0, bytes.length - 1)
-      .split('\n')
-      .map((text) => this.#parse(text))
+    const texts = textsOf(bytes)
+    if (!hasPrivate(bytes)) return texts.map((text) => this.#parse(text))
+    let offset = start
+    return texts.map((text) => {
+      const at = offset
+      offset += Buffer.byteLength(text) + 1
+      return isPrivate(text) ? this.#parsePrivate(text, at) : this.#parse(text)
+    })
   }
 
   close(): void {
     fs.closeSync(this.#fd)
+  }
+
+  #readChunk(): Buffer | undefined {
+    const bytes = readWholeLines(this.#fd, this.#offset, CHUNK_BYTES)
+    if (bytes !== undefined) this.#offset += bytes.length
+    return bytes
   }
 
   #parse(text: string): JournalLine {
@@ -42,6 +77,40 @@ export class JournalReader {
     if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a line has no number' })
     return line
   }
+
+  #parsePrivate(text: string, offset: number): PlacedPrivate {
+    const line = parsePrivateLine(text)
+    if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a private line has no kind' })
+    const place = {
+      path: this.#path,
+      offset: offset + privatePrefixOf(line.kind).length,
+      bytes: Buffer.byteLength(line.text),
+    }
+    return { ...line, place }
+  }
+}
+
+function textsOf(bytes: Buffer): string[] {
+  return bytes.toString('utf8', 0, bytes.length - 1).split('\n')
+}
+
+const PRIVATE_START = Buffer.from(`\n${PRIVATE_MARK}`)
+
+function hasPrivate(bytes: Buffer): boolean {
+  return bytes[0] === PRIVATE_START[1] || bytes.includes(PRIVATE_START)
+}
+
+/** The JSON that stands at a place. Throws what the file system throws, and `journal_broken` where it is cut short. */
+export function readPlace({ path, offset, bytes }: Place): unknown {
+  const buffer = Buffer.allocUnsafe(bytes)
+  const fd = fs.openSync(path, 'r')
+  try {
+    const read = fs.readSync(fd, buffer, 0, bytes, offset)
+    if (read < bytes) throw fail('journal_broken', { path, reason: 'it was cut short' })
+  } finally {
+    fs.closeSync(fd)
+  }
+  return JSON.parse(buffer.toString('utf8'))
 }
 
 /**
@@ -111,11 +180,14 @@ function firstLine(fd: number): string {
   }
 }
 
-/** The offset of the first line with a number greater than `after`: a binary search over bytes (architecture, decision 1). */
+/**
+ * An offset from which the first line with a number has one greater than `after`: a binary search over bytes. Private lines may
+ * stand between that offset and the line.
+ */
 function seekAfter(fd: number, after: number): number {
   let low = 0
   let high = fs.fstatSync(fd).size
-  // Invariant: every line that starts before `low` has a number ≤ after; every line that starts at or after `high` a greater one.
+  // Invariant: every number on a line that starts before `low` is ≤ after; every number on one at or after `high` is greater.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const line = lineStartingFrom(fd, middle, low)
@@ -127,20 +199,26 @@ function seekAfter(fd: number, after: number): number {
   return low
 }
 
-/** The first line that starts at or after `from`; `lineStart` is a known start of a line. */
+/** The first line with a number that starts at or after `from` (`from` = `lineStart` is known to be a start). */
 function lineStartingFrom(
   fd: number,
   from: number,
   lineStart: number,
 ): { start: number; next: number; seq: number } | undefined {
-  const start = from === lineStart ? from : nextStart(fd, from - 1)
-  if (start === undefined) return undefined
-  const next = nextStart(fd, start)
-  if (next === undefined) return undefined
   const head = Buffer.alloc(32)
-  const read = fs.readSync(fd, head, 0, head.length, start)
-  const seq = Number.parseInt(head.subarray(0, read).toString('latin1'), 10)
-  return Number.isNaN(seq) ? undefined : { start, next, seq }
+  let start = from === lineStart ? from : nextStart(fd, from - 1)
+  while (start !== undefined) {
+    const next = nextStart(fd, start)
+    if (next === undefined) return undefined
+    const read = fs.readSync(fd, head, 0, head.length, start)
+    const text = head.subarray(0, read).toString('latin1')
+    if (!isPrivate(text)) {
+      const seq = Number.parseInt(text, 10)
+      return Number.isNaN(seq) ? undefined : { start, next, seq }
+    }
+    start = next
+  }
+  return undefined
 }
 
 /** The offset just after the first LF at or after `from`. */

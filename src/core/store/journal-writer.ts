@@ -1,9 +1,21 @@
-/** Appends to an instance's journal. Only the owner of the instance opens one (architecture, decisions 1 and 2). */
+/** Appends to an instance's journal. Only the owner of an instance holds one (docs/decisions/0001-foundation.md). */
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { JOURNAL_SYNC_MS } from '../limits.ts'
-import { type JournalLine, parseEnvelope, parseLine, prefixOf } from './journal-line.ts'
+import type { PrivateLine } from '../protocol/private-line.ts'
+import {
+  formatPrivateLine,
+  isPrivate,
+  type JournalLine,
+  type Place,
+  type PrivateText,
+  parseEnvelope,
+  parseLine,
+  parsePrivateLine,
+  prefixOf,
+  privatePrefixOf,
+} from './journal-line.ts'
 
 /** One line to append: the envelope as streamed, and its end offset in the worker's events file. */
 export interface Entry {
@@ -22,7 +34,7 @@ export class JournalWriter {
   #sourceEnd: number
   #syncTimer: NodeJS.Timeout | undefined
   #isSyncing = false
-  /** The error of a background sync, until the next acknowledgement reports it. */
+  /** Why a sync behind the appends failed, until a caller of {@link sync} was told. */
   #trouble: Error | undefined
   #isClosed = false
 
@@ -70,27 +82,34 @@ export class JournalWriter {
   }
 
   /**
-   * Appends all entries in one write, or none: after a failed or short write the file is cut back. Throws `disk_full`. Returns
-   * the number of the first entry. `bytes`: the result of {@link format}, if the caller already has it.
+   * Appends all entries in one write, or none: on a failed or short write the file is cut back. Throws `disk_full`,
+   * `ownership_lost`. Answers the number of the first one. `bytes`: what {@link format} says of them, where it was asked before.
    */
   append(entries: readonly Entry[], bytes = this.format(entries)): number {
     const first = this.#seq + 1
-    failpoint('journal.writing')
     this.#write(bytes)
-    failpoint('journal.written')
     this.#seq += entries.length
     for (const entry of entries) if (entry.sourceEnd !== null) this.#sourceEnd = entry.sourceEnd
     this.#syncSoon()
     return first
   }
 
-  /** Syncs everything appended so far to disk; called before an acknowledgement is sent (R12). */
+  /** Appends a private line, and after it these entries, as {@link append} does. Answers where the JSON of the private line stands. */
+  appendPrivate(line: PrivateLine, entries: readonly Entry[] = []): { first: number; place: Place } {
+    const bytes = Buffer.from(formatPrivateLine(line))
+    const prefix = privatePrefixOf(line.kind).length
+    const place = { path: this.path, offset: this.#size + prefix, bytes: bytes.length - prefix - 1 }
+    const first = this.append(entries, entries.length === 0 ? bytes : Buffer.concat([bytes, this.format(entries)]))
+    return { first, place }
+  }
+
+  /** Puts everything appended so far on disk, before an acknowledgement is given (R12). */
   sync(): void {
     clearTimeout(this.#syncTimer)
     this.#syncTimer = undefined
     const trouble = this.#trouble
     this.#trouble = undefined
-    // The system reports a failed sync only once: it must be reported before the next acknowledgement.
+    // The system reports a failed sync once: lines that it may have lost must not be acknowledged by a later one.
     if (trouble !== undefined) throw trouble
     fs.fdatasyncSync(this.#fd)
   }
@@ -109,7 +128,7 @@ export class JournalWriter {
     if (!this.#isSyncing) this.#syncTimer ??= setTimeout(() => this.#syncBehind(), JOURNAL_SYNC_MS).unref()
   }
 
-  /** No caller waits for this sync. It runs in the background, because a sync takes longer than the time between events. */
+  /** No caller waits for this sync, and it blocks none: a disk takes longer for it than events are apart. */
   #syncBehind(): void {
     this.#syncTimer = undefined
     this.#isSyncing = true
@@ -120,20 +139,22 @@ export class JournalWriter {
         fs.closeSync(this.#fd)
         return
       }
-      // A failed background sync does not end the host; the next acknowledgement reports it.
+      // It ends no host: the next acknowledgement fails with it.
       this.#trouble = error ?? this.#trouble
       if (error !== null || this.#size !== size) this.#syncSoon()
     })
   }
 
   #write(bytes: Buffer): void {
-    // Another writer means that another host owns the instance now: its lines must not be overwritten.
-    if (fs.fstatSync(this.#fd).size !== this.#size) throw fail('ownership_lost', { path: this.path })
+    // A host that let go writes no more; and where another host has written, it owns the instance: nothing of it is overwritten.
+    if (this.#isClosed || fs.fstatSync(this.#fd).size !== this.#size) throw fail('ownership_lost', { path: this.path })
     let written = 0
     try {
+      failpoint('journal.writing')
       while (written < bytes.length) {
         written += fs.writeSync(this.#fd, bytes, written, bytes.length - written, this.#size + written)
       }
+      failpoint('journal.written')
     } catch (error) {
       fs.ftruncateSync(this.#fd, this.#size)
       const code = systemCode(error)
@@ -166,45 +187,67 @@ function cutTornLine(fd: number): number {
 
 /** The last sequence number and source offset, read from the end of the file; undefined where the end is not valid. */
 function readEnd(fd: number, size: number): { seq: number; sourceEnd: number } | undefined {
-  let lines: (JournalLine | undefined)[] = []
+  let lines: (JournalLine | PrivateText | undefined)[] = []
   for (let window = Math.min(TAIL_BYTES, size); ; window = Math.min(window * 4, size)) {
     const buffer = Buffer.alloc(window)
     fs.readSync(fd, buffer, 0, window, size - window)
     const texts = buffer.toString('utf8').split('\n')
     texts.pop()
     if (window < size) texts.shift()
-    lines = texts.map(parseLine)
-    if (window === size || lines.some((line) => line?.sourceEnd != null)) break
+    lines = texts.map((text) => (isPrivate(text) ? parsePrivateLine(text) : parseLine(text)))
+    if (window === size || lines.some((line) => line !== undefined && 'seq' in line && line.sourceEnd !== null)) break
   }
-  const last = lines.at(-1)
-  if (last === undefined || !areGapless(lines)) return undefined
-  const lastSource = lines.findLast((line) => line?.sourceEnd != null)
-  return { seq: last.seq, sourceEnd: lastSource?.sourceEnd ?? 0 }
+  if (lines.includes(undefined)) return undefined
+  const numbered = lines.filter((line): line is JournalLine => line !== undefined && 'seq' in line)
+  const last = numbered.at(-1)
+  if (last === undefined || !areGapless(numbered)) return undefined
+  return { seq: last.seq, sourceEnd: numbered.findLast((line) => line.sourceEnd !== null)?.sourceEnd ?? 0 }
 }
 
-function areGapless(lines: readonly (JournalLine | undefined)[]): boolean {
+function areGapless(lines: readonly JournalLine[]): boolean {
   return lines.every((line, index) => {
-    if (line === undefined) return false
     const before = lines[index - 1]
     return before === undefined || line.seq === before.seq + 1
   })
 }
 
-/** Moves a damaged journal aside and starts a new one with its trusted part. Returns the path to open. */
+/**
+ * Moves a damaged journal aside and begins a new one with its trusted part. Private lines that stand whole behind the damage are
+ * taken over as well: what was accepted stays accepted. Answers the path, to open again.
+ */
 export function freeze(path: string): string {
-  const text = fs.readFileSync(path, 'utf8')
   const trusted: string[] = []
-  for (const line of text.split('\n')) {
-    const parsed = parseLine(line)
-    if (parsed?.seq !== trusted.length) break
-    if (parsed.seq > 0 && parseEnvelope(parsed.text) === undefined) break
-    trusted.push(line)
+  const behind: string[] = []
+  let count = 0
+  for (const line of fs.readFileSync(path, 'utf8').split('\n')) {
+    if (isSoundPrivate(line)) (behind.length === 0 ? trusted : behind).push(line)
+    else if (behind.length === 0 && isNext(line, count)) {
+      trusted.push(line)
+      count += 1
+    } else behind.push('')
   }
-  if (trusted.length === 0) throw fail('journal_broken', { path, reason: 'its first line cannot be read' })
+  if (count === 0) throw fail('journal_broken', { path, reason: 'its first line cannot be read' })
   const frozen = `${path}.frozen-${Date.now()}`
   const fresh = `${path}.new`
-  fs.writeFileSync(fresh, `${trusted.join('\n')}\n`, { mode: 0o600, flush: true })
+  const lines = [...trusted, ...behind.filter((line) => line !== '')]
+  fs.writeFileSync(fresh, `${lines.join('\n')}\n`, { mode: 0o600, flush: true })
   fs.renameSync(path, frozen)
   fs.renameSync(fresh, path)
   return path
+}
+
+function isNext(line: string, seq: number): boolean {
+  const parsed = parseLine(line)
+  return parsed?.seq === seq && (seq === 0 || parseEnvelope(parsed.text) !== undefined)
+}
+
+function isSoundPrivate(line: string): boolean {
+  const parsed = isPrivate(line) ? parsePrivateLine(line) : undefined
+  if (parsed === undefined) return false
+  try {
+    JSON.parse(parsed.text)
+    return true
+  } catch {
+    return false
+  }
 }

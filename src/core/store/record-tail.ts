@@ -1,8 +1,9 @@
 /** Brings a cached record up to date from the lines that the journal has beyond it: for {@link file://./record.ts}. */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { InstanceRecord } from '../protocol/instance.ts'
+import type { NameMark } from '../protocol/private-line.ts'
 import { phaseName } from '../view/story.ts'
-import { type JournalLine, parseEnvelope, parseLine } from './journal-line.ts'
+import { isPrivate, parseEnvelope, parseLine, parsePrivateLine, privatePrefixOf } from './journal-line.ts'
 import { readWholeLines } from './journal-reader.ts'
 
 const CHUNK_BYTES = 256 * 1024
@@ -19,12 +20,14 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
   const fd = openSync(journal, 'r')
   try {
     if (fstatSync(fd).size < from) return undefined
-    let { phase, updated_at } = record
+    let { name, phase, updated_at } = record
     for (let at = from; ; ) {
       const bytes = readWholeLines(fd, at, CHUNK_BYTES)
-      if (bytes === undefined) return { ...record, phase, updated_at }
+      if (bytes === undefined) return { ...record, name, phase, updated_at }
       at += bytes.length
-      const lines = linesOf(bytes)
+      const texts = bytes.toString('utf8', 0, bytes.length - 1).split('\n')
+      name = nameIn(texts.filter(isPrivate), name)
+      const lines = texts.filter((text) => !isPrivate(text)).map(parseLine)
       for (const line of lines) {
         if (line === undefined) return undefined
         const isLast = line === lines.at(-1)
@@ -41,9 +44,9 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
   }
 }
 
-function linesOf(bytes: Buffer): (JournalLine | undefined)[] {
-  return bytes
-    .toString('utf8', 0, bytes.length - 1)
-    .split('\n')
-    .map(parseLine)
+/** The last name that private lines give the instance. */
+function nameIn(lines: readonly string[], before: string | null): string | null {
+  const last = lines.findLast((line) => line.startsWith(privatePrefixOf('name')))
+  const text = last === undefined ? undefined : parsePrivateLine(last)?.text
+  return text === undefined ? before : (JSON.parse(text) as NameMark).name
 }

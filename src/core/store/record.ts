@@ -1,24 +1,18 @@
-/**
- * The record: a cache of an instance's journal for lists. If it is deleted, it is rebuilt from the journal (architecture,
- * decision 1).
- */
+/** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (docs/on-disk.md, The journal). */
 import { readFileSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { writeWholeSync } from '../files/write-whole.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
-import { applyEvent, beginStory, pendingRequests, type Story } from '../view/story.ts'
-import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
-import { readName } from './name.ts'
+import { pendingRequests, type Story } from '../view/story.ts'
+import { readStory } from './journal-projection.ts'
 import { recordAfter } from './record-tail.ts'
 
-/** R8, without the state snapshot, which has its own file. `root` is the instance's directory, where its name is stored. */
-export function toRecord(story: Story, root: string): InstanceRecord {
+/** R8, without the state snapshot, which is read from its own file. */
+export function toRecord(story: Story): InstanceRecord {
   const { creation } = story
-  const renamed = readName(root)
   return {
     instance_id: creation.instance_id,
-    name: renamed === undefined ? creation.name : renamed,
+    name: creation.name,
     resolver: creation.resolver.name,
     resolver_version: creation.resolver.version,
     status: story.status,
@@ -36,23 +30,9 @@ export function toRecord(story: Story, root: string): InstanceRecord {
   }
 }
 
-/** Reduces the whole journal to its present state. Throws `journal_broken`. */
-export function readStory(journal: string): Story {
-  const story = beginStory(readCreationRecord(journal))
-  const reader = new JournalReader(journal, 0)
-  try {
-    for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const line of lines) applyEvent(story, line.seq, readEnvelope(journal, line))
-    }
-  } finally {
-    reader.close()
-  }
-  return story
-}
-
-/** Stores the record, and the size of the journal that it was built from. */
+/** Caches the story's record, with the journal it was told from. */
 export function writeRecord(paths: { record: string; journal: string }, story: Story): void {
-  const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story, dirname(paths.record)) }
+  const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story) }
   writeWholeSync(paths.record, JSON.stringify(cached))
 }
 
@@ -61,7 +41,7 @@ export function writeRecord(paths: { record: string; journal: string }, story: S
  * `journal_broken`.
  */
 export function readRecord(paths: { record: string; journal: string }): InstanceRecord {
-  return readCached(paths) ?? toRecord(readStory(paths.journal), dirname(paths.record))
+  return readCached(paths) ?? toRecord(readStory(paths.journal))
 }
 
 interface Cached {

@@ -144,4 +144,4 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   return session
 }
 
-const TOOK_TOO_LONG = `The resolver did not answer within ${SCHEMA_LIMIT_MS / 1000} s: the form stays as it is.`
+const TOOK_TOO_LONG = `The resolver did not answer within ${SCHEMA_LIMIT_MS / 1000} s: the form was not updated.`

@@ -19,7 +19,7 @@ export async function readAnswers(path: string): Promise<Answers> {
 export function toAnswers(given: Record<string, unknown>, where: string): Answers {
   const rules = Object.entries(given).map(([glob, payload]) => {
     if (!isObject(payload)) {
-      throw usage(`"${glob}" in ${where} is no JSON object; write {"gate*": {"field": "value"}}.`)
+      throw usage(`"${glob}" in ${where} is not a JSON object; write {"gate*": {"field": "value"}}.`)
     }
     return { glob, payload: payload as Payload }
   })

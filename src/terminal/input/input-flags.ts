@@ -52,7 +52,7 @@ export async function readJsonObject(path: string): Promise<Payload> {
     throw error
   }
   if (!isObject(parsed)) {
-    throw usage(`${where} holds no JSON object; write {"field": "value"}.`)
+    throw usage(`${where} is not a JSON object; write {"field": "value"}.`)
   }
   return parsed as Payload
 }

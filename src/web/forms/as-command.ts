@@ -1,10 +1,10 @@
-/** What was filled in, as the command that does the same. */
+/** Converts the values of a form to the equivalent command, for "Copy as CLI". */
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { plainCommand } from '../../core/view/command-line.ts'
 import { fieldsOf } from '../../core/view/fields.ts'
 import { payloadOf } from './filling.ts'
 
-/** `resolve run NAME -i field=value …`; what stands as the form has it by default is left out. */
+/** `resolve run NAME -i field=value …`; leaves out values that equal the form's defaults. */
 export function runCommand(resolver: string, form: Form | null, values: Payload): string {
   const flags = form === null ? [] : fieldsOf(form).flatMap((field) => flagOf(field, payloadOf(form, values)[field.id]))
   return plainCommand('run', resolver, ...flags)
@@ -14,6 +14,6 @@ function flagOf(field: { id: string; default: unknown }, value: unknown): string
   const standing = field.default ?? (typeof value === 'boolean' ? false : '')
   if (value === undefined || value === standing) return []
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // A value that begins with @ would be read from a file.
+  // The CLI reads a value that begins with @ from a file.
   return ['-i', `${field.id}=${text.startsWith('@') ? '@' : ''}${text}`]
 }

@@ -1,20 +1,20 @@
 /**
- * The same checks as the server's, before anything is sent. A pattern can be made to run for hours (R34): a form that has any is
- * checked in a worker, which is ended when it takes too long. Then the page says nothing, and the server's check decides.
+ * Runs the same checks as the server, before the form is sent. A pattern of a form can run for hours (R34), so a form with patterns
+ * is checked in a Web Worker, which is terminated after a limit. The page then shows no messages, and the server's check decides.
  */
 import { type FailingComponent, failingChecks } from '../../core/forms/validate.ts'
 import { PATTERN_FORM_LIMIT_MS } from '../../core/limits.ts'
 import type { DynamicBoolean, Form, Payload } from '../../core/protocol/form.ts'
 import type { CheckAnswer, CheckRequest } from './check-worker.ts'
 
-/** Starting a worker takes a moment, which is not the pattern's fault. */
+/** The time limit for the first check, which includes starting the worker. */
 const START_LIMIT_MS = 2_000
 
 let worker: Worker | undefined
 let isWarm = false
 let turn: Promise<unknown> = Promise.resolve()
 
-/** The components whose checks fail; null where it could not be told in time. */
+/** The components with failing checks; null if the check did not finish in time. */
 export function checkInPage(form: Form, payload: Payload): Promise<readonly FailingComponent[] | null> {
   if (!hasPattern(form)) return Promise.resolve(failingChecks(form, payload, () => false))
   const mine = turn.then(() => askWorker({ form, payload }))

@@ -1,4 +1,4 @@
-/** Runs a form's checks apart from the page, which ends this worker when a pattern takes too long. See check-in-page.ts. */
+/** The Web Worker that runs the checks of a form. The page terminates it if a pattern takes too long; see check-in-page.ts. */
 import { patternRegExp } from '../../core/forms/pattern.ts'
 import { type FailingComponent, failingChecks } from '../../core/forms/validate.ts'
 import { PATTERN_VALUE_MAX_CHARS } from '../../core/limits.ts'

@@ -1,8 +1,8 @@
-/** What was typed and not sent yet, kept in this tab: it survives a reload, a sign-in and a server that is away. */
+/** Stores typed values that were not sent yet in this tab. They survive a reload, a new sign-in and an unreachable server. */
 import type { Payload } from '../../core/protocol/form.ts'
 
 const PREFIX = 'resolve.draft.'
-/** A draft is somebody's typing; more than this is not worth the storage. */
+/** The maximum size of a stored draft. */
 const MAX_CHARS = 500_000
 
 export function readDraft(key: string): Payload | undefined {
@@ -20,7 +20,7 @@ export function keepDraft(key: string, values: Payload): void {
   try {
     sessionStorage.setItem(PREFIX + key, text)
   } catch {
-    // The storage is full or refused: the draft lives as long as the page.
+    // The storage is full or not allowed: the draft is lost when the page closes.
   }
 }
 

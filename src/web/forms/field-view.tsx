@@ -1,10 +1,10 @@
-/** One field: its label above, what it is for, the control, and every message that is about it. */
+/** Draws one field: label, description, control, and its messages. */
 import type { Payload } from '../../core/protocol/form.ts'
 import { type Field, valueIn } from '../../core/view/fields.ts'
 
 export interface FieldViewProps {
   field: Field
-  /** Unique in the page. */
+  /** The DOM id, unique in the page. */
   id: string
   values: Payload
   messages: readonly string[]
@@ -86,7 +86,7 @@ interface ControlProps {
   onCommit: () => void
 }
 
-/** A browser offers no stored secrets here: whoever wrote the form is not us (threats UI-4). */
+/** Turns off autofill: the form comes from a resolver, which must not get stored secrets of the browser (threats UI-4). */
 const NO_AUTOFILL = { autoComplete: 'off', spellCheck: false, 'data-1p-ignore': true, 'data-lpignore': 'true' } as const
 
 function Control({ field, shared, value, onChange, onCommit }: ControlProps) {

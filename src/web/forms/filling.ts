@@ -1,15 +1,15 @@
-/** What is submitted and what is shown of a form that is being filled in: pure, over the fields of core/view. */
+/** Computes the payload and the messages of a form that is being filled in. Pure; based on the fields of core/view. */
 import type { FailingComponent } from '../../core/forms/validate.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { fieldsOf, valueIn } from '../../core/view/fields.ts'
 
 export interface Message {
-  /** Null for a message that is about no field in particular. */
+  /** The field's id; null for a message about no particular field. */
   field: string | null
   text: string
 }
 
-/** Every visible field as it stands; what a field that has gone held is kept elsewhere and not part of it. */
+/** The values of all visible fields. Values of fields that have disappeared are not included. */
 export function payloadOf(form: Form, values: Payload): Payload {
   const payload: Payload = {}
   for (const field of fieldsOf(form)) {
@@ -20,7 +20,7 @@ export function payloadOf(form: Form, values: Payload): Payload {
   return payload
 }
 
-/** Every message with its field, in order; what the server says and no field explains comes last. */
+/** All messages with their fields, in order. Messages of the server that belong to no field come last. */
 export function messagesOf(failing: readonly FailingComponent[] | null, serverMessages: readonly string[]): Message[] {
   const own = (failing ?? []).flatMap(({ component, messages }) =>
     messages.map((text) => ({ field: component, text }) as Message),

@@ -1,4 +1,4 @@
-/** A form on the page: every failing message at once, in a summary that takes the focus and leads to the fields. */
+/** Draws a form. After a failed submission, a summary with all messages gets the focus and links to the fields. */
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 import { fieldsOf } from '../../core/view/fields.ts'
 import { FieldView } from './field-view.tsx'
@@ -7,11 +7,11 @@ import type { Filling } from './use-filling.ts'
 
 interface FormViewProps {
   filling: Filling
-  /** Null for a form that is only tried out. */
+  /** The label of the submit button; null for a preview. */
   submitLabel: string | null
-  /** Why it can't be submitted at all; null where it can. */
+  /** Why the form cannot be submitted; null if it can. */
   locked?: string | null
-  /** Beside the button. */
+  /** Content next to the button. */
   beside?: ReactNode
 }
 

@@ -1,6 +1,6 @@
 /**
- * A form while a person fills it in: values, messages, fields that come and go, one submission at a time. Where `disclose` is
- * given the resolver is asked for the form again after a field is committed, and once more before it is submitted (R10).
+ * The state of a form while the user fills it in: values, messages, fields that appear and disappear, one submission at a time.
+ * With `disclose`, the resolver is asked for the form again after a field is committed, and once more before the submission (R10).
  */
 import { useEffect, useRef, useState } from 'react'
 import type { Form, FormCheck, Payload } from '../../core/protocol/form.ts'
@@ -10,16 +10,16 @@ import { dropDraft, keepDraft, readDraft } from './drafts.ts'
 import { type Message, messagesOf, payloadOf } from './filling.ts'
 
 export interface FillingPlan {
-  /** As it is before anything is filled in. */
+  /** The form before any value is given. */
   form: Form
-  /** Under which the values are kept in this tab. */
+  /** The key under which the values are stored in this tab. */
   draft: string
   before?: Payload
-  /** The form for this input and what its checks say; a newer question aborts the older. */
+  /** Asks for the form for this input and its failing checks; a newer inquiry aborts an older one. */
   disclose?: (input: Payload, signal: AbortSignal) => Promise<FormCheck>
-  /** Throws a `Problem`; one of a form shows its messages. */
+  /** Sends the payload. Throws a `Problem`; messages of a form are shown. */
   submit: (payload: Payload) => Promise<void>
-  /** After it was taken, and the draft was dropped. */
+  /** Called when the payload was accepted and the draft was deleted. */
   onDone?: () => void
 }
 
@@ -27,21 +27,21 @@ export interface Filling {
   form: Form
   values: Payload
   messages: readonly Message[]
-  /** Counts the submissions that failed: each takes the focus to the summary. */
+  /** The number of failed submissions; each one moves the focus to the summary. */
   refusals: number
-  /** A sentence beside the button: trouble that is no failing check. */
+  /** A sentence next to the button, for problems other than failing checks. */
   trouble: string | null
   phase: 'editing' | 'checking' | 'sending'
-  /** Whether the resolver is asked for the form just now. */
+  /** Whether an inquiry to the resolver is running. */
   isAsking: boolean
   payload: Payload
   change: (id: string, value: unknown) => void
-  /** A field was left, or a choice made. */
+  /** The user left a field or made a choice. */
   commit: (id: string) => void
   submit: () => void
 }
 
-/** A resolver whose form never comes to rest is asked no more than this in a row. */
+/** The maximum number of inquiries in a row, for a resolver whose form keeps changing. */
 const ROUNDS_MAX = 3
 
 export function useFilling(plan: FillingPlan): Filling {
@@ -52,12 +52,12 @@ export function useFilling(plan: FillingPlan): Filling {
   const [trouble, setTrouble] = useState<string | null>(null)
   const [phase, setPhase] = useState<Filling['phase']>('editing')
   const [isAsking, setAsking] = useState(false)
-  // What handlers read between two drawings.
+  // The current values for event handlers, which can run between two renders.
   const now = useRef({ form, values, askedWith: '', asking: undefined as AbortController | undefined, isBusy: false })
 
   useEffect(() => {
     const { current } = now
-    // A draft can hold what brings more fields: the form for it is asked for at once.
+    // The values of a draft can disclose more fields, so the form for them is requested at once.
     if (plan.disclose !== undefined && Object.keys(current.values).length > 0) void disclose()
     return () => current.asking?.abort()
   }, [])
@@ -67,7 +67,7 @@ export function useFilling(plan: FillingPlan): Filling {
     setForm(next)
   }
 
-  /** Undefined where a newer question has taken its place. */
+  /** Undefined if a newer inquiry has replaced this one. */
   const askForm = async (): Promise<FormCheck | undefined> => {
     const { current } = now
     if (plan.disclose === undefined) return undefined
@@ -90,7 +90,7 @@ export function useFilling(plan: FillingPlan): Filling {
     }
   }
 
-  /** Whether the form at hand is the one for another input than what would be submitted. */
+  /** Whether the current form was made for another input than the one to submit. */
   const isOther = () => {
     const { form, values, askedWith } = now.current
     return JSON.stringify(payloadOf(form, values)) !== askedWith
@@ -109,7 +109,7 @@ export function useFilling(plan: FillingPlan): Filling {
     now.current.values = next
     setValues(next)
     keepDraft(plan.draft, next)
-    // What was said of the field is being dealt with.
+    // The user is correcting the field: its messages are removed.
     setMessages((before) => before.filter((message) => message.field !== id))
   }
 
@@ -133,7 +133,7 @@ export function useFilling(plan: FillingPlan): Filling {
     const { current } = now
     setPhase('checking')
     let check = await askForm()
-    // The form for this input may bring a default along, and with it another form.
+    // The form for this input can have a default value, which leads to another form.
     for (let round = 0; round < ROUNDS_MAX && check !== undefined && isOther(); round += 1) check = await askForm()
     const payload = payloadOf(current.form, current.values)
     const failing = await checkInPage(current.form, payload)

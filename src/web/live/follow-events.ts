@@ -1,6 +1,6 @@
 /**
- * Follows the events of an instance over `fetch`, so that the token travels in a header: from the last number it has, again
- * and again, until the instance has ended. Events come out in batches, one a frame at most.
+ * Follows the events of an instance with `fetch`, so that the token is sent in a header. Reconnects after the last event number until
+ * the instance has ended. Delivers events in batches, at most one per animation frame.
  */
 import { createParser } from 'eventsource-parser'
 import { backoffMs } from '../../core/primitives/backoff.ts'
@@ -22,19 +22,19 @@ export interface NumberedEvent {
 export interface Follower {
   onEvents(events: readonly NumberedEvent[]): void
   onConnection(connection: Connection): void
-  /** It can't be followed at all: it is unknown, or the token does not open it. */
+  /** Called if the instance cannot be followed: it is unknown, or the token does not allow it. */
   onProblem(problem: Problem): void
 }
 
-/** A server that says nothing for three heartbeats is gone, whatever the connection says. */
+/** Without data for three heartbeats, the connection counts as lost. */
 const SILENCE_MS = 45_000
 const POLL_MS = 1_000
 const RETRY_MIN_MS = 250
 const RETRY_MAX_MS = 5_000
-/** From then on the word is "offline". */
+/** After this time without a connection, the state is "offline". */
 const OFFLINE_AFTER_FAILURES = 3
 
-/** Returns its stop. */
+/** Returns the function that stops following. */
 export function followEvents(id: string, follower: Follower): () => void {
   const following = new Following(id, follower)
   void following.run()
@@ -48,7 +48,7 @@ class Following {
   readonly #stopped = new AbortController()
   #lastSeq = 0
   #failures = 0
-  /** Its last status is known. A look is not told that nothing more comes; a stream is then, and at once. */
+  /** Whether a final status was received. A poll gets no end marker; a stream gets one immediately. */
   #isFinal = false
   #hasEnded = false
   #said: Connection | undefined
@@ -90,7 +90,7 @@ class Following {
     if (this.#hasEnded) this.#batch.whenEmpty(() => this.#say('ended'))
   }
 
-  /** One connection, to its end. Without a stream of its own it reads what is there, and leaves. */
+  /** Reads one connection to its end. Without a stream slot, it reads the existing events only. */
   async #read(holds: boolean): Promise<void> {
     const once = new AbortController()
     const signal = AbortSignal.any([this.#stopped.signal, once.signal])
@@ -110,7 +110,7 @@ class Following {
         silence = setTimeout(() => once.abort(), SILENCE_MS)
         parser.feed(piece.value)
       }
-      // A stream that ends before the instance does was cut off; a look always ends.
+      // A stream that ends before the instance was interrupted; a poll always ends.
       if (holds && !this.#hasEnded) this.#failures = 1
     } catch (error) {
       if (once.signal.aborted && isLongHidden()) return
@@ -128,7 +128,7 @@ class Following {
       return
     }
     const seq = Number(id)
-    // What came twice is taken once.
+    // Ignores events that were received before.
     if (!Number.isInteger(seq) || seq <= this.#lastSeq) return
     this.#lastSeq = seq
     if (value.event_type === 'platform.instance.status_changed') this.#isFinal = isFinalStatus(value.data['to'])
@@ -151,7 +151,7 @@ function isFinalStatus(status: unknown): boolean {
   return isStatus(status) && isTerminal(status)
 }
 
-/** Trying again would not help. */
+/** Whether a retry cannot succeed. */
 function isFinal({ status }: Problem): boolean {
   return status === 401 || status === 403 || status === 404 || status === 400
 }

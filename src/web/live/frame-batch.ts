@@ -1,8 +1,8 @@
-/** Collects what comes and hands it on with a frame, so that a flood of events costs a few drawings a second, not one an event. */
+/** Collects items and delivers them once per animation frame, so that a flood of events causes only a few renders per second. */
 
-/** Between two drawings while there is a flood: whoever types meanwhile has the rest. What comes alone is drawn with the next frame. */
+/** The minimum time between two deliveries during a flood, which leaves time for user input. A single item is delivered with the next frame. */
 const APART_MS = 100
-/** A page that is hidden has no frames. */
+/** A hidden page has no animation frames; it uses this timer. */
 const WITHOUT_FRAMES_MS = 250
 
 export class FrameBatch<T> {
@@ -27,13 +27,13 @@ export class FrameBatch<T> {
     else this.#nextFrame()
   }
 
-  /** Calls back after what there is now was handed on. */
+  /** Calls back when all current items have been delivered. */
   whenEmpty(then: () => void): void {
     if (this.#isWaiting) this.#whenEmpty.push(then)
     else then()
   }
 
-  /** Drops what was not handed on. */
+  /** Discards undelivered items. */
   close(): void {
     this.#items = []
     this.#whenEmpty = []

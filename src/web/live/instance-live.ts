@@ -1,6 +1,6 @@
 /**
- * What the page knows of one instance, kept up to date by its events: the snapshot first, then every event from the beginning
- * through the same reducer as the terminal's ({@link file://./../../core/view/story.ts}). React reads it as an external store.
+ * The state of one instance in the page. It shows the snapshot first, then applies all events from the beginning with the same reducer
+ * as the terminal ({@link file://./../../core/view/story.ts}). React reads it as an external store.
  */
 import { applyEvent, beginStory, type Story } from '../../core/view/story.ts'
 import { fetchStory } from '../api/calls.ts'
@@ -9,16 +9,16 @@ import type { Connection } from './connection.ts'
 import { followEvents, type NumberedEvent } from './follow-events.ts'
 
 export interface LiveInstance {
-  /** Null until the snapshot is there. */
+  /** Null until the snapshot has arrived. */
   story: Story | null
-  /** In order, each once. The list grows in place: look at `count`. */
+  /** All events in order, each once. The array grows in place; `count` changes with it. */
   events: readonly NumberedEvent[]
   count: number
   connection: Connection
   problem: Problem | null
 }
 
-/** Milliseconds between two tries to get the snapshot. */
+/** Milliseconds between two attempts to get the snapshot. */
 const RETRY_MS = 1_000
 
 export class InstanceStore {
@@ -43,7 +43,7 @@ export class InstanceStore {
     if (!this.#isOpen) void this.#open()
     return () => {
       this.#listeners.delete(listener)
-      // A listener that is replaced at once is no reason to begin anew.
+      // React may replace a listener immediately: the connection is kept for a moment.
       setTimeout(() => this.#listeners.size === 0 && this.#close(), 0)
     }
   }
@@ -74,7 +74,7 @@ export class InstanceStore {
     this.#isOpen = false
     this.#stop?.()
     this.#stop = undefined
-    // Whoever comes back begins from a new snapshot.
+    // The next listener starts with a new snapshot.
     this.#snapshot = undefined
     this.#reduced = undefined
     this.#events = []
@@ -88,7 +88,7 @@ export class InstanceStore {
       this.#events.push({ seq, event })
       applyEvent(reduced, seq, event)
     }
-    // The snapshot stands until the events have caught up with it; from then on they lead.
+    // Shows the snapshot until the applied events have reached its number, then the reduced story.
     const leads = reduced.lastSeq >= (this.#snapshot?.lastSeq ?? 0)
     this.#show({ story: leads ? { ...reduced } : (this.#snapshot ?? null), count: this.#events.length })
   }

@@ -1,13 +1,13 @@
 /**
- * A browser opens six connections to a server and no more, for all its pages together. So at most four pages hold an event
- * stream, and the others ask for what is new every second: all stay live, and connections are left for everything else.
+ * Limits the number of open event streams: a browser opens at most six connections to a server for all its pages. At most four pages
+ * hold a stream; the others poll every second. So all pages stay live, and connections remain free for other requests.
  */
 
 const SLOTS = 4
 
-/** A place to hold a stream until `release` is called; undefined where all are taken, or this browser can't tell. */
+/** Takes a stream slot until `release` is called; undefined if all are taken or the browser has no Web Locks. */
 export async function takeSlot(): Promise<{ release: () => void } | undefined> {
-  // Only there on secure origins: over plain HTTP to another machine every page asks.
+  // Web Locks exist on secure origins only: over plain HTTP to another machine, every page polls.
   const { locks } = navigator as { locks?: LockManager }
   if (locks === undefined) return undefined
   for (let slot = 0; slot < SLOTS; slot += 1) {

@@ -1,4 +1,4 @@
-/** What each tab of an instance is given. */
+/** The props of every tab of an instance. */
 import type { LiveInstance } from './instance-live.ts'
 
 export interface TabProps {

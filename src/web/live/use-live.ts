@@ -1,4 +1,4 @@
-/** React's side of the instance store: one store an instance while any part of the page reads it. */
+/** The React hook of the instance store; one store per instance while any component uses it. */
 import { useMemo, useSyncExternalStore } from 'react'
 import { InstanceStore, type LiveInstance } from './instance-live.ts'
 

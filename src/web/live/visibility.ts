@@ -1,4 +1,4 @@
-/** Whether anybody looks at the page: one that has been hidden for a minute lets its connections go. */
+/** Tracks whether the page is visible. A page that has been hidden for a minute closes its connections. */
 
 const HIDDEN_LIMIT_MS = 60_000
 
@@ -12,7 +12,7 @@ export function isLongHidden(): boolean {
   return hiddenSince !== undefined && performance.now() - hiddenSince >= HIDDEN_LIMIT_MS
 }
 
-/** Resolves when the page is looked at again, or the signal aborts. */
+/** Resolves when the page is visible again, or the signal aborts. */
 export function untilShown(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

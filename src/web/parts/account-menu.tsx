@@ -1,4 +1,4 @@
-/** Who is signed in, how the page looks, and the way out. */
+/** The account menu: the signed-in user, the theme, and signing out. */
 import { Menu } from '@base-ui/react/menu'
 import { signOut } from '../api/session.ts'
 import { Icon } from './icon.tsx'
@@ -58,4 +58,4 @@ export function AccountMenu() {
   )
 }
 
-const MAY = { read: 'look', run: 'run instances', admin: 'do everything' } as const
+const MAY = { read: 'read', run: 'run instances', admin: 'do everything' } as const

@@ -1,4 +1,4 @@
-/** A moment as a person reads it: how long ago, and exactly when it is pointed at. */
+/** Shows how long ago a moment was, with the exact time as tooltip. */
 import { agoText } from '../../core/view/time-words.ts'
 import { useNow } from './use-now.ts'
 

@@ -1,4 +1,4 @@
-/** What stands around every screen: the ways to the others, how many questions wait, and the account. */
+/** The frame around every screen: navigation, the number of open questions, and the account menu. */
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'

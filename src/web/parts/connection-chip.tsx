@@ -1,4 +1,4 @@
-/** How the page hears of an instance just now, in a word; said aloud when it changes. */
+/** Shows the state of the connection to an instance in one word; screen readers announce changes. */
 import { CONNECTION_WORDS, type Connection } from '../live/connection.ts'
 
 export function ConnectionChip({ connection }: { connection: Connection }) {

@@ -1,4 +1,4 @@
-/** Puts a text on the clipboard and says so; where the browser refuses, it is shown to be copied by hand. */
+/** Copies a text to the clipboard and confirms it. If the browser refuses, asks the user to select the text. */
 import { useState } from 'react'
 import { Icon } from './icon.tsx'
 
@@ -7,14 +7,14 @@ const SAID_MS = 2_000
 export function CopyButton({ text, children }: { text: string; children: string }) {
   const [said, setSaid] = useState<string | null>(null)
   const copy = async () => {
-    // Only there on secure origins.
+    // The clipboard API exists on secure origins only.
     const clipboard = navigator.clipboard as Clipboard | undefined
     try {
       if (clipboard === undefined) copyByHand(text)
       else await clipboard.writeText(text)
       setSaid('Copied')
     } catch {
-      setSaid("Can't copy: select it instead")
+      setSaid("Can't copy: select the text instead")
     }
     setTimeout(() => setSaid(null), SAID_MS)
   }

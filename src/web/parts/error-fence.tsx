@@ -1,4 +1,4 @@
-/** What breaks inside stays inside: the rest of the page goes on. */
+/** An error boundary: an error in its children does not affect the rest of the page. */
 import { Component, type ReactNode } from 'react'
 import { Trouble } from './notice.tsx'
 

@@ -1,4 +1,4 @@
-/** The few pictures of the page, drawn with the colour of the text beside them. */
+/** The icons of the page, drawn in the colour of the text. */
 
 const PATHS = {
   new: 'M12 5v14M5 12h14',

@@ -1,4 +1,4 @@
-/** JSON to be read: nested objects open and close, long lists are cut, and every value is a text node. */
+/** Shows JSON: nested objects can be expanded, long lists are cut, and every value is a text node. */
 import { useState } from 'react'
 
 const OPEN_LEVELS = 3

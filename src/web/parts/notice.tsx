@@ -1,4 +1,4 @@
-/** Sentences that stand where something else would: trouble, nothing there yet, still on its way. */
+/** Notices in place of content: an error, no content, still loading. */
 import type { ReactNode } from 'react'
 import { sentenceOf } from '../api/problem.ts'
 

@@ -1,7 +1,7 @@
-/** Hands the person a file; nothing of it is opened here. */
+/** Offers a file as a download; the page never opens it. */
 
 export function saveBlob(name: string, blob: Blob): void {
-  // Whatever the file is, it is only ever bytes to this page (threats UI-1).
+  // The type is always application/octet-stream, so that the browser never renders the file (threats UI-1).
   const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
   const link = document.createElement('a')
   link.href = url

@@ -1,4 +1,4 @@
-/** What every screen has: a title, in the window's too, and the focus on it when it is come to from another screen. */
+/** The common part of every screen: the title, also of the window, which gets the focus when the user navigates to the screen. */
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 
@@ -6,11 +6,11 @@ let cameFrom: string | undefined
 
 interface ScreenProps {
   title: string
-  /** What stands beside the title. */
+  /** Content next to the title. */
   beside?: ReactNode
-  /** What the title stands in for, where it is drawn otherwise. */
+  /** Drawn instead of the plain title. */
   heading?: ReactNode
-  /** Screens with the same key are one: going from one to the other keeps the focus. */
+  /** Navigating between screens with the same `place` does not move the focus. */
   place?: string
   children: ReactNode
 }

@@ -1,4 +1,4 @@
-/** A status as word, shape and colour, as every door shows it. */
+/** Shows a status as word, shape and colour, as in the terminal. */
 import type { Status } from '../../core/protocol/status.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 

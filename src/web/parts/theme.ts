@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it: kept in the browser, told to the style sheets by an attribute. */
+/** The theme: light, dark or that of the system. Stored in the browser; an attribute of the document selects the styles. */
 import { useSyncExternalStore } from 'react'
 
 export type ThemeWish = 'system' | 'light' | 'dark'
@@ -36,7 +36,7 @@ function subscribe(listener: () => void): () => void {
 
 export const useThemeWish = (): ThemeWish => useSyncExternalStore(subscribe, wished)
 
-/** What is shown in the end. */
+/** The effective theme. */
 export function useTheme(): 'light' | 'dark' {
   return useSyncExternalStore(subscribe, () => {
     const wish = wished()

@@ -1,4 +1,4 @@
-/** One clock for the whole page, a tick a second, so that ages and durations go on. */
+/** The clock of the page: one tick a second, for ages and durations. */
 import { useSyncExternalStore } from 'react'
 
 let now = Date.now()

@@ -1,4 +1,4 @@
-/** React's side of the session. */
+/** The React hooks of the session. */
 import { useSyncExternalStore } from 'react'
 import { covers } from '../../core/protocol/http.ts'
 import { currentSession, onSession, type Session } from '../api/session.ts'
@@ -7,7 +7,7 @@ export function useSession(): Session {
   return useSyncExternalStore(onSession, currentSession)
 }
 
-/** Whether whoever is signed in may act on instances. */
+/** Whether the token of the session allows acting on instances. */
 export function useMayAct(): boolean {
   const session = useSession()
   return session.state === 'signed-in' && covers(session.who.scope, 'run')

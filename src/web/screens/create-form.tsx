@@ -1,4 +1,4 @@
-/** The form of a new instance: it grows and shrinks as the resolver says, and starts the run (spec, Progressive disclosure; R10). */
+/** The form of a new instance. Its fields depend on the input; submitting it creates the instance (spec, Progressive disclosure; R10). */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import type { Form, Payload } from '../../core/protocol/form.ts'
@@ -15,7 +15,7 @@ const NO_FIELDS: Form = { type: 'form', components: [] }
 interface CreateFormProps {
   resolver: string
   before?: Payload
-  /** To be tried out: it grows and shrinks, and starts nothing. */
+  /** A preview: fields change with the input, and nothing can be submitted. */
   isPreview?: boolean
 }
 
@@ -56,17 +56,17 @@ function OpenForm({ resolver, before, form, isPreview = false }: CreateFormProps
     },
   })
   const copy = <CopyButton text={runCommand(resolver, filling.form, filling.values)}>Copy as CLI</CopyButton>
-  const locked = mayAct ? null : 'Your token may only look: it can’t start anything.'
+  const locked = mayAct ? null : 'Your token can only read: it can’t start instances.'
   if (isPreview) return <FormView filling={filling} submitLabel={null} beside={copy} />
   return (
     <>
-      {filling.form.components.length === 0 && <p className="quiet">It asks for nothing.</p>}
+      {filling.form.components.length === 0 && <p className="quiet">The form has no fields.</p>}
       <FormView filling={filling} submitLabel="Start" locked={locked} beside={copy} />
     </>
   )
 }
 
-/** R36: what an earlier input had beside the fields of the form. */
+/** The keys of an earlier input that are not fields of the form (R36). */
 function extraOf(before: Payload | undefined, form: Form | null): Payload {
   if (before === undefined || form !== null) return {}
   return before

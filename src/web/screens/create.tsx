@@ -1,4 +1,4 @@
-/** The first screen: a resolver, its form, and below it what waits for an answer and what ran last. */
+/** The start screen: choose a resolver and fill in its form; below, open questions and recent instances. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { instanceQuery, instancesQuery, resolversQuery, WAITING } from '../api/queries.ts'
@@ -24,7 +24,7 @@ export function CreateScreen() {
   }
   return (
     <Screen title="New instance">
-      {resolvers.isPending && <Loading what="Fetching the resolvers…" />}
+      {resolvers.isPending && <Loading what="Loading the resolvers…" />}
       {resolvers.isError && resolvers.data === undefined && <Trouble error={resolvers.error} />}
       {resolvers.data?.length === 0 && (
         <Empty>
@@ -47,10 +47,10 @@ export function CreateScreen() {
   )
 }
 
-/** The form, filled in as another instance was where one is named. */
+/** The form, filled with the input of another instance if one is given. */
 function Again({ resolver, from }: { resolver: string; from: string | null }) {
   const before = useQuery({ ...instanceQuery(from ?? ''), enabled: from !== null })
-  if (from !== null && before.isPending) return <Loading what="Fetching what was filled in…" />
+  if (from !== null && before.isPending) return <Loading what="Loading the earlier input…" />
   const isSame = before.data !== undefined && before.data.resolver === resolver
   return <CreateForm resolver={resolver} {...(isSame ? { before: before.data.input } : {})} />
 }
@@ -75,7 +75,7 @@ function Recent() {
         <Link href="/instances">All instances</Link>
       </div>
       {data !== undefined && data.records.length === 0 && (
-        <Empty>Nothing has run yet. What you start stands here.</Empty>
+        <Empty>No instances yet. The ones you start appear here.</Empty>
       )}
       {data !== undefined && data.records.length > 0 && (
         <InstanceRows records={data.records} label="Recent instances" />

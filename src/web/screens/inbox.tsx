@@ -1,4 +1,4 @@
-/** Every question that waits for somebody, oldest first, answered in place. */
+/** The open input requests of all instances, oldest first, with their forms. */
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { InputRequest, InstanceRecord } from '../../core/protocol/instance.ts'
@@ -19,8 +19,8 @@ export function InboxScreen() {
   return (
     <Screen title="Inbox">
       {waiting.isError && <Trouble error={waiting.error} />}
-      {isWaiting && questions.length === 0 && <Loading what="Looking for questions…" />}
-      {!isWaiting && !waiting.isError && questions.length === 0 && <Empty>No question waits for you.</Empty>}
+      {isWaiting && questions.length === 0 && <Loading what="Loading the questions…" />}
+      {!isWaiting && !waiting.isError && questions.length === 0 && <Empty>No open questions.</Empty>}
       {questions.map(({ record, request }) => (
         <Question key={`${record.instance_id} ${request.id}`} record={record} request={request} />
       ))}

@@ -1,4 +1,4 @@
-/** Instances as a table on a wide screen and as cards on a narrow one; the roles say "table" on both. */
+/** A list of instances: a table on wide screens, cards on narrow ones; the ARIA roles are those of a table on both. */
 import { useQuery } from '@tanstack/react-query'
 import type { MouseEvent } from 'react'
 import { Link, useLocation } from 'wouter'
@@ -39,7 +39,7 @@ function Row({ record }: { record: InstanceRecord }) {
   const [, go] = useLocation()
   const here = `/instances/${id}/timeline`
   const open = (event: MouseEvent) => {
-    // The links in it are the way for the keyboard; the row is a larger target for the hand.
+    // Keyboard users follow the links; a click anywhere in the row does the same.
     if (event.target instanceof Element && event.target.closest('a') === null && getSelection()?.isCollapsed !== false)
       go(here)
   }
@@ -74,7 +74,7 @@ function Row({ record }: { record: InstanceRecord }) {
   )
 }
 
-/** What it asks, where that is known. */
+/** The prompt of the open input request, if it is loaded. */
 function Prompt({ id }: { id: string }) {
   const [first] = useQuery(pendingQuery(id)).data ?? []
   if (first === undefined) return null

@@ -1,4 +1,4 @@
-/** Every instance, by what it needs: the address says which tab. */
+/** The list of instances, with tabs by status; the address selects the tab. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'wouter'
 import type { Status } from '../../core/protocol/status.ts'
@@ -15,17 +15,17 @@ interface Tab {
 }
 
 const TABS: Readonly<Record<string, Tab>> = {
-  'needs-you': { label: 'Needs you', status: WAITING, empty: 'Nothing waits for an answer.' },
-  active: { label: 'Active', status: ACTIVE, empty: 'Nothing is running.' },
-  done: { label: 'Done', status: ['completed', 'cancelled'], empty: 'Nothing has ended yet.' },
-  failed: { label: 'Failed', status: ['failed'], empty: 'Nothing has failed.' },
-  all: { label: 'All', status: undefined, empty: 'Nothing has run yet.' },
+  'needs-you': { label: 'Needs you', status: WAITING, empty: 'No instance waits for an answer.' },
+  active: { label: 'Active', status: ACTIVE, empty: 'No instance is running.' },
+  done: { label: 'Done', status: ['completed', 'cancelled'], empty: 'No instance has ended yet.' },
+  failed: { label: 'Failed', status: ['failed'], empty: 'No instance has failed.' },
+  all: { label: 'All', status: undefined, empty: 'No instances yet.' },
 }
 
 const PAGE = 50
 const EVERY_MS = 2_000
 
-/** On a narrow screen the tabs reach beyond it. */
+/** Scrolls the selected tab into view: on narrow screens the tabs are wider than the screen. */
 function intoSight(link: HTMLAnchorElement | null): void {
   const row = link?.parentElement
   if (link !== null && row != null)
@@ -68,7 +68,7 @@ export function InstancesScreen() {
           </Link>
         ))}
       </nav>
-      {list.isPending && <Loading what="Fetching the instances…" />}
+      {list.isPending && <Loading what="Loading the instances…" />}
       {list.isError && <Trouble error={list.error} />}
       {list.data !== undefined && records.length === 0 && (
         <Empty>

@@ -1,4 +1,4 @@
-/** The form of a question: half-typed answers stay in this tab, and whose form it is stands beside the button (threats UI-4). */
+/** The form of an input request. Drafts stay in this tab; a note names the resolver that the form comes from (threats UI-4). */
 import { memo, useRef } from 'react'
 import type { Form } from '../../core/protocol/form.ts'
 import { answer } from '../api/calls.ts'
@@ -11,7 +11,7 @@ interface QuestionFormProps {
   resolver: string
   request: { id: string; schema: Form }
   onAnswered?: () => void
-  /** True before an answer goes out, false where it was refused: the events may tell of it before the server's own answer is here. */
+  /** Called with true before an answer is sent, with false if it was refused: its event can arrive before the response. */
   onSending?: (request: string, isSending: boolean) => void
 }
 
@@ -19,7 +19,7 @@ export function draftOf(instance: string, request: string): string {
   return `answer.${instance}.${request}`
 }
 
-/** Drawn again only when it is typed in, however much happens around it. */
+/** Memoised: renders only when its own values change. */
 export const QuestionForm = memo(function QuestionForm({
   instance,
   resolver,
@@ -28,7 +28,7 @@ export const QuestionForm = memo(function QuestionForm({
   onSending,
 }: QuestionFormProps) {
   const mayAct = useMayAct()
-  // A form does not change while its question is open; a new object each time would only cost.
+  // The form of an open request does not change; a stable object avoids renders.
   const form = useRef(request.schema)
   const filling = useFilling({
     form: form.current,
@@ -46,7 +46,7 @@ export const QuestionForm = memo(function QuestionForm({
     <FormView
       filling={filling}
       submitLabel="Answer"
-      locked={mayAct ? null : 'Your token may only look: it can’t answer.'}
+      locked={mayAct ? null : 'Your token can only read: it can’t answer.'}
       beside={<span className="quiet">The form comes from {resolver}.</span>}
     />
   )

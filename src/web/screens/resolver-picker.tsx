@@ -1,4 +1,4 @@
-/** Chooses a resolver by typing a part of its name or of what it does. */
+/** Picks a resolver; typing filters by name and description. */
 import { Combobox } from '@base-ui/react/combobox'
 import { Link } from 'wouter'
 import type { Resolver } from '../../core/protocol/catalog.ts'
@@ -39,7 +39,7 @@ export function ResolverPicker({ resolvers, chosen, onChoose }: PickerProps) {
         <Combobox.Portal>
           <Combobox.Positioner className="popup-place" sideOffset={4} collisionPadding={8}>
             <Combobox.Popup className="popup picker-popup">
-              <Combobox.Empty className="picker-empty">No resolver is like that.</Combobox.Empty>
+              <Combobox.Empty className="picker-empty">No matching resolver.</Combobox.Empty>
               <Combobox.List className="picker-list" aria-label="Resolvers">
                 {(item: Item) => (
                   <Combobox.Item key={item.value} value={item} className="picker-item">

@@ -1,4 +1,4 @@
-/** The catalog, and one resolver of it: what it is, its form, its command line, what it ran last. */
+/** The list of resolvers, and the screen of one: description, form, command line, recent runs. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { plainCommand } from '../../core/view/command-line.ts'
@@ -19,7 +19,7 @@ export function ResolversScreen() {
   const { data, isPending, isError, error } = useQuery(resolversQuery)
   return (
     <Screen title="Resolvers">
-      {isPending && <Loading what="Fetching the resolvers…" />}
+      {isPending && <Loading what="Loading the resolvers…" />}
       {isError && data === undefined && <Trouble error={error} />}
       {data?.length === 0 && (
         <Empty>
@@ -51,7 +51,7 @@ export function ResolverScreen({ name }: { name: string }) {
   const recent = useQuery(instancesQuery({ resolver: name, limit: RECENT })).data?.records ?? []
   if (resolver === undefined) {
     return (
-      <Screen title={name}>{isError ? <Trouble error={error} /> : <Loading what="Fetching the resolver…" />}</Screen>
+      <Screen title={name}>{isError ? <Trouble error={error} /> : <Loading what="Loading the resolver…" />}</Screen>
     )
   }
   const command = plainCommand('run', name)
@@ -107,11 +107,7 @@ export function ResolverScreen({ name }: { name: string }) {
           <h2 id="runs">Recent runs</h2>
           <Link href={`/instances?tab=all&resolver=${at(name)}`}>All of them</Link>
         </div>
-        {recent.length === 0 ? (
-          <Empty>It has not run yet.</Empty>
-        ) : (
-          <InstanceRows records={recent} label="Recent runs" />
-        )}
+        {recent.length === 0 ? <Empty>No runs yet.</Empty> : <InstanceRows records={recent} label="Recent runs" />}
       </section>
       <section aria-labelledby="manifest">
         <h2 id="manifest">Manifest</h2>
@@ -122,7 +118,7 @@ export function ResolverScreen({ name }: { name: string }) {
 }
 
 function sourceOf({ kind, source, commit }: Resolver): string {
-  if (kind === 'builtin') return 'comes with resolve'
+  if (kind === 'builtin') return 'built in'
   if (kind === 'directory') return 'a directory of the server'
   return `${source ?? 'git'}${commit === null ? '' : ` at ${commit.slice(0, 10)}`}`
 }

@@ -1,4 +1,4 @@
-/** The way in: a pasted token, or the link that `resolve serve` prints, which brings its own (R38). */
+/** The sign-in screen: accepts a pasted token. The link that `resolve serve` prints signs in without it (R38). */
 import { type FormEvent, useState } from 'react'
 import { sentenceOf } from '../api/problem.ts'
 import { signInWith } from '../api/session.ts'
@@ -40,7 +40,7 @@ export function SignInScreen({ notice }: { notice: string | null }) {
               aria-describedby={said === null ? 'token-about' : 'sign-in-said token-about'}
             />
             <p className="field-about" id="token-about">
-              <code>resolve token create</code> makes one. It is kept in this browser until you sign out.
+              <code>resolve token create</code> creates one. It is stored in this browser until you sign out.
             </p>
           </div>
           <div className="form-end">

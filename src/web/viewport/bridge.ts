@@ -1,6 +1,6 @@
 /**
- * What passes between the page and a viewport: the whole list, in both directions (threats UI-3). The frame speaks in texts of a
- * bounded size, so that whatever it sends is measured before it is looked at; no token, and no other instance, is ever part of it.
+ * The messages between the page and a viewport, in both directions (threats UI-3). The frame sends strings of bounded size, so that the
+ * page checks the length before it parses them. No message contains a token or data of another instance.
  */
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
@@ -37,14 +37,14 @@ export type FromFrame =
   | { type: 'sendMessage'; call: number; message_type: string; payload: Payload }
   | { type: 'respond'; call: number; request: string; payload: Payload }
 
-/** Characters of one message of the frame: an answer of the largest size, and what stands around it. */
+/** The maximum length of a message of the frame, in characters: the largest answer with its envelope. */
 export const FROM_FRAME_MAX_CHARS = 2_000_000
-/** Messages of the frame in a second; whoever sends more is cut off. */
+/** The maximum number of messages per second; a frame that sends more is removed. */
 export const FROM_FRAME_PER_SECOND = 200
-/** Bytes of a data file that a viewport may have. */
+/** The maximum size of a data file for a viewport, in bytes. */
 export const FILE_MAX_BYTES = 32 * 1024 * 1024
 
-/** Undefined for anything that is not on the list. */
+/** Undefined if the text is not a valid message. */
 export function parseFromFrame(text: unknown): FromFrame | undefined {
   if (typeof text !== 'string' || text.length > FROM_FRAME_MAX_CHARS) return undefined
   let value: unknown

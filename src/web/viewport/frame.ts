@@ -1,6 +1,6 @@
 /**
- * The program inside the frame: imports the viewport's module and calls its default export, `mount(container, props)`. Bundled by
- * itself into viewport.html; it runs without an origin, beside code nobody vouches for.
+ * The program inside the frame: imports the viewport's module and calls its default export, `mount(container, props)`. Bundled into
+ * viewport.html; runs without an origin, next to the untrusted code of the module.
  */
 import type { FromFrame, ToFrame, ViewportState } from './bridge.ts'
 
@@ -62,7 +62,7 @@ async function begin({
     const module = (await import(url)) as { default?: unknown }
     URL.revokeObjectURL(url)
     if (typeof module.default !== 'function')
-      return send({ type: 'failed', message: 'Its default export is no function.' })
+      return send({ type: 'failed', message: 'Its default export is not a function.' })
     await (module.default as (container: unknown, props: unknown) => unknown)(container, props)
     send({ type: 'mounted' })
   } catch (error) {

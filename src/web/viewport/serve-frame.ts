@@ -1,4 +1,4 @@
-/** Does what a viewport asks for, on its own instance and nothing else; each call is one of the list in bridge.ts. */
+/** Performs the calls of a viewport, only on its own instance. bridge.ts lists the calls. */
 import { answer, fetchData, sendMessage } from '../api/calls.ts'
 import { sentenceOf } from '../api/problem.ts'
 import { FILE_MAX_BYTES, type FromFrame, type ToFrame } from './bridge.ts'

@@ -1,6 +1,6 @@
 /**
- * The page's side of a viewport: a sandboxed frame, fed with what the instance tells, and looked after. One that fails, floods the
- * page or stops answering is taken away, and the rest of the page goes on (docs/viewport.md; threats UI-3).
+ * The page's side of a viewport: a sandboxed frame that receives the events of the instance. A frame that fails, floods the page or
+ * stops answering is removed; the rest of the page is not affected (docs/viewport.md; threats UI-3).
  */
 import { useEffect, useRef, useState } from 'react'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
@@ -21,7 +21,7 @@ interface ViewportFrameProps {
 type Phase = { name: 'loading' | 'running' } | { name: 'failed'; why: string }
 
 const PING_MS = 2_000
-/** Without a sign of life for so long it is taken away. */
+/** The frame is removed if it does not answer for this long. */
 const SILENCE_LIMIT_MS = 8_000
 
 export function ViewportFrame(props: ViewportFrameProps) {
@@ -39,7 +39,7 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
     inputRequests: pendingRequests(story).map(({ id, prompt, schema, status }) => ({ id, prompt, schema, status })),
     theme,
   }
-  // What the listeners below read, as it was drawn last.
+  // The values of the last render, for the listeners below.
   const latest = useRef({ now, live, story })
   latest.current = { now, live, story }
   const sent = useRef(-1)
@@ -57,9 +57,9 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
       if (Math.floor(at / 1_000) !== second) inSecond = 0
       second = Math.floor(at / 1_000)
       inSecond += 1
-      if (inSecond > FROM_FRAME_PER_SECOND) return fail('It sent more than the page takes.')
+      if (inSecond > FROM_FRAME_PER_SECOND) return fail('It sent too many messages.')
       const message = parseFromFrame(data)
-      if (message === undefined) return fail('It sent what is no message of a viewport.')
+      if (message === undefined) return fail('It sent an invalid message.')
       lastSign = at
       if (message.type === 'failed') return fail(message.message)
       if (message.type === 'mounted') return setPhase({ name: 'running' })
@@ -67,17 +67,17 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
       if ('call' in message) void serveFrame(id, message).then(send)
     }
     const begin = () => {
-      // Only once: a frame that loads another document is told nothing more.
-      if (sent.current !== -1) return fail('It left its place.')
+      // Only once: a frame that loads another document gets no more data.
+      if (sent.current !== -1) return fail('It loaded another document.')
       const { now, live, story } = latest.current
       sent.current = live.count
       const events = live.events.map(({ event }) => event)
       send({ type: 'begin', code, instanceId: id, resolverName: story.creation.resolver.name, events, now })
     }
     const ping = setInterval(() => {
-      // A page that is hidden hears late.
+      // A hidden page receives messages late.
       if (document.visibilityState === 'hidden') lastSign = performance.now()
-      if (performance.now() - lastSign > SILENCE_LIMIT_MS) fail('It no longer answers.')
+      if (performance.now() - lastSign > SILENCE_LIMIT_MS) fail('It does not answer.')
       else send({ type: 'ping' })
     }, PING_MS)
     addEventListener('message', onMessage)
@@ -112,7 +112,8 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
     <div className="viewport" data-viewport={phase.name}>
       {phase.name === 'loading' && <Loading what="The view is loading…" />}
       <p className="quiet">
-        This view comes from {story.creation.resolver.name}. It runs apart from this page and knows this instance only.
+        This view comes from {story.creation.resolver.name}. It is isolated from this page and can access only this
+        instance.
       </p>
       <iframe
         ref={frame}

@@ -1,11 +1,21 @@
-/** What a host knows of an instance, and the only way it makes news: each line goes to the journal first, then into the story. */
+/**
+ * What a host knows of an instance, and its only way to write: each line goes to the journal first, then into the story, which
+ * readers see, or into the inbox, which is the host's own.
+ */
+import { dirname } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
+import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
+import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/private-line.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
-import { freeze, JournalWriter } from '../../store/journal-writer.ts'
-import { readStory, writeRecord } from '../../store/record.ts'
+import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
+import type { Place } from '../../store/journal-line.ts'
+import { type JournalProjection, readJournal } from '../../store/journal-projection.ts'
+import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts'
+import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
+import { writeRecord } from '../../store/record.ts'
 import { applyEvent, pendingRequests, type Story } from '../../view/story.ts'
 import { Redactor } from './redact.ts'
 
@@ -18,6 +28,23 @@ export interface ForwardedLine {
   sourceEnd: number
 }
 
+/** An event of the platform, before it has a number and a time. */
+export interface News {
+  type: PlatformEvent
+  data: Record<string, unknown>
+}
+
+/** What a consumer asks of an instance and the host accepts. */
+export type Intent = AnswerIntent | MessageIntent | StopIntent
+
+/** An answer or a message as the inbox has it: its payload is read when it is needed. */
+export type Kept = KeptAnswer | KeptMessage
+
+interface LedgerPaths {
+  journal: string
+  record: string
+}
+
 export interface MoveDetails {
   reason?: string
   output?: string | null
@@ -26,32 +53,34 @@ export interface MoveDetails {
 
 export class Ledger {
   readonly story: Story
+  /** What was accepted of consumers, and how far it came. */
+  readonly inbox: Inbox
   readonly #writer: JournalWriter
-  readonly #paths: { journal: string; record: string }
+  readonly #paths: LedgerPaths
   #redactor = Redactor.idle
   #recordTimer: NodeJS.Timeout | undefined
   #closed = false
 
-  private constructor(writer: JournalWriter, paths: { journal: string; record: string }, story: Story) {
+  private constructor(writer: JournalWriter, paths: LedgerPaths, { story, inbox }: JournalProjection) {
     this.#writer = writer
     this.#paths = paths
     this.story = story
+    this.inbox = inbox
   }
 
-  /** For the owner of the instance only. Throws `journal_broken`. */
-  static open(paths: { journal: string; record: string }): Ledger {
+  /** For the owner of the instance only. Throws `journal_broken`, and `disk_full` where an earlier layout has to be taken over. */
+  static open(paths: LedgerPaths): Ledger {
     let writer = JournalWriter.open(paths.journal)
-    let story: Story
     try {
-      story = readStory(paths.journal)
+      if (hasMailboxLayout(dirname(paths.journal))) takeOver(paths, writer)
+      return new Ledger(writer, paths, readJournal(paths.journal))
     } catch (error) {
-      // Damage in the middle: what stands before it is kept, the rest is frozen beside it (on-disk, The journal).
       writer.close()
-      if (!(error instanceof ResolveError)) throw error
-      writer = JournalWriter.open(freeze(paths.journal))
-      story = readStory(paths.journal)
+      if (!(error instanceof ResolveError) || error.code !== 'journal_broken') throw error
     }
-    return new Ledger(writer, paths, story)
+    // Damage in the middle: what stands before it is kept, the rest is frozen beside it.
+    writer = JournalWriter.open(freeze(paths.journal))
+    return new Ledger(writer, paths, readJournal(paths.journal))
   }
 
   get status(): Status {
@@ -74,16 +103,52 @@ export class Ledger {
 
   /** Writes an event of the platform. Throws `disk_full`, and then nothing was written. */
   record(type: PlatformEvent, data: Record<string, unknown>, sourceEnd: number | null = null): void {
-    const event: EventEnvelope = {
-      schema_version: EVENT_SCHEMA_VERSION,
-      event_type: type,
-      instance_id: this.story.creation.instance_id,
-      data: this.#redactor.value(data),
-      timestamp: new Date().toISOString(),
-    }
+    const event = this.#toEvent({ type, data })
     const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
-    applyEvent(this.story, first, event)
+    this.#apply(first, event)
+  }
+
+  /** Writes a private line. Throws `disk_full`, and then nothing was written. */
+  keep(line: PrivateLine): void {
+    const { place } = this.#writer.appendPrivate(line)
+    this.inbox.take(line.kind, line, place)
     this.#changed()
+  }
+
+  /** Notes that the resolver acknowledged `run()`. Throws `disk_full`. */
+  markRun(incarnation: number): void {
+    const boot = bootId()
+    this.keep({ kind: 'run', incarnation, ...(boot === undefined ? {} : { boot }) })
+  }
+
+  /**
+   * Accepts what a consumer sent: its private line and the events that tell of it are one append and one sync.
+   * Throws `disk_full`, and then nothing was accepted.
+   */
+  accept(intent: Intent, news: readonly News[] = []): void {
+    const subject = intent.kind === 'stop' && intent.how === 'pause' ? 'pause' : intent.kind
+    const events = news.map((one) => this.#toEvent(one))
+    const entries = events.map((event): Entry => ({ text: JSON.stringify(event), sourceEnd: null }))
+    const { first, place } = this.#writer.appendPrivate(intent, entries)
+    this.inbox.take(intent.kind, intent, place)
+    for (const [at, event] of events.entries()) this.#apply(first + at, event)
+    failpoint(`${subject}.appended`)
+    this.sync()
+    failpoint(`${subject}.accepted`)
+    if (news.some(({ type }) => type === 'platform.instance.status_changed')) this.#saveRecord()
+  }
+
+  /** Gives the instance another name; on disk when this returns. Throws `disk_full`. */
+  rename(name: string | null): void {
+    this.keep({ kind: 'name', name, at: new Date().toISOString() })
+    this.story.creation.name = name
+    this.sync()
+    this.#saveRecord()
+  }
+
+  /** The payload of what was accepted. Throws what the file system throws. */
+  payloadOf(kept: { place: Place }): Payload {
+    return readPayload(kept)
   }
 
   /** Carries lines of the resolver over, in one write. Throws `disk_full`, and then none was. */
@@ -140,6 +205,22 @@ export class Ledger {
     this.#writer.close()
   }
 
+  #toEvent({ type, data }: News): EventEnvelope {
+    return {
+      schema_version: EVENT_SCHEMA_VERSION,
+      event_type: type,
+      instance_id: this.story.creation.instance_id,
+      data: this.#redactor.value(data),
+      timestamp: new Date().toISOString(),
+    }
+  }
+
+  #apply(seq: number, event: EventEnvelope): void {
+    applyEvent(this.story, seq, event)
+    this.inbox.applyEvent(event)
+    this.#changed()
+  }
+
   #changed(): void {
     this.#recordTimer ??= setTimeout(() => this.#saveRecord(), RECORD_DELAY_MS).unref()
   }
@@ -153,4 +234,15 @@ export class Ledger {
       // A cache: what it lacks is read from the journal. A full disk must not end a run because of it.
     }
   }
+}
+
+/** Writes into the journal what an earlier version kept beside it, and removes that. Done twice it changes nothing. */
+function takeOver({ journal }: LedgerPaths, writer: JournalWriter): void {
+  const root = dirname(journal)
+  if (!readJournal(journal).inbox.isImported) {
+    for (const { line } of readMailboxLayout(root)) writer.appendPrivate(line)
+    writer.appendPrivate({ kind: 'imported' })
+    writer.sync()
+  }
+  removeMailboxLayout(root)
 }

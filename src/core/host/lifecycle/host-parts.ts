@@ -1,12 +1,10 @@
 /** What a host of one instance is made with; {@link file://./../process/host-process.ts} gathers it. */
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Mailbox } from '../requests/mailbox.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 
 export interface HostParts {
   ledger: Ledger
-  mailbox: Mailbox
   driver: Driver
   epoch: number
   /** The home the instance is in. */

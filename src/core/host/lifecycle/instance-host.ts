@@ -14,7 +14,9 @@ import { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { redactorOf } from '../ledger/redact.ts'
 import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
+import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
+import { SentFiles } from '../requests/publish.ts'
 import { RequestApi } from '../requests/request-api.ts'
 import { InstanceResources } from '../resources/instance-resources.ts'
 import { cleanUp, tryAll } from './clean-up.ts'
@@ -45,19 +47,20 @@ export class InstanceHost {
   readonly #launch = new AbortController()
   #stopSupervision: () => void = () => {}
   #interrupt: (why: Interruption) => void = () => {}
+  readonly #sent: RequestContext
   readonly #requestApi: RequestApi
 
   constructor(parts: HostParts) {
-    const { ledger, mailbox, driver } = parts
+    const { ledger, driver } = parts
     this.#parts = parts
     this.#coordination = openCoordination(driver)
     this.#config = buildConfig(ledger.story.creation, this.#coordination)
     ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination)])]))
     this.#resources = new InstanceResources({ ...parts, token: this.#config.sub_container_token, write: this.#write })
-    this.#requestApi = new RequestApi({ ledger, mailbox, coordination: this.#coordination }, () => this.#deliver())
+    this.#sent = { ledger, coordination: this.#coordination, files: new SentFiles(this.#coordination) }
+    this.#requestApi = new RequestApi(this.#sent, () => this.#deliver())
     this.#stopping = new Stopping({
       ledger,
-      mailbox,
       driver,
       reach: () => (this.#worker && this.#calls ? { worker: this.#worker, calls: this.#calls } : undefined),
       interrupt: () => this.#interruptLaunch(),
@@ -138,7 +141,7 @@ export class InstanceHost {
       },
     })
     this.#resources.sandboxes.serve(this.#calls)
-    this.#delivery = new Delivery({ ...this.#parts, coordination: this.#coordination }, this.#calls, this.#write)
+    this.#delivery = new Delivery(this.#sent, this.#calls, this.#write)
     this.#requestApi.open(this.#calls)
     this.#monitor = new Monitor(this.#coordination, ledger, {
       onLook: (swept) => this.#look(swept),
@@ -160,10 +163,10 @@ export class InstanceHost {
 
   /** False where the story ended here. An adopting host says it again, which a resolver takes calmly (R42). */
   async #becomeReady(worker: Worker): Promise<boolean> {
-    const { ledger, mailbox } = this.#parts
+    const { ledger } = this.#parts
     const calls = this.#calls as ResolverCalls
     const ready = calls.call('resolver.initialize', { config: this.#config, epoch: this.#parts.epoch })
-    if (ledger.status !== 'starting' && mailbox.hasRun(worker.incarnation)) {
+    if (ledger.status !== 'starting' && ledger.inbox.hasRun(worker.incarnation)) {
       // It was ready before: an adopted worker may be too busy to say so again.
       ready.catch(() => {})
       return true
@@ -202,7 +205,7 @@ export class InstanceHost {
   // Run
 
   async #run(worker: Worker): Promise<RunEnd | 'released'> {
-    const { ledger, mailbox, driver } = this.#parts
+    const { ledger, driver } = this.#parts
     const watch = new RunWatch({
       ledger,
       driver,
@@ -211,8 +214,10 @@ export class InstanceHost {
       drain: () => this.#monitor?.finish(),
     })
     this.#runWatch = watch
-    if (!mailbox.hasRun(worker.incarnation)) letRun(this.#calls as ResolverCalls, mailbox, worker.incarnation, watch)
-    await this.#write(() => this.#delivery?.publishKept())
+    if (!ledger.inbox.hasRun(worker.incarnation))
+      letRun(this.#calls as ResolverCalls, ledger, worker.incarnation, watch)
+    if (ledger.inbox.isOfEarlierBoot) await this.#write(() => this.#delivery?.restoreFiles())
+    await this.#write(() => this.#delivery?.tellAccepted())
     failpoint('run.published')
     await this.#write(() => ledger.reconcile())
     this.#monitor?.start()
@@ -247,7 +252,7 @@ export class InstanceHost {
 
   /** `decideEnding` is told what is asked of the run at the very end: what was accepted until then counts. */
   async #finish(decideEnding: EndingOf): Promise<void> {
-    const { ledger, mailbox } = this.#parts
+    const { ledger } = this.#parts
     // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
     await cleanUp(this.#held)
     failpoint('end.tidied')
@@ -258,9 +263,7 @@ export class InstanceHost {
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
       failpoint('end.told')
-      mailbox.clearStop()
-      failpoint('end.cleared')
-      // In the same turn: nothing more is accepted that nobody would carry out.
+      // In the same turn: nothing more is accepted that no host would carry out.
       this.release()
     })
   }
@@ -304,6 +307,11 @@ export class InstanceHost {
 
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
     this.#stopping.stop(how, reason, force)
+  }
+
+  /** On disk when this returns. Throws `disk_full`. */
+  rename(name: string | null): void {
+    this.ledger.rename(name)
   }
 
   pause(): void {

@@ -6,7 +6,6 @@ import type { InstanceError } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Mailbox } from '../requests/mailbox.ts'
 import type { RunEnd } from './outcome.ts'
 import { describeExit, readResult } from './run-result.ts'
 
@@ -108,13 +107,13 @@ export class RunWatch {
 }
 
 /** Calls run(); that the resolver acknowledged it is noted, that it refused ends the run. */
-export function letRun(calls: ResolverCalls, mailbox: Mailbox, incarnation: number, watch: RunWatch): void {
+export function letRun(calls: ResolverCalls, ledger: Ledger, incarnation: number, watch: RunWatch): void {
   calls
     .call('resolver.run', { resume: incarnation > 1 })
     .then(
       () => {
         failpoint('run.acknowledged')
-        mailbox.markRun(incarnation)
+        ledger.markRun(incarnation)
         failpoint('run.marked')
       },
       (error: unknown) => {

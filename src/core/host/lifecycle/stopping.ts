@@ -3,24 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { STOP_LIMIT_MS, TERM_LIMIT_MS } from '../../limits.ts'
-import { LIFETIME_REASON, PAUSE_REASON } from '../../protocol/methods.ts'
+import { LIFETIME_REASON, PAUSE_IGNORED, PAUSE_REASON } from '../../protocol/methods.ts'
+import type { StopIntent } from '../../protocol/private-line.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import type { Driver, Worker } from '../../worker/worker.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Mailbox, StopIntent } from '../requests/mailbox.ts'
 import type { StopRequest } from './outcome.ts'
 
 export interface StoppingParts {
   ledger: Ledger
-  mailbox: Mailbox
   driver: Driver
   /** The worker and its calls, once there are any. */
   reach: () => { worker: Worker; calls: ResolverCalls } | undefined
   /** Ends a wait that a stop must not sit through. */
   interrupt: () => void
   isReleased: () => boolean
-  /** Leaves it to the next host, which takes it up from the mailbox. */
+  /** Leaves it to the next host, which takes the stop up from the inbox. */
   giveUp: (error: unknown) => void
   warn: (kind: string, value: number, limit: number) => void
 }
@@ -32,7 +31,7 @@ export class Stopping {
   /** Takes up what was asked of this incarnation before, by a host that is gone (R12). */
   constructor(parts: StoppingParts) {
     this.#parts = parts
-    const intent = parts.mailbox.readStop()
+    const intent = parts.ledger.inbox.stop
     if (intent?.incarnation === parts.ledger.story.wantedIncarnation) {
       this.#request = { kind: intent.how, reason: intent.reason, forced: intent.force }
     }
@@ -45,18 +44,17 @@ export class Stopping {
 
   /** Legal in every status that is not final (R20). On disk when this returns. */
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
-    const { ledger, mailbox } = this.#parts
+    const { ledger } = this.#parts
     if (isTerminal(ledger.status)) throw fail('invalid_state', { action: how, status: ledger.status })
     const isSameAgain = this.#request !== undefined && this.#request.kind !== 'pause' && !force
     if (isSameAgain) return
-    mailbox.keepStop(this.#intent(how, reason, force))
-    failpoint('stop.kept')
+    ledger.accept(this.#intent(how, reason, force))
     this.#begin({ kind: how, reason, forced: force })
   }
 
   /** R24. Throws `resume_unsupported`, `invalid_state`. */
   pause(): void {
-    const { ledger, mailbox } = this.#parts
+    const { ledger } = this.#parts
     const { resolver } = ledger.story.creation
     if (resolver.manifest.supports_resume !== true) throw fail('resume_unsupported', { resolver: resolver.name })
     if (ledger.status !== 'running' && ledger.status !== 'awaiting_input') {
@@ -64,8 +62,7 @@ export class Stopping {
     }
     if (this.#request?.kind === 'pause') return
     if (this.#request !== undefined) throw fail('invalid_state', { action: 'pause', status: 'being stopped' })
-    mailbox.keepStop(this.#intent('pause', PAUSE_REASON, false))
-    failpoint('pause.kept')
+    ledger.accept(this.#intent('pause', PAUSE_REASON, false))
     this.#begin({ kind: 'pause', reason: PAUSE_REASON, forced: false })
   }
 
@@ -112,8 +109,8 @@ export class Stopping {
   }
 
   #giveUpPause(): void {
-    this.#parts.warn('pause_ignored', STOP_LIMIT_MS, STOP_LIMIT_MS)
-    this.#parts.mailbox.clearStop()
+    // The warning in the journal also gives the pause up in the inbox.
+    this.#parts.warn(PAUSE_IGNORED, STOP_LIMIT_MS, STOP_LIMIT_MS)
     this.#request = undefined
   }
 

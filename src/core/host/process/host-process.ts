@@ -9,7 +9,6 @@ import { dropFifoAhead, makeFifoAhead } from '../../worker/local/fifo.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
-import { Mailbox } from '../requests/mailbox.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 import { listen, type OnConnection, refuseRequests } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
@@ -79,9 +78,34 @@ export class HostProcess {
    * before the instance goes on: it may resume a paused instance.
    */
   async own(id: string, begin?: (ledger: Ledger) => void): Promise<InstanceHost | undefined> {
+    return await this.#claim(id, ({ paths, ledger, epoch }) => {
+      begin?.(ledger)
+      return this.#hold(id, paths, ledger, epoch)
+    })
+  }
+
+  /**
+   * Owns an instance that no live host owns for as long as `work` takes, without going on with its story.
+   * False where a live host owns it.
+   */
+  async write(id: string, work: (ledger: Ledger) => void): Promise<boolean> {
+    const done = await this.#claim(id, ({ paths, ledger, epoch }) => {
+      work(ledger)
+      ledger.close()
+      this.#giveAway(id, { paths, epoch })
+      return true
+    })
+    return done === true
+  }
+
+  /** `use` runs in the turn of the claim; where it throws, the claim is given away again. */
+  async #claim<T>(
+    id: string,
+    use: (owned: { paths: InstancePaths; ledger: Ledger; epoch: number }) => T,
+  ): Promise<T | undefined> {
     const paths = instancePaths(this.#home, id)
     const before = readOwner(paths.owners)
-    // Counted before any wait: of several concurrent callers only one gets this number.
+    // Counted before any wait: of several processes that find no live owner, only one gets this number.
     const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
     if (before !== undefined && !this.#isForgotten(id, before) && (await isOwnerAlive(before))) return undefined
     const { path: socket } = await this.#listen()
@@ -90,8 +114,7 @@ export class HostProcess {
     try {
       ledger = this.#openLedger(id, paths)
       failpoint('owner.opened')
-      begin?.(ledger)
-      return this.#hold(id, paths, ledger, epoch)
+      return use({ paths, ledger, epoch })
     } catch (error) {
       ledger?.close()
       const owner = readOwner(paths.owners)
@@ -143,7 +166,6 @@ export class HostProcess {
     const { driver, ...options } = this.#options
     const host = new InstanceHost({
       ledger,
-      mailbox: new Mailbox(paths.mailbox),
       driver: driver?.(executor, paths) ?? driverFor(executor, paths, this.#home),
       epoch,
       home: this.#home,
@@ -173,14 +195,14 @@ export class HostProcess {
     return owner.socket === this.#socketPath && !this.#held.has(id)
   }
 
-  /** While the disk is full, the release is tried again. */
-  #giveAway(id: string, { paths, epoch }: Held): void {
+  /** A full disk keeps nobody as the owner for longer than it is full. */
+  #giveAway(id: string, { paths, epoch }: Pick<Held, 'paths' | 'epoch'>): void {
     if (this.#held.has(id)) return
     try {
       const owner = readOwner(paths.owners)
       if (owner?.epoch === epoch) releaseEpoch(paths.owners, owner)
     } catch {
-      setTimeout(() => this.#giveAway(id, { paths, epoch } as Held), RELEASE_RETRY_MS).unref()
+      setTimeout(() => this.#giveAway(id, { paths, epoch }), RELEASE_RETRY_MS).unref()
     }
   }
 

@@ -1,36 +1,37 @@
-/** What consumers ask of a live instance: answers, messages and the catalog of message types (spec, Endpoints 1 and 2; R25). */
+/** Accepts what consumers send to a live instance: answers, messages, and questions for its message types (spec, Endpoints 1 and 2; R25). */
 import { fail, type ResolveError } from '../../errors.ts'
-import { failpoint } from '../../failpoints.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
 import { MESSAGES_MAX_BYTES } from '../../limits.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, MessageType } from '../../protocol/instance.ts'
+import type { AnswerIntent, MessageIntent } from '../../protocol/private-line.ts'
+import { pendingRequests } from '../../view/story.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import { readState } from '../ingest/state-snapshot.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import { type Delivery, type Mailbox, publish } from './mailbox.ts'
+import type { Ledger, News } from '../ledger/ledger.ts'
+import { isTold, newsOf, type Sent, type SentFiles } from './publish.ts'
 
 export interface RequestContext {
   ledger: Ledger
   coordination: CoordinationDirectory
-  mailbox: Mailbox
+  files: SentFiles
 }
 
 /**
- * Keeps a valid answer and moves the status on; it is on disk when this returns.
+ * Accepts a valid answer and moves the status on; it is on disk when this returns.
  * Throws `request_unknown`, `already_answered`, `request_cancelled`, `form_invalid`, `disk_full`.
  */
 export function acceptAnswer(context: RequestContext, requestId: string, payload: Payload, actor: Actor): void {
-  const { ledger, mailbox } = context
+  const { ledger } = context
   const { instance_id: instance } = ledger.story.creation
   const request = ledger.story.requests.find((candidate) => candidate.id === requestId)
   if (request === undefined) throw fail('request_unknown', { request: requestId, instance })
   if (request.status === 'cancelled') throw fail('request_cancelled', { request: requestId })
-  const before = mailbox.readAnswer(requestId)
+  const before = ledger.inbox.answer(requestId)
   if (actor.key !== undefined && before?.key === actor.key) {
-    settle(context, before)
+    acceptAgain(context, before)
     return
   }
   if (request.status === 'answered') {
@@ -39,15 +40,25 @@ export function acceptAnswer(context: RequestContext, requestId: string, payload
   }
   const refusal = formRefusal(request.schema, payload)
   if (refusal !== undefined) throw refusal
-  const intent = { kind: 'answer', request_id: requestId, payload, ...actor, at: new Date().toISOString() } as const
-  if (!mailbox.keepAnswer(intent)) {
-    const first = mailbox.readAnswer(requestId) ?? intent
-    throw fail('already_answered', { request: requestId, actor: first.actor, via: first.via, at: first.at })
+  if (before !== undefined) {
+    throw fail('already_answered', { request: requestId, actor: before.actor, via: before.via, at: before.at })
   }
-  failpoint('answer.kept')
-  keepOrDrop(context, intent, () => mailbox.dropAnswer(requestId))
-  settle(context, intent)
-  failpoint('answer.accepted')
+  const answer: AnswerIntent = {
+    kind: 'answer',
+    request_id: requestId,
+    payload,
+    ...actor,
+    at: new Date().toISOString(),
+  }
+  ledger.accept(answer, [newsOf(answer), ...moveAfter(ledger, requestId)])
+  publish(context, answer)
+}
+
+/** R25: with the last open request answered the instance is running again. */
+function moveAfter({ story, status }: Ledger, requestId: string): News[] {
+  const isLast = pendingRequests(story).every(({ id }) => id === requestId)
+  if (!isLast || status !== 'awaiting_input') return []
+  return [{ type: 'platform.instance.status_changed', data: { from: status, to: 'running' } }]
 }
 
 /** The catalog of message types for the present state (spec, Message type). Throws what the call throws, `form_malformed`. */
@@ -70,53 +81,45 @@ export function acceptMessage(
   if (known === undefined) throw fail('message_type_unknown', { type, known: types.map((candidate) => candidate.name) })
   const refusal = formRefusal(known.schema, payload)
   if (refusal !== undefined) throw refusal
-  const before = keptMessage(context, actor.key)
+  const before = acceptedMessage(context, actor.key)
   if (before !== undefined) return before
-  const bytes = context.mailbox.messageBytes() + JSON.stringify(payload).length
+  const { ledger } = context
+  const { inbox } = ledger
+  const bytes = inbox.messageBytes + JSON.stringify(payload).length
   if (bytes > MESSAGES_MAX_BYTES) {
-    throw fail('input_too_large', { what: 'mailbox of the instance', bytes, limit: MESSAGES_MAX_BYTES })
+    throw fail('input_too_large', { what: 'inbox of the instance', bytes, limit: MESSAGES_MAX_BYTES })
   }
   const at = new Date().toISOString()
-  const intent = context.mailbox.keepMessage({ kind: 'message', message_type: type, payload, ...actor, at })
-  failpoint('message.kept')
-  keepOrDrop(context, intent, () => context.mailbox.dropMessage(intent.number))
-  settle(context, intent)
-  failpoint('message.accepted')
-  return intent.number
-}
-
-/** The number of the message that came with this key before, accepted by now if it was not. Throws `disk_full`. */
-export function keptMessage(context: RequestContext, key: string | undefined): number | undefined {
-  const number = key === undefined ? undefined : context.mailbox.findMessage(key)
-  const kept = number === undefined ? undefined : context.mailbox.readMessage(number)
-  if (kept !== undefined) settle(context, kept)
+  const number = inbox.nextNumber
+  const message: MessageIntent = { kind: 'message', number, message_type: type, payload, ...actor, at }
+  ledger.accept(message, [newsOf(message)])
+  publish(context, message)
   return number
 }
 
-/** What is kept is in the journal, and on disk, before anybody is told that it was accepted. */
-function settle(context: RequestContext, intent: Delivery): void {
-  const { ledger } = context
-  if (!isJournaled(context, intent)) publish(intent, ledger, context.coordination)
+/** The number of the message that came with this key before. Throws `disk_full`. */
+export function acceptedMessage(context: RequestContext, key: string | undefined): number | undefined {
+  const { inbox } = context.ledger
+  const number = inbox.numberOf(key)
+  const message = number === undefined ? undefined : inbox.message(number)
+  if (message !== undefined) acceptAgain(context, message)
+  return number
+}
+
+/** A call that is repeated: what was appended for it is on disk before it is acknowledged. */
+function acceptAgain({ ledger }: RequestContext, sent: Parameters<typeof newsOf>[0]): void {
+  const news = isTold(ledger, sent) ? undefined : newsOf(sent)
+  if (news !== undefined) ledger.record(news.type, news.data)
   ledger.reconcile()
   ledger.sync()
 }
 
-function isJournaled({ ledger }: RequestContext, intent: Delivery): boolean {
-  const { requests, messages } = ledger.story
-  return intent.kind === 'answer'
-    ? !requests.some(({ id, status }) => id === intent.request_id && status === 'pending')
-    : messages.some(({ number }) => number === intent.number)
-}
-
-/** What the journal could not take was not accepted; a file that could not be published yet is published at delivery. */
-function keepOrDrop(context: RequestContext, intent: Delivery, drop: () => void): void {
-  const before = context.ledger.story.lastSeq
+/** It was accepted: a file that cannot be written now is written at its delivery. */
+function publish({ files }: RequestContext, sent: Sent): void {
   try {
-    publish(intent, context.ledger, context.coordination)
-  } catch (error) {
-    if (context.ledger.story.lastSeq > before) return
-    drop()
-    throw error
+    files.write(sent)
+  } catch {
+    // As said above.
   }
 }
 

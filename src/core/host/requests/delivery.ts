@@ -1,18 +1,20 @@
-/** Calls kept answers and messages into the resolver, one after the other, at least once each (R42; reliability F6). */
+/** Calls accepted answers and messages into the resolver, one after the other, at least once each (R42). */
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import type { AnswerIntent, Delivered, MessageIntent } from '../../protocol/private-line.ts'
 import { pendingRequests } from '../../view/story.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
+import type { Kept } from '../ledger/ledger.ts'
 import type { RequestContext } from './accept.ts'
-import { type Delivery as Intent, publish } from './mailbox.ts'
+import { isTold, newsOf, type Sent } from './publish.ts'
 
 export class Delivery {
   readonly #context: RequestContext
   readonly #calls: ResolverCalls
   /** Waits for room where the disk is full. */
   readonly #write: (line: () => void) => Promise<void>
-  /** Tried by this host without an answer: the next host, or the next run, tries again. */
-  readonly #tried = new Set<string>()
+  /** Called by this host without an answer: the next host, or the next run, calls again. */
+  readonly #tried = new Set<Kept>()
   #isBusy = false
   #isAsked = false
 
@@ -22,12 +24,19 @@ export class Delivery {
     this.#write = write
   }
 
-  /** An answer that was kept is an answer, whatever became of its journal line. */
-  publishKept(): void {
-    const { ledger, mailbox, coordination } = this.#context
+  /** Tells of answers that were accepted and are told of nowhere; see `isTold`. */
+  tellAccepted(): void {
+    const { ledger } = this.#context
     for (const { id } of pendingRequests(ledger.story)) {
-      const intent = mailbox.readAnswer(id)
-      if (intent !== undefined) publish(intent, ledger, coordination)
+      const answer = ledger.inbox.answer(id)
+      if (answer !== undefined) this.#tell(answer)
+    }
+  }
+
+  /** Writes the files of everything that was accepted: after the machine went down, none of them is sure to be on disk. */
+  restoreFiles(): void {
+    for (const kept of this.#context.ledger.inbox.all()) {
+      if (isTold(this.#context.ledger, kept)) this.#context.files.write(this.#whole(kept))
     }
   }
 
@@ -43,37 +52,34 @@ export class Delivery {
     try {
       while (this.#isAsked) {
         this.#isAsked = false
-        for (const intent of this.#context.mailbox.undelivered()) {
-          const name = intent.kind === 'answer' ? intent.request_id : String(intent.number)
-          const key = `${intent.kind} ${name}`
-          if (this.#tried.has(key)) continue
-          this.#tried.add(key)
-          if (!(await this.#deliver(intent))) continue
-          this.#mark(intent)
+        for (const kept of this.#context.ledger.inbox.undelivered()) {
+          if (this.#tried.has(kept)) continue
+          this.#tried.add(kept)
+          if (await this.#deliver(kept)) this.#mark(kept)
         }
       }
     } finally {
-      // In the same turn as the last look: what is asked for in between would be forgotten.
+      // In the same turn as the last look: a call of deliverAll in between would be forgotten.
       this.#isBusy = false
     }
   }
 
   /** What could not be marked is delivered once more by the next host. */
-  #mark(intent: Intent): void {
+  #mark(kept: Kept): void {
     try {
-      failpoint(`${intent.kind}.called`)
-      this.#context.mailbox.markDelivered(intent)
-      failpoint(`${intent.kind}.marked`)
+      failpoint(`${kept.kind}.called`)
+      this.#context.ledger.keep(deliveredOf(kept))
+      failpoint(`${kept.kind}.marked`)
     } catch {
       // As said above.
     }
   }
 
-  async #deliver(intent: Intent): Promise<boolean> {
+  async #deliver(kept: Kept): Promise<boolean> {
     try {
       // It was acknowledged: a full disk may keep it waiting, and must not lose it to this run.
-      await this.#write(() => publish(intent, this.#context.ledger, this.#context.coordination))
-      await this.#call(intent)
+      await this.#write(() => this.#publish(kept))
+      await this.#call(this.#whole(kept))
       return true
     } catch (error) {
       // An error the resolver itself answered with is an answer; silence, a closed channel and a broken disk are not.
@@ -81,12 +87,35 @@ export class Delivery {
     }
   }
 
-  async #call(intent: Intent): Promise<unknown> {
-    const { payload } = intent
-    if (intent.kind === 'answer') {
-      return await this.#calls.call('resolver.inputResponse', { request_id: intent.request_id, payload })
+  #publish(kept: Kept): void {
+    this.#tell(kept)
+    this.#context.files.write(this.#whole(kept))
+  }
+
+  #tell(kept: Kept): void {
+    const { ledger } = this.#context
+    if (isTold(ledger, kept)) return
+    const { type, data } = newsOf(kept)
+    ledger.record(type, data)
+  }
+
+  #whole(kept: Kept): Sent {
+    const { place: _, ...rest } = kept
+    return { ...rest, payload: this.#context.ledger.payloadOf(kept) } as AnswerIntent | MessageIntent
+  }
+
+  async #call(sent: Sent): Promise<unknown> {
+    const { payload } = sent
+    if (sent.kind === 'answer') {
+      return await this.#calls.call('resolver.inputResponse', { request_id: sent.request_id, payload })
     }
-    const { message_type, number } = intent
+    const { message_type, number } = sent
     return await this.#calls.call('resolver.message', { message_type, payload, number })
   }
+}
+
+function deliveredOf(kept: Kept): Delivered {
+  return kept.kind === 'answer'
+    ? { kind: 'delivered', request_id: kept.request_id }
+    : { kind: 'delivered', number: kept.number }
 }

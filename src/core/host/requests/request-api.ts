@@ -1,16 +1,16 @@
-/** Takes what consumers ask of a hosted instance: answers at any time, messages while its worker is up. {@link file://./../lifecycle/instance-host.ts} opens it. */
+/** Takes what consumers send to a hosted instance: answers at any time, messages while its worker is up. {@link file://./../lifecycle/instance-host.ts} opens it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import { MESSAGE_TYPES_LIMIT_MS } from '../../limits.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, MessageType } from '../../protocol/instance.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
-import { acceptAnswer, acceptMessage, askMessageTypes, keptMessage, type RequestContext } from './accept.ts'
+import { acceptAnswer, acceptedMessage, acceptMessage, askMessageTypes, type RequestContext } from './accept.ts'
 
 export class RequestApi {
   readonly #context: RequestContext
   readonly #deliver: () => void
-  /** Ends when the worker can be asked, or never will be. */
+  /** Resolves when the worker can be asked, or with undefined when it never will be. */
   readonly #reached = Promise.withResolvers<ResolverCalls | undefined>()
   #isClosed = false
 
@@ -53,14 +53,14 @@ export class RequestApi {
 
   /** The number the message got; on disk when this returns. Throws `invalid_state`, and as {@link acceptMessage}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
-    const before = keptMessage(this.#context, actor.key)
+    const before = acceptedMessage(this.#context, actor.key)
     if (before !== undefined) return before
     const types = await this.messageTypes()
     this.#refuseUnlessUp()
     return this.#accept(() => acceptMessage(this.#context, types, type, payload, actor))
   }
 
-  /** What was kept is delivered, whatever became of its acknowledgement. */
+  /** What was appended is delivered, even where its acknowledgement failed. */
   #accept<T>(accept: () => T): T {
     try {
       return accept()

@@ -2,7 +2,6 @@
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
-import type { Mailbox } from '../requests/mailbox.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
 import { SandboxBroker } from './sandbox-broker.ts'
 
@@ -10,7 +9,6 @@ export interface InstanceResourcesParts extends InstanceEgressParts {
   /** The options of sandboxes. */
   token: string
   epoch: number
-  mailbox: Mailbox
 }
 
 export class InstanceResources {
@@ -18,7 +16,7 @@ export class InstanceResources {
   readonly sandboxes: SandboxBroker
 
   constructor(parts: InstanceResourcesParts) {
-    const { ledger, home, token, epoch, mailbox } = parts
+    const { ledger, home, token, epoch } = parts
     const { creation } = ledger.story
     const wanted = creation.container?.image ?? creation.resolver.manifest.container?.image ?? null
     this.egress = new InstanceEgress(parts)
@@ -30,7 +28,12 @@ export class InstanceResources {
       // Never more than the worker has: a sandbox must not bypass an allowlist.
       network: () => this.egress.network,
       engine: theEngine,
-      use: { note: () => mailbox.markSandbox(), isNoted: () => mailbox.hasSandbox() },
+      use: {
+        note: () => {
+          if (!ledger.inbox.hasSandbox) ledger.keep({ kind: 'sandbox' })
+        },
+        isNoted: () => ledger.inbox.hasSandbox,
+      },
     })
   }
 

@@ -34,7 +34,7 @@ export class JournalFeed {
   #size = 0
   /** How far those who wait were told that it had come. */
   #toldSize = 0
-  /** Where the present end is an unfinished line: reading there again is in vain until the journal has grown. */
+  /** Where only an unfinished line, or private lines, stand up to the end: there is no event until the journal has grown. */
   #barren = -1
   readonly #pages = new Map<number, Page>()
   #keptBytes = 0
@@ -76,15 +76,25 @@ export class JournalFeed {
       if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was cut short' })
       return undefined
     }
-    const bytes = readWholeLines(this.#file.fd, offset, PAGE_BYTES)
-    if (bytes === undefined) {
+    const page = this.#readPage(offset)
+    if (page === undefined) {
       this.#barren = offset
       return undefined
     }
-    const page = formatPage(this.#path, bytes, offset)
     if (page.isFinal) this.#hasEnded = true
     this.#keep(offset, page)
     return page
+  }
+
+  /** A page with at least one event: private lines before it are passed over. */
+  #readPage(offset: number): Page | undefined {
+    for (let at = offset; ; ) {
+      const bytes = readWholeLines(this.#file.fd, at, PAGE_BYTES)
+      if (bytes === undefined) return undefined
+      const page = formatPage(this.#path, bytes, at)
+      if (page.count > 0) return page
+      at = page.next
+    }
   }
 
   /** Calls `onNews` when the journal has grown or the instance has ended. Answers its stop. */

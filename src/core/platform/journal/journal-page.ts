@@ -1,6 +1,7 @@
-/** ConcurrencyLimiter raw lines of a journal into frames of the event stream, without parsing what they hold (R15, architecture, decision 1). */
+/** Turns raw lines of a journal into frames of the event stream, without parsing what they hold, and leaves private lines out (R15). */
 import { fail } from '../../errors.ts'
 import { isStatus, isTerminal } from '../../protocol/status.ts'
+import { PRIVATE_MARK } from '../../store/journal-line.ts'
 
 /** A stretch of a journal as it goes over the wire. */
 export interface Page {
@@ -8,9 +9,9 @@ export interface Page {
   frames: Buffer
   /** The offset of the first line after these. */
   next: number
-  /** The number of the last line in it. */
+  /** The number of the last event in it. */
   lastSeq: number
-  /** How many lines are in it. */
+  /** How many events are in it; none where only private lines stood there. */
   count: number
   /** Whether it ends with the move into a final status. Nothing is shown after that. */
   isFinal: boolean
@@ -21,6 +22,7 @@ const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
 const DASH = 0x2d
+const PRIVATE = PRIVATE_MARK.charCodeAt(0)
 const [ZERO, NINE] = [0x30, 0x39]
 const ID = Buffer.from('id: ')
 const DATA = Buffer.from('\ndata: ')
@@ -40,6 +42,10 @@ export function formatPage(path: string, bytes: Buffer, offset: number): Page {
   let count = 0
   for (let start = 0; start < bytes.length; ) {
     const end = bytes.indexOf(LF, start)
+    if (bytes[start] === PRIVATE) {
+      start = end + 1
+      continue
+    }
     const afterSeq = endOfNumber(bytes, start)
     let afterSource = afterSeq + 1
     while (afterSource < end && bytes[afterSource] !== TAB) afterSource += 1

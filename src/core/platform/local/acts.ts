@@ -11,7 +11,8 @@ import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import type { InstancePaths } from '../../store/home.ts'
-import { readRecord, readStory } from '../../store/record.ts'
+import { readStory } from '../../store/journal-projection.ts'
+import { readRecord } from '../../store/record.ts'
 import type { Platform } from '../platform.ts'
 import { refuseTooLarge } from './local-checks.ts'
 import { callOwner } from './reach-host.ts'
@@ -32,6 +33,8 @@ export interface ActsParts {
   record: (id: string) => Promise<InstanceRecord>
   leave: (id: string) => Promise<void>
 }
+
+const RENAME_TRIES = 3
 
 export class Acts {
   readonly #parts: ActsParts
@@ -69,6 +72,30 @@ export class Acts {
       here: async (host) => ({ number: await host.message(type, payload, keyed) }),
       there: (owner) => owner.message(id, type, payload, keyed),
     })
+  }
+
+  /**
+   * Gives the instance another name. Where no host owns it, this process owns it for as long as the append takes: an instance that
+   * has ended has no host, and only an owner may write to a journal.
+   */
+  async rename(id: string, name: string | null): Promise<InstanceRecord> {
+    const { home, hosts, paths, record } = this.#parts
+    paths(id)
+    for (let tries = 1; ; tries += 1) {
+      const own = hosts.get(id)
+      if (own !== undefined) own.rename(name)
+      else if (!(await hosts.write(id, (ledger) => ledger.rename(name)))) {
+        try {
+          return await callOwner(home, id, hosts.socketPath, (owner) => owner.rename(id, name))
+        } catch (error) {
+          // It let go between the look and the call.
+          if (tries === RENAME_TRIES || !(error instanceof ResolveError) || error.code !== 'host_unreachable')
+            throw error
+          continue
+        }
+      }
+      return await record(id)
+    }
   }
 
   async pause(id: string): Promise<void> {

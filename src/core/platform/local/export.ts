@@ -4,12 +4,13 @@ import { createGzip } from 'node:zlib'
 import { ResolveError } from '../../errors.ts'
 import { type TarEntry, tar } from '../../files/tar.ts'
 import { type ListedFile, listData, openData, readStderrTail } from '../../host/ingest/instance-files.ts'
-import { Mailbox } from '../../host/requests/mailbox.ts'
 import { messageFile, requestFile } from '../../protocol/coordination.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import type { InstancePaths } from '../../store/home.ts'
+import { readPayload } from '../../store/inbox.ts'
 import { type JournalLine, prefixOf } from '../../store/journal-line.ts'
+import { readJournal } from '../../store/journal-projection.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
 import type { Story } from '../../view/story.ts'
 
@@ -82,21 +83,20 @@ function dataOf(paths: InstancePaths): ListedFile[] {
   }
 }
 
-/** Questions with their answers, and messages, as the host kept them: never what a resolver made of its own copies. */
+/** Input requests with their answers, and messages, as the host accepted them: never the copies that a resolver can change. */
 function* intentsOf(
   paths: InstancePaths,
   story: Story,
   json: (path: string, value: unknown) => TarEntry,
 ): Generator<TarEntry> {
-  const mailbox = new Mailbox(paths.mailbox)
+  const { inbox } = readJournal(paths.journal)
   for (const request of story.requests) {
-    yield json(requestFile(request.id), { ...request, answer: mailbox.readAnswer(request.id)?.payload ?? null })
+    const answer = inbox.answer(request.id)
+    yield json(requestFile(request.id), { ...request, answer: answer === undefined ? null : readPayload(answer) })
   }
   for (const message of story.messages) {
-    yield json(messageFile(message.number), {
-      ...message,
-      payload: mailbox.readMessage(message.number)?.payload ?? null,
-    })
+    const kept = inbox.message(message.number)
+    yield json(messageFile(message.number), { ...message, payload: kept === undefined ? null : readPayload(kept) })
   }
 }
 

@@ -171,7 +171,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return this.#reads.rename(id, name)
+    return await this.#acts.rename(id, name)
   }
 
   async story(id: string): Promise<Story> {

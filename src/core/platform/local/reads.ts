@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs'
 import { fail } from '../../errors.ts'
 import { openData } from '../../host/ingest/instance-files.ts'
 import type { HostProcess } from '../../host/process/host-process.ts'
-import { Mailbox } from '../../host/requests/mailbox.ts'
 import { PAGE_MAX_BYTES } from '../../limits.ts'
 import type { InputRequest, InstanceRecord, RequestStatus, SentMessage } from '../../protocol/instance.ts'
 import { type InstancePaths, instancePaths, isInstanceId } from '../../store/home.ts'
-import { readName, writeName } from '../../store/name.ts'
-import { readRecord, readStory, toRecord, writeRecord } from '../../store/record.ts'
+import { readPayload } from '../../store/inbox.ts'
+import { type JournalProjection, readJournal } from '../../store/journal-projection.ts'
+import { readRecord, toRecord } from '../../store/record.ts'
 import type { Story } from '../../view/story.ts'
 import type { ByteRange, DataContent } from '../platform.ts'
 import { readSoundState } from './sound-reads.ts'
@@ -38,37 +38,29 @@ export class Reads {
     const paths = this.paths(id)
     const state = readSoundState(paths)
     const held = this.#hosts.get(id)
-    const record = held === undefined ? readRecord(paths) : toRecord(held.ledger.story, paths.root)
+    const record = held === undefined ? readRecord(paths) : toRecord(held.ledger.story)
     const phase = record.phase ?? (typeof state?.['phase'] === 'string' ? state['phase'] : null)
     return { ...record, resolver_state: state, phase }
   }
 
-  rename(id: string, name: string | null): InstanceRecord {
-    const paths = this.paths(id)
-    writeName(paths.root, name)
-    writeRecord(paths, this.#story(id))
-    return this.record(id)
-  }
-
   story(id: string): Story {
-    const story = structuredClone(this.#story(id))
-    const renamed = readName(this.paths(id).root)
-    return renamed === undefined ? story : { ...story, creation: { ...story.creation, name: renamed } }
+    return structuredClone(this.#journal(id).story)
   }
 
   inputRequests(id: string, status?: RequestStatus): InputRequest[] {
-    return this.#story(id)
-      .requests.filter((request) => status === undefined || request.status === status)
+    return this.#journal(id)
+      .story.requests.filter((request) => status === undefined || request.status === status)
       .map(({ id: requestId, prompt, schema, status: now }) => ({ id: requestId, prompt, schema, status: now }))
   }
 
   messages(id: string, after: number): SentMessage[] {
-    const mailbox = new Mailbox(this.paths(id).mailbox)
+    const { story, inbox } = this.#journal(id)
     const page: SentMessage[] = []
     let bytes = 0
-    for (const message of this.#story(id).messages) {
+    for (const message of story.messages) {
       if (message.number <= after) continue
-      const payload = mailbox.readMessage(message.number)?.payload ?? {}
+      const kept = inbox.message(message.number)
+      const payload = kept === undefined ? {} : readPayload(kept)
       bytes += JSON.stringify(payload).length
       if (page.length > 0 && bytes > PAGE_MAX_BYTES) break
       page.push({ ...message, payload })
@@ -88,8 +80,8 @@ export class Reads {
   }
 
   /** Not to be kept: a hosted one changes as the instance goes on. */
-  #story(id: string): Story {
-    return this.#hosts.get(id)?.ledger.story ?? readStory(this.paths(id).journal)
+  #journal(id: string): JournalProjection {
+    return this.#hosts.get(id)?.ledger ?? readJournal(this.paths(id).journal)
   }
 }
 

@@ -1,7 +1,7 @@
 /** What is asked of an instance that has no worker: the clearest reason why it cannot be done (R7, R25). */
 import { fail, type ResolveError } from '../../errors.ts'
-import { Mailbox } from '../../host/requests/mailbox.ts'
 import type { InstancePaths } from '../../store/home.ts'
+import { readJournal } from '../../store/journal-projection.ts'
 import type { Story } from '../../view/story.ts'
 
 /** Something a consumer does to an instance. */
@@ -16,9 +16,9 @@ export interface Act {
 /** What a host that went away had accepted of this very call: a message's number, true for an answer; else undefined. */
 export function wasAccepted(paths: InstancePaths, act: Act): { number: number } | true | undefined {
   if (act.key === undefined) return undefined
-  const mailbox = new Mailbox(paths.mailbox)
-  if (act.request !== undefined) return mailbox.readAnswer(act.request)?.key === act.key ? true : undefined
-  const number = mailbox.findMessage(act.key)
+  const { inbox } = readJournal(paths.journal)
+  if (act.request !== undefined) return inbox.answer(act.request)?.key === act.key ? true : undefined
+  const number = inbox.numberOf(act.key)
   return number === undefined ? undefined : { number }
 }
 

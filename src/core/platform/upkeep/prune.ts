@@ -10,8 +10,7 @@ import { hasHost } from '../../host/process/reach.ts'
 import { DRAFT_STALE_MS } from '../../limits.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { instanceIds, instancePaths, instancesDirectory } from '../../store/home.ts'
-import { readName } from '../../store/name.ts'
-import { readStory } from '../../store/record.ts'
+import { readStory } from '../../store/journal-projection.ts'
 import type { Story } from '../../view/story.ts'
 import type { Pruned, PruneOptions, PruneOutcome } from '../platform.ts'
 
@@ -31,13 +30,12 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
     if (story === undefined || (await hasHost(home, id))) continue
     const { root } = instancePaths(home, id)
     const bytes = await bytesBelow(root)
-    const renamed = readName(root)
     if (!dryRun && !(await removeWhole(root, join(instancesDirectory(home), removingName(id))))) continue
-    const { resolver, name: born } = story.creation
+    const { resolver, name } = story.creation
     removed.push({
       ...{
         instance_id: id,
-        name: renamed === undefined ? born : renamed,
+        name,
         resolver: resolver.name,
         status: story.status,
       },

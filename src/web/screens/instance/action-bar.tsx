@@ -1,4 +1,4 @@
-/** Pause, resume, stop and cancel: what is legal now is offered, what is not says why. */
+/** The buttons to pause, resume, stop and cancel. A button that is disabled shows the reason. */
 import { Dialog } from '@base-ui/react/dialog'
 import { Tooltip } from '@base-ui/react/tooltip'
 import { type FormEvent, useState } from 'react'
@@ -10,11 +10,11 @@ import { type Action, type Offer, offersOf } from './actions.ts'
 
 const LABELS: Readonly<Record<Action, string>> = { pause: 'Pause', resume: 'Resume', stop: 'Stop', cancel: 'Cancel' }
 
-/** Said while the act is on its way, until the events tell of it. */
+/** Shown from the request until an event reports its effect. */
 const UNDER_WAY: Readonly<Record<Action, string>> = {
-  pause: 'Asked to pause…',
+  pause: 'Pause requested…',
   resume: 'Resuming…',
-  stop: 'Asked to stop…',
+  stop: 'Stop requested…',
   cancel: 'Cancelling…',
 }
 
@@ -106,13 +106,13 @@ interface ConfirmProps {
 const QUESTIONS = {
   stop: {
     title: 'Stop this instance?',
-    text: 'The resolver is asked to end and gets the time to clean up. What it has done so far stays.',
+    text: 'The resolver is asked to end and gets time to clean up. Its results so far are kept.',
     yes: 'Stop it',
     no: 'Leave it running',
   },
   cancel: {
     title: 'Cancel this instance?',
-    text: 'It ends for good and can’t be resumed. What it has done so far stays.',
+    text: 'It ends permanently and can’t be resumed. Its results so far are kept.',
     yes: 'Cancel it',
     no: 'Keep it',
   },
@@ -144,7 +144,7 @@ function Confirm({ action, onClose, onConfirm }: ConfirmProps) {
                   maxLength={500}
                   onChange={(event) => setReason(event.target.value)}
                 />
-                <p className="field-about">The resolver is told; it stands in the events.</p>
+                <p className="field-about">The resolver receives the reason, and the events record it.</p>
               </div>
             )}
             <div className="form-end">

@@ -1,4 +1,4 @@
-/** How an instance stands: status, phase, progress, how long, whether the page is live, what may be done now. */
+/** The header of an instance: status, phase, progress, duration, connection, and actions. */
 import { type FormEvent, useState } from 'react'
 import { Link } from 'wouter'
 import type { Payload } from '../../../core/protocol/form.ts'
@@ -85,7 +85,7 @@ function Progress({ progress: { fraction, milestone, label } }: { progress: NonN
   )
 }
 
-/** The title, and the way to give it another. */
+/** The title with the form to rename the instance. */
 export function InstanceName({ id, name, onRenamed }: { id: string; name: string | null; onRenamed: () => void }) {
   const [draft, setDraft] = useState<string | null>(null)
   const [trouble, setTrouble] = useState<string | null>(null)
@@ -119,7 +119,7 @@ export function InstanceName({ id, name, onRenamed }: { id: string; name: string
     <form className="rename" onSubmit={(event) => void submit(event)}>
       <input
         aria-label="Name"
-        // biome-ignore lint/a11y/noAutofocus: it was asked for by the button it replaces.
+        // biome-ignore lint/a11y/noAutofocus: the user pressed the button that it replaces.
         autoFocus
         value={draft}
         maxLength={200}

@@ -1,6 +1,6 @@
 /**
- * The questions of an instance, pinned above its tabs and never in the way. One that somebody else answers meanwhile says so, and
- * what was typed here stays to be copied (R25).
+ * The open input requests of an instance, above its tabs. If another consumer answers one meanwhile, a notice says so and offers the
+ * typed text for copying (R25).
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { cleanText } from '../../../core/view/clean.ts'
@@ -12,7 +12,7 @@ import { draftOf, QuestionForm } from '../question-form.tsx'
 
 export function Questions({ id, story }: { id: string; story: Story }) {
   const pending = pendingRequests(story)
-  // Those that were shown here; what becomes of them is told.
+  // The requests shown so far: a notice reports when one of them is closed.
   const shown = useRef(new Set<string>())
   const answeredHere = useRef(new Set<string>())
   const onSending = useCallback((request: string, isSending: boolean) => {
@@ -64,12 +64,13 @@ export function Questions({ id, story }: { id: string; story: Story }) {
 }
 
 function Gone({ request, typed, onDismiss }: { request: StoryRequest; typed: string; onDismiss: () => void }) {
-  const who = request.actor === null ? 'somebody' : `${request.actor}${request.via === null ? '' : ` (${request.via})`}`
+  const who =
+    request.actor === null ? 'another consumer' : `${request.actor}${request.via === null ? '' : ` (${request.via})`}`
   return (
     <section className="notice notice-empty gone" data-request-id={request.id} role="status">
       <p>
         {request.status === 'answered' ? `“${request.id}” was answered by ${who}.` : `“${request.id}” was withdrawn.`}
-        {typed !== '' && ' What you had typed was not sent.'}
+        {typed !== '' && ' The text that you typed was not sent.'}
       </p>
       <div className="form-end">
         {typed !== '' && <CopyButton text={typed}>Copy what I typed</CopyButton>}
@@ -86,7 +87,7 @@ function typedIn(id: string, request: StoryRequest): string {
   return texts.filter((value) => typeof value === 'string' && value.trim() !== '').join('\n')
 }
 
-/** A question that was withdrawn may be asked again. */
+/** A withdrawn request can be opened again, with a new time. */
 function keyOf({ id, asked_at }: StoryRequest): string {
   return `${id} ${asked_at}`
 }

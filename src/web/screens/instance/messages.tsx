@@ -1,4 +1,4 @@
-/** What the instance takes unasked just now, and what it was sent (spec, Message type). */
+/** The forms of the messages that the instance accepts now, and the messages sent so far (spec, Message type). */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { MessageType } from '../../../core/protocol/instance.ts'
@@ -17,7 +17,7 @@ const EVERY_MS = 5_000
 export default function MessagesTab({ id, live }: TabProps) {
   const status = live.story?.status
   const canTake = status === 'running' || status === 'awaiting_input'
-  // The list depends on what the resolver is at: each phase may have another.
+  // The accepted types can change with the phase.
   const types = useQuery({
     queryKey: ['message-types', id, status, live.story?.phase],
     queryFn: () => fetchMessageTypes(id),
@@ -27,11 +27,11 @@ export default function MessagesTab({ id, live }: TabProps) {
   return (
     <div className="messages">
       <section aria-labelledby="send">
-        <h2 id="send">Tell it something</h2>
+        <h2 id="send">Send a message</h2>
         {!canTake && <Empty>{whyNot(status !== undefined && isTerminal(status))}</Empty>}
-        {canTake && types.isPending && <Loading what="Asking what it takes…" />}
+        {canTake && types.isPending && <Loading what="Loading the message types…" />}
         {canTake && types.isError && types.data === undefined && <Trouble error={types.error} />}
-        {canTake && types.data?.length === 0 && <Empty>It takes no messages just now.</Empty>}
+        {canTake && types.data?.length === 0 && <Empty>The resolver accepts no messages now.</Empty>}
         {canTake && types.data !== undefined && types.data.length > 0 && <Choice id={id} types={types.data} />}
       </section>
       <Sent id={id} count={live.story?.messages.length ?? 0} />
@@ -40,7 +40,9 @@ export default function MessagesTab({ id, live }: TabProps) {
 }
 
 function whyNot(hasEnded: boolean): string {
-  return hasEnded ? 'The instance has ended: it takes nothing more.' : 'It takes messages while it runs.'
+  return hasEnded
+    ? 'The instance has ended and accepts no more messages.'
+    : 'The instance accepts messages only while it runs.'
 }
 
 function Choice({ id, types }: { id: string; types: readonly MessageType[] }) {
@@ -89,7 +91,7 @@ function OneMessage({ id, type, wasSent, onSent }: OneMessageProps) {
     <FormView
       filling={filling}
       submitLabel="Send"
-      locked={mayAct ? null : 'Your token may only look: it can’t send anything.'}
+      locked={mayAct ? null : 'Your token can only read: it can’t send messages.'}
       beside={<span role="status">{wasSent ? 'Sent.' : ''}</span>}
     />
   )

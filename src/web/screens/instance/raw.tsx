@@ -1,4 +1,4 @@
-/** Everything as it travels: the record, what was put in, the story, and each event's envelope. */
+/** The raw data: the record, the input, the story, and the envelopes of the events. */
 import { useQuery } from '@tanstack/react-query'
 import { instanceQuery } from '../../api/queries.ts'
 import type { TabProps } from '../../live/tab-props.ts'

@@ -1,4 +1,4 @@
-/** One instance: how it stands, what it asks, and everything there is to see of it, tab by tab. */
+/** The screen of one instance: header, input requests, and tabs. */
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
@@ -14,7 +14,7 @@ import { Questions } from './input-requests.tsx'
 import { StatusHistory } from './timeline/history.tsx'
 import { TimelineTab } from './timeline/timeline.tsx'
 
-/** What is looked at less often comes when it is. */
+/** Tabs that are used less often are loaded when they are opened. */
 const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needsViewport?: true }>> = {
   timeline: { label: 'Timeline', body: TimelineTab },
   graph: { label: 'Graph', body: lazy(() => import('./graph/graph.tsx')) },
@@ -47,7 +47,7 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
   if (story === null) {
     return (
       <Screen title={name ?? id} place={place}>
-        <Loading what="Fetching the instance…" />
+        <Loading what="Loading the instance…" />
       </Screen>
     )
   }
@@ -81,7 +81,7 @@ function InstanceTabs({ id, tab, live, hasViewport }: TabProps & { tab: string; 
       onValueChange={(value: string) => go(`/instances/${id}/${value}`)}
       className="instance-tabs"
     >
-      <Tabs.List className="tabs" aria-label="What to see of it" activateOnFocus={false}>
+      <Tabs.List className="tabs" aria-label="Views of the instance" activateOnFocus={false}>
         {shown.map(([name, { label }]) => (
           <Tabs.Tab key={name} value={name} className="tab">
             {label}

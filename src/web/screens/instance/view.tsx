@@ -1,4 +1,4 @@
-/** The resolver's own view of its instance, in a frame without an origin (docs/viewport.md). */
+/** The tab with the resolver's viewport, in a sandboxed frame (docs/viewport.md). */
 import { useQuery } from '@tanstack/react-query'
 import { fetchViewport } from '../../api/calls.ts'
 import type { TabProps } from '../../live/tab-props.ts'
@@ -16,6 +16,6 @@ export default function ViewTab(props: TabProps) {
   })
   const state = useInstanceState(props).data ?? null
   if (code.isError) return <Trouble error={code.error} />
-  if (code.data === undefined || live.story === null) return <Loading what="Fetching the view…" />
+  if (code.data === undefined || live.story === null) return <Loading what="Loading the view…" />
   return <ViewportFrame id={id} code={code.data} live={live} story={live.story} state={state} />
 }

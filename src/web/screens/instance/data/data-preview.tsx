@@ -1,4 +1,4 @@
-/** One data file: text, JSON, Markdown without raw HTML, or an image; anything else is a download. */
+/** Previews one data file: text, JSON, Markdown without raw HTML, or an image. Other files can only be downloaded. */
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import type { DataFile } from '../../../../core/protocol/instance.ts'
@@ -14,7 +14,7 @@ import { imageType, type PreviewKind, previewKind } from './preview-kind.ts'
 
 const Markdown = lazy(() => import('./markdown.tsx'))
 
-/** More of a file than this is not shown; it can be saved whole. */
+/** The maximum size of a preview; the download is complete. */
 const TEXT_MAX_BYTES = 512 * 1024
 const IMAGE_MAX_BYTES = 16 * 1024 * 1024
 
@@ -38,7 +38,7 @@ export function DataPreview({ instance, file }: { instance: string; file: DataFi
         </button>
       </div>
       {trouble !== null && <Trouble error={trouble} />}
-      {kind === 'none' && <Empty>This kind of file is not shown here. Save it to look at it.</Empty>}
+      {kind === 'none' && <Empty>This kind of file has no preview. Save it to open it.</Empty>}
       {kind === 'image' && <Image instance={instance} file={file} />}
       {kind !== 'none' && kind !== 'image' && <Text instance={instance} file={file} kind={kind} />}
     </section>
@@ -54,12 +54,12 @@ function Text({ instance, file, kind }: { instance: string; file: DataFile; kind
     },
     placeholderData: (before: string | undefined) => before,
   })
-  if (isPending) return <Loading what="Fetching the file…" />
+  if (isPending) return <Loading what="Loading the file…" />
   if (isError) return <Trouble error={error} />
   const isCut = file.bytes > TEXT_MAX_BYTES
   return (
     <>
-      {isCut && <p className="quiet">These are its first {bytesText(TEXT_MAX_BYTES)}.</p>}
+      {isCut && <p className="quiet">Showing the first {bytesText(TEXT_MAX_BYTES)}.</p>}
       {data === '' ? <Empty>The file is empty.</Empty> : <Shown text={data} kind={isCut ? 'text' : kind} />}
     </>
   )
@@ -102,9 +102,9 @@ function Image({ instance, file }: { instance: string; file: DataFile }) {
     setUrl(made)
     return () => URL.revokeObjectURL(made)
   }, [blob])
-  if (isLarge) return <Empty>This image is too large to be shown here. Save it to look at it.</Empty>
+  if (isLarge) return <Empty>This image is too large for a preview. Save it to open it.</Empty>
   if (isError) return <Trouble error={error} />
-  if (url === undefined) return <Loading what="Fetching the image…" />
+  if (url === undefined) return <Loading what="Loading the image…" />
   return <img className="preview-image" src={url} alt={cleanLine(file.path)} />
 }
 

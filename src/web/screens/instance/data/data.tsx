@@ -1,4 +1,4 @@
-/** The files the resolver left, listed as they change; each previewed as what can't act, or saved (threats UI-1). */
+/** The data files of an instance, updated as they change. A preview never runs content of a file (threats UI-1). */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link, useSearchParams } from 'wouter'
@@ -31,10 +31,10 @@ export function useDataFiles({ id, live }: TabProps) {
 export default function DataTab(props: TabProps) {
   const { data: files, isPending, isError, error } = useDataFiles(props)
   const [search] = useSearchParams()
-  if (isPending) return <Loading what="Fetching the list of files…" />
+  if (isPending) return <Loading what="Loading the list of files…" />
   if (isError) return <Trouble error={error} />
-  if (files.length === 0) return <Empty>The resolver has left no file yet.</Empty>
-  // What changed last is what one comes for.
+  if (files.length === 0) return <Empty>No data files yet.</Empty>
+  // Selects the file that changed last.
   const path =
     search.get('file') ?? files.toSorted((a, b) => b.modified_at.localeCompare(a.modified_at))[0]?.path ?? null
   const chosen = files.find((file) => file.path === path)

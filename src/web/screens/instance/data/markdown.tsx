@@ -1,4 +1,4 @@
-/** Markdown of a resolver: no HTML of its own, links that lead out without telling from where, no pictures from elsewhere (threats UI-2). */
+/** Renders Markdown of a resolver: without raw HTML, with links that send no referrer, without external images (threats UI-2). */
 import ReactMarkdown from 'react-markdown'
 
 export default function Markdown({ text }: { text: string }) {

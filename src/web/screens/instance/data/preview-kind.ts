@@ -1,4 +1,4 @@
-/** By its name alone, how a data file is shown. What a browser could run is only ever saved (threats UI-1). Pure. */
+/** Decides from its name how a data file is previewed. Files that a browser could run are only downloaded (threats UI-1). Pure. */
 
 export type PreviewKind = 'text' | 'json' | 'markdown' | 'image' | 'none'
 
@@ -24,7 +24,7 @@ export function previewKind(path: string): PreviewKind {
   return extension === '' || TEXTS.has(extension) ? 'text' : 'none'
 }
 
-/** The type an image is shown as, whatever the server says. */
+/** The media type for an image; the type that the server sends is not used. */
 export function imageType(path: string): string {
   return IMAGES[extensionOf(path)] ?? 'application/octet-stream'
 }

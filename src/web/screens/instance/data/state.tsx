@@ -1,4 +1,4 @@
-/** The snapshot the resolver keeps of itself, as it is now. */
+/** The current state snapshot of the resolver. */
 import { useQuery } from '@tanstack/react-query'
 import { isTerminal } from '../../../../core/protocol/status.ts'
 import { fetchState } from '../../../api/calls.ts'
@@ -7,7 +7,7 @@ import { CopyButton } from '../../../parts/copy-button.tsx'
 import { JsonView } from '../../../parts/json-view.tsx'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 
-/** State makes no events: while something runs it is asked for. */
+/** State changes cause no events, so the state is polled while the instance runs. */
 const EVERY_MS = 1_500
 
 export function useInstanceState({ id, live }: TabProps) {
@@ -21,9 +21,9 @@ export function useInstanceState({ id, live }: TabProps) {
 
 export default function StateTab(props: TabProps) {
   const { data, isPending, isError, error } = useInstanceState(props)
-  if (isPending) return <Loading what="Fetching the state…" />
+  if (isPending) return <Loading what="Loading the state…" />
   if (isError) return <Trouble error={error} />
-  if (data === null) return <Empty>The resolver has kept no state yet.</Empty>
+  if (data === null) return <Empty>The resolver has saved no state yet.</Empty>
   return (
     <>
       <div className="panel-tools">

@@ -1,4 +1,4 @@
-/** The nodes of a pipeline and how each stands, from the state a resolver keeps (`state.nodes`). Pure. */
+/** Reads the nodes of a pipeline and their statuses from the resolver's state (`state.nodes`). Pure. */
 import { isObject } from '../../../../core/primitives/is-object.ts'
 
 export type NodeStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipped'
@@ -6,7 +6,7 @@ export type NodeStatus = 'pending' | 'running' | 'completed' | 'failed' | 'skipp
 export interface GraphNode {
   id: string
   status: NodeStatus
-  /** What else the resolver says of it. */
+  /** Other properties of the node, as text. */
   about: string
 }
 

@@ -1,4 +1,4 @@
-/** A pipeline as a picture: drawn once by Graphviz, then only classes change. The list beside it says the same without a picture. */
+/** Shows a pipeline as a graph: Graphviz draws it once, later only CSS classes change. A list has the same information as text. */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { fetchData } from '../../../api/calls.ts'
@@ -22,17 +22,17 @@ export default function GraphTab(props: TabProps) {
     enabled: file !== undefined && file.bytes > 0,
     placeholderData: (before: string | undefined) => before,
   })
-  if (files.isPending) return <Loading what="Looking for a graph…" />
+  if (files.isPending) return <Loading what="Loading the graph…" />
   if (files.isError) return <Trouble error={files.error} />
-  if (file === undefined) return <Empty>This instance has published no graph.</Empty>
+  if (file === undefined) return <Empty>This instance has no graph.</Empty>
   if (dot.isError) return <Trouble error={dot.error} />
-  if (dot.data === undefined) return <Loading what="Fetching the graph…" />
+  if (dot.data === undefined) return <Loading what="Loading the graph…" />
   return (
     <div className="graph">
       <Picture dot={dot.data} nodes={nodes} />
       <section aria-labelledby="nodes">
         <h2 id="nodes">Nodes</h2>
-        {nodes.length === 0 && <p className="quiet">The resolver does not say how its nodes stand.</p>}
+        {nodes.length === 0 && <p className="quiet">The resolver does not report the status of the nodes.</p>}
         <ul className="nodes">
           {nodes.map(({ id, status, about }) => (
             <li key={id} data-node-status={status}>
@@ -54,7 +54,7 @@ function Picture({ dot, nodes }: { dot: string; nodes: readonly GraphNode[] }) {
       const { instance } = await import('@viz-js/viz')
       return (await instance()).renderSVGElement(dot, {
         graphAttributes: { bgcolor: 'transparent' },
-        // The metrics nearest to what the page is set in.
+        // The font whose metrics are closest to that of the page.
         nodeAttributes: { fontname: 'Arial' },
         edgeAttributes: { fontname: 'Arial' },
       })
@@ -78,7 +78,7 @@ function Picture({ dot, nodes }: { dot: string; nodes: readonly GraphNode[] }) {
       <div
         className="drawing"
         role="img"
-        aria-label="The pipeline; the list beside it says the same"
+        aria-label="The pipeline; the list next to it has the same information"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
         tabIndex={0}
         ref={place}

@@ -1,4 +1,4 @@
-/** Builds a drawing anew from what Graphviz made: shapes and words only, no links, scripts, styles or pictures of the author. */
+/** Copies the SVG of Graphviz and keeps only shapes and text: no links, scripts, styles or images of the author. */
 
 const NAMESPACE = 'http://www.w3.org/2000/svg'
 const ELEMENTS = new Set([
@@ -20,7 +20,7 @@ const ATTRIBUTES = new Set(
   ),
 )
 
-/** `class` and the ids are set by us alone: `node` and `edge` as Graphviz groups them, with their title as `data-node`. */
+/** `class` and ids come only from this function: the groups `node` and `edge` of Graphviz, with their title as `data-node`. */
 export function safeSvg(drawn: Element): SVGSVGElement {
   return copy(drawn) as SVGSVGElement
 }
@@ -41,7 +41,7 @@ function copy(from: Element): Element {
   return to
 }
 
-/** What stands inside a link stays, the link does not. */
+/** Keeps the content of a link without the link itself. */
 function append(to: Element, child: Element): void {
   if (ELEMENTS.has(child.localName)) to.append(copy(child))
   else if (child.localName === 'a') for (const inner of child.children) append(to, inner)

@@ -1,4 +1,4 @@
-/** Where the time went: each status an instance was in, as wide as it lasted. */
+/** The status history as a bar: the width of each status is its duration. */
 import { isTerminal } from '../../../../core/protocol/status.ts'
 import { STATUS_WORDS } from '../../../../core/view/status-words.ts'
 import type { Story } from '../../../../core/view/story.ts'

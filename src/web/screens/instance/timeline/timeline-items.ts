@@ -1,4 +1,4 @@
-/** Events as the timeline shows them: phases as spans with the events that fell into them below. Pure. */
+/** Converts events to timeline items: phases are spans with their events below. Pure. */
 import { type Tier, tierOf } from '../../../../core/protocol/event.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { progressLine } from '../../../../core/view/event-words.ts'
@@ -24,7 +24,7 @@ export interface TimelineFilter {
 
 const LINE_MAX = 300
 
-/** The items of a list of events that only ever grows: what was made before is not made again. */
+/** The items of a growing list of events, computed incrementally. */
 export class TimelineItems {
   readonly #filter: TimelineFilter
   readonly #all: TimelineItem[] = []
@@ -35,13 +35,13 @@ export class TimelineItems {
     this.#filter = filter
   }
 
-  /** Every item up to the last of these events. */
+  /** All items up to the last of these events. */
   upTo(events: readonly NumberedEvent[]): readonly TimelineItem[] {
     for (; this.#taken < events.length; this.#taken += 1) {
       const numbered = events[this.#taken]
       if (numbered !== undefined) this.#take(numbered)
     }
-    // Where something is looked for, a phase without a hit is only in the way.
+    // During a search, phases without a match are hidden.
     if (this.#filter.text === '') return [...this.#all]
     return this.#all.filter((item) => item.kind === 'event' || item.count > 0)
   }
@@ -67,7 +67,7 @@ export class TimelineItems {
   }
 }
 
-/** What a person looks for first when something went wrong. */
+/** Whether the event reports a failure; "Jump to failure" goes to the first one. */
 export function isFailure({ event_type, data }: NumberedEvent['event']): boolean {
   if (event_type === 'platform.instance.status_changed') return data['to'] === 'failed'
   if (event_type === 'resolver:completed') return data['outcome'] === 'failed'
@@ -75,7 +75,7 @@ export function isFailure({ event_type, data }: NumberedEvent['event']): boolean
   return /^platform\.(?:setup|worker|reality_check)\.failed$/.test(event_type)
 }
 
-/** An event nobody has words for, as its keys and values. */
+/** The text of an event without a sentence of its own: its keys and values. */
 function keysAndValues(data: Record<string, unknown>): string {
   const parts = Object.entries(data).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,

@@ -1,4 +1,4 @@
-/** What happened, in order: filtered, searched, and only drawn where it is looked at. */
+/** The timeline of events, with filters and search. Only visible rows are rendered. */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import type { Tier } from '../../../../core/protocol/event.ts'
@@ -13,10 +13,10 @@ import { type TimelineItem, TimelineItems } from './timeline-items.ts'
 const TIERS: readonly { tier: Tier; label: string }[] = [
   { tier: 1, label: 'Platform' },
   { tier: 2, label: 'Resolver' },
-  { tier: 3, label: 'Its own' },
+  { tier: 3, label: 'Own events' },
 ]
 
-/** Pixels from the end that still count as being there: then the newest stays in sight. */
+/** If the scroll position is within this many pixels of the end, the view follows new events. */
 const AT_END_PX = 60
 const ROW_PX = 34
 
@@ -97,7 +97,7 @@ export function TimelineTab({ live }: TabProps) {
           {live.count} {live.count === 1 ? 'event' : 'events'}
         </span>
       </div>
-      {items.length === 0 && <Empty>{live.count === 0 ? 'Nothing has happened yet.' : 'No event is like that.'}</Empty>}
+      {items.length === 0 && <Empty>{live.count === 0 ? 'No events yet.' : 'No matching events.'}</Empty>}
       <div
         className="timeline-box"
         ref={box}

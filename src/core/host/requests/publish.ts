@@ -1,0 +1,56 @@
+/**
+ * What an accepted answer or message makes: an event for readers, and a file in `.resolve/` for the resolver. Both are derived from the
+ * private line in the journal: the file needs no sync, and the next host writes it again until the resolver took the answer.
+ */
+import { failpoint } from '../../failpoints.ts'
+import { messageFile, responseFile } from '../../protocol/coordination.ts'
+import type { Message } from '../../protocol/instance.ts'
+import type { AnswerIntent, MessageIntent } from '../../protocol/private-line.ts'
+import type { CoordinationDirectory } from '../../worker/worker.ts'
+import type { Ledger, News } from '../ledger/ledger.ts'
+
+export type Sent = AnswerIntent | MessageIntent
+type Named = Pick<AnswerIntent, 'kind' | 'request_id'> | Pick<MessageIntent, 'kind' | 'number'>
+
+/** The event that tells readers of it; the payload is not in it. */
+export function newsOf(sent: Omit<AnswerIntent, 'payload'> | Omit<MessageIntent, 'payload'>): News {
+  const { actor, via } = sent
+  if (sent.kind === 'answer') {
+    return { type: 'platform.input.answered', data: { request_id: sent.request_id, actor, via } }
+  }
+  const { number, message_type } = sent
+  return { type: 'platform.message.accepted', data: { number, message_type, actor, via } }
+}
+
+/** Whether its event is in the journal. Only a torn append and the layout of an earlier version leave one without. */
+export function isTold({ story }: Ledger, sent: Named): boolean {
+  return sent.kind === 'answer'
+    ? !story.requests.some(({ id, status }) => id === sent.request_id && status === 'pending')
+    : story.messages.some(({ number }) => number === sent.number)
+}
+
+/** The files that this host wrote for the resolver. */
+export class SentFiles {
+  readonly #coordination: CoordinationDirectory
+  readonly #written = new Set<string>()
+
+  constructor(coordination: CoordinationDirectory) {
+    this.#coordination = coordination
+  }
+
+  /** Once for each answer and message. Throws what writing throws. */
+  write(sent: Sent): void {
+    const { path, content } = fileOf(sent)
+    if (this.#written.has(path)) return
+    this.#coordination.put(path, JSON.stringify(content))
+    this.#written.add(path)
+    failpoint(`${sent.kind}.published`)
+  }
+}
+
+function fileOf(sent: Sent): { path: string; content: unknown } {
+  if (sent.kind === 'answer') return { path: responseFile(sent.request_id), content: sent.payload }
+  const { number, message_type, payload } = sent
+  const content: Message = { number, message_type, payload }
+  return { path: messageFile(number), content }
+}

@@ -1,0 +1,182 @@
+/**
+ * What the private lines of a journal amount to: what consumers sent an instance, and how far it came. The host goes on from it, and
+ * the owner's own reads (messages, export, a repeated call) look payloads up in it. Payloads stay in the file until they are needed.
+ */
+import { fail } from '../errors.ts'
+import { identify } from '../files/process-identity.ts'
+import type { EventEnvelope } from '../protocol/event.ts'
+import type { Payload } from '../protocol/form.ts'
+import { PAUSE_IGNORED } from '../protocol/methods.ts'
+import type { AnswerIntent, MessageIntent, RunMark, StopIntent } from '../protocol/private-line.ts'
+import { isStatus, isTerminal } from '../protocol/status.ts'
+import type { Place } from './journal-line.ts'
+import { type PlacedPrivate, readPlace } from './journal-reader.ts'
+
+/** An accepted answer or message whose payload stands in the file. */
+export type Kept<T extends { payload: Payload }> = Omit<T, 'payload'> & { place: Place }
+export type KeptAnswer = Kept<AnswerIntent>
+export type KeptMessage = Kept<MessageIntent>
+
+export class Inbox {
+  readonly #answers = new Map<string, KeptAnswer>()
+  readonly #messages = new Map<number, KeptMessage>()
+  readonly #numbers = new Map<string, number>()
+  readonly #undelivered = new Set<KeptAnswer | KeptMessage>()
+  readonly #runs = new Set<number>()
+  #boot: string | undefined
+  #lastNumber = 0
+  #stop: StopIntent | undefined
+  #messageBytes = 0
+  #hasSandbox = false
+  #isImported = false
+  #name: string | null | undefined
+
+  answer(requestId: string): KeptAnswer | undefined {
+    return this.#answers.get(requestId)
+  }
+
+  message(number: number): KeptMessage | undefined {
+    return this.#messages.get(number)
+  }
+
+  /** The number of the message that came with this idempotency key. */
+  numberOf(key: string | undefined): number | undefined {
+    return key === undefined ? undefined : this.#numbers.get(key)
+  }
+
+  /** Messages are numbered from 1 without gaps. */
+  get nextNumber(): number {
+    return this.#lastNumber + 1
+  }
+
+  /** What all messages take in the journal. */
+  get messageBytes(): number {
+    return this.#messageBytes
+  }
+
+  /** All answers and messages. */
+  all(): (KeptAnswer | KeptMessage)[] {
+    return [...this.#answers.values(), ...this.#messages.values()]
+  }
+
+  /** Accepted, and not yet taken by the resolver, in the order in which they were accepted. */
+  undelivered(): (KeptAnswer | KeptMessage)[] {
+    return [...this.#undelivered]
+  }
+
+  /** The stop, cancel or pause that is to be carried out. */
+  get stop(): StopIntent | undefined {
+    return this.#stop
+  }
+
+  /** Whether the resolver acknowledged `run()` for this incarnation. */
+  hasRun(incarnation: number): boolean {
+    return this.#runs.has(incarnation)
+  }
+
+  /** Whether the machine went down since the last run began: files that were written without a sync may be gone. */
+  get isOfEarlierBoot(): boolean {
+    return this.#boot !== undefined && this.#boot !== bootId()
+  }
+
+  get hasSandbox(): boolean {
+    return this.#hasSandbox
+  }
+
+  /** Whether what lay beside the journal in an earlier layout was taken over. */
+  get isImported(): boolean {
+    return this.#isImported
+  }
+
+  /** The name given last; undefined where the instance was never renamed. */
+  get name(): string | null | undefined {
+    return this.#name
+  }
+
+  /** Takes one private line in. A kind that is not known here, of a later version, is passed over. Throws `journal_broken`. */
+  note({ kind, text, place }: PlacedPrivate): void {
+    let line: Record<string, unknown>
+    try {
+      line = JSON.parse(text) as Record<string, unknown>
+    } catch (cause) {
+      throw fail('journal_broken', { path: place.path, reason: `a private line (${kind}) is not JSON` }, { cause })
+    }
+    this.take(kind, line, place)
+  }
+
+  /** As {@link note}, of a line that is parsed. */
+  take(kind: string, line: object, place: Place): void {
+    switch (kind) {
+      case 'answer':
+        this.#takeAnswer(withoutPayload(line as AnswerIntent, place))
+        break
+      case 'message':
+        this.#takeMessage(withoutPayload(line as MessageIntent, place))
+        break
+      case 'delivered':
+        this.#takeDelivered(line as { request_id?: string; number?: number })
+        break
+      case 'stop':
+        this.#stop = { ...(line as StopIntent), kind: 'stop' }
+        break
+      case 'run':
+        this.#runs.add((line as RunMark).incarnation)
+        this.#boot = (line as RunMark).boot
+        break
+      case 'sandbox':
+        this.#hasSandbox = true
+        break
+      case 'name':
+        this.#name = (line as { name: string | null }).name
+        break
+      case 'imported':
+        this.#isImported = true
+        break
+    }
+  }
+
+  /** What an event changes: an instance that has ended or paused is asked for nothing, and a pause that was ignored is given up. */
+  applyEvent({ event_type: type, data }: EventEnvelope): void {
+    if (this.#stop === undefined) return
+    const to = type === 'platform.instance.status_changed' ? data['to'] : undefined
+    const isOver = isStatus(to) && (isTerminal(to) || to === 'paused')
+    const isGivenUp =
+      type === 'platform.watchdog.warning' && data['kind'] === PAUSE_IGNORED && this.#stop.how === 'pause'
+    if (isOver || isGivenUp) this.#stop = undefined
+  }
+
+  /** The first answer to a request wins (R25). */
+  #takeAnswer(answer: KeptAnswer): void {
+    if (this.#answers.has(answer.request_id)) return
+    this.#answers.set(answer.request_id, { ...answer, kind: 'answer' })
+    this.#undelivered.add(this.#answers.get(answer.request_id) as KeptAnswer)
+  }
+
+  #takeMessage(message: KeptMessage): void {
+    if (this.#messages.has(message.number)) return
+    const kept: KeptMessage = { ...message, kind: 'message' }
+    this.#messages.set(kept.number, kept)
+    if (kept.key !== undefined) this.#numbers.set(kept.key, kept.number)
+    this.#lastNumber = Math.max(this.#lastNumber, kept.number)
+    this.#messageBytes += kept.place.bytes
+    this.#undelivered.add(kept)
+  }
+
+  #takeDelivered({ request_id, number }: { request_id?: string; number?: number }): void {
+    const kept = number === undefined ? this.#answers.get(request_id ?? '') : this.#messages.get(number)
+    if (kept !== undefined) this.#undelivered.delete(kept)
+  }
+}
+
+export function bootId(): string | undefined {
+  return identify(process.pid)?.bootId
+}
+
+/** The payload of an accepted answer or message. Throws what the file system throws, and `journal_broken`. */
+export function readPayload({ place }: { place: Place }): Payload {
+  return ((readPlace(place) as { payload?: Payload }).payload ?? {}) as Payload
+}
+
+function withoutPayload<T extends { payload: Payload }>({ payload: _, ...rest }: T, place: Place): Kept<T> {
+  return { ...rest, place } as Kept<T>
+}

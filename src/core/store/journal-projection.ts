@@ -1,0 +1,46 @@
+/** What a journal amounts to, in one pass: the story, which every reader may see, and the inbox, which is the host's. */
+import { dirname } from 'node:path'
+import { applyEvent, beginStory, type Story } from '../view/story.ts'
+import { Inbox } from './inbox.ts'
+import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
+import { hasMailboxLayout, readMailboxLayout } from './mailbox-layout.ts'
+
+export interface JournalProjection {
+  story: Story
+  inbox: Inbox
+}
+
+/** Everything up to now. Of an instance in the layout of an earlier version also what lies beside it. Throws `journal_broken`. */
+export function readJournal(journal: string): JournalProjection {
+  const story = beginStory(readCreationRecord(journal))
+  const inbox = new Inbox()
+  const reader = new JournalReader(journal, 0)
+  try {
+    for (let lines = reader.readAll(); lines.length > 0; lines = reader.readAll()) {
+      for (const line of lines) {
+        if (!('seq' in line)) {
+          inbox.note(line)
+          continue
+        }
+        const event = readEnvelope(journal, line)
+        applyEvent(story, line.seq, event)
+        inbox.applyEvent(event)
+      }
+    }
+  } finally {
+    reader.close()
+  }
+  if (!inbox.isImported) takeMailboxLayout(dirname(journal), inbox)
+  if (inbox.name !== undefined) story.creation.name = inbox.name
+  return { story, inbox }
+}
+
+/** The story of a journal up to now, with the name the instance has now. Throws `journal_broken`. */
+export function readStory(journal: string): Story {
+  return readJournal(journal).story
+}
+
+function takeMailboxLayout(root: string, inbox: Inbox): void {
+  if (!hasMailboxLayout(root)) return
+  for (const { line, place } of readMailboxLayout(root)) inbox.take(line.kind, line, place)
+}

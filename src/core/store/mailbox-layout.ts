@@ -1,0 +1,101 @@
+/**
+ * Reads what an earlier version kept beside the journal: `mailbox/` with accepted answers, messages, a stop and marks, and `name.json`.
+ * {@link file://./journal-projection.ts} reads it for instances that still have it; their next host writes it into the journal.
+ */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../protocol/private-line.ts'
+import type { Place } from './journal-line.ts'
+
+export interface FoundLine {
+  line: PrivateLine
+  /** Of an answer or a message: the file that holds its payload. */
+  place: Place
+}
+
+const SENT = '.sent.json'
+
+/** Whether the instance in this directory has anything of that layout. */
+export function hasMailboxLayout(root: string): boolean {
+  return existsSync(mailboxIn(root)) || existsSync(nameIn(root))
+}
+
+/** All of it as private lines, in the order in which it was accepted. A file that cannot be read is passed over. */
+export function readMailboxLayout(root: string): FoundLine[] {
+  const sent: FoundLine[] = []
+  const marks: FoundLine[] = []
+  for (const name of namesIn(mailboxIn(root))) {
+    const path = join(mailboxIn(root), name)
+    const found = (line: PrivateLine): FoundLine => ({ line, place: { path, offset: 0, bytes: sizeOf(path) } })
+    const run = /^run-(\d+)\.sent\.json$/.exec(name)
+    if (run !== null) marks.push(found({ kind: 'run', incarnation: Number(run[1]) }))
+    else if (name === `sandbox${SENT}`) marks.push(found({ kind: 'sandbox' }))
+    else if (/^(answer|message|stop)/.test(name) && name.endsWith('.json')) {
+      const line = readJson(path) as AnswerIntent | MessageIntent | StopIntent | undefined
+      if (line?.kind === 'stop') marks.push(found(line))
+      if (line?.kind !== 'answer' && line?.kind !== 'message') continue
+      sent.push(found(line))
+      if (name.endsWith(SENT)) marks.push(found(deliveredOf(line)))
+    }
+  }
+  const renamed = readJson(nameIn(root)) as { name?: unknown } | undefined
+  if (typeof renamed?.name === 'string' || renamed?.name === null) {
+    const place = { path: nameIn(root), offset: 0, bytes: 0 }
+    marks.push({ line: { kind: 'name', name: renamed.name, at: '' }, place })
+  }
+  return [...sent.sort(byTime), ...marks]
+}
+
+/** Removes it, after it was written into the journal. */
+export function removeMailboxLayout(root: string): void {
+  rmSync(mailboxIn(root), { recursive: true, force: true })
+  rmSync(nameIn(root), { force: true })
+}
+
+function deliveredOf(line: AnswerIntent | MessageIntent): PrivateLine {
+  return line.kind === 'answer'
+    ? { kind: 'delivered', request_id: line.request_id }
+    : { kind: 'delivered', number: line.number }
+}
+
+function byTime({ line: a }: FoundLine, { line: b }: FoundLine): number {
+  const [one, other] = [a, b] as [AnswerIntent | MessageIntent, AnswerIntent | MessageIntent]
+  if (one.at !== other.at) return one.at < other.at ? -1 : 1
+  return numberOf(one) - numberOf(other)
+}
+
+function numberOf(line: AnswerIntent | MessageIntent): number {
+  return line.kind === 'message' ? line.number : 0
+}
+
+function mailboxIn(root: string): string {
+  return join(root, 'mailbox')
+}
+
+function nameIn(root: string): string {
+  return join(root, 'name.json')
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+function readJson(path: string): object | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as object
+  } catch {
+    return undefined
+  }
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch {
+    return 0
+  }
+}
