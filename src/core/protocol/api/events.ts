@@ -23,13 +23,7 @@ import {
 } from '../schema.ts'
 import { STATUSES } from '../status.ts'
 
-export const SETUP_CAUSES = [
-  'setup_commands',
-  'repo_clone',
-  'container_init',
-  'manifest_parse',
-  'git_sidecar',
-] as const
+export const SETUP_CAUSES = ['setup_commands', 'repo_clone', 'container_init', 'manifest_parse', 'git_sidecar'] as const
 
 const outcome = oneOf(['success', 'failed'])
 
