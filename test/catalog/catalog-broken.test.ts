@@ -104,14 +104,14 @@ test('flipped bytes never do more than break the file, and never lose it', async
   expect(broken).toBeGreaterThan(200)
 })
 
-test('a file moved away is begun anew with what is built in', async () => {
+test('a catalog file that was moved away is created anew with the built-in resolvers', async () => {
   const { home, builtins, file } = await three()
   execFileSync('mv', [file, `${file}.old`])
   expect(names(await openCatalog({ home, builtins }))).toEqual(['hello'])
   expect(existsSync(file)).toBe(true)
 })
 
-test('a broken built-in manifest costs that resolver only', async () => {
+test('a broken built-in manifest removes only that resolver from the list', async () => {
   const builtins = builtinsDir('hello', 'tour')
   writeFileSync(join(builtins, 'tour', 'manifest.json'), '{}')
   const problems: ResolveError[] = []
@@ -124,7 +124,7 @@ test('a broken built-in manifest costs that resolver only', async () => {
   expect(problems).toMatchObject([{ code: 'manifest_invalid' }])
 })
 
-test('a home below a file cannot be used, and says so', async () => {
+test('a home whose parent is a file is refused with a reason', async () => {
   const file = join(room(), 'file')
   writeFileSync(file, '')
   await expect(openCatalog({ home: join(file, 'home'), builtins: builtinsDir('hello') })).rejects.toMatchObject({
@@ -132,7 +132,7 @@ test('a home below a file cannot be used, and says so', async () => {
   })
 })
 
-test.skipIf(process.getuid?.() === 0)('a home that may not be written still lists, and refuses to add', async () => {
+test.skipIf(process.getuid?.() === 0)('a read-only home still lists resolvers, and refuses to add one', async () => {
   const { home, file, good, again } = await three()
   chmodSync(home, 0o500)
   try {
@@ -158,7 +158,7 @@ function smallDisk(): string | undefined {
   return disk
 }
 
-test('a full disk is called so, and the old file is intact', async ({ skip }) => {
+test('a full disk is reported as one, and the old file stays intact', async ({ skip }) => {
   const home = smallDisk() ?? skip('no disk to fill')
   const builtins = builtinsDir('hello')
   const catalog = await openCatalog({ home, builtins })
@@ -170,7 +170,9 @@ test('a full disk is called so, and the old file is intact', async ({ skip }) =>
   expect(names(await openCatalog({ home, builtins }))).toEqual(['hello'])
 })
 
-test('a read-only disk is called so: a home on it still lists, a new one cannot begin', async ({ skip }) => {
+test('a read-only disk is reported as one: a home on it still lists, a new home cannot be created', async ({
+  skip,
+}) => {
   const home = smallDisk() ?? skip('no disk to write-protect')
   const builtins = builtinsDir('hello')
   await openCatalog({ home, builtins })
@@ -188,7 +190,7 @@ test('a read-only disk is called so: a home on it still lists, a new one cannot 
   expect(problems).toMatchObject([{ code: 'home_unusable' }])
 })
 
-test('a FIFO in the place of resolvers.json keeps nobody waiting', async () => {
+test('a FIFO in the place of resolvers.json does not block the reader', async () => {
   const { file, again, problems } = await three()
   rmSync(file)
   execFileSync('mkfifo', [file])

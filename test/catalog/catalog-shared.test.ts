@@ -17,7 +17,7 @@ async function adding(home: string, builtins: string, sources: string[]): Promis
   return code as number | null
 }
 
-test('two processes add at once, and nothing of either is lost', async () => {
+test('two processes add resolvers at once, and no entry is lost', async () => {
   const home = join(room(), 'home')
   const builtins = builtinsDir('hello')
   const origin = repository()
@@ -82,7 +82,7 @@ test('another process sees every change without a restart (S-SVC-20)', async () 
   await until(({ versions }) => versions['notes'] === undefined)
 })
 
-test('a watch ends with its stop, and a closed catalog lets the process go', async () => {
+test('a watch ends when it is stopped, and a closed catalog does not keep the process alive', async () => {
   const home = join(room(), 'home')
   const builtins = builtinsDir()
   const [one, two] = [await openCatalog({ home, builtins }), await openCatalog({ home, builtins })]

@@ -114,7 +114,7 @@ test('update fetches the ref again, and tells whether anything changed', async (
   expect(existsSync(join(home, 'resolvers', 'notes', commit, 'manifest.json'))).toBe(true)
 })
 
-test('an update that went wrong changes nothing, and the others are updated', async () => {
+test('a failed update leaves its resolver unchanged, and the others are updated', async () => {
   const origin = repository()
   const commit = origin.publish({ 'manifest.json': manifest('notes') })
   const { catalog, home } = await open()
@@ -132,7 +132,7 @@ test('an update that went wrong changes nothing, and the others are updated', as
   expect(readdirSync(join(home, 'resolvers', 'notes'))).toEqual([commit])
 })
 
-test('a plan registers nothing and shows what will run', async () => {
+test('a plan registers nothing and shows the command that will run', async () => {
   const origin = repository()
   const container = { setup_commands: ['apt-get update'], volume_mounts: ['cache:/cache'] }
   const commit = origin.publish({
@@ -160,7 +160,7 @@ test('a plan registers nothing and shows what will run', async () => {
   expect(readdirSync(join(home, 'resolvers'))).toEqual([])
 })
 
-test('what was shown is what is added, even when the branch moved in between', async () => {
+test('the commit that was shown is the one that is added, even when the branch moved in between', async () => {
   const origin = repository()
   const shown = origin.publish({ 'manifest.json': manifest('notes') })
   const { catalog } = await open()
@@ -211,7 +211,7 @@ test('without a manifest there is no registration, nor with another name or a fa
   expect(names()).toEqual([])
 })
 
-test('a manifest cannot stand for another file of this machine', async () => {
+test('a manifest that is a link to another file is refused', async () => {
   const { catalog } = await open()
   const secret = join(write(room(), { 'secret.json': manifest('secret') }), 'secret.json')
   const linked = room()
@@ -268,7 +268,7 @@ test("a developer's edit takes effect at once, a broken one keeps the last good 
   expect((await open({ home })).names()).toEqual(['notes'])
 })
 
-test('an unknown name is answered with the one that may have been meant', async () => {
+test('an unknown name is answered with the nearest known one', async () => {
   const { catalog } = await open({ builtins: builtinsDir('hello', 'tour') })
   expect(() => catalog.get('helo')).toThrow('No resolver is named "helo". Did you mean "hello"?')
   expect(() => catalog.get('constructor')).toThrow(/^No resolver is named "constructor"\.$/)
@@ -276,7 +276,7 @@ test('an unknown name is answered with the one that may have been meant', async 
   await expect(catalog.update('nothing')).rejects.toMatchObject({ code: 'resolver_unknown' })
 })
 
-test('a name that JavaScript knows is a name like any other', async () => {
+test('a name that is a property of every JavaScript object is a name like any other', async () => {
   const { catalog, home } = await open()
   await catalog.add(resolverDir('constructor'), { cwd: '/' })
   expect((await open({ home })).names()).toEqual(['constructor'])

@@ -33,7 +33,7 @@ test('a branch, a tag, a commit, a shortened commit and the default branch are f
   }
 })
 
-test('nothing in a repository points out of it or runs (D12)', async () => {
+test('no link in a repository leads outside, and no hook of it runs (D12)', async () => {
   const origin = repository()
   const mark = join(room(), 'ran')
   symlinkSync('/etc/passwd', join(origin.work, 'link'))
@@ -52,7 +52,7 @@ test('nothing in a repository points out of it or runs (D12)', async () => {
   expect(existsSync(mark)).toBe(false)
 })
 
-test('settings and hooks of the person and the machine are not used', async () => {
+test('git settings and hooks of the user and of the machine are not used', async () => {
   const origin = repository()
   origin.publish({ 'a.txt': '1' })
   const home = room()
@@ -81,7 +81,7 @@ test('settings and hooks of the person and the machine are not used', async () =
   expect(existsSync(mark)).toBe(false)
 })
 
-test('git sees an environment from scratch', () => {
+test('git gets an environment that is built from scratch', () => {
   const seen = gitEnvironment('https:ssh', {
     PATH: '/bin',
     HOME: '/home/ada',
@@ -142,7 +142,7 @@ test('a repository over the size limit is refused', async () => {
   expect(readdirSync(join(into, '..'))).toEqual([])
 })
 
-test('a server that never answers is left at the limit, and git with its helpers is gone', async () => {
+test('a fetch from a server that never answers ends at its limit, with git and its helper processes', async () => {
   const server = createServer(() => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   const { port } = server.address() as { port: number }
@@ -170,7 +170,7 @@ function runningWith(text: string): string[] {
   })
 }
 
-test('without git the answer says so', async () => {
+test('without git the error says that git is missing', async () => {
   const before = process.env['PATH']
   process.env['PATH'] = room()
   try {
@@ -182,7 +182,7 @@ test('without git the answer says so', async () => {
   }
 })
 
-test('a git that is too old is named', async () => {
+test('a git that is too old is named in the error', async () => {
   const before = process.env['PATH']
   const bin = room()
   writeFileSync(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.1\n', { mode: 0o755 })

@@ -55,7 +55,7 @@ test.each([
   '',
   ' example.org',
   'example.org\n',
-])('%s is no host that can be listed', async (rule) => {
+])('%s is refused as a host of the allowlist', async (rule) => {
   expect(await faultsOf({ network: 'allowlist', egress: [rule] })).toEqual([
     expect.stringContaining('container.egress[0]'),
   ])

@@ -41,7 +41,7 @@ test('the alias gitea is the capability git-server (R4)', async () => {
   ])
 })
 
-test('ten faults come at once, each as a sentence', async () => {
+test('ten faults are reported at once, each as a sentence', async () => {
   const errors = await faults({
     name: 'My Resolver',
     version: 'v1.0',
@@ -70,19 +70,19 @@ test('ten faults come at once, each as a sentence', async () => {
   expect(errors).toHaveLength(10)
 })
 
-test('what is missing is named with its rule (S-MAN-03, S-MAN-05, S-MAN-07, S-MAN-08)', async () => {
+test('a missing field is named with its rule (S-MAN-03, S-MAN-05, S-MAN-07, S-MAN-08)', async () => {
   const errors = await faults({})
   expect(errors.map((error) => error.split(' is missing')[0])).toEqual(['name', 'version', 'description', 'command'])
   expect(errors[0]).toBe('name is missing; it must be lower-case words joined by hyphens, at most 64 characters.')
 })
 
-test.each([[null], [[]], ['text'], [7], [undefined]])('%j is no manifest', async (value) => {
+test.each([[null], [[]], ['text'], [7], [undefined]])('%j is refused as a manifest', async (value) => {
   const [only, ...more] = await faults(value)
   expect(only).toMatch(/^The manifest must be a JSON object; it is /)
   expect(more).toEqual([])
 })
 
-test('names are kebab-case, at most 64 characters, and two are taken (R4, S-MAN-03)', async () => {
+test('names are kebab-case with at most 64 characters, and two names are reserved (R4, S-MAN-03)', async () => {
   for (const name of ['a', 'a-b', '3d-model', 'x'.repeat(64)]) expect(await faults(manifest(name))).toEqual([])
   for (const name of ['', 'A', 'a_b', '-a', 'a-', 'a--b', 'a b', 'ä', 'a\n', '../a', 'x'.repeat(65)]) {
     expect(await faults(manifest(name, { description: 'One thing' })), name).toHaveLength(1)
@@ -111,7 +111,7 @@ test('a description is one sentence without a period at its end (S-MAN-07)', asy
   for (const description of bad) expect(await faultsOf({ description }), String(description)).toHaveLength(1)
 })
 
-test('a slip of the pen is a fault, a field of later versions a warning', async () => {
+test('a misspelled field is a fault, an unknown field is a warning', async () => {
   expect(await faultsOf({ support_resume: true })).toEqual([
     'support_resume is not a field a manifest can have; did you mean supports_resume?',
   ])
@@ -120,7 +120,7 @@ test('a slip of the pen is a fault, a field of later versions a warning', async 
   expect(warnings).toEqual(['homepage is not a field of this version; it is ignored.'])
 })
 
-test('nothing leads git or a process astray', async () => {
+test('values that git or a process would take for an option or another path are faults', async () => {
   for (const address of ['git+file:///etc', '--upload-pack=x', 'ext::sh -c x', 'https://user:secret@example.org/x']) {
     const errors = await faultsOf({ viewport_bundle: address, container: { bundles: [address] } })
     expect(errors, address).toHaveLength(2)
@@ -133,14 +133,14 @@ test('nothing leads git or a process astray', async () => {
   }
 })
 
-test('a value from a stranger is shown without what a terminal would act on', async () => {
+test('a value is shown without control characters of a terminal', async () => {
   const [error] = await faults(manifest('\u001b]0;x\u0007\u009b\u202e'))
   expect(error).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   const [long] = await faults(manifest('A'.repeat(100_000), { description: 'One thing' }))
   expect(long?.length).toBeLessThan(300)
 })
 
-test('500 mutations end in a manifest or in sentences', async () => {
+test('each of 500 mutations gives a manifest or a list of sentences', async () => {
   const whole = manifest('whole', { container: { bundles: [], volume_mounts: [] }, capabilities_required: [] })
   const paths = [...Object.keys(whole), '__proto__', 'constructor', 'container']
   await fc.assert(

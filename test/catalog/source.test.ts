@@ -92,7 +92,7 @@ test('a refusal never repeats a secret', () => {
   }
 })
 
-test('refs are what git takes and never an option', () => {
+test('a ref is one that git accepts, and never an option', () => {
   for (const ref of ['main', 'v1.2', 'feature/a-b', '0123abc', 'x'.repeat(200)]) expect(isRef(ref), ref).toBe(true)
   const bad = [
     '',
@@ -116,7 +116,7 @@ test('refs are what git takes and never an option', () => {
   for (const ref of bad) expect(isRef(ref), ref).toBe(false)
 })
 
-test('whatever is given, the answer is a source or a refusal of the catalogue', () => {
+test('any text gives a source or an error of the catalogue', () => {
   const piece = fc.constantFrom(
     'git+',
     'https',

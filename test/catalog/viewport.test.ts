@@ -56,7 +56,7 @@ test('the bundle is fetched when its resolver is added, pinned, and refreshed by
   await again.close()
 })
 
-test('a bundle without the file is refused, and nothing stays behind', async () => {
+test('a bundle without the viewport file is refused, and no file of it remains', async () => {
   bundle.publish({ 'README.md': 'nothing built' })
   const catalog = await catalogOf()
   const refused = (await catalog
@@ -69,7 +69,7 @@ test('a bundle without the file is refused, and nothing stays behind', async () 
   expect(kept()).toEqual([])
 })
 
-test('a plan that is not followed leaves nothing behind', async () => {
+test('a plan that is not carried out leaves no files', async () => {
   bundle.publish({ 'dist/viewport.js': 'export default 1' })
   const catalog = await catalogOf()
   await catalog.plan(resolverDir('shown', shown), home)

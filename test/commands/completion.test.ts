@@ -47,7 +47,7 @@ async function suggested(...words: string[]): Promise<string[]> {
 
 const wordsOf = (lines: string[]) => lines.map((line) => line.split('\t')[0])
 
-test('commands and verbs, with what they do', async () => {
+test('it suggests commands and verbs with their descriptions', async () => {
   expect(wordsOf(await suggested('ins'))).toEqual(['instance'])
   expect(await suggested('instance', 'an')).toEqual(['answer\tAnswer a question of an instance'])
   expect(wordsOf(await suggested('--json', 'resolver', ''))).toEqual([
@@ -63,7 +63,7 @@ test('commands and verbs, with what they do', async () => {
   )
 })
 
-test('flags that were not given yet, and their values', async () => {
+test('it suggests flags that were not given yet, and their values', async () => {
   expect(wordsOf(await suggested('run', '--on'))).toEqual(['--on-input'])
   expect(wordsOf(await suggested('run', '--detach', '--de'))).toEqual(['--debug'])
   expect(wordsOf(await suggested('run', '--on-input', 'p'))).toEqual(['prompt'])
@@ -76,7 +76,7 @@ test('flags that were not given yet, and their values', async () => {
   expect(await suggested('run', 'doer', '--answers', '')).toEqual([':files'])
 })
 
-test('resolvers, instances with status and resolver, open questions, topics, shells', async () => {
+test('it suggests resolvers, instances with status and resolver, open questions, topics and shells', async () => {
   expect(wordsOf(await suggested('run', ''))).toEqual(['doer', 'hello', 'talker', 'tour'])
   const [last] = await suggested('instance', 'show', asks)
   expect(last).toMatch(new RegExp(`^${asks}\t.* doer \\(it asks\\)`))
@@ -87,7 +87,7 @@ test('resolvers, instances with status and resolver, open questions, topics, she
   expect(wordsOf(await suggested('completion', ''))).toEqual(['bash', 'zsh', 'fish'])
 })
 
-test('message types of a live instance; a word that a shell would act on is not suggested', async () => {
+test('it suggests message types of a live instance, but no word that a shell would execute', async () => {
   const { stdout } = await place.run('run', 'talker', '--detach')
   const id = stdout.trim()
   await expect
@@ -97,7 +97,7 @@ test('message types of a live instance; a word that a shell would act on is not 
   expect(await suggested('instance', 'message', id, '')).toEqual([])
 })
 
-test('it never fails loudly: nonsense, a broken catalog, no home', async () => {
+test('it prints no error for unknown words, a broken catalog or a missing home', async () => {
   expect(await suggested('frobnicate', '')).toEqual([])
   expect(await suggested('instance', 'answer', 'zzzz', '')).toEqual([])
   expect(await suggested()).not.toEqual([])
@@ -175,14 +175,14 @@ describe.skipIf(skipsTmux || lacks('zsh'))('zsh', () => {
 
   afterAll(() => terminal.close())
 
-  test('puts in the word that is meant', async () => {
+  test('completes the word before the cursor', async () => {
     await typed('resolve inst', /^ready> resolve instance $/m)
     await typed('resolve instance list --status fa', /^ready> resolve instance list --status failed $/m)
     await typed(`resolve instance answer ${asks} `, new RegExp(`^ready> resolve instance answer ${asks} gate-1 $`, 'm'))
     await typed('resolve run --answers ans', /^ready> resolve run --answers answers\\ file\.json $/m)
   })
 
-  test('lists the words that begin so, with what they do', async () => {
+  test('lists the words with the same beginning and their descriptions', async () => {
     await typed('resolve instance s', /^show +-- Show .*\n(?:.*\n)*?stop +-- Stop /m)
   })
 })

@@ -46,7 +46,7 @@ async function made(what: string, ...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
-test('a home in order: every check is a line, and nothing but the disk may be in the way', async () => {
+test('in a healthy home every check is one line, and only the disk may fail', async () => {
   const { stdout } = await place.run('doctor')
   const lines = stdout
     .trimEnd()
@@ -82,7 +82,7 @@ test('the floor of the disk is 2 GiB, or a twentieth of a large one', () => {
   expect(diskRow({ free: 40 * gib, total: 1000 * gib }).state).toBe('failed')
 })
 
-test('a home others can read is told, and made private by --fix', async () => {
+test('a home that others can read is reported, and made private by --fix', async () => {
   await place.run('instance', 'list')
   chmodSync(place.home, 0o755)
   expect(await rows('modes')).toMatchObject([{ state: 'failed', mend: `chmod 700 ${place.home}` }])
@@ -91,7 +91,7 @@ test('a home others can read is told, and made private by --fix', async () => {
   expect(await rows('modes')).toMatchObject([{ state: 'ok' }])
 })
 
-test('a home that cannot be made is told, and not much else can be', async () => {
+test('a home that cannot be created is reported with the variable that names another', async () => {
   const { code, stdout } = await place.with({ env: { RESOLVE_HOME: '/dev/null/home' } }, 'doctor', '--json')
   expect(code).toBe(1)
   const { checks } = JSON.parse(stdout) as { checks: HealthRow[] }
@@ -101,7 +101,7 @@ test('a home that cannot be made is told, and not much else can be', async () =>
   })
 })
 
-test('a broken catalog and a resolver whose folder is gone are told', async () => {
+test('a broken catalog and a resolver whose folder is gone are reported', async () => {
   const folder = doer()
   await place.run('resolver', 'add', folder)
   rmSync(folder, { recursive: true })
@@ -111,7 +111,7 @@ test('a broken catalog and a resolver whose folder is gone are told', async () =
   expect(await rows('catalog')).toMatchObject([{ state: 'failed', mend: `mv ${file} ${file}.broken` }])
 })
 
-test('programs that are missing are told with what installs them', async () => {
+test('missing programs are reported with the command that installs them', async () => {
   const bare = mkdtempSync(join(tmpdir(), 'resolve-bare-'))
   const { code, stdout } = await place.with({ env: { PATH: bare } }, 'doctor', '--json')
   expect(code).toBe(1)
@@ -121,7 +121,7 @@ test('programs that are missing are told with what installs them', async () => {
   rmSync(bare, { recursive: true })
 })
 
-test('an engine that answers is told with its version, a missing one is a note', async () => {
+test('a Docker engine is reported with its version, a missing one is a note', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'resolve-docker-'))
   const socket = join(folder, 'docker.sock')
   const engine = createServer((_, response) => response.setHeader('api-version', '1.47').end('OK')).listen(socket)
@@ -135,7 +135,7 @@ test('an engine that answers is told with its version, a missing one is a note',
   expect(await ask()).toMatchObject({ state: 'note' })
 })
 
-test('an instance whose host died is told with the command that adopts it; --fix gives it one', async () => {
+test('an instance whose host died is reported with the command that adopts it; --fix adopts it', async () => {
   await place.run('resolver', 'add', doer())
   const id = await made('sleep', '--detach')
   expect(await rows('hosts')).toMatchObject([{ state: 'ok' }])
@@ -148,7 +148,7 @@ test('an instance whose host died is told with the command that adopts it; --fix
   expect((await place.run('instance', 'stop', id)).code).toBe(0)
 })
 
-test('a process that outlived its instance is told, and ended by --fix', async () => {
+test('a process that outlived its instance is reported, and ended by --fix', async () => {
   await place.run('resolver', 'add', doer())
   await made('this')
   const { stdout } = await place.run('instance', 'list', '--json')
@@ -166,7 +166,7 @@ test('a process that outlived its instance is told, and ended by --fix', async (
   expect(await rows('orphans')).toMatchObject([{ state: 'ok' }])
 })
 
-test('a journal without a creation, one with a gap and one that was frozen are told', async () => {
+test('a journal without a creation record, one with a gap and a frozen one are reported', async () => {
   await place.run('resolver', 'add', doer())
   for (const name of ['creation', 'gap', 'frozen']) await made('this', '--name', name)
   const { stdout } = await place.run('instance', 'list', '--json')
@@ -182,7 +182,7 @@ test('a journal without a creation, one with a gap and one that was frozen are t
   expect(await rows('journals')).toMatchObject([{ state: 'ok' }])
 })
 
-test('what was left half made is told, and removed by --fix; nothing planted there is followed', async () => {
+test('half-made directories are reported, and removed by --fix; planted links are not followed', async () => {
   await place.run('instance', 'list')
   const draft = join(instancesDirectory(place.home), '.new-old')
   const elsewhere = mkdtempSync(join(tmpdir(), 'resolve-elsewhere-'))

@@ -94,7 +94,7 @@ const ROWS: Row[] = [
   { code: 143, instance: true, make: (mode) => signalled(mode, 'SIGTERM') },
 ]
 
-test('every code of the table has its row here, but the one that needs a server', () => {
+test('every exit code of the table is tried here, except the one that needs a server', () => {
   const rows = ROWS.map(({ code }) => code)
   expect(
     Object.keys(EXIT_MEANING)
@@ -132,7 +132,7 @@ test.each(ROWS)('exit code $code in every mode', async ({ code, make, instance }
   }
 })
 
-test('a fault of ours leaves a report, without the values of flags', async () => {
+test('a bug writes a report without the values of flags', async () => {
   const reports = readdirSync(join(place.home, 'reports'))
   expect(reports.length).toBeGreaterThan(0)
   const { stdout } = await place.with(
@@ -164,7 +164,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 )
 
-test('outside CI a signal leaves: the instance goes on without the command', async () => {
+test('outside CI a signal ends only the command: the instance goes on', async () => {
   const { stdout } = await signalled('--jsonl', 'SIGTERM')
   const { instance, reason } = lastLine(stdout) as { instance: { instance_id: string; status: string }; reason: string }
   expect({ reason, status: instance.status }).toEqual({ reason: 'terminated', status: 'running' })

@@ -37,7 +37,7 @@ async function made(...args: string[]): Promise<string> {
   return (JSON.parse(stdout) as { instance_id: string }).instance_id
 }
 
-test('a worker that died: its phase, its code, its last words, its rejected lines, and how to run it again', async () => {
+test('a dead worker is explained by its phase, exit code, last stderr lines, rejected lines and the command that runs it again', async () => {
   const { told, text } = await explained(await made('noisy'))
   expect(told).toMatchObject({ schema: 'resolve.explanation/1', status: 'failed', phase: 'digging', host_alive: false })
   expect(told.error?.code).toBe('worker_exited')
@@ -51,7 +51,7 @@ test('a worker that died: its phase, its code, its last words, its rejected line
   expect(text).toContain('  phase     digging\n')
 })
 
-test('a resolver that failed says so itself', async () => {
+test('a failed resolver is explained by its own error', async () => {
   const { told } = await explained(await made('doer', '-i', 'do=fail'))
   expect(told.error).toMatchObject({ code: 'resolver_failed' })
   expect(told.why).toMatch(/^It failed: It broke/)
@@ -59,7 +59,7 @@ test('a resolver that failed says so itself', async () => {
   expect(told.next).toContain('resolve run doer -i do=fail')
 })
 
-test('a question: the prompt and the command that answers it', async () => {
+test('an open question is explained by its prompt and the command that answers it', async () => {
   const id = await made('doer', '-i', 'do=ask')
   const { told, text } = await explained(id)
   expect(told.why).toBe('It waits for an answer.')
@@ -69,14 +69,14 @@ test('a question: the prompt and the command that answers it', async () => {
   expect(text).toMatch(/gate-1, asked .*: Go on\?/)
 })
 
-test('a pause: the command that resumes it', async () => {
+test('a paused instance is explained with the command that resumes it', async () => {
   const id = await made('doer', '-i', 'do=pause')
   const { told } = await explained(id)
   expect(told).toMatchObject({ status: 'paused', worker_end: 'It ended at its checkpoint.' })
   expect(told.next[0]).toBe(`resolve instance resume ${id}`)
 })
 
-test('what runs says for how long and whether a host looks after it; reading starts none', async () => {
+test('a running instance is explained by its duration and whether it has a host; explaining starts no host', async () => {
   const { stdout } = await place.run('run', 'doer', '-i', 'do=sleep', '--detach')
   const id = stdout.trim()
   const alive = await explained(id)

@@ -41,7 +41,7 @@ function unpacked(archive: string, id: string): Map<string, string> {
   )
 }
 
-test('it holds record, journal, events, state and data of an instance that ended, and none of its secrets or planted links', async () => {
+test('an archive holds record, journal, events, state and data of an ended instance, and no secrets or planted links', async () => {
   const id = await made('-i', 'do=data')
   const data = join(instancePaths(place.home, id).project, '.resolve', 'data')
   symlinkSync('/etc/passwd', join(data, 'planted'))
@@ -69,7 +69,7 @@ test('it holds record, journal, events, state and data of an instance that ended
   expect([...files.values()].join('')).not.toContain(SECRET)
 })
 
-test('it holds questions with their answers; also of an instance that goes on, whose config still has its secrets', async () => {
+test('an archive of a live instance holds questions and answers, and no secrets of its config', async () => {
   const id = await made('-i', 'do=ask-twice')
   expect((await place.run('instance', 'answer', id, 'gate-1', '-i', 'why=because')).code).toBe(0)
   const config = join(instancePaths(place.home, id).project, '.resolve', 'config.json')
@@ -86,7 +86,7 @@ test('it holds questions with their answers; also of an instance that goes on, w
   expect([...files.values()].join('')).not.toContain(SECRET)
 })
 
-test('it writes into a directory, and replaces a file only with --force', async () => {
+test('an archive is written into a directory, and replaces a file only with --force', async () => {
   const id = await made('-i', 'do=this')
   const path = join(folder, `resolve-${id}.tar.gz`)
   writeFileSync(path, 'mine')

@@ -58,7 +58,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     expect((await place.run('instance', 'cancel', '@last')).code).toBe(0)
   })
 
-  test('three failing checks are shown at once, at 40 columns too, and nothing is created before they hold', async () => {
+  test('three failing checks are shown at once, at 40 columns too, and nothing is created before they pass', async () => {
     const terminal = open({ columns: 40 })
     const before = await count()
     terminal.resolve('run', 'three-checks')
@@ -77,7 +77,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     expect(await count()).toBe(before + 1)
   })
 
-  test('with every required field given nothing is asked', async () => {
+  test('with every required field given, no form is shown', async () => {
     const terminal = open()
     terminal.resolve('run', 'three-checks', '-i', 'name=Ada', '-i', 'email=a@b.co', '-i', 'city=cairo')
     expect(await terminal.until('[ended 0]')).not.toContain('[ Run ]')
@@ -130,7 +130,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     expect(await terminal.until('[ended 0]')).toContain('went on: no because because')
   })
 
-  test('in a question Ctrl-C once stops nothing and says so, twice stops', async () => {
+  test('in a question one Ctrl-C only warns, a second one stops the instance', async () => {
     const terminal = open()
     terminal.resolve('run', 'doer', '-i', 'do=ask')
     await terminal.until('[ Answer ]')
@@ -142,7 +142,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     expect(terminal.screen()).not.toContain('[ Answer ]')
   })
 
-  test('of two terminals at the same question one wins, and the form of the other closes and says by whom (R25)', async () => {
+  test('of two terminals that answer one question the first wins, and the form of the other closes and names the winner (R25)', async () => {
     const [first, second] = [open(), open({ columns: 40 })]
     first.resolve('run', 'doer', '-i', 'do=ask')
     await first.until('[ Answer ]')
@@ -160,7 +160,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     expect(first.screen()).not.toContain('[ Answer ]')
   })
 
-  test('an answer that is too late ends with 7 and says who was first, also where the form was still open', async () => {
+  test('an answer that is too late ends with exit code 7 and names who answered first, also while the form is open', async () => {
     const [first, second] = [open(), open()]
     first.resolve('run', 'doer', '-i', 'do=ask-twice', '--detach')
     await first.until('[ended 0]')

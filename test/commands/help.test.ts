@@ -73,7 +73,7 @@ test('commands that topics and the overview name exist', async () => {
   }
 })
 
-test('help COMMAND is COMMAND --help, and what is neither is no command', async () => {
+test('help COMMAND prints the same as COMMAND --help, and refuses an unknown command', async () => {
   const [help, flag] = await Promise.all([
     place.run('help', 'instance', 'prune'),
     place.run('instance', 'prune', '--help'),
@@ -98,7 +98,7 @@ test('--server is named by help, and by no command that refuses it', async () =>
   }
 })
 
-test('a description of several lines breaks none of them, and ends each with its sentence', async () => {
+test('a description of several lines keeps its lines and its sentences', async () => {
   for (const [id, load] of Object.entries(COMMANDS)) {
     const { description = '' } = (await load()).default as unknown as { description?: string }
     const lines = description.split('\n')

@@ -27,7 +27,7 @@ async function questions(): Promise<Question[]> {
   return document.questions
 }
 
-test('resolve alone greets on a first run, and names three commands that work', async () => {
+test('resolve without a command greets on a first run, and names three commands that work', async () => {
   const { code, stdout } = await place.run()
   expect(code).toBe(0)
   const commands = [...stdout.matchAll(/^ {2}(resolve [^ ]+ [^ ]+)/gm)].map(([, command]) => command)
@@ -35,7 +35,7 @@ test('resolve alone greets on a first run, and names three commands that work', 
   expect((await place.run('resolver', 'add', doer())).code).toBe(0)
 })
 
-test('an empty inbox is no failure', async () => {
+test('an empty inbox ends with exit code 0', async () => {
   expect(await questions()).toEqual([])
   const { code, stdout, stderr } = await place.run('inbox')
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: 'No question is open.\n' })
@@ -58,7 +58,7 @@ test('every open question of every instance is listed, oldest first, with the co
   expect((await questions()).length).toBe(2)
 })
 
-test('--watch prints what is open, then each new question as it comes, and ends with Ctrl-C (130)', async () => {
+test('--watch prints the open questions, then each new one, and ends with Ctrl-C (130)', async () => {
   const watching = place.start({}, 'inbox', '--watch', '--jsonl')
   await watching.said('gate-2')
   await place.run('run', 'doer', '-i', 'do=ask', '--name', 'later')
@@ -73,7 +73,7 @@ test('--watch prints what is open, then each new question as it comes, and ends 
   expect(told).toEqual(['gate-1', 'gate-2', 'gate-1'])
 })
 
-test('--watch has no single document', async () => {
+test('--watch refuses --json', async () => {
   expect((await place.run('inbox', '--watch', '--json')).code).toBe(2)
   expect((await place.run('instance', 'list', '--watch', '--json')).code).toBe(2)
 })
@@ -92,7 +92,7 @@ test('list --watch without a terminal prints each instance once, then a line for
   expect(own.map((line) => /waiting for you|cancelled/.exec(line)?.[0])).toEqual(['waiting for you', 'cancelled'])
 })
 
-test('resolve alone tells later what waits, what runs and what ended last', async () => {
+test('resolve without a command lists later what waits, what runs and what ended last', async () => {
   const { code, stdout } = await place.run()
   expect(code).toBe(0)
   expect(stdout).toMatch(/Waiting for you\n.*doer \(later\) {2}gate-1/)
@@ -103,7 +103,7 @@ test('resolve alone tells later what waits, what runs and what ended last', asyn
   expect([overview['questions']?.length, overview['running']?.length, overview['finished']?.length]).toEqual([1, 1, 2])
 })
 
-test('a page is painted again in its place, never past the rows there are, and only when it changed', () => {
+test('a page is repainted in place, within the rows of the terminal, and only when it changed', () => {
   const size = { columns: 10, rows: 4 }
   const page = openRepaint(() => size)
   expect(page.show(['one', 'two'])).toBe('one\u001b[K\ntwo\u001b[K\n\u001b[0J')

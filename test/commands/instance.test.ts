@@ -41,7 +41,7 @@ async function made(...args: string[]): Promise<Instance> {
   return JSON.parse(stdout) as Instance
 }
 
-test('the output is on stdout once, and what happened on stderr', async () => {
+test('the output is printed once on stdout, the progress on stderr', async () => {
   const { stdout, stderr } = await place.run('run', 'doer', '-i', 'do=this', '-i', 'loud=yes')
   expect(stdout).toBe('did this!\n')
   expect(stderr.replace(/[0-9a-f]{12}/, 'ID').replace(/in .* s$/m, 'in TIME')).toBe(
@@ -49,13 +49,13 @@ test('the output is on stdout once, and what happened on stderr', async () => {
   )
 })
 
-test('-q says nothing on the way', async () => {
+test('-q prints no progress', async () => {
   const { stdout, stderr } = await place.run('run', 'doer', '-q', '-i', 'do=this')
   expect(stdout).toBe('did this\n')
   expect(stderr.trimEnd().split('\n').length).toBe(1)
 })
 
-test('what a resolver says cannot act on a terminal, and reaches a program untouched', async () => {
+test('text of a resolver is cleaned for a terminal, and reaches a program unchanged', async () => {
   const failed = await place.run('run', 'doer', '-i', 'do=fail', '--color', 'never')
   expect(failed.stderr).toContain('It broke badly')
   const { error } = await made('-i', 'do=fail')
@@ -134,7 +134,7 @@ test('with two questions open, an answer must name one', async () => {
   expect((await place.run('instance', 'cancel', id)).code).toBe(0)
 })
 
-test('--answers answers by glob; nothing else is ever answered', async () => {
+test('--answers answers the requests that match a glob, and no others', async () => {
   const answers = file('answers.json', { 'gate*': { go: 'no', why: 'chosen' } })
   const { output } = await made('-i', 'do=ask', '--answers', answers)
   expect(output).toBe('went on: no because chosen')
@@ -155,7 +155,7 @@ test('an answer of --answers that fails its checks leaves the instance waiting, 
   })
 })
 
-test('--on-input wait goes on once somebody answers elsewhere', async () => {
+test('--on-input wait goes on once another command answers', async () => {
   const started = place.start({}, 'run', 'doer', '-i', 'do=ask', '--on-input', 'wait', '--name', 'waits')
   await started.said('resolve instance answer')
   const { stdout } = await place.run('instance', 'list', '--status', 'awaiting_input', '--json')
@@ -206,7 +206,7 @@ test('a watch of a paused instance ends with 9, one that was resumed with its en
   expect([watched.code, watched.stdout]).toEqual([0, 'did pause\n'])
 })
 
-test('data: a list, bytes, a file, all of them', async () => {
+test('data prints a list, the bytes of a file, or saves one or all files', async () => {
   const { instance_id: id } = await made('-i', 'do=data')
   const listed = await place.run('instance', 'data', id, '--json')
   const { files } = JSON.parse(listed.stdout) as { files: { path: string; bytes: number }[] }
@@ -222,7 +222,7 @@ test('data: a list, bytes, a file, all of them', async () => {
   expect(existsSync(join(folder, 'config.json'))).toBe(false)
 })
 
-test('state: whole, and by path', async () => {
+test('state prints the whole snapshot or one path of it', async () => {
   const { instance_id: id } = await made('-i', 'do=data')
   expect(JSON.parse((await place.run('instance', 'state', id)).stdout)).toEqual({
     phase: 'doing',
@@ -233,7 +233,7 @@ test('state: whole, and by path', async () => {
   expect((await place.run('instance', 'state', id, '--path', '/__proto__')).code).toBe(6)
 })
 
-test('events: by type, tier and number', async () => {
+test('events are filtered by type, tier and number', async () => {
   const { instance_id: id } = await made('-i', 'do=data')
   const types = async (...flags: string[]) => {
     const { stdout } = await place.run('instance', 'events', id, '--json', ...flags)
@@ -247,7 +247,7 @@ test('events: by type, tier and number', async () => {
   expect([followed.code, followed.stdout]).toEqual([0, ''])
 })
 
-test('messages: the types of now, one sent, one that is none', async () => {
+test('message lists the current types, sends one, and refuses an unknown type', async () => {
   const { instance_id: id } = await made('-i', 'do=sleep', '--timeout', '1s')
   expect((await place.run('instance', 'message', id, '--list')).stdout).toContain(
     `resolve instance message ${id} note -i 'text=<text>'`,
@@ -274,7 +274,7 @@ test('the list puts what waits first, and fits its filters', async () => {
   )
 })
 
-test('wait: the worst of several decides, and --any takes the first', async () => {
+test('wait ends with the worst exit code of several, or with the first one with --any', async () => {
   const ids = (await Promise.all(['do=this', 'do=fail', 'do=pause'].map((what) => made('-i', what)))).map(
     (one) => one.instance_id,
   )
@@ -285,7 +285,7 @@ test('wait: the worst of several decides, and --any takes the first', async () =
   expect((await place.run('instance', 'wait', ids[2] ?? '', '--timeout', '300ms')).code).toBe(124)
 })
 
-test('an id is found by a beginning and by @last, and an unknown one is 6', async () => {
+test('an id is found by its prefix and by @last, and an unknown id ends with exit code 6', async () => {
   const { instance_id: id } = await made('-i', 'do=this')
   for (const reference of [id.slice(0, 6), '@last']) {
     const { stdout } = await place.run('instance', 'show', reference, '--json')
@@ -295,7 +295,7 @@ test('an id is found by a beginning and by @last, and an unknown one is 6', asyn
   expect((await place.run('instance', 'show', '../../etc')).code).toBe(6)
 })
 
-test('a reader that goes away ends the command quietly, and the instance goes on', async () => {
+test('a closed pipe ends the command without an error, and the instance goes on', async () => {
   const { spawnSync } = await import('node:child_process')
   const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
   const shell = `'${process.execPath}' '${program}' run doer --jsonl --name piped -i do=ask --on-input wait | head -n 1`
@@ -313,7 +313,7 @@ test('a reader that goes away ends the command quietly, and the instance goes on
   await place.run('instance', 'cancel', piped?.instance_id ?? '')
 })
 
-test('show suggests anything but itself, and the document of --dry-run is indented as every other', async () => {
+test('show suggests other commands than itself, and the document of --dry-run is indented like every other', async () => {
   const { stdout } = await place.run('run', 'doer', '-i', 'do=nothing', '--json')
   const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
   const shown = await place.run('instance', 'show', id)
@@ -325,7 +325,7 @@ test('show suggests anything but itself, and the document of --dry-run is indent
   expect(dry.stdout).toBe(`${JSON.stringify(JSON.parse(dry.stdout), null, 2)}\n`)
 })
 
-test('a field that another brings up is given by flag, and missing it is suggested beside what was given (S-FORM-21)', async () => {
+test('a disclosed field is given by flag, and a missing one is suggested together with the given flags (S-FORM-21)', async () => {
   const given = ['run', 'tour', '--json', '-i', 'subject=a light', '-i', 'pace=instant', '-i', 'plaque=true']
   const missing = await place.run(...given)
   expect(missing.code).toBe(5)
@@ -338,7 +338,7 @@ test('a field that another brings up is given by flag, and missing it is suggest
   expect(code).toBe(3)
 })
 
-test('a question that was asked while nobody hosted the run is answered by the next command', async () => {
+test('a question that was asked while the instance had no host is answered by the next command', async () => {
   const late = `fs.writeFileSync(root + '/ran', '')
     while (!fs.existsSync(root + '/now')) await sleep(20)
     const { why } = await me.ask('late', 'Why?'); me.finish({ status: 'completed', output: why })`

@@ -54,7 +54,7 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
     return instances.find((one) => one.name === name)?.status
   }
 
-  test('d leaves: the instance goes on under another host, and a second terminal watches it', async () => {
+  test('d detaches: the instance goes on under another host, and a second terminal watches it', async () => {
     const first = open()
     first.resolve('run', 'doer', '-i', 'do=sleep', '--name', 'left')
     await first.until('d: leave it running')
@@ -118,7 +118,7 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
     expect([stopped.code, await statusOf('closed')]).toEqual([0, 'cancelled'])
   })
 
-  test('200 events in a terminal of 12 rows: each line stands in the scrollback once, and what was there before stays', async () => {
+  test('200 events in a terminal of 12 rows: each line is in the scrollback once, and earlier lines stay', async () => {
     const terminal = open({ rows: 12 })
     terminal.shell('seq -f "before %g." 1 30')
     await terminal.until('[ended 0]')
@@ -181,7 +181,7 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
     ['a screen reader', { RESOLVE_SCREEN_READER: '1' }],
     ['a screen reader that Ink knows', { INK_SCREEN_READER: 'true' }],
     ['a dumb terminal', { TERM: 'dumb' }],
-  ])('for %s plain lines are written once each, and nothing ticks', async (_, env) => {
+  ])('for %s each line is written once and plain, without a live view', async (_, env) => {
     const terminal = open({ env })
     // A shell of tmux has the TERM of tmux.
     const name = env['TERM'] === undefined ? '' : `TERM=${env['TERM']} `

@@ -3,7 +3,6 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { render } from 'ink-testing-library'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Choice, narrowed, Picker } from '../../src/terminal/input/picker.tsx'
@@ -70,7 +69,7 @@ test('a long list scrolls in itself and never outgrows the terminal', async () =
   expect(done).toEqual(['20'])
 })
 
-test('letters narrow it, Enter picks what is left, Esc and Ctrl-C pick nothing', async () => {
+test('letters filter the list, Enter picks the chosen row, Esc and Ctrl-C pick nothing', async () => {
   const { press, frame, done } = picker(80)
   await press('')
   await press('wing')
@@ -85,7 +84,7 @@ test('letters narrow it, Enter picks what is left, Esc and Ctrl-C pick nothing',
   expect(done).toEqual(['a', undefined])
 })
 
-test('every word that was typed has to be there, in any order and case', () => {
+test('a row must contain every typed word, in any order and case', () => {
   expect(narrowed(CHOICES, 'TOUR waiting').map((choice) => choice.value)).toEqual(['a'])
   expect(narrowed(CHOICES, '').length).toBe(3)
 })
@@ -130,7 +129,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
   const screen = () => tmux('capture-pane', '-p')
   const shows = (text: string | RegExp) => expect.poll(screen, { timeout: 10_000, interval: 50 }).toMatch(text)
 
-  test('answer without an id lists only those that wait; the one that was picked is answered', async () => {
+  test('answer without an id lists only instances that wait, and answers the picked one', async () => {
     open('instance', 'answer', '--color', 'never', '-i', 'why=because')
     await shows('Which instance? (2)')
     expect(screen()).not.toContain('over')
@@ -154,12 +153,12 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await shows('1 of 2')
     tmux('send-keys', 'Enter')
     await shows('Go on?')
-    // However the form asks: the process waits for it.
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    // However the form asks: the process does not end by itself.
+    await new Promise((resolve) => setTimeout(resolve, 200))
     expect(screen()).not.toContain('ended with')
   })
 
-  test('show lets pick among all, with arrow keys; Esc leaves with 130', async () => {
+  test('show offers all instances with arrow keys; Esc ends with 130', async () => {
     open('instance', 'show')
     await shows(/Which instance\? \(4\)/)
     tmux('send-keys', 'Down')
@@ -169,7 +168,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await shows('ended with 130')
   })
 
-  test('run without a resolver lets pick one', async () => {
+  test('run without a resolver offers a list of resolvers', async () => {
     open('run', '-i', 'name=Ada')
     await shows(/Which resolver\? \(3\)/)
     tmux('send-keys', 'hello')
@@ -178,7 +177,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await shows('Hello, Ada!')
   })
 
-  test('list --watch repaints in place, and what scrolled away before it stays', async () => {
+  test('list --watch repaints in place, and earlier lines of the scrollback stay', async () => {
     const listed = await place.run('instance', 'list', '--all', '--json')
     const { instances } = JSON.parse(listed.stdout) as { instances: unknown[] }
     const quoted = `env 'RESOLVE_HOME=${place.home}' CI= '${process.execPath}' '${program}'`
@@ -196,7 +195,8 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await place.run('run', 'doer', '-i', 'do=fail', '--name', 'fresh')
     await shows(/failed .*fresh/)
     // Its age goes on: the full page is painted again.
-    await sleep(2_500)
+    const painted = screen()
+    await expect.poll(screen, { timeout: 10_000 }).not.toBe(painted)
     const all = tmux('capture-pane', '-p', '-S', '-').split('\n')
     expect(all.filter((line) => /^\d+$/.test(line)).map(Number)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1))
     expect(all.filter((line) => line.startsWith('ID ')).length).toBe(1)
@@ -204,7 +204,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await shows('ended with 130')
   })
 
-  test('prune lists what would go and asks; anything but yes removes nothing', async () => {
+  test('prune lists what it would remove and asks; any answer but yes removes nothing', async () => {
     const before = await place.run('instance', 'list', '--all', '--json')
     open('instance', 'prune', '--older-than', '0')
     await shows(/Remove \d instances?, .* permanently\? \[y\/N\]/)

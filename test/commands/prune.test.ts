@@ -36,7 +36,7 @@ async function pruned(...args: string[]): Promise<Pruned> {
 
 const kept = () => readdirSync(instancesDirectory(place.home)).toSorted()
 
-test('without a terminal it needs -y, and a status that is not final is refused', async () => {
+test('prune needs -y without a terminal, and refuses a status that is not final', async () => {
   const { code, stderr } = await place.run('instance', 'prune', '--older-than', '0')
   expect(code).toBe(2)
   expect(stderr).toContain('-y')
@@ -44,18 +44,18 @@ test('without a terminal it needs -y, and a status that is not final is refused'
   expect(kept().length).toBe(4)
 })
 
-test('what ended a moment ago stays by default', async () => {
+test('prune keeps instances that ended a moment ago by default', async () => {
   expect(await pruned('-y')).toMatchObject({ count: 0, removed: [] })
 })
 
-test('--dry-run tells and removes nothing; what is live or paused is not even told of', async () => {
+test('prune --dry-run lists and removes nothing; live and paused instances are not listed', async () => {
   const told = await pruned('--older-than', '0', '--dry-run')
   expect(told.dry_run).toBe(true)
   expect(told.removed.map((one) => one.instance_id).toSorted()).toEqual([ids['this'], ids['fail']].toSorted())
   expect(kept().length).toBe(4)
 })
 
-test('--status narrows it, and the rest goes with -y; what runs, waits or is paused stays and works', async () => {
+test('prune --status removes only those statuses; running, waiting and paused instances stay and go on', async () => {
   expect((await pruned('--older-than', '0', '--status', 'failed', '-y')).removed).toMatchObject([
     { instance_id: ids['fail'], status: 'failed' },
   ])
@@ -65,7 +65,7 @@ test('--status narrows it, and the rest goes with -y; what runs, waits or is pau
   expect((await place.run('instance', 'resume', ids['pause'] ?? '')).code).toBe(0)
 })
 
-test('what a killed removal or creation left is removed too; a creation that goes on is not', async () => {
+test('prune removes what a killed removal or creation left, but no creation that goes on', async () => {
   const instances = instancesDirectory(place.home)
   const longAgo = new Date(Date.now() - 2 * 3_600_000)
   for (const name of ['.removing-0123456789ab-1234', '.new-old', '.new-fresh']) {
@@ -79,7 +79,7 @@ test('what a killed removal or creation left is removed too; a creation that goe
   expect(kept().filter((name) => name.startsWith('.'))).toEqual(['.new-fresh'])
 })
 
-test('directories that may not be written are removed with the rest', async () => {
+test('prune removes read-only directories too', async () => {
   const { stdout } = await place.run('run', 'doer', '-i', 'do=this', '--json')
   const { instance_id } = JSON.parse(stdout) as { instance_id: string }
   const cache = join(instancesDirectory(place.home), instance_id, 'project', 'workspace', 'cache')

@@ -77,14 +77,14 @@ test('every fault of a manifest is told at once', async () => {
   expect(person.stderr.match(/^ {2}- /gm)?.length).toBe(error.fields.length)
 })
 
-test('a directory without a manifest is 6, a source that is none is 2', async () => {
+test('a directory without a manifest ends with exit code 6, an invalid source with 2', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'resolve-empty-'))
   mkdirSync(join(empty, 'sub'))
   expect((await place.run('resolver', 'add', empty)).code).toBe(6)
   expect((await place.run('resolver', 'add', 'ftp://example.com/x')).code).toBe(2)
 })
 
-test('schema: fields for a person, the form for a program, a command as example', async () => {
+test('schema prints fields for a person, the form for a program and an example command', async () => {
   expect((await place.run('resolver', 'schema', 'doer')).stdout).toContain('must hold: Say what to do.')
   const { stdout } = await place.run('resolver', 'schema', 'doer', '--json')
   expect(JSON.parse(stdout)).toMatchObject({ schema: 'resolve.form/1', form: { type: 'form' } })
@@ -102,7 +102,7 @@ test('the form of tour grows with what is filled in', async () => {
   expect(grown.length).toBe(plain.length + 1)
 })
 
-test('remove takes it out of the list, and an unknown name is 6', async () => {
+test('remove takes a resolver out of the list, and an unknown name ends with exit code 6', async () => {
   expect((await place.run('resolver', 'remove', 'doer')).code).toBe(0)
   expect((await place.run('resolver', 'remove', 'doer')).code).toBe(6)
   const { code, stderr } = await place.run('run', 'helo')
@@ -127,7 +127,7 @@ test.each([
   [['instance', 'lst'], { kind: 'unknown', words: ['instance', 'lst'] }],
   [['constructor'], { kind: 'unknown', words: ['constructor'] }],
   [['--bogus'], { kind: 'unknown', words: ['--bogus'] }],
-])('%j is found', (argv, found) => {
+])('%j is parsed to its command, topic or page', (argv, found) => {
   expect(findCommand(argv)).toEqual(found)
 })
 

@@ -93,7 +93,7 @@ test('from the sign-in link to an answered question over HTTP; no token and no c
   }
 })
 
-test('kill -9 in the middle of a run: the next one adopts it, and the journal is exact (I1, I2)', {
+test('after kill -9 in the middle of a run the next server adopts it, and the journal is exact (I1, I2)', {
   timeout: 60_000,
 }, async () => {
   const ticks = plainResolver(
@@ -117,7 +117,7 @@ test('kill -9 in the middle of a run: the next one adopts it, and the journal is
   soundInstance(place.home, id)
 })
 
-test('SIGTERM ends the server and no instance: it says how many go on, and the next one adopts them', async () => {
+test('SIGTERM ends the server and no instance: it prints how many go on, and the next server adopts them', async () => {
   const token = await newToken()
   const first = await start()
   const call = client(first.url, token)
@@ -140,7 +140,7 @@ test('SIGTERM ends the server and no instance: it says how many go on, and the n
   }
 })
 
-test('a command on this machine answers what a server hosts, and takes over when it is gone', async () => {
+test('a local command answers a question of an instance that a server hosts, and adopts it when the server is gone', async () => {
   const token = await newToken()
   const serve = await start()
   const call = client(serve.url, token)
@@ -159,7 +159,7 @@ test('a command on this machine answers what a server hosts, and takes over when
   expect((await place.run('instance', 'wait', left)).code).toBe(0)
 })
 
-test('two servers share a home: what one hosts the other answers, and adopts when the first is killed', async () => {
+test('two servers share a home: each answers for instances of the other, and adopts them when the other is killed', async () => {
   const token = await newToken()
   const [one, two] = [await start(), await start()]
   const [first, second] = [client(one.url, token), client(two.url, token)]
@@ -176,7 +176,7 @@ test('two servers share a home: what one hosts the other answers, and adopts whe
   for (const id of [answered, adopted]) soundInstance(place.home, id)
 })
 
-test('a resolver that is added while it runs is there at once (S-SVC-20)', async () => {
+test('a resolver that is added while the server runs is listed at once (S-SVC-20)', async () => {
   const serve = await start()
   const call = client(serve.url, await newToken())
   expect((await place.run('resolver', 'add', plainResolver(`me.finish({ status: 'completed' })`).dir)).code).toBe(0)
@@ -201,7 +201,7 @@ test('an address that others can reach is refused without a token, exit code 2 (
   expect(await asked('evil.example.com')).toContain('HTTP/1.1 421')
 })
 
-test('--json is one line with the address and the link', async () => {
+test('--json prints one line with the address and the link', async () => {
   const serve = spawnServe(place.home, ['--port', '0', '--json'])
   while (!serve.stdout().includes('\n')) await serve.news()
   const document = JSON.parse(serve.stdout())
@@ -243,7 +243,7 @@ test('a port in use is exit code 10, and leaves no token behind', async () => {
   expect(JSON.parse((await place.run('token', 'list', '--json')).stdout).tokens).toEqual([])
 })
 
-test('a second signal ends it at once', async () => {
+test('a second signal ends the server at once', async () => {
   const serve = await start()
   // A request that never comes to its end holds the first one up.
   const socket = connect(Number(new URL(serve.url).port), '127.0.0.1')
@@ -261,7 +261,7 @@ test('a second signal ends it at once', async () => {
   expect(performance.now() - before).toBeLessThan(4_000)
 })
 
-test('-q leaves warnings and errors, RESOLVE_LOG says otherwise', async () => {
+test('-q logs only warnings and errors unless RESOLVE_LOG is set', async () => {
   const quiet = await start('-q')
   await fetch(`${quiet.url}/api/health`)
   quiet.kill('SIGTERM')

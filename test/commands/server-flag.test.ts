@@ -58,7 +58,7 @@ async function difference(code: number, args: string[]): Promise<object | undefi
   return { words: args.join(' '), codes, here: only(0), there: only(1), said: [here.stderr, there.stderr] }
 }
 
-test('every command says and ends as it does on this machine', async () => {
+test('every command prints and exits as it does without a server', async () => {
   const steps: [number, string][] = [
     [0, 'instance list --json'],
     [0, 'resolver show doer --json'],
@@ -135,7 +135,7 @@ test('resolvers are listed as the server has them', async () => {
   expect(names(await client.run('resolver', 'list', '--json'))).not.toContain('doer')
 })
 
-test('what is printed to be run next carries --server where the flag was given, and not where the variable is set', async () => {
+test('suggested commands carry --server if the flag was given, and not if the variable is set', async () => {
   const next = ({ stdout }: Ended) => (JSON.parse(stdout) as { next: string[] }).next
   const flagged = next(await remote('run', 'doer', '-i', 'do=ask', '--json'))
   expect(flagged[0]).toMatch(/^resolve instance answer [0-9a-f]{12} gate-1 .* --server http:\/\/127\.0\.0\.1:\d+$/)
@@ -147,7 +147,7 @@ test('what is printed to be run next carries --server where the flag was given, 
 })
 
 // verifies: R1-SERVER
-test('the flag wins over the variable, may stand before the noun, and an empty variable is none', async () => {
+test('the flag wins over the variable and may precede the noun; an empty variable is ignored', async () => {
   const env = { RESOLVE_TOKEN: token, RESOLVE_URL: 'http://127.0.0.1:1' }
   expect((await client.with({ env }, '--server', served.url, 'instance', 'list', '--json')).code).toBe(0)
   const empty = await client.with({ env: { RESOLVE_URL: '' } }, 'instance', 'list', '--json')
@@ -155,7 +155,7 @@ test('the flag wins over the variable, may stand before the noun, and an empty v
 })
 
 // verifies: S-AUTH-01 R37
-test('without a token, with a bad one or too small a scope: exit code 4, and the token is never shown (R37, R38)', async () => {
+test('a missing or wrong token or too small a scope ends with exit code 4, and the token is never shown (R37, R38)', async () => {
   const bad = 'rslv_00000000_secretsecretsecretsecretsecretsecretsecretse'
   const read = await served.token('read')
   for (const [given, ...words] of [
@@ -178,7 +178,7 @@ test('without a token, with a bad one or too small a scope: exit code 4, and the
   )
 })
 
-test('nobody there, or somebody else: exit code 10, and the sentence says which', async () => {
+test('no server, or another program at the address, ends with exit code 10 and a sentence that says which', async () => {
   const said: Record<string, RequestListener> = {
     'a page': (_, answer) => answer.setHeader('content-type', 'text/html').end('<html></html>'),
     'other JSON': (_, answer) => answer.end('{"hello":"world"}'),
@@ -206,7 +206,7 @@ test('nobody there, or somebody else: exit code 10, and the sentence says which'
   expect((await ask(served.url.replace('http:', 'https:'))).code).toBe(10)
 })
 
-test('what works on this machine only refuses a server: usage, exit code 2', async () => {
+test('commands that work on this machine only refuse a server with exit code 2', async () => {
   const env = { RESOLVE_URL: served.url, RESOLVE_TOKEN: token }
   for (const words of [
     'resolver add ./x',
@@ -227,7 +227,7 @@ test('what works on this machine only refuses a server: usage, exit code 2', asy
   expect((await client.with({ env }, 'completion', 'bash')).code).toBe(0)
 })
 
-test('an address that is none, or that holds a password, is refused without being repeated', async () => {
+test('an invalid address, or one with a password, is refused without being repeated', async () => {
   for (const url of ['ftp://x', 'no url', 'http://me:hunter2@127.0.0.1', 'http://127.0.0.1?token=hunter2', '']) {
     const { code, stdout, stderr } = await client.run('instance', 'list', '--json', '--server', url)
     expect(code, url).toBe(2)
@@ -235,7 +235,7 @@ test('an address that is none, or that holds a password, is refused without bein
   }
 })
 
-test('a token that travels unencrypted to another machine is warned of once, on loopback not at all', async () => {
+test('sending a token unencrypted to another machine is warned of once, to loopback not at all', async () => {
   const env = { RESOLVE_TOKEN: token }
   const away = await client.with({ env }, 'instance', 'list', '--json', '--server', 'http://no-such-host.invalid')
   expect(away.stderr.match(/is sent unencrypted/g)).toHaveLength(1)
@@ -260,7 +260,7 @@ test('Ctrl-C and signals leave an instance to its server', async () => {
   expect((await remote('instance', 'stop', id)).code).toBe(0)
 })
 
-test('hints carry --server where the flag was given, and the id where it is known; documents too', async () => {
+test('hints and documents carry --server if the flag was given, and the id if it is known', async () => {
   const { stdout: started } = await remote('run', 'doer', '-i', 'do=pause', '--json')
   const { instance_id: id } = JSON.parse(started) as { instance_id: string }
   const { code, stdout, stderr } = await remote('instance', 'pause', id, '--json')
@@ -279,7 +279,7 @@ test('hints carry --server where the flag was given, and the id where it is know
   expect((await remote('instance', 'cancel', id)).code).toBe(0)
 })
 
-test('an answer where no question is open: exit code 7, and where the instance stands (R25)', async () => {
+test('an answer without an open question ends with exit code 7 and the status of the instance (R25)', async () => {
   const { stdout: started } = await remote('run', 'doer', '-i', 'do=nothing', '--json')
   const { instance_id: id } = JSON.parse(started) as { instance_id: string }
   const { code, stdout } = await remote('instance', 'answer', id, '-i', 'go=yes', '--json')
@@ -291,7 +291,7 @@ test('an answer where no question is open: exit code 7, and where the instance s
   })
 })
 
-test('explain with a token that only reads tells all but stderr, and says so', async () => {
+test('explain with a read token prints everything but stderr, and says so', async () => {
   const env = { RESOLVE_TOKEN: await served.token('read') }
   const { stdout: started } = await remote('run', 'doer', '-i', 'do=fail', '--json')
   const { instance_id: id } = JSON.parse(started) as { instance_id: string }
@@ -306,7 +306,7 @@ test('explain with a token that only reads tells all but stderr, and says so', a
   expect(JSON.parse(whole.stdout)).toMatchObject({ stderr_needs: null })
 })
 
-test('an address that is nearly one is mended in words', async () => {
+test('a nearly valid address is refused with the corrected one', async () => {
   const said = async (url: string) => (await client.run('instance', 'list', '--server', url)).stderr
   expect(await said('localhost:10120')).toContain('Did you mean http://localhost:10120?')
   expect(await said('127.0.0.1:10120')).toContain('Did you mean http://127.0.0.1:10120?')

@@ -1,4 +1,5 @@
 /** Real signals: in CI they stop the instance and the document is out within 7 s, elsewhere they leave it running. */
+import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixture } from '../support/fixtures.ts'
@@ -28,6 +29,12 @@ async function statusNow(): Promise<string> {
 
 const CI_LIMIT_MS = 7_000
 
+function childrenOf(pid: number): number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+  const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number))
+  return rows.filter(([, parent]) => parent === pid).map(([child = 0]) => child)
+}
+
 test.each([
   ['SIGINT', 130, 'ignores-stop', 'ignores-stop.working'],
   ['SIGTERM', 143, 'ignores-stop', 'ignores-stop.working'],
@@ -51,7 +58,7 @@ test.each([
   },
 )
 
-test('in CI one document is out within 7 s of SIGINT, with --json too', { timeout: 40_000 }, async () => {
+test('in CI --json prints one document within 7 s of SIGINT', { timeout: 40_000 }, async () => {
   const run = place.start({ CI: '1' }, 'run', 'ignores-stop', '--json')
   // Nothing is said under --json before the end.
   const isWorking = async () => {
@@ -67,10 +74,11 @@ test('in CI one document is out within 7 s of SIGINT, with --json too', { timeou
   expect((JSON.parse(stdout) as Shown).status).toBe('cancelled')
 })
 
-test('a signal while nothing runs yet ends with one document too', { timeout: 40_000 }, async () => {
+test('a signal before the instance runs ends with one document', { timeout: 40_000 }, async () => {
   // It never answers what its form is.
   const run = place.start({ CI: '1' }, 'run', 'never-initializes', '--json')
-  await sleep(1_000)
+  // It waits once the resolver's process is there.
+  await expect.poll(() => childrenOf(run.pid), { timeout: 10_000 }).not.toEqual([])
   const began = Date.now()
   run.kill('SIGTERM')
   const { code, stdout, stderr } = await run.ended
@@ -80,7 +88,7 @@ test('a signal while nothing runs yet ends with one document too', { timeout: 40
   expect(stderr).toBe('✗ Interrupted by SIGTERM before the instance ran.\n')
 })
 
-test('in CI a second signal forces at once', { timeout: 40_000 }, async () => {
+test('in CI a second signal stops the instance by force at once', { timeout: 40_000 }, async () => {
   const run = place.start({ CI: '1' }, 'run', 'ignores-stop', '--jsonl')
   await run.said('ignores-stop.working')
   const began = Date.now()
@@ -96,7 +104,7 @@ test.each([
   ['SIGHUP', 129, 'hangup'],
   ['SIGINT', 130, 'interrupted'],
   ['SIGTERM', 143, 'terminated'],
-] as const)('outside CI %s leaves with %i, and the instance goes on', async (signal, code, reason) => {
+] as const)('outside CI %s ends the command with %i, and the instance goes on', async (signal, code, reason) => {
   const run = place.start({}, 'run', 'doer', '-i', 'do=sleep', '--jsonl')
   await run.said('"to":"running"')
   run.kill(signal)
@@ -109,7 +117,7 @@ test.each([
   expect((await place.run('instance', 'stop', '@last')).code).toBe(0)
 })
 
-test('in CI SIGHUP still leaves, and a watcher never stops what it watches', async () => {
+test('in CI SIGHUP ends only the command, and a signal to watch never stops the instance', async () => {
   const run = place.start({ CI: '1' }, 'run', 'doer', '-i', 'do=sleep', '--jsonl')
   await run.said('"to":"running"')
   run.kill('SIGHUP')

@@ -44,7 +44,7 @@ afterAll(() => place.end())
 /** No control character but the newline, and nothing that turns the reading direction. */
 const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
 
-test('everything that is said to a person about a hostile resolver is harmless', async () => {
+test('everything printed for a person about a hostile resolver is free of control characters', async () => {
   const ends = [['end=done'], ['end=fail'], ['end=ask']]
   const runs = await Promise.all(
     ends.map((end) => place.run('run', 'hostile', '-i', end[0] ?? '', '--name', '\u009bname')),
@@ -67,7 +67,7 @@ test('everything that is said to a person about a hostile resolver is harmless',
 })
 
 describe.skipIf(skipsTmux)('on a terminal', () => {
-  test('what reaches a terminal is harmless too: golden', async () => {
+  test('a terminal gets the golden text, without control characters', async () => {
     const terminal = openTerminal({ columns: 100, rows: 40, env: { RESOLVE_HOME: place.home, NO_COLOR: '1' } })
     try {
       terminal.resolve('run', 'hostile', '-i', 'end=fail')
@@ -90,7 +90,7 @@ describe.skipIf(skipsTmux)('on a terminal', () => {
   })
 })
 
-test('a program gets what the resolver said as it is', async () => {
+test('a program gets the text of the resolver unchanged', async () => {
   const { stdout } = await place.run('run', 'hostile', '-i', 'end=done', '--json')
   expect((JSON.parse(stdout) as { output: string }).output).toBe(evilText())
 })
@@ -100,7 +100,7 @@ describe('in GitHub Actions', () => {
   const commandsIn = (text: string) =>
     text.split(/[\n\r\u0085]/).filter((line) => line.trimStart().startsWith('::') || line.includes('##['))
 
-  test('a phase is a group, and each group is closed', async () => {
+  test('each phase is a log group, and each group is closed', async () => {
     const { code, stderr, stdout } = await place.with({ env: env() }, 'run', 'doer', '-i', 'do=data')
     expect([code, stdout]).toEqual([0, 'did data\n'])
     expect(commandsIn(stderr)).toEqual(['::group::phase doing', '::endgroup::'])
@@ -109,7 +109,7 @@ describe('in GitHub Actions', () => {
     expect(stderr.indexOf('✓ completed')).toBeGreaterThan(stderr.indexOf('::endgroup::'))
   })
 
-  test('a failed instance is an error of the job, with --json too', async () => {
+  test('a failed instance is an error annotation of the job, with --json too', async () => {
     for (const mode of [[], ['--json']]) {
       const { code, stderr } = await place.with({ env: env() }, 'run', 'doer', '-i', 'do=fail', ...mode)
       expect(code).toBe(1)
@@ -117,7 +117,7 @@ describe('in GitHub Actions', () => {
     }
   })
 
-  test('the step summary has outcome, phases, artifacts and the question with its command', async () => {
+  test('the step summary holds outcome, phases, artifacts and the question with the command that answers it', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'resolve-summary-'))
     const file = join(folder, 'summary.md')
     for (const what of ['data', 'ask']) await place.with({ env: env(file) }, 'run', 'doer', '-i', `do=${what}`)
@@ -132,7 +132,7 @@ describe('in GitHub Actions', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('a resolver cannot form a command, on either stream', async () => {
+  test('text of a resolver never forms a workflow command, on either stream', async () => {
     for (const end of ['done', 'fail', 'ask']) {
       const { stdout, stderr } = await place.with({ env: env() }, 'run', 'hostile', '-i', `end=${end}`)
       expect(`${stdout}${stderr}`).toContain('forged')

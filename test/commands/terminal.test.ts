@@ -54,7 +54,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     return instances.find((one) => one.name === name)?.status
   }
 
-  test('Ctrl-C once stops nothing and says so, twice stops', async () => {
+  test('one Ctrl-C only warns, a second one stops the instance', async () => {
     const { code, shown } = onTerminal(
       [
         ['● running', CTRL_C],
@@ -67,7 +67,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect(await statusOf('twice')).toBe('cancelled')
   })
 
-  test('d leaves, and the instance goes on', async () => {
+  test('d detaches, and the instance goes on', async () => {
     const { code, shown } = onTerminal(
       [['d: leave it running', 'd']],
       'run',
@@ -82,14 +82,14 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect(await statusOf('left')).toBe('running')
   })
 
-  test('in watch Ctrl-C leaves', async () => {
+  test('Ctrl-C ends watch, and the instance goes on', async () => {
     const { code } = onTerminal([['d or Ctrl-C: leave', CTRL_C]], 'watch')
     expect(code).toBe(0)
     expect(await statusOf('left')).toBe('running')
     expect((await place.run('instance', 'stop', '@last')).code).toBe(0)
   })
 
-  test('a form is asked by the line, and asked again with every failing message', () => {
+  test('a form is asked line by line, and asked again with every failing message', () => {
     const { code, shown } = onDumbTerminal(
       [
         ['number or value', '2\r'],
@@ -110,7 +110,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect(shown).toMatch(/resolve instance answer [0-9a-f]{12} gate-1/)
   })
 
-  test('missing input is asked for by the line', () => {
+  test('missing input is asked line by line', () => {
     const { code, shown } = onDumbTerminal(
       [
         ['do:', 'this\r'],
@@ -123,7 +123,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect(shown).toContain('did this!')
   })
 
-  test('a field that the answers bring up is asked for as it comes', () => {
+  test('a disclosed field is asked for when it appears', () => {
     const { code, shown } = onDumbTerminal(
       [
         ['What to build', '\r'],
@@ -143,7 +143,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect((await place.run('instance', 'stop', '@last')).code).toBe(0)
   })
 
-  test('with --no-input nothing is asked', () => {
+  test('--no-input asks no question', () => {
     const { code, shown } = onTerminal([], 'run', 'doer', '-i', 'do=ask', '--no-input')
     expect(code).toBe(8)
     expect(shown).not.toContain('number or value')

@@ -17,7 +17,7 @@ afterAll(() => place.end())
 
 const kept = () => openTokens(place.home)
 
-test('create prints the token alone on stdout, once; it opens the server, and only its digest is kept', async () => {
+test('create prints only the token on stdout; the server accepts it, and only its digest is stored', async () => {
   const { code, stdout, stderr } = await place.run('token', 'create', '--name', 'ada', '--scope', 'read')
   const token = stdout.trimEnd()
   expect([code, stdout]).toEqual([0, `${token}\n`])
@@ -32,7 +32,7 @@ test('create prints the token alone on stdout, once; it opens the server, and on
   expect(listed.stdout).not.toContain(token.slice(-43))
 })
 
-test('create --json is a document; a token is good for 30 days, and may run', async () => {
+test('create --json prints a document; a token is valid for 30 days with the scope run', async () => {
   const { code, stdout, stderr } = await place.run('token', 'create', '--json')
   expect([code, stderr]).toEqual([0, ''])
   const document = JSON.parse(stdout) as Record<string, string>
@@ -50,7 +50,7 @@ test('create --json is a document; a token is good for 30 days, and may run', as
   expect(good).toBe(30 * 24 * 60 * 60_000)
 })
 
-test('--expires takes a duration or never, --instance the beginning of an id', async () => {
+test('--expires takes a duration or never, --instance takes an id prefix', async () => {
   const ran = JSON.parse((await place.run('run', 'hello', '-i', 'name=Ada', '--json')).stdout) as {
     instance_id: string
   }
@@ -65,7 +65,7 @@ test('--expires takes a duration or never, --instance the beginning of an id', a
   expect(Date.parse(hours['expires_at'] ?? '') - Date.parse(hours['created_at'] ?? '')).toBe(8 * 60 * 60_000)
 })
 
-test('list shows every token, and what it opens', async () => {
+test('list shows every token with its scope', async () => {
   const json = JSON.parse((await place.run('token', 'list', '--json')).stdout) as { tokens: Record<string, unknown>[] }
   expect(json).toMatchObject({ schema: 'resolve.tokens/1' })
   expect(json.tokens.map(({ id }) => id)).toEqual(
@@ -81,7 +81,7 @@ test('list shows every token, and what it opens', async () => {
   expect(rows).toHaveLength(json.tokens.length)
 })
 
-test('revoke takes an id, or all of a name; another time there is none', async () => {
+test('revoke takes an id or a name, and refuses a token that is gone', async () => {
   const token = (await place.run('token', 'create', '--name', 'page')).stdout.trim()
   await place.run('token', 'create', '--name', 'page')
   const id = TOKEN.exec(token)?.[1] as string
@@ -113,13 +113,13 @@ test.each([
   expect(kept().list()).toEqual(before)
 })
 
-test('tokens are of this machine: a server that was chosen is refused', async () => {
+test('token commands refuse --server', async () => {
   const flag = await place.run('token', 'list', '--server', 'http://127.0.0.1:1')
   const variable = await place.with({ env: { RESOLVE_URL: 'http://127.0.0.1:1' } }, 'token', 'create')
   expect([flag.code, variable.code, variable.stdout]).toEqual([2, 2, ''])
 })
 
-test('a file that others could read is closed, and said', async () => {
+test('a token file that others can read is made private, with a warning', async () => {
   const file = join(place.home, 'tokens.json')
   chmodSync(file, 0o644)
   const { code, stderr } = await place.run('token', 'list')
@@ -128,7 +128,7 @@ test('a file that others could read is closed, and said', async () => {
   expect((await place.run('token', 'list')).stderr).toBe('')
 })
 
-test('TAB knows the scopes and the tokens', async () => {
+test('completion suggests scopes and tokens', async () => {
   const suggested = async (...words: string[]) =>
     (await place.run('__complete', '--', ...words)).stdout
       .trimEnd()
@@ -143,7 +143,7 @@ test('TAB knows the scopes and the tokens', async () => {
   )
 })
 
-test('a file that is broken is named, and kept as it is', async () => {
+test('a broken token file is named in the error, and kept unchanged', async () => {
   const file = join(place.home, 'tokens.json')
   const whole = readFileSync(file)
   writeFileSync(file, whole.subarray(0, 60))
@@ -156,7 +156,7 @@ test('a file that is broken is named, and kept as it is', async () => {
   writeFileSync(file, whole)
 })
 
-test('a home without tokens has none to list', async () => {
+test('list prints no token in a home without tokens', async () => {
   const fresh = newHome()
   try {
     const person = await fresh.run('token', 'list')

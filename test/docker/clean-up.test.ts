@@ -32,7 +32,7 @@ describeWithDocker('containers that are left', { timeout: 60_000 }, () => {
   })
 
   // reliability F16
-  test('what belongs to an instance that ended or is gone is ended; live, young and foreign ones stay', async () => {
+  test('containers of ended or removed instances are removed; live, young and foreign ones stay', async () => {
     const label = homeLabel(home)
     const { id: finished } = await ranToEnd(home, plainResolver(`me.finish({ status: 'completed' })`))
     const live = await createdInDocker(home, plainResolver('', { container: {} }))
@@ -73,7 +73,7 @@ describeWithDocker('containers that are left', { timeout: 60_000 }, () => {
     for (const id of [...kept, ...foreign]) expect(await isThere(id)).toBe(true)
   })
 
-  test('an inquiry or a setup that belongs to nobody is an orphan once it is old', async () => {
+  test('an inquiry or setup container without an owner is an orphan once it is old', async () => {
     const inquiry = await left({ 'resolve.home': homeLabel(home), 'resolve.role': 'inquiry', 'resolve.instance': '' })
     const later = await orphanContainers(home, Date.now() + 11 * 60_000, 0)
     expect(later.find(({ id }) => id === inquiry)?.why).toBe('its inquiry has ended')
@@ -96,7 +96,7 @@ describeWithDocker('the commands about Docker', { timeout: 120_000 }, () => {
     return (JSON.parse(stdout) as { checks: HealthRow[] }).checks
   }
 
-  test('doctor tells of engine, image and containers without an instance, and mends the last', async () => {
+  test('doctor reports engine, image and containers without an instance, and removes the last with --fix', async () => {
     const before = await rows()
     expect(before.find(({ check }) => check === 'docker')).toMatchObject({ state: 'ok' })
     expect(before.find(({ check }) => check === 'image')).toMatchObject({
@@ -115,7 +115,7 @@ describeWithDocker('the commands about Docker', { timeout: 120_000 }, () => {
     expect(await isThere(orphan)).toBe(false)
   })
 
-  test('worker build makes the image from a base, and says what is wrong with one that does not fit', async () => {
+  test('worker build makes the image from a base, and explains why a base does not fit', async () => {
     const built = await place.run('worker', 'build', '--base', image, '--json')
     expect(built.code, built.stderr).toBe(0)
     expect(JSON.parse(built.stdout)).toMatchObject({ schema: 'resolve.worker-image/1', image: 'resolve-worker:latest' })
@@ -166,7 +166,7 @@ describeWithDocker('the commands about Docker', { timeout: 120_000 }, () => {
     await docker('rmi', `resolve-setup:other-${key}`)
   })
 
-  test('an engine that is not there is said, with what to do; a local run goes on (exit 10)', async () => {
+  test('a missing engine is reported with a hint (exit 10); a local run still works', async () => {
     const { dir } = plainResolver(`me.finish({ status: 'completed', output: 'here' })`, {
       container: {},
       name: 'boxed',

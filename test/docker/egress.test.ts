@@ -18,7 +18,7 @@ process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 const web = createServer((message, response) => response.end(`hello from ${message.headers.host}`))
 const GET = `const get = (url) => new Promise((done) => import('node:http').then(({ get }) => get(url, { timeout: 5000 }, (r) => { let body = ''; r.on('data', (b) => { body += b }); r.on('end', () => done(r.statusCode + ' ' + body.trim())) }).on('error', (e) => done('error ' + e.code)).on('timeout', () => done('silent'))))`
 
-describeWithDocker('the way out of a container', { timeout: 90_000 }, () => {
+describeWithDocker('the egress of a container', { timeout: 90_000 }, () => {
   let home = ''
   let port = 0
   const egress = { resolve: async () => ['127.0.0.1'], mayReach: () => true }
@@ -40,7 +40,7 @@ describeWithDocker('the way out of a container', { timeout: 90_000 }, () => {
       container: { network: 'allowlist', egress: [`good.example.org:${port}`] },
     })
 
-  test('an allowlist lets through what it names, tells what it refused, and is gone with the instance', async () => {
+  test('an allowlist permits the hosts it names, reports refused ones, and is removed with the instance', async () => {
     const resolver = allowed(`me.finish({ status: 'completed', output: JSON.stringify([
       await get('http://good.example.org:${port}/x'), await get('http://evil.example.org/'), await get('http://evil.example.org/'), await get('http://169.254.169.254/latest') ]) })`)
     const id = await createdInDocker(home, resolver)
@@ -64,7 +64,7 @@ describeWithDocker('the way out of a container', { timeout: 90_000 }, () => {
     expect(await networks(id)).toBe('')
   })
 
-  test('the next host opens the way again for the worker it adopts', async () => {
+  test('the next host opens the egress again for the worker it adopts', async () => {
     const resolver = allowed(`me.emit('plain.first', { said: await get('http://good.example.org:${port}/') })
       while (!me.messages.length) await sleep(50)
       let said = ''
@@ -116,7 +116,7 @@ describeWithDocker('the way out of a container', { timeout: 90_000 }, () => {
     expect(await networks(alive)).toBe('')
   })
 
-  test('none is none', async () => {
+  test('with network none there is no egress', async () => {
     const resolver = plainResolver(
       `me.finish({ status: 'completed', output: me.fs.readdirSync('/sys/class/net').join(' ') })`,
       { container: { network: 'none' } },

@@ -61,7 +61,7 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     expect(condition()).toBe(true)
   }
 
-  test('away and back: the worker counts as running, and all it said is there, once and in order', async () => {
+  test('while the engine is away the worker counts as running; when it is back its output is complete, once and in order', async () => {
     const { lines, worker: ticking } = await start()
     for (let times = 0; times < 3; times += 1) {
       await proxy.cut()
@@ -79,7 +79,7 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     expect(numbers).toEqual(numbers.map((_, at) => at + 1))
   })
 
-  test('what is sent while it is away arrives when it is back', async () => {
+  test('lines sent while the engine is away arrive when it is back', async () => {
     const { worker: ticking } = await start()
     await proxy.cut()
     await until(() => ticking.condition.link === 'down')
@@ -89,17 +89,19 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     expect(ticking.condition).toMatchObject({ engine: 'exited', exitCode: 5 })
   })
 
-  test('an end while it was away is found, with its code', async () => {
+  test('a worker that ended while the engine was away is found ended, with its exit code', async () => {
     const { worker: ticking } = await start(`${TICKS}; setTimeout(() => process.exit(6), 1000)`)
     await proxy.cut()
-    await sleep(1_500)
+    const [container = ''] = await containersOf(id)
+    const isRunning = () => docker('inspect', '--format', '{{.State.Running}}', container)
+    await expect.poll(isRunning, { timeout: 10_000 }).toBe('false')
     expect(ticking.condition.engine).toBe('running')
     await proxy.start()
     await ticking.ended
     expect(ticking.condition).toMatchObject({ engine: 'exited', exitCode: 6 })
   })
 
-  test('a host that comes while it is away adopts the worker when it is back', async () => {
+  test('a host that starts while the engine is away adopts the worker when it is back', async () => {
     const { worker: ticking } = await start()
     ticking.release()
     await proxy.cut()
@@ -113,21 +115,22 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     expect(lines.slice(0, 3)).toEqual(['tick 1', 'tick 2', 'tick 3'])
   })
 
-  test('an end that cannot be carried out waits for the engine, and is then complete (R20)', async () => {
+  test('ending a worker waits for the engine and then removes its container (R20)', async () => {
     await start()
     await proxy.cut()
     let isSwept = false
     const sweeping = driver.sweep().then(() => {
       isSwept = true
     })
-    await sleep(1_000)
+    // Without the engine it neither ends nor fails.
+    await sleep(300)
     expect(isSwept).toBe(false)
     await proxy.start()
     await sweeping
     expect(await containersOf(id)).toEqual([])
   })
 
-  test('one that hangs is told from one that answers: the link is down, the worker runs, a start fails in time', async () => {
+  test('an engine that hangs makes the link down and a start fail in time, while the worker counts as running', async () => {
     const { worker: ticking } = await start()
     proxy.freeze()
     await until(() => ticking.condition.link === 'down', 30_000)

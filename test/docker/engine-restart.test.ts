@@ -75,7 +75,7 @@ describeWithDocker('an engine that is started again', { timeout: 180_000 }, () =
     worker.release()
   })
 
-  test('without it a worker that ended politely with 0 has ended, and only its result could make that a success (R21)', async () => {
+  test('without live-restore a worker that exits with 0 has ended, and without a result it has failed (R21)', async () => {
     await engine.end('SIGTERM')
     await engine.start(false)
     await startWorker()

@@ -51,7 +51,7 @@ async function warmEnds(): Promise<string[]> {
 describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }, () => {
   afterAll(() => removeContainersOf(home))
 
-  test('no network, no secret, no project, no rights', async () => {
+  test('an inquiry runs without network, secrets, project and capabilities', async () => {
     process.env['RESOLVE_LLM_PROVIDER_API_KEY'] = 'canary-secret'
     const inquiries = new Inquiries(home)
     const seen = (await seenBy(
@@ -71,7 +71,7 @@ describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }
     expect(await warm()).toEqual([])
   })
 
-  test('the next question finds it warm, several share it, and it goes at the end', async () => {
+  test('the next inquiry uses the same container, several share it, and it is removed at the end', async () => {
     const inquiries = new Inquiries(home)
     const entry = entryOf(`{ pid: process.pid, started: (globalThis.started ??= Math.random()), params }`)
     const first = (await seenBy(inquiries, entry)) as { started: number }
@@ -84,7 +84,7 @@ describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }
     expect(await warm()).toEqual([])
   })
 
-  test('who asked and died leaves none behind: the container ends with its stdin', async () => {
+  test('an inquiry container ends when the process that asked is killed', async () => {
     const { spawn } = await import('node:child_process')
     const entry = entryOf(`{}`)
     const code = `import { Inquiries } from './src/core/host/inquiry/inquiries.ts'
@@ -97,7 +97,7 @@ describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }
     expect(await warmEnds()).toEqual([])
   })
 
-  test('a resolver that ends instead of answering is told of with its last words, and asked anew', async () => {
+  test('a resolver that exits instead of answering is reported with its stderr, and started again for the next inquiry', async () => {
     const inquiries = new Inquiries(home)
     const entry = entryOf(`(() => { console.error('Error: no answer today'); process.exit(1) })()`)
     for (let times = 0; times < 2; times += 1) {
@@ -110,7 +110,7 @@ describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }
     expect(await warmEnds()).toEqual([])
   })
 
-  test('whose question ends it takes no other with it', async () => {
+  test('an inquiry that ends its resolver does not fail the others', async () => {
     const inquiries = new Inquiries(home)
     const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)'
     const entry = entryOf(`(${pause}, params.dies && process.exit(1), params)`)
@@ -125,7 +125,7 @@ describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }
     expect(await warmEnds()).toEqual([])
   })
 
-  test('what its manifest sets up is there when it is asked', async () => {
+  test('the setup of the manifest is done before an inquiry', async () => {
     const inquiries = new Inquiries(home)
     const container = { setup_commands: ['echo ready > /opt/asked'] }
     const seen = await seenBy(inquiries, entryOf(`fs.readFileSync('/opt/asked', 'utf8')`, { container }))

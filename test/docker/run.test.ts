@@ -219,7 +219,7 @@ describeWithDocker('an instance in a container', { timeout: 60_000 }, () => {
     }
   })
 
-  test('an exit without a word is no success, and a child that the kernel killed is no end (R21)', async () => {
+  test('an exit without a result is a failure, and a child killed by the kernel does not end the run (R21)', async () => {
     const { story } = await ran(plainResolver(`process.exit(0)`, { container: {} }))
     expect(story).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })
     expect(story.error?.detail).toContain('exit code 0')
@@ -242,7 +242,7 @@ describeWithDocker('an instance in a container', { timeout: 60_000 }, () => {
     expect(await containersOf(id)).toEqual([])
   })
 
-  test('a container that somebody removes is a lost worker', async () => {
+  test('a container that is removed from outside is a lost worker', async () => {
     const id = await createdInDocker(home, plainResolver(`setInterval(() => {}, 1000)`, { container: {} }))
     const hosts = new HostProcess(home)
     await hosts.own(id)
@@ -266,7 +266,7 @@ describeWithDocker('an instance in a container', { timeout: 60_000 }, () => {
     expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'from before', incarnation: 2 })
   })
 
-  test('an image that is not there is said with the command that brings it', async () => {
+  test('a missing image is reported with the command that makes it', async () => {
     const before = process.env['RESOLVE_WORKER_IMAGE']
     delete process.env['RESOLVE_WORKER_IMAGE']
     const resolver = plainResolver('', { container: { image: 'no-such-image:1' } })
@@ -279,7 +279,7 @@ describeWithDocker('an instance in a container', { timeout: 60_000 }, () => {
     }
   })
 
-  test('what the project holds belongs to the resolver, and the rest of the instance stays closed to it', async () => {
+  test('the resolver owns its project directory and cannot read the rest of the instance directory', async () => {
     const { id } = await ran(looking({ home: 'ls /project/..' }))
     const { root, project, journal } = instancePaths(home, id)
     if (process.getuid?.() === 0) expect(statSync(project).uid).toBe(1000)

@@ -62,7 +62,7 @@ describeWithDocker('sandboxes beside a container', { timeout: 90_000 }, () => {
     return JSON.parse(story.output ?? 'null') as unknown
   }
 
-  test('on an allowlist a sandbox has no network, or the same way out and no other', async () => {
+  test('on an allowlist a sandbox has no network, or the egress of its worker', async () => {
     const good = `http://good.example.org:${port}/`
     const said = await ran(
       { network: 'allowlist', egress: [`good.example.org:${port}`] },
@@ -76,7 +76,7 @@ describeWithDocker('sandboxes beside a container', { timeout: 90_000 }, () => {
     ])
   })
 
-  test('without a network there is none to share', async () => {
+  test('a worker without network cannot share one with its sandboxes', async () => {
     const said = await ran(
       { network: 'none' },
       `const box = await ctx.sandbox({ network: 'instance' }); return JSON.stringify((await box.exec(['ls', '/sys/class/net'])).stdout)`,

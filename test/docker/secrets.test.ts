@@ -34,7 +34,7 @@ describeWithDocker('secrets of a container', { timeout: 90_000 }, () => {
     await removeContainersOf(home)
   })
 
-  test('nothing of them is in its environment, its processes, its labels, its image, its log of events or its stderr', async () => {
+  test('secrets are in none of environment, processes, labels, image, events and stderr', async () => {
     const resolver = plainResolver(
       `const { llm_provider_api_key: llm, git_host_token: git } = me.config.credentials
        console.error('told ' + llm + ' and ' + git); me.emit('plain.told', { llm, git, token: me.config.sub_container_token })

@@ -43,7 +43,7 @@ describeWithDocker('the watchdog of a container', { timeout: 90_000 }, () => {
     return { id, hosts, tell: () => hosts.get(id)?.message('note', { text: 'go' }, ACTOR) }
   }
 
-  test('more than 200 processes are warned of, once; its run goes on (S-LIM-03)', async () => {
+  test('more than 200 processes cause one warning, and the run goes on (S-LIM-03)', async () => {
     const { id, hosts, tell } = await up(`const all = Array.from({ length: 195 }, () => spawn('sleep', ['60']))
       await told(2); me.finish({ status: 'completed' })`)
     await tell()
@@ -56,7 +56,7 @@ describeWithDocker('the watchdog of a container', { timeout: 90_000 }, () => {
     expect(warnings(id)[0]?.['value']).toBeLessThanOrEqual(256)
   })
 
-  test('a child that ran out of memory is told, and the resolver goes on to its end', async () => {
+  test('a child that ran out of memory is reported, and the resolver goes on to its end', async () => {
     const { id, hosts, tell } = await up(
       `const child = spawn('node', ['-e', 'const all = []; for (;;) all.push(Buffer.alloc(16e6, 1))'])
       const how = await new Promise((done) => child.on('exit', (code, signal) => done(signal)))

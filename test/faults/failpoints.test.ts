@@ -35,7 +35,7 @@ function flowOf(name: Failpoint): FlowKind | 'adopt' | 'docker' {
   return (['answer', 'message', 'stop', 'pause'] as const).find((kind) => kind === subject) ?? 'complete'
 }
 
-test('RESOLVE_FAILPOINTS: what names no failpoint, or no action, is refused; the n-th passing can be meant', async () => {
+test('RESOLVE_FAILPOINTS refuses unknown failpoints and actions, and can name the n-th passing', async () => {
   for (const text of [
     'nowhere.at=kill',
     'creation.drafted',
@@ -61,7 +61,7 @@ test('RESOLVE_FAILPOINTS: what names no failpoint, or no action, is refused; the
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('which names no failpoint') })
 })
 
-test('every name is placed in the source, and nothing else is', () => {
+test('every failpoint name is used in the source, and no other name', () => {
   const code = sourceFiles('src')
     .filter(({ path }) => !path.endsWith('/failpoints.ts'))
     .map((file) => file.code)
@@ -137,7 +137,7 @@ describe('local workers', () => {
 
   const names = FAILPOINTS.filter((name) => flowOf(name) !== 'docker' && (isLong || !SLOW.includes(name)))
 
-  test(`killed at each of ${names.length} steps, the next host ends each flow as it should`, {
+  test(`killed at each of ${names.length} steps, the next host brings each flow to the right end`, {
     timeout: 120_000,
   }, async () => {
     const { notPassed, wrong } = await sweep(home, names, 'kill')
@@ -145,7 +145,7 @@ describe('local workers', () => {
     expect(notPassed).toEqual([])
   })
 
-  test.runIf(!isLong)('a disk that is full for a moment ends no host', { timeout: 120_000 }, async () => {
+  test.runIf(!isLong)('a disk that is full for a moment does not end a host', { timeout: 120_000 }, async () => {
     const { needsAnother, wrong } = await sweep(home, ONCE_FATAL, 'enospc')
     expect(wrong).toEqual([])
     expect(needsAnother).toEqual([])
@@ -158,7 +158,7 @@ describe('local workers', () => {
   })
 
   test.runIf(isLong).for(['throw', 'enospc'])(
-    '%s at each step ends the flow as it should, and ends no host',
+    '%s at each step brings the flow to the right end, and does not end a host',
     { timeout: 300_000 },
     async (action) => {
       const { needsAnother, wrong } = await sweep(home, names, action)
@@ -178,7 +178,7 @@ describeWithDocker('workers in containers', () => {
 
   const names = FAILPOINTS.filter((name) => flowOf(name) === 'docker')
 
-  test(`killed at each of ${names.length} steps of the launch, the next host ends each flow as it should`, {
+  test(`killed at each of ${names.length} steps of the launch, the next host brings each flow to the right end`, {
     timeout: 120_000,
   }, async () => {
     const { notPassed, wrong } = await sweep(home, names, 'kill', env)

@@ -61,7 +61,7 @@ test.each(['', '/', 'a//b', '../outside/secret', 'data/../../outside/secret', '.
   },
 )
 
-test('a file over the limit is refused unread, a sparse one too', () => {
+test('a file over the limit is refused before it is read, a sparse one too', () => {
   fs.writeFileSync(at('data/big'), '')
   fs.truncateSync(at('data/big'), 2 ** 40)
   expect(() => root.readFile('data/big', 1_000)).toThrow(/over the limit/)
@@ -86,7 +86,7 @@ test('creating is refused where the name is taken, and leaves no temporary file'
   expect(fs.readdirSync(at('data'))).toEqual(['once'])
 })
 
-test('the listing holds regular files at any depth, never links or what is behind them', () => {
+test('the listing holds regular files at any depth, and neither links nor their targets', () => {
   fs.mkdirSync(at('data/deep/er'), { recursive: true })
   fs.writeFileSync(at('data/deep/er/f'), '12')
   fs.symlinkSync(join(base, 'outside'), at('data/away'))
@@ -94,7 +94,7 @@ test('the listing holds regular files at any depth, never links or what is behin
 })
 
 // threats FS-2
-test('a directory that is swapped for a link all the time never leaks what is behind the link', async () => {
+test('a directory that is swapped for a link again and again never leaks the target of the link', async () => {
   fs.mkdirSync(at('real'))
   fs.writeFileSync(at('real/secret'), 'harmless')
   const swapper = new Worker(

@@ -35,7 +35,7 @@ test.skipIf(spawnSync('tar', ['--version']).status !== 0)('names, sizes and time
   expect(statSync(join(folder, 'a.txt')).mtime.toISOString()).toBe('2026-01-02T03:04:05.000Z')
 })
 
-test('what shrinks while it is read is filled up, what grows is cut: what follows is not shifted', async () => {
+test('a file that shrinks while it is read is padded, one that grows is cut: the entries after it stay readable', async () => {
   const back = await unpacked([entry('short', 'ab', 5), entry('grown', 'abcdef', 3), entry('after', 'ok')])
   expect(Object.fromEntries(back)).toEqual({ after: 'ok', grown: 'abc', short: 'ab\0\0\0' })
 })

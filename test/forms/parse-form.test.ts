@@ -119,7 +119,7 @@ describe('upstream argument shapes', () => {
   })
 })
 
-describe('malformed conditions are the author’s error', () => {
+describe('malformed conditions are an error of the author', () => {
   const where = 'Component "email", check 1'
   test.each([
     [undefined, 'the condition is missing, not true, false, {path} or {call, args}'],
@@ -185,7 +185,7 @@ describe('malformed conditions are the author’s error', () => {
     expect(parseForm(checked(condition))).toEqual({ form: null, errors: [`${where}: ${problem}.`] })
   })
 
-  test('a fault inside and, or, not says where it stands (R30)', () => {
+  test('a fault inside and, or, not is reported with its path (R30)', () => {
     const inner = { call: 'and', args: { conditions: [true, { call: 'not', args: { condition: 'x' } }] } }
     expect(parseForm(checked(true, inner)).errors).toEqual([
       'Component "email", check 2, condition 2 of "and", condition of "not": the condition is the text "x", not true, false, {path} or {call, args}.',
@@ -232,7 +232,7 @@ describe('every fault at once', () => {
     })
   })
 
-  test('an own __proto__ key is no id and no type (R30, R32)', () => {
+  test('an own __proto__ key counts neither as an id nor as a type (R30, R32)', () => {
     const given = JSON.parse(
       '{"type":"form","components":[{"__proto__":{"type":"text","id":"x"}},{"type":"text","id":"__proto__"}]}',
     )
@@ -243,7 +243,7 @@ describe('every fault at once', () => {
     ])
   })
 
-  test('beyond 200 faults the rest is counted', () => {
+  test('after 200 faults only the number of the others is reported', () => {
     const { errors } = parseForm(form(...Array.from({ length: 150 }, () => ({}))))
     expect(errors.length).toBe(201)
     expect(errors.at(-1)).toBe('And 100 more faults.')
@@ -254,7 +254,7 @@ describe('limits', () => {
   const component = (id: string) => ({ type: 'text', id })
   const list = (length: number) => Array.from({ length }, (_, at) => `i${at}`)
 
-  test('200 components, 1,000 options, depth 32 and 2,000 conditions are taken, one more is refused (R30)', () => {
+  test('200 components, 1,000 options, depth 32 and 2,000 conditions are accepted, one more is refused (R30)', () => {
     const options = (count: number) =>
       form({ type: 'select', id: 's', options: list(count).map((value) => ({ value, label: value })) })
     const wide = (count: number) => checked({ call: 'and', args: { conditions: Array(count).fill(true) } })
@@ -334,7 +334,7 @@ describe('any value', () => {
     ),
   })).any
 
-  test('parseForm answers with a form or with faults, and never throws (R30)', () => {
+  test('parseForm returns a form or faults, and never throws (R30)', () => {
     const anything = fc.oneof(
       fc.jsonValue(),
       almost,
@@ -351,7 +351,7 @@ describe('any value', () => {
   })
 
   // verifies: S-VER-01
-  test('a well-formed form is parsed to itself, and shares nothing with what was given (R29)', () => {
+  test('a well-formed form is parsed to an equal copy (R29)', () => {
     fc.assert(
       fc.property(forms, (given: Form) => {
         const frozen = JSON.stringify(given)

@@ -9,6 +9,7 @@ import { identify } from '../../src/core/files/process-identity.ts'
 import { hasHost, startBackgroundHost } from '../../src/core/host/process/reach.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
+import { processesOf } from '../../src/core/worker/local/process-tree.ts'
 import { created, eventsOf, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { askOwner, platformOn } from '../support/platforms.ts'
@@ -45,7 +46,7 @@ function expectFaithfulJournal(id: string): void {
   expect(journal.filter((line) => line.sourceEnd !== null).map((line) => line.text)).toEqual(source)
 }
 
-test('30 kills of the host at random points of a run with 2,000 events: each line once, in order', {
+test('after 30 kills of the host at random points of a run with 2,000 events each line is journaled once, in order', {
   timeout: 240_000,
 }, async () => {
   // The last hundred wait until the kills are over, so that the run is under way during all of them.
@@ -73,7 +74,7 @@ test('30 kills of the host at random points of a run with 2,000 events: each lin
   expectFaithfulJournal(id)
 })
 
-test('killed while a question is open: the next host takes the answer', async () => {
+test('after a kill while a question is open the next host accepts the answer', async () => {
   const id = await created(
     home,
     plainResolver(`const a = await me.ask('q', '?'); me.finish({ status: 'completed', output: a.x })`),
@@ -106,7 +107,7 @@ test('an answer that was accepted before the kill reaches the resolver after it 
 })
 
 // A host that is not the parent of the worker is told of its end by the lifeline. Without it this takes until a sweep.
-test('the end of an adopted worker is seen at once: after an answer, and when it is killed', async () => {
+test('the end of an adopted worker is noticed at once: after an answer, and when it is killed', async () => {
   const resolver = plainResolver(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
   const adopted = async (): Promise<{ id: string; host: ChildProcess }> => {
     const id = await created(home, resolver)
@@ -157,35 +158,43 @@ test('a stop that was asked for before the kill is carried out after it (R12)', 
   expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'enough' })
 })
 
-test('a result that came while nobody was there is found (R21)', async () => {
+const GOES_ON = `me.emit('plain.up'); while (!fs.existsSync(root + '/go-on')) await sleep(10)`
+
+/** Kills the host of a worker of {@link GOES_ON} once it runs, then lets the worker come to its end. */
+async function endsWithoutHost(id: string, host: ChildProcess): Promise<void> {
+  await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.up'))
+  await killed(host)
+  const directory = join(instancePaths(home, id).project, '.resolve')
+  writeFileSync(join(directory, 'go-on'), '')
+  const left = () => processesOf({ leader: 0, variable: `RESOLVE_DIR=${directory}` })
+  await expect.poll(left, { timeout: 10_000 }).toEqual([])
+}
+
+test('a result that came while the instance had no host is found (R21)', async () => {
   const id = await created(
     home,
     plainResolver(
-      `await sleep(500); me.emit('plain.late'); me.finish({ status: 'completed', output: 'alone' }); process.exit(0)`,
+      `${GOES_ON}; me.emit('plain.late'); me.finish({ status: 'completed', output: 'alone' }); process.exit(0)`,
     ),
   )
-  const first = startHost(id)
-  await until(home, id, (story) => story.status === 'running')
-  await killed(first)
-  await sleep(1_000)
+  await endsWithoutHost(id, startHost(id))
   const second = startHost(id)
   await ended(second)
   expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'alone' })
   expectFaithfulJournal(id)
 })
 
-test('a worker that died while nobody was there fails the instance', async () => {
-  const id = await created(home, plainResolver(`await sleep(200); process.exit(1)`))
-  const first = startHost(id)
-  await until(home, id, (story) => story.status === 'running')
-  await killed(first)
-  await sleep(500)
+test('a worker that died while the instance had no host fails the instance', async () => {
+  const id = await created(home, plainResolver(`${GOES_ON}; process.exit(1)`))
+  await endsWithoutHost(id, startHost(id))
   const second = startHost(id)
   await ended(second)
   expect(storyOf(home, id)).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })
 })
 
-test('killed at any moment of the start: never two workers, never stuck', { timeout: 60_000 }, async () => {
+test('a host killed at any moment of the start leaves one worker at most, and the instance comes to its end', {
+  timeout: 60_000,
+}, async () => {
   const behaviour = `fs.writeFileSync(root + '/ran', 'x', { flag: 'a' }); await sleep(300); me.finish({ status: 'completed' })`
   const resolver = plainResolver(behaviour)
   for (let wait = 40; wait <= 200; wait += 20) {
@@ -200,7 +209,7 @@ test('killed at any moment of the start: never two workers, never stuck', { time
   }
 })
 
-test('while a host lives no other takes the instance; two that come at once make one owner', async () => {
+test('while a host lives no other takes the instance; of two that start at once one becomes the owner', async () => {
   const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
   const hosts = [startHost(id), startHost(id), startHost(id)]
   await until(home, id, (story) => story.status === 'running')
@@ -213,7 +222,7 @@ test('while a host lives no other takes the instance; two that come at once make
   expect(storyOf(home, id)).toMatchObject({ status: 'cancelled', adoptions: 0 })
 })
 
-test('a host whose program was replaced while it ran makes room for one that can be asked', async () => {
+test('a host whose program was replaced while it ran gives its instance to a host of the new program', async () => {
   const copy = join(home, 'dist')
   cpSync(dirname(installedFile('host.js') as string), copy, { recursive: true })
   const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
@@ -227,7 +236,7 @@ test('a host whose program was replaced while it ran makes room for one that can
   await platform.close()
 })
 
-test('the record deleted is the record rebuilt (architecture, decision 1)', async () => {
+test('a deleted record is rebuilt from the journal (architecture, decision 1)', async () => {
   const { readRecord, toRecord } = await import('../../src/core/store/record.ts')
   const id = await created(
     home,

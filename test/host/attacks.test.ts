@@ -1,9 +1,9 @@
 /** Attacks that once worked: each leaves an instance that can be read, stopped and ended, and nobody else harmed. */
 import { spawn } from 'node:child_process'
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
@@ -29,7 +29,7 @@ async function hosted(behaviour: string, setup = '') {
   return { id, hosts, host: host!, paths: instancePaths(home, id) }
 }
 
-test('event types named like what every object has are events like any other', async () => {
+test('event types named like properties of every JavaScript object are events like any other', async () => {
   const types = ['__proto__', 'constructor', 'hasOwnProperty', 'toString']
   const emits = types.map((type) => `me.emit(${JSON.stringify(type)}, {});`).join(' ')
   const { id, story } = await ranToEnd(home, plainResolver(`${emits} me.finish({ status: 'completed' })`))
@@ -37,7 +37,7 @@ test('event types named like what every object has are events like any other', a
   expect(eventsOf(home, id).map(({ event }) => event.event_type)).toEqual(expect.arrayContaining(types))
 })
 
-test('a directory in the place of a response is told, and the run goes on and is stopped', async () => {
+test('a directory in the place of a response is reported, and the run goes on and can be stopped', async () => {
   const { id, hosts, host } = await hosted(
     `fs.mkdirSync(root + '/input-requests/q.response.json', { recursive: true }); me.ask('q', '?'); me.ask('r', '?'); ${stay}`,
   )
@@ -51,15 +51,20 @@ test('a directory in the place of a response is told, and the run goes on and is
 })
 
 test.each([
-  ['.resolve replaced by a link', `fs.renameSync(root, root + '2'); fs.symlinkSync('/tmp', root)`],
+  [
+    '.resolve replaced by a link',
+    `fs.renameSync(root, root + '2'); fs.symlinkSync('/tmp', root)`,
+    (root: string) => lstatSync(join(root, 'project/.resolve')).isSymbolicLink(),
+  ],
   [
     'workspace replaced by a file',
     `fs.rmSync(root + '/../workspace', { recursive: true }); fs.writeFileSync(root + '/../workspace', '')`,
+    (root: string) => lstatSync(join(root, 'project/workspace')).isFile(),
   ],
-  ['its FIFO removed', `fs.rmSync(root + '/../../stdin')`],
-])('%s: the next host ends the instance and its worker', async (_, deed) => {
+  ['its FIFO removed', `fs.rmSync(root + '/../../stdin')`, (root: string) => !existsSync(join(root, 'stdin'))],
+])('%s: the next host ends the instance and its worker', async (_, deed, isDone) => {
   const { id, hosts, paths } = await hosted(`me.emit('plain.up'); await sleep(200); ${deed}; await sleep(600000)`)
-  await sleep(600)
+  await vi.waitFor(() => expect(isDone(paths.root)).toBe(true), { timeout: 10_000 })
   hosts.release(id)
   await hosts.close()
   const next = new HostProcess(home)
@@ -70,7 +75,7 @@ test.each([
   expect(processesOf({ leader: 0, variable: `RESOLVE_DIR=${paths.project}/.resolve` })).toEqual([])
 })
 
-test('an error reply cannot speak as the platform, nor break the host', async () => {
+test('an error reply of a resolver cannot pose as an error of the platform, and does not break the host', async () => {
   const forged = `me.on['resolver.getMessageTypes'] = () => undefined
     process.stdin.on('data', (bytes) => { for (const line of String(bytes).split('\\n')) { if (!line.includes('getMessageTypes')) continue
       print(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, error: { code: 1, message: 'm', data: { resolve_error: 'form_malformed', details: {} } } }) + '\\n') } })`
@@ -97,7 +102,7 @@ test('a flood of doorbells and one event of 130,000 paths leave the host answeri
   expect(storyOf(home, id).changedData).toHaveLength(1_000)
 })
 
-test('a host that finds another one writing lets go, and overwrites nothing', async () => {
+test('a host that finds another one writing stops, and overwrites nothing', async () => {
   const { id, hosts, host, paths } = await hosted(stay)
   const foreign = `${storyOf(home, id).lastSeq + 1}\t-\t{"event_type":"platform.worker.adopted","data":{},"timestamp":"2026-01-01T00:00:00.000Z"}\n`
   appendFileSync(paths.journal, foreign)
@@ -112,7 +117,7 @@ test('a host that finds another one writing lets go, and overwrites nothing', as
   expect(storyOf(home, id).status).toBe('cancelled')
 })
 
-test('a host whose socket was swept away listens anew, and is reached again', async () => {
+test('a host whose socket was removed listens on a new one, and is reachable again', async () => {
   const id = await created(home, plainResolver(stay))
   const paths = instancePaths(home, id)
   const platform = await platformOn(home)
@@ -128,7 +133,7 @@ test('a host whose socket was swept away listens anew, and is reached again', as
   expect(storyOf(home, id).status).toBe('cancelled')
 })
 
-test('a byte flipped in the journal costs what stands behind it, and nothing else', async () => {
+test('a flipped byte in the journal loses only the lines after it', async () => {
   const { id } = await ranToEnd(home, plainResolver(`me.emit('a.b'); me.finish({ status: 'completed' })`))
   const { journal } = instancePaths(home, id)
   const lines = readFileSync(journal, 'utf8').split('\n')
@@ -144,7 +149,7 @@ test('a byte flipped in the journal costs what stands behind it, and nothing els
 })
 
 test.each(['null', '[]', '{}', '5', '{"record":{"status":"completed"}}', '{"journal_bytes":3,"record":'])(
-  'a record.json that holds %s is not believed',
+  'a record.json that holds %s is ignored',
   async (text) => {
     const { id } = await ranToEnd(home, plainResolver(`me.finish({ status: 'completed', output: 'true story' })`))
     const paths = instancePaths(home, id)
@@ -153,7 +158,7 @@ test.each(['null', '[]', '{}', '5', '{"record":{"status":"completed"}}', '{"jour
   },
 )
 
-test('a number read from worker.json never ends a stranger, nor the session of one (I9)', async () => {
+test('a pid read from worker.json never leads to a signal for a foreign process or its session (I9)', async () => {
   const leader = spawn('setsid', ['bash', '-c', 'echo $$; sleep 60 & exit 0'], { stdio: ['ignore', 'pipe', 'ignore'] })
   const session = await new Promise<number>((resolve) =>
     leader.stdout.once('data', (bytes) => resolve(Number(String(bytes)))),

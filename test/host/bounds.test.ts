@@ -19,7 +19,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-test('messages to an instance have a bound, are listed in pages, and one that is sent again is found at once', async () => {
+test('the number of messages is limited, they are listed in pages, and a repeated one is recognized at once', async () => {
   const id = await created(home, plainResolver(''))
   const paths = instancePaths(home, id)
   const coordination = openCoordination(new LocalDriver(paths))
@@ -53,7 +53,7 @@ test('messages to an instance have a bound, are listed in pages, and one that is
   await platform.close()
 })
 
-test('the questions of an instance have a bound all together; one too many is refused, and the run goes on', async () => {
+test('the questions of an instance have a common size limit; one too many is refused, and the run goes on', async () => {
   const options = "Array.from({ length: 1000 }, (_, n) => ({ value: 'v' + n, label: 'x'.repeat(900) }))"
   const schema = `{ type: 'form', components: [{ type: 'select', id: 'one', options: ${options} }] }`
   const behaviour = `for (let n = 0; n < 24; n += 1) me.ask('q' + n, '?', ${schema})

@@ -8,7 +8,7 @@ import { INQUIRIES_AT_ONCE } from '../../src/core/limits.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
-test('so many have a turn at once, the others in their order; of another kind it is another line', async () => {
+test('a limited number run at once for each key, the others wait in order', async () => {
   const turns = new ConcurrencyLimiter('things', { atOnce: 2, waiting: 2 })
   const first = await turns.take('a')
   const second = await turns.take('a')
@@ -27,7 +27,7 @@ test('so many have a turn at once, the others in their order; of another kind it
   for (const leave of [await turns.take('a'), await turns.take('a')]) leave()
 })
 
-test('however many ask a resolver that hangs for its form, only so many of its processes run', async () => {
+test('of many inquiries to a resolver that hangs only a limited number of processes run', async () => {
   const { dir, name } = plainResolver('', { name: 'hangs' }, "delete me.on['resolver.getInstantiationSchema']")
   const manifest = JSON.parse(readFileSync(`${dir}/manifest.json`, 'utf8'))
   const inquiries = new Inquiries(dir)
@@ -36,7 +36,9 @@ test('however many ask a resolver that hangs for its form, only so many of its p
   const all = Array.from({ length: 20 }, () =>
     inquiries.ask(entry, 'local', () => new Promise<void>((done) => opened.push(done))),
   )
-  await sleep(500)
+  await expect.poll(() => opened.length, { timeout: 5_000 }).toBe(INQUIRIES_AT_ONCE)
+  // No further process is started while all of them hang.
+  await sleep(100)
   expect(opened).toHaveLength(INQUIRIES_AT_ONCE)
   for (let closed = 0; closed < all.length; closed += 1) {
     await expect.poll(() => opened.length).toBeGreaterThan(closed)

@@ -13,7 +13,7 @@ import { LocalDriver } from '../../src/core/worker/local/local.ts'
 import { created, temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
-test('a message that comes in the very turn in which nothing was left to deliver is delivered too', async () => {
+test('a message that arrives in the same turn of the event loop in which delivery ended is delivered too', async () => {
   const home = temporaryHome()
   const paths = instancePaths(home, await created(home, plainResolver('')))
   const ledger = Ledger.open(paths)

@@ -23,7 +23,7 @@ beforeAll(() => {
 
 afterAll(() => disk?.close())
 
-test.skipIf(!canMount)('a full disk creates no instance, and leaves nothing of it', async () => {
+test.skipIf(!canMount)('on a full disk creation is refused, and leaves no files', async () => {
   fillUp()
   await expect(created(home, plainResolver(''))).rejects.toMatchObject({ code: 'disk_full' })
   expect(readdirSync(instancesDirectory(home))).toEqual([])
@@ -31,7 +31,7 @@ test.skipIf(!canMount)('a full disk creates no instance, and leaves nothing of i
 })
 
 test.skipIf(!canMount)(
-  'an answer is refused while the disk is full, and accepted when there is room again',
+  'an answer is refused while the disk is full, and accepted when there is space again',
   async () => {
     const id = await created(
       home,
@@ -54,7 +54,7 @@ test.skipIf(!canMount)(
 )
 
 test.skipIf(!canMount)(
-  'events and the end of a run wait for room: nothing is lost, doubled or half written',
+  'events and the end of a run wait for disk space: no line is lost, doubled or torn',
   async () => {
     const outside = mkdtempSync(join(tmpdir(), 'resolve-outside-'))
     const behaviour = `me.emit('plain.before'); while (!fs.existsSync('${outside}/go')) await sleep(20)
@@ -67,7 +67,8 @@ test.skipIf(!canMount)(
     await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.before'))
     fillUp()
     writeFileSync(join(outside, 'go'), '')
-    await sleep(1_500)
+    // The run neither goes on nor ends while there is no room.
+    await sleep(400)
     expect(storyOf(home, id).status).toBe('running')
     makeRoom()
     await hosts.over(id)

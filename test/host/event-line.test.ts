@@ -43,7 +43,7 @@ const alone = (line: Buffer) => {
   return line.length > EVENT_LINE_MAX_BYTES ? { reason: 'too_long' } : judgeLine(line, ID)
 }
 
-test('lines that come together are judged as each would be alone, however they are cut (R14, R16)', () => {
+test('lines read together are judged like single lines, wherever the bytes are cut (R14, R16)', () => {
   // With and without one that is not UTF-8, which is what decides how the others of its chunk are read.
   for (const lines of [LINES, LINES.filter((line) => !line.includes(0xff))]) {
     const bytes = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')]))
@@ -58,7 +58,7 @@ test('lines that come together are judged as each would be alone, however they a
   }
 })
 
-test('what is carried on is the line itself, with blanks for CR (R16)', () => {
+test('an accepted line is forwarded byte for byte, with blanks in place of CR (R16)', () => {
   const [line] = judgeChunk(new LineSplitter(EVENT_LINE_MAX_BYTES), Buffer.from(`${envelope({ ü: '😀' })}\r\n`), ID)
   expect(line?.verdict).toMatchObject({ text: `${envelope({ ü: '😀' })} ` })
 })

@@ -45,7 +45,7 @@ const ask = (entry: CatalogEntry) => inquiries.ask(entry, 'local', pidOf)
 /** A zombie counts as ended. */
 const isRunning = (pid: number) => identify(pid) !== undefined
 
-test('the next question goes to the same process, which ends with the platform', async () => {
+test('the next inquiry goes to the same process, which ends when the platform closes', async () => {
   const entry = entryOf()
   const pid = await ask(entry)
   expect(await ask(entry)).toBe(pid)
@@ -53,7 +53,7 @@ test('the next question goes to the same process, which ends with the platform',
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test("an author's change of any file is asked of a new process, and the old one ends", async () => {
+test('after a change of any file of the resolver the next inquiry starts a new process, and the old one ends', async () => {
   const entry = entryOf()
   const first = await ask(entry)
   writeFileSync(join(entry.dir, 'words.json'), '{}')
@@ -65,7 +65,7 @@ test("an author's change of any file is asked of a new process, and the old one 
   await expect.poll(() => isRunning(first) || isRunning(second)).toBe(false)
 })
 
-test('a change in a directory that the resolver links to is asked of a new process', async () => {
+test('after a change in a linked directory the next inquiry starts a new process', async () => {
   const entry = entryOf()
   const shared = join(home, 'shared')
   mkdirSync(join(shared, 'inner'), { recursive: true })
@@ -79,7 +79,7 @@ test('a change in a directory that the resolver links to is asked of a new proce
   expect(await ask(entry)).not.toBe(first)
 })
 
-test('one that ended after its answer is replaced, and the next question is answered', async () => {
+test('a process that ended after its answer is replaced for the next inquiry', async () => {
   const entry = entryOf(`${TELLS_ITS_PID}
     const answer = me.on['resolver.getInstantiationSchema']
     me.on['resolver.getInstantiationSchema'] = () => { setTimeout(() => process.exit(0), 30); return answer() }`)
@@ -88,13 +88,13 @@ test('one that ended after its answer is replaced, and the next question is answ
   expect(await ask(entry)).not.toBe(first)
 })
 
-test('questions that come at the same time are answered by one process', async () => {
+test('simultaneous inquiries are answered by one process', async () => {
   const entry = entryOf()
   const pids = await Promise.all(Array.from({ length: 8 }, () => ask(entry)))
   expect(new Set(pids).size).toBe(1)
 })
 
-test('a question that ends the process costs the other callers no answer', async () => {
+test('an inquiry that ends the process does not cost the other callers their answer', async () => {
   const entry = entryOf(`me.on['resolver.getInstantiationSchema'] = ({ params }) => {
     if (params.ends) process.exit(1)
     return { type: 'form', components: [{ type: 'text', id: 'p' + process.pid }] }
@@ -123,7 +123,7 @@ test('one inquiry gives the go-ahead: the failing checks of its form, or the wor
   })
 })
 
-test('nothing stays of what a resolver started when it was asked', async () => {
+test('child processes that a resolver started during an inquiry are ended', async () => {
   const entry = entryOf(`const { spawn } = await import('node:child_process')
     me.on['resolver.getInstantiationSchema'] = () => {
       const child = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
@@ -148,7 +148,7 @@ function isOfHere(pid: number): boolean {
   }
 }
 
-test('a host that may open no more files says so, and asks again when it may', async () => {
+test('an inquiry of a host without free file descriptors fails with that reason, and works again later', async () => {
   const program = `
     const { openSync, closeSync } = await import('node:fs')
     const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
@@ -171,7 +171,7 @@ test('a host that may open no more files says so, and asks again when it may', a
   expect(text.toString()).toBe('launch_failed form\n')
 })
 
-test('a host that is killed takes the process that waits for the next question along', async () => {
+test('the warm inquiry process ends when its host is killed', async () => {
   const entry = entryOf()
   const program = `
     const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
@@ -190,7 +190,7 @@ test('a host that is killed takes the process that waits for the next question a
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test('a resolver that ignores the end of its input is ended by the next host that asks something', async () => {
+test('a resolver that ignores the end of its input is ended by the next host that makes an inquiry', async () => {
   const entry = entryOf(`${TELLS_ITS_PID}
     process.stdin.on('end', () => setInterval(() => {}, 1000))`)
   const program = `

@@ -23,7 +23,7 @@ const LANGUAGES = [
 
 // verifies: S-SVC-02 S-SVC-04 S-SVC-09 S-SVC-12 S-MAN-12
 describe.each(LANGUAGES)('$name', ({ name, input, answer, output }) => {
-  test('runs, asks, takes a message, pauses, resumes, takes another, gets its answer and completes', async () => {
+  test('runs, asks, receives a message, pauses, resumes, receives another, gets its answer and completes', async () => {
     const id = await created(home, fixture(name), input)
     const hosts = new HostProcess(home)
     const first = await hosts.own(id)

@@ -36,7 +36,7 @@ function things() {
 
 const nothing = async () => {}
 
-test('what two leave in the same moment is not closed while a third uses it', async () => {
+test('an entry that two users release at once is not closed while a third uses it', async () => {
   const { opened, use } = things()
   const both = Promise.withResolvers<void>()
   const two = [use(() => both.promise), use(() => both.promise)]
@@ -53,7 +53,7 @@ test('what two leave in the same moment is not closed while a third uses it', as
   expect(opened[0]?.isClosed).toBe(true)
 })
 
-test('one that is over is replaced for the next user, and its end is not the end of its successor', async () => {
+test('a closed entry is replaced for the next user, and its end does not close the replacement', async () => {
   const { opened, use } = things()
   const gate = Promise.withResolvers<void>()
   const shared = use(async ({ thing, others }) => {
@@ -74,7 +74,7 @@ test('one that is over is replaced for the next user, and its end is not the end
   expect(opened[0]?.isClosed).toBe(true)
 })
 
-test('a user is told whether others used the thing before, or at the same time', async () => {
+test('a user is told whether others used the entry before, or at the same time', async () => {
   const { use } = things()
   const others = async (it: Use<Thing>) => it.others()
   expect(await use(others)).toBe('none')
@@ -86,7 +86,7 @@ test('a user is told whether others used the thing before, or at the same time',
   await first
 })
 
-test('another version is another thing; the one before is closed when its last user leaves it', async () => {
+test('another version is another entry; the old one is closed when its last user releases it', async () => {
   const { opened, use } = things()
   const gate = Promise.withResolvers<void>()
   const first = use(() => gate.promise)
@@ -99,7 +99,7 @@ test('another version is another thing; the one before is closed when its last u
   await expect.poll(() => opened.map(({ isClosed }) => isClosed)).toEqual([true, true, false])
 })
 
-test('a thing gets no new users after its age, however busy it is, and is closed then', async () => {
+test('an entry older than its TTL gets no new users, and is closed when the last one releases it', async () => {
   const { opened, use } = things()
   const ageMs = IDLE_MS
   const begin = performance.now()
@@ -110,13 +110,13 @@ test('a thing gets no new users after its age, however busy it is, and is closed
   await expect.poll(() => opened.every(({ isClosed }) => isClosed), { timeout: ageMs * 10 }).toBe(true)
 })
 
-test('a thing that may not be kept is closed before its user goes on', async () => {
+test('an entry that may not be kept is closed before its user goes on', async () => {
   const { opened, use } = things()
   await use(nothing, { idleMs: 0 })
   expect(opened[0]?.isClosed).toBe(true)
 })
 
-test('closed as a whole the pool leaves nothing open, nor what is left afterwards', async () => {
+test('a closed pool closes every entry, also those released afterwards', async () => {
   const { pool, opened, use } = things()
   await use(nothing)
   await pool.close()

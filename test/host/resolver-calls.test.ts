@@ -55,7 +55,7 @@ test('run is waited for without a limit', async () => {
   expect(outcome).toEqual({ status: 'started' })
 })
 
-test('replies to an earlier host, to nobody, late and doubled ones are passed over (threats RPC-3)', async () => {
+test('replies to an earlier host or to an unknown call, late and doubled replies are ignored (threats RPC-3)', async () => {
   const calls = new ResolverCalls(host, { epoch: 2 })
   const answer = calls.call('resolver.message', { message_type: 'a', payload: {}, number: 1 })
   for (const id of ['1:1', '2:7', '2:1', '2:1']) resolver.send(JSON.stringify({ jsonrpc: '2.0', id, result: id }))
@@ -63,7 +63,7 @@ test('replies to an earlier host, to nobody, late and doubled ones are passed ov
 })
 
 // verifies: S-RPC-09 R40
-test('notifications of the resolver carry no id and ring what they are for', async () => {
+test('notifications of the resolver carry no id and reach their handler', async () => {
   const rung: string[] = []
   new ResolverCalls(host, {
     epoch: 1,
@@ -83,14 +83,14 @@ test('notifications of the resolver carry no id and ring what they are for', asy
   expect(heard).toEqual([])
 })
 
-test('a method the resolver does not know answers null where it may be missing', async () => {
+test('an optional method that the resolver does not know gives null', async () => {
   const calls = new ResolverCalls(host, { epoch: 1 })
   const asked = calls.ask('resolver.getWorkspaceSpec', { params: {}, available_credentials: [] })
   resolver.send(JSON.stringify({ jsonrpc: '2.0', id: '1:1', error: { code: -32601, message: 'no such method' } }))
   expect(await asked).toBeNull()
 })
 
-test('whoever makes too much noise is told of once and not listened to any more (threats RPC-5)', async () => {
+test('a resolver with too much noise is reported once and then ignored (threats RPC-5)', async () => {
   const faults: string[] = []
   const rung: string[] = []
   const onProtocolError = (detail: string) => faults.push(detail)
@@ -103,7 +103,7 @@ test('whoever makes too much noise is told of once and not listened to any more 
   expect(rung).toEqual([])
 })
 
-test('a bell that is rung often in one turn is heard at its first and its last time (threats RPC-5)', async () => {
+test('notifications repeated within one turn of the event loop are handled at most twice (threats RPC-5)', async () => {
   let heardTimes = 0
   new ResolverCalls(host, { epoch: 1, onFinished: () => (heardTimes += 1) })
   for (let n = 0; n < 1_000; n += 1) resolver.send(JSON.stringify({ jsonrpc: '2.0', method: 'resolver.finished' }))
@@ -113,7 +113,7 @@ test('a bell that is rung often in one turn is heard at its first and its last t
   expect(heardTimes).toBeLessThanOrEqual(2)
 })
 
-test('more noise than can be borne is reported once the limit is passed (R41)', async () => {
+test('noise is reported once when it passes the limit (R41)', async () => {
   const faults: string[] = []
   new ResolverCalls(host, { epoch: 1, onProtocolError: (detail) => faults.push(detail) })
   for (let n = 0; n < 1_000; n += 1) resolver.send('noise')

@@ -76,7 +76,7 @@ describeWithDocker('sub-containers', () => {
     await expect(box.exec(['true'])).rejects.toThrow(/there is no sandbox/)
   }, 60_000)
 
-  test('inside there is no network, no right, nothing of the machine, and only /tmp can be written', async () => {
+  test('a sandbox has no network, no capabilities and no files of the machine, and only /tmp is writable', async () => {
     const { sandboxes } = joined()
     const box = await sandboxes.create()
     const look =
@@ -111,7 +111,7 @@ describeWithDocker('sub-containers', () => {
     expect(JSON.stringify(seen)).not.toContain(TOKEN)
   }, 60_000)
 
-  test('there are at most four at once; one that is removed makes room', async () => {
+  test('at most four sandboxes exist at once; a removed one makes room for another', async () => {
     const { sandboxes } = joined()
     const made = await Promise.allSettled(Array.from({ length: 6 }, () => sandboxes.create()))
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
@@ -123,7 +123,7 @@ describeWithDocker('sub-containers', () => {
     expect(await containersOf(INSTANCE)).toHaveLength(4)
   }, 90_000)
 
-  test('a command over its limit is ended with all it started, and the sandbox goes on', async () => {
+  test('a command over its time limit is ended with its child processes, and the sandbox goes on', async () => {
     const { sandboxes } = joined()
     const box = await sandboxes.create()
     const began = Date.now()
@@ -136,7 +136,7 @@ describeWithDocker('sub-containers', () => {
     expect(stdout).not.toContain('sleep 300')
   }, 60_000)
 
-  test('of a flood the last is kept, and it is said', async () => {
+  test('of too much output only the end is kept, and the result says so', async () => {
     const { sandboxes } = joined()
     const box = await sandboxes.create()
     const done = await box.exec(['sh', '-c', 'head -c 20000000 /dev/zero | tr "\\0" x; echo the end'])
@@ -145,7 +145,7 @@ describeWithDocker('sub-containers', () => {
     expect(done.stdout.endsWith('xthe end\n')).toBe(true)
   }, 60_000)
 
-  test('what ate all its memory is ended, its sandbox is not, and neither is anything else', async () => {
+  test('a command that uses all memory is ended, and its sandbox and other containers go on', async () => {
     const { sandboxes } = joined()
     const box = await sandboxes.create()
     const done = await box.exec(['node', '-e', 'const all = []; for (;;) all.push(Buffer.alloc(64e6, 1))'])
@@ -154,7 +154,7 @@ describeWithDocker('sub-containers', () => {
     expect((await box.exec(['echo', 'still here'])).stdout).toBe('still here\n')
   }, 120_000)
 
-  test('a wrong or missing token, a missing epoch and an image nobody allowed are refused, and make nothing', async () => {
+  test('a wrong or missing token, a missing epoch and an image that is not allowed are refused, and create no container', async () => {
     const { peer, sandboxes } = joined()
     const create = (params: Record<string, unknown>) =>
       peer.call('platform.createSubContainer', { key: 'abcdefgh', epoch: 1, ...params }, 5_000)
@@ -214,11 +214,11 @@ describeWithDocker('sub-containers', () => {
     }
   }, 60_000)
 
-  test('a call to an earlier host is not carried out; what waits for it is asked of the next one, a command is not', async () => {
+  test('a call to an earlier host is not carried out; a pending creation is sent again to the next host, a command is not', async () => {
     const first = joined()
     const box = await first.sandboxes.create()
     const running = box.exec(['sleep', '60']).catch((error: Error) => error)
-    await sleep(500)
+    await expect.poll(() => docker('top', box.id), { timeout: 10_000 }).toContain('sleep 60')
     first.broker.close()
     // The next host hears all that was ever said to the first, and answers none of it.
     const next = joined({ epoch: 2 })
@@ -234,7 +234,8 @@ describeWithDocker('sub-containers', () => {
         },
       )
     }
-    await sleep(500)
+    // An answer would be here at once.
+    await sleep(300)
     expect(answered).toBe(0)
     expect(await containersOf(INSTANCE)).toHaveLength(1)
     first.sandboxes.adopted(2)
@@ -245,7 +246,7 @@ describeWithDocker('sub-containers', () => {
     expect(await containersOf(INSTANCE)).toHaveLength(2)
   }, 60_000)
 
-  test('asked twice under one key, it is one sub-container', async () => {
+  test('two calls with one key make one sandbox', async () => {
     const { peer } = joined()
     const wish = { token: TOKEN, epoch: 1, key: 'the-same-key' }
     const first = await peer.call('platform.createSubContainer', wish, 30_000)
@@ -253,7 +254,7 @@ describeWithDocker('sub-containers', () => {
     expect(await containersOf(INSTANCE)).toHaveLength(1)
   }, 60_000)
 
-  test('at the end of the instance all are gone, what runs in them ended, and nothing more is made', async () => {
+  test('at the end of the instance all sandboxes are removed, their commands ended, and further calls refused', async () => {
     const { broker, sandboxes } = joined()
     const boxes = [await sandboxes.create(), await sandboxes.create()]
     void boxes[0]?.exec(['sleep', '60']).catch(() => undefined)
@@ -264,7 +265,7 @@ describeWithDocker('sub-containers', () => {
   }, 60_000)
 })
 
-test('without an engine a wish is refused with the reason, and ends no host', async () => {
+test('without an engine a call is refused with the reason, and the host goes on', async () => {
   const [hostEnd, resolverEnd] = pairedChannels()
   const { Engine } = await import('../../src/core/worker/engine/engine.ts')
   const broker = new SandboxBroker({

@@ -39,7 +39,7 @@ describeWithDocker('a resolver with sandboxes', () => {
   })
 
   // verifies: S-DIR-11 S-CFG-04
-  test('runs a step in one and goes on with what it said; at the end none is left', async () => {
+  test('runs a step in a sandbox and goes on with its output; at the end no sandbox is left', async () => {
     const { id, story } = await ranToEnd(
       home,
       sdkResolver(`
@@ -54,7 +54,7 @@ describeWithDocker('a resolver with sandboxes', () => {
     expect(await containersOf(id)).toEqual([])
   }, 60_000)
 
-  test('its sandbox outlives its host, a command does not, and a stop ends all', async () => {
+  test('a sandbox outlives its host, its command does not, and a stop ends all sandboxes', async () => {
     const resolver = sdkResolver(`
       const box = await ctx.sandbox()
       await box.write('/tmp/kept', 'kept')
@@ -83,7 +83,7 @@ describeWithDocker('a resolver with sandboxes', () => {
     expect(await containersOf(id)).toEqual([])
   }, 60_000)
 
-  test('a worker that dies leaves none behind', async () => {
+  test('a worker that dies leaves no sandbox behind', async () => {
     const { id, story } = await ranToEnd(home, sdkResolver(`await ctx.sandbox(); process.kill(process.pid, 'SIGKILL')`))
     expect(story.status).toBe('failed')
     expect(await containersOf(id)).toEqual([])

@@ -7,7 +7,7 @@ import { NO_NETWORK } from '../../src/core/worker/sandbox-network.ts'
 const KEY = 'abcdefgh12345678'
 const ID = '0123456789ab'
 
-test('a plain wish is what it says, with no network', () => {
+test('a plain request gives a sandbox without network', () => {
   expect(parseCreation({ key: KEY, token: 't', epoch: 1 })).toEqual({
     key: KEY,
     image: undefined,
@@ -84,14 +84,14 @@ test.each<[string, Record<string, unknown>]>([
   expect(() => parseCommand({ container_id: ID, command: ['a'], ...wish })).toThrow(/Can't use a sandbox/)
 })
 
-test('an id is what was answered, nothing shorter or longer', () => {
+test('a sandbox id is the whole id that was answered', () => {
   expect(parseId({ container_id: ID })).toBe(ID)
   for (const id of ['', '0', `${ID}0`, ID.toUpperCase().replace('0', 'G'), null, 12]) {
     expect(() => parseId({ container_id: id })).toThrow(/container_id/)
   }
 })
 
-test('the engine is asked for exactly this', () => {
+test('the container options sent to the engine are exactly these', () => {
   const plan = {
     instance: ID,
     home: 'home',

@@ -68,7 +68,7 @@ function expectNone(text: string): void {
 const TELLS = `const { credentials, git_provider, sub_container_token } = me.config
   const all = [credentials.llm_provider_api_key, credentials.git_host_token, git_provider.base_url]`
 
-test('events, state, result and stderr of a run that tells its secrets in every form hold none of them', async () => {
+test('events, state, result and stderr of a run that writes its secrets in every encoding hold none of them', async () => {
   const { id, all } = await handedOut(
     plainResolver(`${TELLS}
       for (const one of all) {
@@ -90,7 +90,7 @@ test('events, state, result and stderr of a run that tells its secrets in every 
   expect(all).toContain('I was told [redacted]')
 })
 
-test('a line without a secret is journaled with the very bytes its resolver wrote, beside one with (I1)', async () => {
+test('a line without a secret is journaled byte for byte, next to one that is redacted (I1)', async () => {
   knowSecrets()
   const { id } = await ranToEnd(
     home,
@@ -117,7 +117,7 @@ test('a line without a secret is journaled with the very bytes its resolver wrot
   expect(journaled.map(({ sourceEnd }) => sourceEnd)).toEqual(ends)
 })
 
-test('a crash that dies with its secrets on stderr is explained without them', async () => {
+test('a crash that prints secrets on stderr is explained without them', async () => {
   const { id, all } = await handedOut(
     plainResolver(`${TELLS}
       console.error('x'.repeat(1990 - all[1].length) + all[1] + 'tail')
@@ -128,7 +128,7 @@ test('a crash that dies with its secrets on stderr is explained without them', a
   expect(all).toContain('Cannot log in with [redacted]')
 })
 
-test('a worker that dies before it is ready, and a refused question, tell none', async () => {
+test('a worker that dies before it is ready and a refused question reveal no secret', async () => {
   const early = `me.on['resolver.initialize'] = ({ config }) => { console.error('bad key ' + config.credentials.llm_provider_api_key); process.exit(3) }`
   expectNone((await handedOut(plainResolver('', {}, early))).all)
   const asks = await handedOut(
@@ -141,7 +141,7 @@ test('a worker that dies before it is ready, and a refused question, tell none',
   expect(asks.all).toContain('[redacted]')
 })
 
-test('what a live resolver answers, and the state and stderr of a run, hold none while it lives', async () => {
+test('answers of a live resolver, and state and stderr of a live run, hold no secret', async () => {
   knowSecrets()
   const setup = `me.on['resolver.getMessageTypes'] = () => { const k = me.config.credentials.git_host_token; return [{ name: 'note', label: k, description: 'with ' + k }] }`
   const id = await created(
@@ -173,7 +173,7 @@ test('what a live resolver answers, and the state and stderr of a run, hold none
   expectNone(await everythingOf(id))
 })
 
-test('an error of the resolver goes on without its secrets', async () => {
+test('an error of the resolver is passed on without its secrets', async () => {
   knowSecrets()
   const setup = `me.on['resolver.getMessageTypes'] = () => undefined
     process.stdin.on('data', (bytes) => { for (const l of String(bytes).split('\\n')) { try { const f = JSON.parse(l); if (f.method === 'resolver.getMessageTypes') print(JSON.stringify({ jsonrpc: '2.0', id: f.id, error: { code: 1, message: 'no way with ' + me.config.credentials.git_host_token } }) + '\\n') } catch {} } })`
@@ -211,7 +211,7 @@ test('data files keep their bytes, and a warning names those that hold a secret'
   expect(readFileSync(data, 'utf8')).toContain(GIT)
 })
 
-test('the host keeps none outside the coordination directory: neither config, output, record nor journal', async () => {
+test('the host stores no secret outside the coordination directory: not in config, output, record or journal', async () => {
   const { id } = await handedOut(
     plainResolver(`${TELLS}
     print(JSON.stringify({ jsonrpc: '2.0', method: 'resolver.log', params: { level: 'info', message: all.join(' ') } }) + '\\n')

@@ -151,7 +151,7 @@ const refusals = async (asking: string, waiting: string, key: string): Promise<R
 test.runIf(mustMount)('the small disk of these tests can be mounted here', () => expect(isThere).toBe(true))
 
 test.skipIf(!isThere)(
-  'full to the last block: refused before the ack, nothing half, and on with room again',
+  'on a full disk requests are refused before they are acknowledged, no half-written file is left, and work goes on with space again',
   { timeout: 120_000 },
   async () => {
     const [ticking, asking, waiting] = [await create('ticks'), await create('asks'), await create('waits')]
@@ -183,7 +183,8 @@ test.skipIf(!isThere)(
       status: 'awaiting_input',
       pending_inputs: 1,
     })
-    await sleep(1_000)
+    // Nothing ends while there is no room.
+    await sleep(300)
     expect(storyOf(home, ticking).status).toBe('running')
     expect(await Promise.race([reading, 'still reading'])).toBe('still reading')
     disk?.makeRoom()
@@ -209,7 +210,7 @@ test.skipIf(!isThere)(
 )
 
 test.skipIf(!isThere)(
-  'killed and started again on a full disk: it comes up, reads, and goes on with room',
+  'a server killed and started again on a full disk reads its home, and goes on with space again',
   { timeout: 120_000 },
   async () => {
     const [ticking, asking] = [await create('ticks'), await create('asks')]
@@ -239,7 +240,7 @@ test.skipIf(!isThere)(
 )
 
 test.skipIf(!isThere)(
-  'nobody may write: said so by a code, and all is well when one may again',
+  'a home that became read-only is reported by an error code, and works again when it is writable',
   { timeout: 120_000 },
   async () => {
     const [asking, waiting] = [await create('asks'), await create('waits')]
@@ -264,7 +265,7 @@ test.skipIf(!isThere)(
   },
 )
 
-test.skipIf(!isThere)('what was there all the time is as it was', () => {
+test.skipIf(!isThere)('files from before the test are unchanged', () => {
   for (const id of exchanges.keys()) expect(existsSync(instancePaths(home, id).journal)).toBe(true)
   expect(readFileSync(join(home, 'resolvers.json'), 'utf8')).toContain('"plain"')
 })

@@ -58,12 +58,12 @@ test('without a result file resolver:completed decides (R21)', async () => {
   })
 })
 
-test('the result outweighs resolver:completed, and both the exit code (R21)', async () => {
+test('the result wins over resolver:completed, and both win over the exit code (R21)', async () => {
   const behaviour = `me.emit('resolver:completed', { outcome: 'failed', summary: '', duration_s: 1, artifact_count: 0 }); me.finish({ status: 'completed', output: 'ok' }); process.exit(9)`
   expect((await ranToEnd(home, plainResolver(behaviour))).story).toMatchObject({ status: 'completed', output: 'ok' })
 })
 
-test('an exit code of 0 alone is never success (R21)', async () => {
+test('an exit code of 0 without a result is a failure (R21)', async () => {
   const { story } = await ranToEnd(home, plainResolver(`console.error('I give up'); process.exit(0)`))
   expect(story).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })
   expect(story.error?.detail).toContain('exit code 0')
@@ -76,20 +76,20 @@ test('paused without supports_resume is failed, code not_resumable (R22)', async
 })
 
 // verifies: S-MOVE-04
-test('a command that is not there fails from starting, and says so', async () => {
+test('a missing command fails the instance from starting, with the reason', async () => {
   const { id, story } = await ranToEnd(home, plainResolver('', { command: ['no-such-program'] }))
   expect(story.history.map((change) => change.status)).toEqual(['created', 'starting', 'failed'])
   expect(story.error).toMatchObject({ code: 'launch_failed' })
   expect(eventsOf(home, id).map(({ event }) => event.event_type)).toContain('platform.worker.failed')
 })
 
-test('a worker that dies before it is ready fails from starting', async () => {
+test('a worker that dies before it is ready fails the instance from starting', async () => {
   const { story } = await ranToEnd(home, plainResolver('', {}, `process.exit(4)`))
   expect(story.history.map((change) => change.status)).toEqual(['created', 'starting', 'failed'])
   expect(story.error).toMatchObject({ code: 'worker_exited' })
 })
 
-test('initialize that answers with an error fails from starting', async () => {
+test('an error answer to initialize fails the instance from starting', async () => {
   const setup = `me.on['resolver.initialize'] = () => undefined
     process.stdin.on('data', (bytes) => { const f = JSON.parse(String(bytes).trim().split('\\n')[0]); print(JSON.stringify({ jsonrpc: '2.0', id: f.id, error: { code: 1, message: 'no way' } }) + '\\n') })`
   const { story } = await ranToEnd(home, plainResolver('', {}, setup))
@@ -160,7 +160,7 @@ test('awaiting_input holds until the last of two questions is answered (R25)', a
   expect(statusesOf(home, id)).toEqual(['created', 'starting', 'running', 'awaiting_input', 'running', 'completed'])
 })
 
-test('a malformed question is refused with every fault and told to the resolver (R30)', async () => {
+test('a malformed question is refused with every fault, and the resolver is told (R30)', async () => {
   const schema = `{ type: 'form', components: [{ type: 'text', id: 'a', checks: [{ condition: { call: 'nope', args: {} }, message: 'x' }] }, { type: 'slider', id: 'b' }] }`
   const behaviour = `me.ask('bad', 'x', ${schema}); while (!fs.existsSync(root + '/input-requests/bad.error.json')) await sleep(20)
     me.finish({ status: 'completed', output: fs.readFileSync(root + '/input-requests/bad.error.json', 'utf8') })`
@@ -172,7 +172,7 @@ test('a malformed question is refused with every fault and told to the resolver 
 })
 
 // verifies: S-DO-03 S-DIR-07 S-PLUG-10
-test('messages are numbered, checked against the catalog of the moment, published and called in', async () => {
+test('messages are numbered, checked against the current message types, published as files and delivered by a call', async () => {
   const behaviour = `while (me.messages.length < 2) await sleep(10); me.finish({ status: 'completed', output: JSON.stringify(me.messages) })`
   const id = await created(home, plainResolver(behaviour))
   const hosts = new HostProcess(home)
@@ -220,7 +220,7 @@ test('pause and resume: the worker ends, the next run has resume=true on the sam
 })
 
 // verifies: S-RULE-03 S-MOVE-11
-test('a pause is refused where the resolver has no resume', async () => {
+test('a pause is refused when the resolver does not support resume', async () => {
   const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
   const hosts = new HostProcess(home)
   await hosts.own(id)
@@ -232,7 +232,7 @@ test('a pause is refused where the resolver has no resume', async () => {
   expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'enough' })
 })
 
-test('pausing with a question open withdraws it; after the resume it may be asked again by its name (R28)', async () => {
+test('a pause withdraws an open question; after the resume the same id may be asked again (R28)', async () => {
   const behaviour = `
     me.stopped.then(() => me.finish({ status: 'paused' }))
     const answer = await me.ask('again', me.resume ? 'second time' : 'first time'); me.finish({ status: 'completed', output: 'answered' })`
@@ -308,7 +308,7 @@ test('cancelled is published only when every process of the worker is gone (R20,
 })
 
 // verifies: S-RULE-04
-test('force kills a worker that ignores everything, reason forced (R26)', async () => {
+test('a forced stop kills a worker that ignores signals, with reason forced (R26)', async () => {
   const id = await created(home, plainResolver(`process.on('SIGTERM', () => {}); while (true) await sleep(100)`))
   const hosts = new HostProcess(home)
   await hosts.own(id)
@@ -320,7 +320,7 @@ test('force kills a worker that ignores everything, reason forced (R26)', async 
 })
 
 // verifies: S-LIM-04
-test('a lifetime that is over: paused where the resolver checkpoints, failed otherwise, warned of before (R27)', async () => {
+test('at the end of its lifetime an instance is paused if the resolver checkpoints, else failed, after a warning (R27)', async () => {
   process.env['RESOLVE_INSTANCE_LIFETIME'] = '600ms'
   try {
     const pausing = await ranToEnd(
@@ -400,7 +400,7 @@ test('config.json carries the secrets while it runs, mode 0600, and none at the 
 })
 
 // verifies: S-MAN-10 S-DIR-04
-test('capabilities reach the config, and a mere checkpoint in status.json ends nothing (R21)', async () => {
+test('capabilities are in the config, and a checkpoint in status.json does not end the run (R21)', async () => {
   const behaviour = `fs.writeFileSync(root + '/status.json', '{"status":"planning"}'); await sleep(300)
     me.finish({ status: 'completed', output: me.config.capabilities.join() })`
   const { story } = await ranToEnd(home, plainResolver(behaviour, { capabilities_required: ['git-server'] }))

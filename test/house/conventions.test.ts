@@ -16,35 +16,25 @@ test('errors come from the catalogue: no bare throw outside errors.ts', () => {
   expect(bare.map(({ path }) => path)).toEqual([])
 })
 
-test('what is said to a person neither begs nor boasts', () => {
+test('messages for a person contain no "please", "successfully", "oops" or "sorry"', () => {
   const words = /\b(?:please|successfully|oops|sorry)\b/i
   const strings = files.flatMap(({ path, code }) => [...code.matchAll(STRING)].map(([text]) => ({ path, text })))
   expect(strings.length).toBeGreaterThan(100)
   expect(strings.filter(({ text }) => words.test(text))).toEqual([])
 })
 
-test('nothing in the source speaks of unfinished work', () => {
+test('the source holds no TODO, FIXME or other mark of unfinished work', () => {
   const unfinished = files.filter(({ text }) => /\b(?:TODO|FIXME|XXX|not implemented)\b/i.test(text))
   expect(unfinished.map(({ path }) => path)).toEqual([])
 })
 
-const drawing = files.filter(({ imports }) =>
-  imports.some(({ specifier, isType }) => !isType && /^(?:ink|react)(?:\/|$)/.test(specifier)),
-)
-
+// When they are loaded is held by package.test.ts.
 test('only the terminal and the web page import Ink and React', () => {
+  const drawing = files.filter(({ imports }) =>
+    imports.some(({ specifier }) => /^(?:ink|react)(?:\/|$)/.test(specifier)),
+  )
   expect(drawing.length).toBeGreaterThan(0)
   expect(drawing.map(({ path }) => path).filter((path) => !/^src\/(?:terminal|web)\//.test(path))).toEqual([])
-})
-
-test('no command loads Ink or React when it starts: what draws is imported late', () => {
-  const sources = new Map(files.map((file) => [file.path, file]))
-  const loaded = new Set(files.map(({ path }) => path).filter((path) => path.startsWith('src/commands/')))
-  for (const path of loaded) {
-    for (const one of sources.get(path)?.imports ?? []) if (one.path && !one.isType && !one.isLate) loaded.add(one.path)
-  }
-  expect([...loaded].some((path) => path.startsWith('src/terminal/form/'))).toBe(true)
-  expect(drawing.map(({ path }) => path).filter((path) => loaded.has(path))).toEqual([])
 })
 
 const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g

@@ -48,7 +48,7 @@ test('docs/reliability.md lists every mode of the evil resolver as it ends, and 
   expect(listed.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/reliability.md tells of each fault from F1 to F25, and every test that it names is there', () => {
+test('docs/reliability.md describes each fault from F1 to F25, and every test that it names exists', () => {
   const faults = [...page('docs/reliability.md').matchAll(/^\| \*\*(F\d+)\*\* /gm)].map(([, fault]) => fault)
   expect(faults).toEqual(Array.from({ length: 25 }, (_, at) => `F${at + 1}`))
   const named = [...page('docs/reliability.md').matchAll(/test\/[\w/.-]+\.ts\b/g)].map(([path]) => path)
@@ -65,7 +65,7 @@ test('ARCHITECTURE.md shows every status', () => {
   expect(STATUSES.filter((status) => !page('ARCHITECTURE.md').includes(`\`${status}\``))).toEqual([])
 })
 
-test('every link of a page to a file of the checkout leads somewhere', () => {
+test('every link of a page to a file of the checkout exists', () => {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`)
   const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...docs].filter((file) => file.endsWith('.md'))
   const broken = pages.flatMap((file) => {

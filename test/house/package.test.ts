@@ -31,7 +31,7 @@ test('the package holds the program, its resolvers and its pages, and no tests o
   ).toEqual([])
 })
 
-test('publint finds nothing to mend', async () => {
+test('publint reports nothing', async () => {
   const { messages } = await publint({ pkgDir: root, strict: true, pack: false })
   expect(messages).toEqual([])
 })
@@ -41,7 +41,7 @@ test('the SDK loads nothing but Node and its own parts', () => {
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })
 })
 
-test('no program needs a package beside it: what is used is bundled', () => {
+test('no program needs node_modules: every dependency is bundled', () => {
   for (const entry of ['cli/main.js', 'core/index.js', 'host.js'])
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })
 })
@@ -62,7 +62,7 @@ test('no command loads Ink or React before something is drawn', () => {
   }
 })
 
-test('what starts often loads neither Ink nor Docker, early or late', () => {
+test('commands that run often load neither Ink nor Docker, at the start or later', () => {
   const home = mkdtempSync(join(tmpdir(), 'resolve-start-'))
   const often = [
     '--version',
@@ -90,7 +90,7 @@ test('what starts often loads neither Ink nor Docker, early or late', () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
 })
 
-test('what oclif needs only to search commands is left out, and the catalog keeps its semver', () => {
+test('the parts of oclif that only search commands are left out, and the catalog keeps semver', () => {
   const modules = readdirSync(join(dist, 'parts')).flatMap((file) => {
     const text = readFileSync(join(dist, 'parts', file), 'utf8')
     return [...text.matchAll(/^ *\/\/ node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm)].map(([, name]) => name)
@@ -99,7 +99,7 @@ test('what oclif needs only to search commands is left out, and the catalog keep
   expect(modules).toContain('semver')
 })
 
-test('compiled code is kept for the next start', () => {
+test('compiled code is cached for the next start', () => {
   const cache = mkdtempSync(join(tmpdir(), 'resolve-cache-'))
   const env = {
     ...process.env,
@@ -113,7 +113,7 @@ test('compiled code is kept for the next start', () => {
   rmSync(cache, { recursive: true, force: true })
 })
 
-test('licences of bundled packages are told', () => {
+test('the licences of bundled packages are listed', () => {
   const notices = readFileSync(join(dist, 'NOTICES.txt'), 'utf8')
   for (const name of ['@oclif/core', 'ink', 'react', 'ajv', 'chokidar'])
     expect(notices).toMatch(new RegExp(`^${name} \\d`, 'm'))

@@ -10,7 +10,7 @@ test('every file stands in a room of the table, and imports only what its room m
   expect(trespassesOf(files)).toEqual([])
 })
 
-test('an import across a wall is noticed', () => {
+test('an import that the table does not allow is noticed', () => {
   const path = 'src/core/protocol/odd.ts'
   const code = "import { openHost } from '../host/lifecycle/instance-host.ts'\n"
   const odd: SourceFile = { path, text: code, code, imports: importsOf(code, path) }
@@ -34,7 +34,7 @@ test('neither the SDK, nor a resolver, nor the page takes failpoints in', () => 
   expect([...reached].filter((path) => path.endsWith('/failpoints.ts'))).toEqual([])
 })
 
-test('no import leads back to where it began', () => {
+test('no file imports itself by way of others', () => {
   expect(circlesIn(graphOf(files))).toEqual([])
 })
 

@@ -20,8 +20,6 @@ export interface Import {
   path: string | undefined
   /** Only for the compiler: gone when the program runs. */
   isType: boolean
-  /** Written as `import('…')`: loaded when the program comes to it. */
-  isLate: boolean
 }
 
 export function sourceFiles(folder: string): SourceFile[] {
@@ -47,18 +45,12 @@ const FROM = /\b(import|export)\s+(type\s+)?(?:[\w$*{}\s,]+?\s+from\s+)?['"]([^'
 const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
 
 export function importsOf(code: string, path: string): Import[] {
-  const written = [...code.matchAll(FROM)].map((match) => ({
-    ...toImport(match[3] ?? '', path),
-    ...{ isType: match[2] !== undefined, isLate: false },
-  }))
-  const dynamic = [...code.matchAll(DYNAMIC)].map((match) => ({
-    ...toImport(match[1] ?? '', path),
-    ...{ isType: false, isLate: true },
-  }))
+  const written = [...code.matchAll(FROM)].map((match) => toImport(match[3] ?? '', path, match[2] !== undefined))
+  const dynamic = [...code.matchAll(DYNAMIC)].map((match) => toImport(match[1] ?? '', path, false))
   return [...written, ...dynamic]
 }
 
-function toImport(specifier: string, from: string): Pick<Import, 'specifier' | 'path'> {
+function toImport(specifier: string, from: string, isType: boolean): Import {
   // A style sheet belongs to no room.
   const isRelative = specifier.startsWith('.') && !specifier.endsWith('.css')
   const path = isRelative
@@ -66,7 +58,7 @@ function toImport(specifier: string, from: string): Pick<Import, 'specifier' | '
         .split(sep)
         .join('/')
     : undefined
-  return { specifier, path }
+  return { specifier, path, isType }
 }
 
 /** The room of a file: its folder (`core/host/ingest`), or the file itself where it lies in `src/core` (`core/errors`). */

@@ -47,7 +47,7 @@ function provideProgram(code: string): void {
   writeFileSync(join(checkout, 'dist', 'cli', 'main.js'), code)
 }
 
-test('the version is told without a build (R1)', () => {
+test('the version is printed without a build (R1)', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   expect(node('bin/run.js', '--version')).toEqual({ status: 0, stdout: `resolve ${version}\n`, stderr: '' })
 })
@@ -85,7 +85,7 @@ test('a signal to the old Node reaches the program', async () => {
   expect(await once(child, 'exit')).toEqual([5, null])
 })
 
-test('an old Node in a place where no other can be had says in one sentence what to do', () => {
+test('an old Node without a newer one in the checkout says in one sentence what to do', () => {
   const inCheckout = node('--import', OLD, 'bin/run.js', 'instance', 'list')
   expect(inCheckout.status).toBe(10)
   expect(inCheckout.stderr).toMatch(/^resolve needs Node 24\.15 or newer \(this is v\S+\): run "npm run build".*\n$/)
@@ -95,7 +95,7 @@ test('an old Node in a place where no other can be had says in one sentence what
   )
 })
 
-test('a task on an old Node, where none can be fetched for the machine, says in one sentence what to do', () => {
+test('a task on an old Node, on a machine for which no Node can be fetched, says in one sentence what to do', () => {
   mkdirSync(join(checkout, 'tools', 'node24'), { recursive: true })
   writeFileSync(join(checkout, 'tools', 'node24', 'package.json'), JSON.stringify({ optionalDependencies: {} }))
   const { status, stderr } = node('--import', OLD, 'scripts/task.mjs', 'types')

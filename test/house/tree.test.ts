@@ -37,7 +37,7 @@ test('the locks name no registry: every package is found by name and checked by 
   expect(linesWith(/"resolved":/, locks)).toEqual([])
 })
 
-test('every optional package that the lock speaks of is in it, so that npm ci accepts it on any machine', () => {
+test('the lock holds every optional package that it mentions, so that npm ci accepts it on any machine', () => {
   for (const lock of ['package-lock.json', 'tools/node24/package-lock.json']) {
     const { packages } = JSON.parse(readFileSync(join(root, lock), 'utf8')) as { packages: Packages }
     expect({ lock, missing: missingOptional(packages) }).toEqual({ lock, missing: [] })

@@ -49,7 +49,7 @@ async function live(isResumable: boolean, happenings: Iterable<fc.AsyncCommand<R
 }
 
 // verifies: R12 R20 R24 R25 R42
-test(`${RUNS} random interleavings (seed ${SEED}): every one as the model says`, { timeout: 1_800_000 }, async () => {
+test(`${RUNS} random interleavings (seed ${SEED}) behave as the model does`, { timeout: 1_800_000 }, async () => {
   const started = performance.now()
   await fc.assert(fc.asyncProperty(fc.boolean(), commands, live), { numRuns: RUNS, seed: SEED, endOnFailure: isSoak })
   const seconds = ((performance.now() - started) / 1_000).toFixed(1)
@@ -60,15 +60,15 @@ const { answer, cancel, finish, hold, host, letReady, message, pause, resume, st
 const one = (...names: Parameters<typeof toOne>[0][]) => names.map(toOne)
 const toOne = (what: ConstructorParameters<typeof One>[0]) => new One(what)
 
-test('a pause of a resumed run that is not ready yet waits for it, and cancels nothing', async () => {
+test('a pause of a resumed run that is not ready yet waits until it is, and does not cancel it', async () => {
   await live(true, one(host, finish('paused'), hold, resume, pause, letReady, finish('paused'), resume))
 })
 
-test('a message to a resumed run that is not ready yet is told when it runs', async () => {
+test('a message to a resumed run that is not ready yet is delivered when it runs', async () => {
   await live(true, one(host, finish('paused'), hold, resume, message('new'), letReady))
 })
 
-test('what was accepted is accepted again, also after the end', async () => {
+test('a repeated request is accepted again, also after the end', async () => {
   await live(
     true,
     one(
@@ -83,21 +83,21 @@ test('what was accepted is accepted again, also after the end', async () => {
   )
 })
 
-test('a stop while the run settles into its pause is not lost', async () => {
+test('a stop while the run is being paused is not lost', async () => {
   for (let turns = 0; turns < 12; turns += 1) {
     for (const how of [cancel, stop]) await live(true, [new One(host), new Both(finish('paused'), how, turns)])
   }
 })
 
-test('two stops of a paused instance: one ends it, the other is told so', async () => {
+test('of two stops of a paused instance one ends it, the other is refused with that reason', async () => {
   await live(true, [...one(host, finish('paused')), new Both(stop, cancel)])
 })
 
-test('what is asked while an instance ends is told that it has', async () => {
+test('a request while an instance ends is refused because it has ended', async () => {
   const force = happenings.force
   for (let turns = 0; turns < 8; turns += 1) await live(false, [new Both(stop, force, turns)])
 })
 
-test('a stop of a resumed run that is not ready yet ends it, also when its host comes with the stop', async () => {
+test('a stop of a resumed run that is not ready yet ends it, also when the stop starts its host', async () => {
   await live(true, one(host, finish('paused'), hold, resume, happenings.release, stop))
 })

@@ -136,7 +136,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await platform.close()
   })
 
-  test('of twenty answers at once one wins, nineteen are told so (R25)', async () => {
+  test('of twenty simultaneous answers one is accepted, nineteen are refused as already answered (R25)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
     await until(platform, id, ['awaiting_input'])
@@ -153,7 +153,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
   })
 
   // verifies: S-SVC-10
-  test('paused, then resumed to its end; what is not legal is refused (R24)', async () => {
+  test('an instance is paused, then resumed to its end; illegal moves are refused (R24)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({
       resolver: 'checkpoints',
@@ -290,7 +290,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await platform.close()
   })
 
-  test('an instance is exported at any time, and its host is told of', async () => {
+  test('an instance can be exported at any time, and the platform says whether it has a host', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
     await until(platform, id, ['awaiting_input'])
@@ -307,7 +307,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await platform.close()
   })
 
-  test('what has ended is pruned and unknown then; what has not is never touched', async () => {
+  test('ended instances are pruned and unknown afterwards; others are never removed', async () => {
     const platform = await open()
     const ended = (await platform.create({ resolver: 'exits-zero', input: {} })).instance_id
     await until(platform, ended, ['failed'])
@@ -327,7 +327,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await platform.close()
   })
 
-  test('health tells every check, each failure with the command that mends it', async () => {
+  test('health lists every check, each failure with the command that repairs it', async () => {
     const platform = await open()
     const rows = await platform.health()
     expect(rows.map((row) => row.check)).toEqual(expect.arrayContaining(['node', 'git', 'home', 'catalog', 'hosts']))
@@ -335,7 +335,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await platform.close()
   })
 
-  test.runIf(has('rename'))('a name is given, and taken away again (R9)', async () => {
+  test.runIf(has('rename'))('a name is set and removed (R9)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'exits-zero', input: {}, name: 'first' })
     expect((await platform.rename(id, 'second')).name).toBe('second')
@@ -351,7 +351,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
   })
 
   // verifies: S-SVC-09
-  test('a message of a type the resolver takes is checked, counted and kept (R9, R25)', async () => {
+  test('a message of a declared type is checked, numbered and stored (R9, R25)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'tour', input: {} })
     await until(platform, id, ['awaiting_input'])
@@ -380,7 +380,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await platform.close()
   })
 
-  test.runIf(has('leave'))('left, an instance goes on in a host of its own, and is answered from here', async () => {
+  test.runIf(has('leave'))('a released instance goes on in a host of its own, and can still be answered', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })
     await until(platform, id, ['awaiting_input'])

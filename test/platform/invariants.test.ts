@@ -90,12 +90,12 @@ const journal = (change: (lines: string[]) => string[]) => (paths: Paths) =>
   edit(paths.journal, (lines) => renumbered(change(lines)))
 const at = (lines: string[], part: string) => lines.findIndex((line) => line.includes(part))
 
-test('a sound run has nothing to find', () => {
+test('the checker finds nothing in a sound run', () => {
   soundInstance(home, id)
   expect(idsAfter(() => {})).toEqual([])
 })
 
-test('I1: lines of the source that are lost, doubled, changed, moved, invented or let through', () => {
+test('I1 finds lines of the source that are lost, doubled, changed, moved, invented or wrongly accepted', () => {
   const tick = (lines: string[]) => at(lines, '{"n":7}')
   const cases: Record<string, (paths: Paths) => void> = {
     lost: journal((lines) => lines.toSpliced(tick(lines), 1)),
@@ -115,7 +115,7 @@ test('I1: lines of the source that are lost, doubled, changed, moved, invented o
     expect([name, idsAfter(tamper)]).toEqual([name, expect.arrayContaining(['I1'])])
 })
 
-test('I1: the checker judges lines on its own, and as the host does (R14, R16)', () => {
+test('the checker judges lines with code of its own, and gives the same verdicts as the host (R14, R16)', () => {
   const whole = { schema_version: 1, event_type: 'a.b', instance_id: id, data: {}, timestamp: '2026-01-01T00:00:00Z' }
   const field = fc.constantFrom(
     ...['schema_version', 'event_type', 'instance_id', 'data', 'timestamp', 'type', '__proto__', 'phase'],
@@ -153,12 +153,12 @@ test('I1: the checker judges lines on its own, and as the host does (R14, R16)',
   expect(belongsInJournal(long(EVENT_LINE_MAX_BYTES - long(0).length + 1), id)).toBe(false)
 })
 
-test('I2: a number that is missing or comes twice', () => {
+test('I2 finds a missing and a repeated sequence number', () => {
   expect(idsAfter(({ journal }) => edit(journal, (lines) => lines.toSpliced(2, 1)))).toEqual(['I2'])
   expect(idsAfter(({ journal }) => edit(journal, (lines) => lines.toSpliced(2, 0, lines[2] as string)))).toEqual(['I2'])
 })
 
-test('I3: what stands before its cause', () => {
+test('I3 finds an event before its cause', () => {
   const swap = (part: string, to: number) =>
     journal((lines) => lines.toSpliced(at(lines, part), 1).toSpliced(to, 0, lines[at(lines, part)] as string))
   expect(idsAfter(swap('platform.worker.launched', 20))).toContain('I3')
@@ -169,7 +169,7 @@ test('I3: what stands before its cause', () => {
   expect(idsAfter(swap('platform.input.requested', 40))).toContain('I3')
 })
 
-test('I4: moves that are not in the table, or begin where the instance was not', () => {
+test('I4 finds moves that are not in the table, or start from another status', () => {
   expect(
     idsAfter(journal((lines) => lines.map((line) => line.replace('"to":"awaiting_input"', '"to":"starting"')))),
   ).toContain('I4')
@@ -178,13 +178,13 @@ test('I4: moves that are not in the table, or begin where the instance was not',
   ).toEqual(['I4'])
 })
 
-test('I5: a second end, and news after the end', () => {
+test('I5 finds a second end, and events after the end', () => {
   const again = journal((lines) => [...lines, lines.at(-1) as string])
   expect(idsAfter(again)).toContain('I5')
   expect(idsAfter(journal((lines) => [...lines, lines[at(lines, 'platform.worker.ready')] as string]))).toEqual(['I5'])
 })
 
-test('I7: an answer or a message that is not the accepted one', () => {
+test('I7 finds an answer or a message that is not the accepted one', () => {
   const spoil = (file: string) => (paths: Paths) => writeFileSync(join(paths.project, '.resolve', file), '{"other":1}')
   expect(idsAfter(spoil('input-requests/q.response.json'))).toEqual(['I7'])
   expect(idsAfter(spoil('messages/001.json'))).toEqual(['I7'])
@@ -214,7 +214,7 @@ test('I7: an answer or a message that is not the accepted one', () => {
   expect(idsAfter(privately((lines) => [...lines, 'p\tunknown\t{}']))).toEqual(['I2'])
 })
 
-test('I3 and I5 of streams: gaps, doubles, foreign frames, and ends that are none', () => {
+test('I3 and I5 find gaps, doubles, foreign frames and false ends in streams', () => {
   const all = eventsOf(home, id).map(({ seq, text }) => ({ id: String(seq), data: text }))
   const done = { data: '{"type":"done"}' }
   const whole = (frames: StreamConnection['frames'], after = 0): StreamConnection => ({ after, frames, isWhole: true })
@@ -235,7 +235,7 @@ test('I3 and I5 of streams: gaps, doubles, foreign frames, and ends that are non
   expect(check(whole([...all, done]), whole([done], all.length))).toEqual(['I5'])
 })
 
-test('I4, I6, I7 and I13 of answers', () => {
+test('I4, I6, I7 and I13 find wrong HTTP answers', () => {
   const moment = (part: string) => {
     const event = eventsOf(home, id).find(({ text }) => text.includes(part))?.event
     return Date.parse(event?.timestamp as string)
@@ -287,7 +287,7 @@ test('I4, I6, I7 and I13 of answers', () => {
   }
 })
 
-test('I8: two workers, none where one should be, what is left over, what others had', () => {
+test('I8 finds two workers, a missing worker, leftovers and harm to foreign processes', () => {
   const began = Date.parse(eventsOf(home, id).at(0)?.event.timestamp as string)
   // The run is drawn out to ten seconds, so that there is time to look into.
   const drawnOut = journal((lines) =>
@@ -312,7 +312,7 @@ test('I8: two workers, none where one should be, what is left over, what others 
   expect(check({ foreign: { ...sound.foreign, after: { 'a process': '99 of 3' } } })).toEqual(['I8'])
 })
 
-test('I9: a file outside that was touched, a secret in what can be had', () => {
+test('I9 finds a changed file outside, and a secret in what readers can get', () => {
   const outside = mkdtempSync(join(tmpdir(), 'resolve-outside-'))
   writeFileSync(join(outside, 'file'), 'mine')
   const before = fingerprint(outside)
@@ -337,7 +337,7 @@ test('I9: a file outside that was touched, a secret in what can be had', () => {
   rmSync(outside, { recursive: true })
 })
 
-test('I10: a host that grows, keeps what it took, or does not look up', async () => {
+test('I10 finds a host that grows, keeps resources, or stops responding', async () => {
   const before = heldBy(process.pid)
   const over = feelPulse()
   await sleep(50)
@@ -363,7 +363,7 @@ test('I10: a host that grows, keeps what it took, or does not look up', async ()
   watching.close()
 })
 
-test('I11: a stop that was acknowledged and has no end in time', () => {
+test('I11 finds an acknowledged stop without an end in time', () => {
   const stop = { method: 'POST', path: `/api/instances/${id}/stop`, status: 202, from: 0, to: Date.now() }
   const check = (more: Partial<Exchange> = {}, tamper: (paths: Paths) => void = () => {}) =>
     idsAfter(tamper, { answers: [{ ...stop, ...more }] })
@@ -375,7 +375,7 @@ test('I11: a stop that was acknowledged and has no end in time', () => {
   expect(check({ status: 409 }, endless)).not.toContain('I11')
 })
 
-test('I12: a record or a story that is not what the journal tells', () => {
+test('I12 finds a record or a story that differs from the journal', () => {
   const ended = { from: Date.now(), to: Date.now(), status: 200, method: 'GET' }
   const own = `/api/instances/${id}`
   const { journal: path } = instancePaths(home, id)
@@ -402,7 +402,7 @@ test('I12: a record or a story that is not what the journal tells', () => {
   expect(idsAfter(stale)).toEqual(['I12'])
 })
 
-test('I13: a refusal that does not list every message that fails, in order', () => {
+test('I13 finds a refusal that does not list every failing message in order', () => {
   const checks = ['/a', '/b'].map((path) => ({
     condition: { call: 'required', args: [{ path }] },
     message: `${path} is missing.`,

@@ -44,7 +44,7 @@ function readAll(after = 0) {
   return text
 }
 
-test('a page holds each line as it stands, with its number as id (R15, architecture, decision 1)', () => {
+test('a page holds each line byte for byte, with its number as id (R15, architecture, decision 1)', () => {
   journal.addTexts([envelope('a.b', { 'ü\u2028': '\u0000 \u001b' }), '{ "odd" :  1.0e3, "odd": 2 }'])
   journal.add(3)
   const feed = hold()
@@ -64,7 +64,7 @@ test('reading begins after any number, and a number that does not exist is refus
   }
 })
 
-test('a journal without events has its beginning, and nothing else', () => {
+test('a journal without events has a beginning and no lines', () => {
   const feed = hold()
   expect(feed.read(feed.cursor(0))).toBeUndefined()
   expect(() => feed.cursor(1)).toThrow(expect.objectContaining({ code: 'cursor_unknown' }))
@@ -108,7 +108,7 @@ test('pages are bounded, and a line longer than a page comes whole (R16)', () =>
   expect(readAll()).toBe(frames(1, 402))
 })
 
-test('readers at the same place share one reading', () => {
+test('readers at the same position share one read', () => {
   journal.add(10)
   const [one, other] = [hold(), hold()]
   expect(other).toBe(one)
@@ -134,7 +134,7 @@ test('the page with the final move says so, and nothing is shown after it', () =
   expect(feed.hasEnded).toBe(true)
 })
 
-test('followers learn of growth, also when a watch has nothing to tell; and of an end without news', async () => {
+test('followers are notified of new events, also when the file watch reports nothing, and of an end without events', async () => {
   const feed = hold()
   let news = 0
   const stop = feed.follow(() => {
@@ -151,9 +151,9 @@ test('followers learn of growth, also when a watch has nothing to tell; and of a
 test('a followed instance is attended for all its readers together, at most once in two seconds', async () => {
   const feed = hold()
   const stops = Array.from({ length: 20 }, () => feed.follow(() => {}))
-  await sleep(2_500)
-  expect(journal.attended).toBe(1)
+  await expect.poll(() => journal.attended, { timeout: 5_000 }).toBe(1)
   for (const stop of stops) stop()
+  // Longer than the two seconds between two calls: without a follower there is no second one.
   await sleep(2_200)
   expect(journal.attended).toBe(1)
 })
@@ -175,7 +175,7 @@ test('a journal that was frozen and goes on in another file is followed there (o
   stop()
 })
 
-test('the last reader closes the journal, and letting go twice counts once', () => {
+test('the last reader closes the journal, and a second release of one reader is ignored', () => {
   const instance = { ensureHost: async () => {}, hasEnded: () => false }
   const [one, other] = [feeds.hold(journal.path, instance), feeds.hold(journal.path, instance)]
   one.release()
@@ -185,7 +185,7 @@ test('the last reader closes the journal, and letting go twice counts once', () 
   expect(feeds.size).toBe(0)
 })
 
-test('a page may hold what came after the last look, and reading goes on behind it (R15)', () => {
+test('a page may hold events newer than the last look, and the next page continues after them (R15)', () => {
   journal.add(1)
   const feed = hold()
   const offset = feed.cursor(0)
@@ -198,7 +198,7 @@ test('a page may hold what came after the last look, and reading goes on behind 
   expect(feed.read(page?.next ?? 0)?.frames.toString('utf8')).toBe(frame(3))
 })
 
-test('who comes at the moment of news does not keep it from those who wait (R15)', async () => {
+test('a reader that starts as events arrive does not delay the waiting ones (R15)', async () => {
   const feed = hold()
   let told = 0
   feed.follow(() => {
@@ -213,7 +213,7 @@ test('who comes at the moment of news does not keep it from those who wait (R15)
   }
 })
 
-test('what lies in place of the journal for a while ends neither the reading nor the process', {
+test('a directory in place of the journal for a while ends neither the reading nor the process', {
   timeout: 20_000,
 }, async () => {
   const feed = hold()

@@ -10,7 +10,7 @@ import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
 
 // verifies: R9
-test('a page holds fewer where inputs are long, and the next one goes on', async () => {
+test('a page holds fewer instances if their inputs are long, and the next page continues', async () => {
   const home = temporaryHome()
   const resolver = plainResolver('')
   for (let n = 0; n < 20; n += 1) await created(home, resolver, { text: 'x'.repeat(1_000_000) })
@@ -42,7 +42,7 @@ test('a page holds fewer where inputs are long, and the next one goes on', async
   rmSync(home, { recursive: true })
 })
 
-test('what has ended is read once for its place; a list of others, or after it was removed, does without it', async () => {
+test('an ended instance is read once to place it; lists of other statuses, or after its removal, do not read it', async () => {
   const home = temporaryHome()
   const platform = await platformOn(home)
   const { instance_id: id } = await platform.create({ resolver: 'hello', input: { name: 'Ada' } })

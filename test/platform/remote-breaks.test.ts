@@ -76,7 +76,7 @@ test('events come exactly once and in order through a network that cuts at rando
 })
 
 // verifies: R11
-test('an act whose request or answer is cut at a random byte is sent again and has one effect (R11, R25)', async () => {
+test('a call whose request or answer is cut at a random byte is sent again and has one effect (R11, R25)', async () => {
   const random = seeded(11)
   const remote = openRemotePlatform({ url: proxy.url, token })
   const before = (await remote.list({ resolver: 'asks-once' })).records.length
@@ -98,7 +98,7 @@ test('an act whose request or answer is cut at a random byte is sent again and h
   await remote.close()
 })
 
-test('a file or an archive that is cut is an error, and never just shorter', async () => {
+test('a file or an archive that is cut is an error, and never taken as complete', async () => {
   const remote = openRemotePlatform({ url: proxy.url, token })
   const { instance_id: id } = await remote.create({ resolver: 'many-events', input: { count: '3000' } })
   await reaches(remote, id, 'completed')
@@ -112,13 +112,21 @@ test('a file or an archive that is cut is an error, and never just shorter', asy
   await remote.close()
 })
 
-test('a server that is replaced meanwhile is found again, by an act and by a stream', async () => {
+test('a server that is replaced meanwhile is found again, by a call and by a stream', async () => {
   const first = await serve(home)
   const remote = openRemotePlatform({ url: first.url, token })
   const input = { count: '100', batch: '2', pause_ms: '60' }
   const { instance_id: id } = await remote.create({ resolver: 'many-events', input })
-  const following = collect(remote.events(id, { follow: true }))
-  await sleep(500)
+  const events = remote.events(id, { follow: true })
+  const begun = Promise.withResolvers<void>()
+  const counted = async function* () {
+    for await (const event of events) {
+      if (event.seq === 10) begun.resolve()
+      yield event
+    }
+  }
+  const following = collect(counted())
+  await begun.promise
   await first.close()
   const creating = remote.create({ resolver: 'many-events', input: { count: '1' } })
   const second = await serve(home, first.port)
@@ -144,7 +152,7 @@ async function serverProcess(port: number) {
   return { url, port: taken, token: own, kill }
 }
 
-test('a server that is killed and started again takes nothing from a stream: it is adopted and goes on (R42)', async () => {
+test('a stream loses no event when its server is killed and started again (R42)', async () => {
   const first = await serverProcess(0)
   const remote = openRemotePlatform({ url: first.url, token: first.token })
   const input = { count: '300', batch: '2', pause_ms: '40' }
@@ -165,7 +173,7 @@ test('a server that is killed and started again takes nothing from a stream: it 
   await remote.close()
 })
 
-test('a stream that can not be had again is given up with exit code 10, and never ends as if it were whole', async () => {
+test('a stream that cannot be continued fails with exit code 10, and never ends as if it were complete', async () => {
   const gone = await serve(home)
   const remote = openRemotePlatform({ url: gone.url, token, waitLimitMs: 1_000 })
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
@@ -181,7 +189,7 @@ test('a stream that can not be had again is given up with exit code 10, and neve
   await reaches(served.platform, id, 'cancelled')
 })
 
-test('a reader who lets go ends the stream at once, without an error', async () => {
+test('a reader that stops ends the stream at once, without an error', async () => {
   const remote = openRemotePlatform({ url: served.url, token })
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
   await reaches(remote, id, 'awaiting_input')
@@ -193,7 +201,7 @@ test('a reader who lets go ends the stream at once, without an error', async () 
   await remote.close()
 })
 
-test('who follows is told when the connection is lost and when it is back, and of a mere cut nothing', async () => {
+test('a follower is notified when the connection is lost and when it is back, but not of a short cut', async () => {
   const first = await serve(home)
   const remote = openRemotePlatform({ url: first.url, token })
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })

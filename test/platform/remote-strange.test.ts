@@ -68,7 +68,7 @@ test.each<[string, number, RequestListener]>([
     4,
     (_, answer) => answer.writeHead(403).end('{"detail":"This needs more.","code":"scope_missing"}'),
   ],
-])('a list that ends with %s, exit code %i', async (code, exitCode, listener) => {
+])('a strange answer to list ends with %s, exit code %i', async (code, exitCode, listener) => {
   const { platform } = await answering(listener)
   const error = await platform.list({ limit: 1 }).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code, exitCode })
@@ -82,7 +82,7 @@ const record = {
   ...{ created_at: '', updated_at: '', ended_at: null, parent_id: null },
 }
 
-test('a record with more fields than we know is one: fields are only added', async () => {
+test('a record with unknown additional fields is accepted', async () => {
   const { platform } = await answering((_, answer) => answer.end(JSON.stringify([{ ...record, later: 1 }])))
   expect(await platform.find('0123')).toBe(ID)
 })
@@ -93,7 +93,7 @@ test.each([
   { ...record, name: {} },
   { ...record, pending_inputs: -1 },
   { ...record, created_at: undefined },
-])('a record that no server of ours has is none: it would reach the terminal, or name a file (%#)', async (strange) => {
+])('a record of another shape is refused, so that it reaches no terminal and names no file (%#)', async (strange) => {
   const { platform } = await answering((_, answer) => answer.end(JSON.stringify([strange])))
   await expect(platform.find('0123')).rejects.toMatchObject({ code: 'server_strange' })
 })
@@ -114,19 +114,19 @@ test.each([
   { ...entry, kind: '\u202e' },
   { ...entry, commit: '\u001b[2J' },
   { ...entry, manifest: {} },
-])('nor is such an entry of a catalog (%#)', async (strange) => {
+])('an entry of a catalog of another shape is refused (%#)', async (strange) => {
   const { platform } = await answering((_, answer) => answer.end(JSON.stringify(strange)))
   await expect(platform.resolver('x')).rejects.toMatchObject({ code: 'server_strange' })
 })
 
-test('nor is a refused form whose messages are none', async () => {
+test('a refusal whose messages are no texts is refused', async () => {
   const { platform } = await answering((_, answer) =>
     answer.writeHead(422).end('{"detail":"Validation failed","errors":[{}]}'),
   )
   await expect(platform.create({ resolver: 'x', input: {} })).rejects.toMatchObject({ code: 'server_strange' })
 })
 
-test('events whose end is that of the connection may have been cut: they are not taken for all', async () => {
+test('events that end with the connection may be cut: they are not taken as complete', async () => {
   const { platform } = await answering(({ socket }) => {
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close'
     socket.end(`${head}\r\n\r\nid: 1\ndata: ${envelope(1)}\n\nid: 2\nda`)
@@ -134,7 +134,7 @@ test('events whose end is that of the connection may have been cut: they are not
   await expect(collect(platform.events(ID))).rejects.toMatchObject({ code: 'server_strange' })
 })
 
-test('the token goes to no other place than the server: a way elsewhere is not taken', async () => {
+test('the token is sent to the server only: redirects are not followed', async () => {
   let asked = 0
   const elsewhere = await answering((_, answer) => {
     asked += 1
@@ -148,7 +148,7 @@ test('the token goes to no other place than the server: a way elsewhere is not t
 })
 
 // verifies: R11
-test('every try of an act carries the same key, and another act another one (R11)', async () => {
+test('every retry of a call carries the same key, and another call another key (R11)', async () => {
   const seen: IncomingMessage[] = []
   const { platform } = await answering((request, answer) => {
     seen.push(request)
@@ -169,7 +169,7 @@ test('every try of an act carries the same key, and another act another one (R11
   expect(seen[0]?.headers['resolve-actor']).toBeUndefined()
 })
 
-test('a cancel whose first answer was lost is no error where it had its effect', async () => {
+test('a cancel whose first answer was lost is no error if it had its effect', async () => {
   let tries = 0
   const { platform } = await answering((request, answer) => {
     tries += 1
@@ -182,7 +182,7 @@ test('a cancel whose first answer was lost is no error where it had its effect',
   expect((await platform.cancel(ID)).status).toBe('cancelled')
 })
 
-test('a file that is shorter than it was said to be is an error', async () => {
+test('a file shorter than its announced size is an error', async () => {
   const { platform } = await answering((_, answer) => {
     answer.writeHead(200, { 'content-length': '1000' })
     answer.write('x'.repeat(400), () => answer.destroy())
@@ -202,7 +202,7 @@ test('a file or an archive whose answer does not say where it ends is refused', 
   await expect(platform.data(ID, 'a.txt')).rejects.toMatchObject({ code: 'server_strange' })
 })
 
-test('an answer without an end is not read to its end', async () => {
+test('an answer without an end is cut off at a limit', async () => {
   const { platform } = await answering((_, answer) => {
     const more = () => {
       while (!answer.destroyed && answer.write('x'.repeat(1_000_000)));
@@ -214,7 +214,7 @@ test('an answer without an end is not read to its end', async () => {
 })
 
 // verifies: S-EVT-13
-test('events: the bytes of the envelope are kept, what was seen is skipped, the mark of the end ends', async () => {
+test('events: the bytes of the envelope are kept, repeated events are skipped, and the end marker ends the stream', async () => {
   const text = `{"schema_version":1, "event_type":"a.b","instance_id":"${ID}","data":{"é":"\\u0041"},"timestamp":"x"}`
   const one = `id: 1\ndata: ${text}\n\n`
   const { platform } = await answering(stream(': hello\n\n', one, one, 'data: {"type":"done"}\n\n'))
@@ -243,7 +243,7 @@ test.each([
   ['what is no event', 'id: 1\ndata: {"hello":"world"}\n\n'],
   ['what is no JSON', 'id: 1\ndata: hello\n\n'],
   ['an event without an end', `id: 1\ndata: ${'x'.repeat(6_000_000)}`],
-])('events: %s is told, and nothing after it', async (_, body) => {
+])('events: %s is an error, and no event after it is given', async (_, body) => {
   const { platform } = await answering(stream(body))
   const seen: JournalEvent[] = []
   const read = async () => {
@@ -253,7 +253,7 @@ test.each([
   expect(seen.length).toBeLessThan(2)
 })
 
-test('events: an end without its mark is no end, and is given up where nothing more ever comes', async () => {
+test('events: a stream that ends without the end marker is opened again, and fails if nothing more comes', async () => {
   let asked = 0
   const { platform } = await answering((request, answer) => {
     asked += 1
@@ -265,7 +265,7 @@ test('events: an end without its mark is no end, and is given up where nothing m
   expect(asked).toBeGreaterThan(2)
 })
 
-test('events: without follow the end of what there is ends them; a number beyond it is waited for as on this machine', async () => {
+test('events: without follow the stream ends after the last event; a number beyond it is waited for, as locally', async () => {
   const { platform } = await answering((request, answer) => {
     const { searchParams } = new URL(request.url ?? '', 'http://x')
     if (searchParams.has('after')) return void answer.writeHead(400).end('{"detail":"No such","code":"cursor_unknown"}')
@@ -278,7 +278,7 @@ test('events: without follow the end of what there is ends them; a number beyond
 test.each([
   ['http://127.0.0.1:1', /nothing listens there/],
   ['http://no-such-host.invalid', /no host has that name|can't be looked up now/],
-])('%s is told in words', async (url, reason) => {
+])('%s is reported as a sentence', async (url, reason) => {
   const platform = openRemotePlatform({ url })
   await expect(platform.resolvers()).rejects.toMatchObject({
     code: 'server_unreachable',
@@ -288,7 +288,7 @@ test.each([
   await platform.close()
 })
 
-test('what is no address, or no token, is refused before anything is sent', () => {
+test('an invalid address or token is refused before anything is sent', () => {
   for (const url of ['', 'x', 'ftp://x', 'http://a:b@x', 'http://x/?q', 'http://x/#h']) {
     expect(() => openRemotePlatform({ url }), url).toThrow(expect.objectContaining({ code: 'usage' }))
   }

@@ -35,12 +35,12 @@ test('a worker counts towards the lifetime while starting, running and awaiting_
   expect(STATUSES.filter(hasWorker)).toEqual(['starting', 'running', 'awaiting_input'])
 })
 
-test('anything but the eight words is no status', () => {
+test('only the eight words are a status', () => {
   expect(['running', 'Running', 'done', '', null, 3, 'toString'].filter(isStatus)).toEqual(['running'])
 })
 
 // verifies: S-EVT-02
-test('the tier is told by the prefix', () => {
+test('the prefix gives the tier', () => {
   expect(tierOf('platform.worker.ready')).toBe(1)
   expect(tierOf('resolver:phase')).toBe(2)
   expect([tierOf('tour.hurried'), tierOf('platformer.jump'), tierOf('resolver.odd')]).toEqual([3, 3, 3])

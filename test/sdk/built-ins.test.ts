@@ -46,7 +46,7 @@ describe('tour', () => {
     expect(resolver.json('state.json')).toMatchObject({ phase: 'opening', notes: 1 })
   })
 
-  test('its form grows and its messages change with the phase', async () => {
+  test('its form grows with the input, and its messages change with the phase', async () => {
     const resolver = launch('tour')
     const ids = async (params: object | null) =>
       (
@@ -62,7 +62,7 @@ describe('tour', () => {
     expect(await names('building')).toEqual(['note', 'hurry'])
   })
 
-  test('keeps its place over a pause', async () => {
+  test('continues after a pause where it was', async () => {
     const first = launch('tour', { params: { pace: 'brisk' } })
     await first.start()
     await first.untilRequest('confirm-plan')
@@ -83,7 +83,7 @@ describe('tour', () => {
     expect(second.types().filter((type) => type === 'resolver:created')).toHaveLength(1)
   })
 
-  test('a plan that is turned down ends it', async () => {
+  test('a rejected plan ends the run', async () => {
     const resolver = launch('tour', { params: instant })
     await resolver.start()
     await resolver.untilRequest('confirm-plan')

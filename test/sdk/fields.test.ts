@@ -56,7 +56,7 @@ describe('checks', () => {
 })
 
 describe('fields', () => {
-  test('the four components, with what was given and nothing else', () => {
+  test('the four components hold the given values and no others', () => {
     const fields = {
       name: text({ label: 'Name', placeholder: 'Ada', description: 'Yours', required: true }),
       story: textarea({}),

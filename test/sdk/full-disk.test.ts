@@ -30,7 +30,7 @@ function fill(disk: string, free: number): void {
 
 const line = (number: number) => JSON.stringify({ number, text: 'x'.repeat(1_000) })
 
-test('a line that does not fit is taken back whole and written when there is room', async ({ skip }) => {
+test('a line that does not fit is removed whole and written when there is space', async ({ skip }) => {
   const root = smallDisk()
   if (root === undefined) return skip('this machine does not let us mount a small disk')
   const path = join(root, 'events.jsonl')
@@ -50,7 +50,7 @@ test('a line that does not fit is taken back whole and written when there is roo
   expect(numbers).toEqual(Array.from({ length: 30 }, (_, number) => number))
 })
 
-test('a run outlasts a full disk: every event, the state and the result come in order', async ({ skip }) => {
+test('a run survives a full disk: every event, the state and the result are written in order', async ({ skip }) => {
   const root = smallDisk()
   if (root === undefined) return skip('this machine does not let us mount a small disk')
   const dir = join(root, 'project/.resolve')
@@ -79,7 +79,7 @@ test('a torn end that a crashed writer left is closed before the first event', (
   expect(readFileSync(path, 'utf8')).toBe('{"number":0}\n{"numb\n{"number":2}\n{"number":3}\n')
 })
 
-test('what is not about space is thrown at once', () => {
+test('an error other than a full disk is thrown at once', () => {
   const disk = new RetryingDisk()
   const fault = Object.assign(new Error('no such directory'), { code: 'ENOENT' })
   expect(() =>

@@ -51,7 +51,7 @@ describe.each(languages)('$name (R40: files and the eight methods are enough)', 
     expect(resolver.types().filter((type) => type === 'resolver:created')).toHaveLength(1)
   })
 
-  test('is cancelled by a stop (R23)', async () => {
+  test('is cancelled by a stop request (R23)', async () => {
     const resolver = launchFixture(name)
     await resolver.start()
     await resolver.untilRequest(request)
@@ -63,7 +63,7 @@ describe.each(languages)('$name (R40: files and the eight methods are enough)', 
     })
   })
 
-  test('keeps its place over a pause (R24)', async () => {
+  test('continues after a pause where it was (R24)', async () => {
     const first = launchFixture(name)
     await first.start()
     await first.untilRequest(request)

@@ -44,7 +44,7 @@ describe('calls', () => {
     expect(reply.error?.data?.resolve_error).toBe('resolver_not_ready')
   })
 
-  test('an unknown method is an error, noise is not', async () => {
+  test('an unknown method is an error, noise is ignored', async () => {
     const resolver = launch('text')
     resolver.write('not json')
     resolver.write('{"jsonrpc":"2.0","id":"9:9","result":null}')
@@ -101,7 +101,7 @@ describe('calls', () => {
     await resolver.until('the result again', () => resolver.notices('resolver.finished')[1])
   })
 
-  test('the SDK and the host may be cut by any chunking, U+2028 included', async () => {
+  test('lines are read whatever the chunks, U+2028 included', async () => {
     const resolver = launch('text')
     const frame = JSON.stringify({
       jsonrpc: '2.0',
@@ -116,7 +116,7 @@ describe('calls', () => {
 
 describe('events and state', () => {
   // verifies: S-SDK-03 S-ENV-01 S-EVT-01 S-EVT-02 S-EVT-05 S-EVT-06 S-EVT-07 S-EVT-08 S-EVT-09 S-DIR-02 S-RULE-05 S-VER-03
-  test('names get the own prefix, and the envelope has exactly five fields (R14)', async () => {
+  test('event names get the prefix of the resolver, and the envelope has exactly five fields (R14)', async () => {
     const resolver = await start('emits')
     expect(await resolver.result()).toMatchObject({ output: expect.stringContaining('only the platform') })
     expect(resolver.types()).toEqual([
@@ -242,14 +242,14 @@ describe('questions (R25, R30)', () => {
     ])
   })
 
-  test('the file alone is enough', async () => {
+  test('an answer that comes as a file only is enough', async () => {
     const resolver = await start('asks')
     await resolver.untilRequest('size')
     writeFileSync(join(resolver.dir, 'input-requests/size.response.json'), '{"note":"by file"}')
     expect(await resolver.result()).toMatchObject({ output: 'small by file' })
   })
 
-  test.each(['notice', 'file'])('a refused form rejects with its sentences, by %s', async (by) => {
+  test.each(['notice', 'file'])('a refused form rejects with its messages, by %s', async (by) => {
     const resolver = await start('asks-badly')
     await resolver.untilRequest('bad')
     const errors = ['There is no function "telepathy".']

@@ -24,19 +24,19 @@ test('what is printed before the SDK is even loaded goes to stderr', async () =>
   expect(resolver.stderr).toContain('early write')
 })
 
-test('node processes that a resolver starts keep an ordinary stdout', async () => {
+test('node processes that a resolver starts write to stdout as usual', async () => {
   const resolver = launchEarly()
   await resolver.start()
   expect((await resolver.untilEvent('prints-early.child')).data).toEqual({ printed: 'grandchild\n' })
 })
 
-test('node processes under a resolver that is no node program keep an ordinary stdout', async () => {
+test('node processes under a resolver of another language write to stdout as usual', async () => {
   const script = 'got=$(node -p 1+1); echo "got $got" >&2; read -r line'
   const resolver = new ResolverProcess({ command: ['bash', '-c', script], name: 'shell', env: registered() })
   await resolver.until('what it got', () => (resolver.stderr.includes('got 2') ? true : undefined))
 })
 
-test('serve() turns stdout by itself where nothing did before', async () => {
+test('serve() redirects stdout if nothing did before', async () => {
   const resolver = launchSample('scenarios', { params: { scenario: 'prints' } })
   await resolver.start()
   await resolver.result()
@@ -45,7 +45,7 @@ test('serve() turns stdout by itself where nothing did before', async () => {
   expect(resolver.stderr).toContain('from console.log')
 })
 
-test('a node process whose stdout is no channel is left alone', () => {
+test('the stdout of a node process without a channel is not redirected', () => {
   const { PATH = '' } = process.env
   const env = { PATH, ...registered() }
   expect(execFileSync(process.execPath, ['-e', 'console.log("plain")'], { env, encoding: 'utf8' })).toBe('plain\n')

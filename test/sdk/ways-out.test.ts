@@ -50,7 +50,7 @@ describe('by itself', () => {
     expect(resolver.notices('resolver.finished')).toMatchObject([{ params: { result } }])
   })
 
-  test('a result without a known status fails, and says which there are', async () => {
+  test('a result with an unknown status fails, and names the known ones', async () => {
     const resolver = await start('odd-result')
     expect(await resolver.result()).toMatchObject({
       status: 'failed',
@@ -74,7 +74,7 @@ describe('by itself', () => {
 })
 
 describe('by force', () => {
-  test('process.exit inside run() is a failure that is written down', async () => {
+  test('process.exit inside run() writes a failed result', async () => {
     const resolver = await start('exits')
     expect(await resolver.exitCode()).toBe(3)
     expect(await resolver.result()).toMatchObject({ status: 'failed', error: expect.stringContaining('code 3') })
@@ -101,7 +101,7 @@ describe('by force', () => {
     expect(completed(resolver)).toMatchObject({ outcome: 'failed' })
   })
 
-  test('a host that closed stdin still hears of the end, and the process ends by itself', async () => {
+  test('after stdin is closed the result is still written, and the process ends by itself', async () => {
     const resolver = await start('text-later')
     await resolver.untilEvent('scenarios.waiting')
     resolver.child.stdin.end()
@@ -151,7 +151,7 @@ describe('by a stop', () => {
     expect(resolver.event('resolver:input_responded')?.data).toMatchObject({ request_id: 'size', outcome: 'cancelled' })
   })
 
-  test('a real fault after a stop is still a failure', async () => {
+  test('an exception after a stop is still a failure', async () => {
     const resolver = await start('breaks-on-stop')
     await resolver.untilEvent('scenarios.waiting')
     await resolver.call('resolver.stop', { reason: 'enough' })
@@ -183,7 +183,7 @@ describe('by a pause (R24, R27)', () => {
     expect(second.types().filter((type) => type === 'resolver:completed')).toHaveLength(2)
   })
 
-  test('without anything saved it begins again', async () => {
+  test('without a checkpoint the run begins again', async () => {
     const first = await start('never-saves')
     await first.untilEvent('scenarios.waiting')
     await first.call('resolver.stop', { reason: 'pause_requested' })

@@ -30,7 +30,7 @@ afterAll(() => served.end())
 
 const bearer = (text: string) => `Authorization: Bearer ${text}`
 
-test('a token in the header opens the API, its scheme in any case (S-AUTH-01)', async () => {
+test('a token in the header is accepted, with its scheme in any case (S-AUTH-01)', async () => {
   const lines = [bearer(token), `authorization: bearer ${token}`, `AUTHORIZATION:   BEARER  ${token}  `]
   for (const line of lines) expect((await served.ask('/api/instances', [line])).status, line).toBe(200)
 })
@@ -83,7 +83,7 @@ const MALFORMED: readonly [string, () => string[], (() => string)?][] = [
   ['the query after a fragment', () => [], () => `/api/instances/${mine}/events#?token=${token}`],
 ]
 
-test.each(MALFORMED)('%s is refused with 401 and the scheme that would do (R37, WEB-5)', async (_, lines, target) => {
+test.each(MALFORMED)('%s is refused with 401 and the accepted scheme (R37, WEB-5)', async (_, lines, target) => {
   const answer = await served.ask(target?.() ?? '/api/instances', lines())
   expect(answer.status, answer.text).toBe(401)
   expect(answer.headers.get('www-authenticate')).toBe('Bearer')
@@ -91,7 +91,7 @@ test.each(MALFORMED)('%s is refused with 401 and the scheme that would do (R37, 
   expect(answer.text).not.toContain(token)
 })
 
-test('the events route takes the token in its address, and no other route does (S-AUTH-02)', async () => {
+test('only the events route takes the token as a query parameter (S-AUTH-02)', async () => {
   const events = await served.ask(`/api/instances/${mine}/events?follow=false&token=${token}`)
   expect([events.status, events.headers.get('content-type')]).toEqual([200, expect.stringContaining('event-stream')])
   const routes = served.routes.filter(({ url, needs }) => needs !== 'nobody' && !url.endsWith('/events'))
@@ -111,7 +111,7 @@ test('every route of the API asks for a token, but the three that R37 names', ()
   ])
 })
 
-test('a route that is not there asks for a token too: nobody learns which are', async () => {
+test('an unknown route asks for a token too, so that routes cannot be guessed', async () => {
   expect((await served.ask('/api/nothing')).status).toBe(401)
   expect((await served.ask('/api/nothing', [bearer(token)])).status).toBe(404)
   expect((await served.ask('/api/instances', [], { method: 'PUT' })).status).toBe(401)
@@ -134,13 +134,13 @@ test('every route refuses the scopes below its own with 403, and no others (R38)
   }
 })
 
-test('to read is never enough to change anything', () => {
+test('the scope read never permits a change', () => {
   const reading = served.routes.filter(({ method, needs, url }) => method !== 'GET' && needs === 'read' && url !== '*')
   // Checking an input creates nothing.
   expect(reading.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /api/resolvers/:name/check'])
 })
 
-test('to a token of one instance another is as unknown as one that is not there (WEB-12)', async () => {
+test('for a token of one instance every other instance is unknown (WEB-12)', async () => {
   const { token: narrow } = await served.tokens.create({ scope: 'run', instance: mine })
   const routes = served.routes.filter(({ url }) => url.startsWith('/api/instances/:id'))
   expect(routes.length).toBeGreaterThan(15)
@@ -161,7 +161,7 @@ test('to a token of one instance another is as unknown as one that is not there 
   expect((await served.ask(`/api/instances/${mine}`, [bearer(narrow)])).body['instance_id']).toBe(mine)
 })
 
-test('a token of one instance lists that one alone, and has nothing to do elsewhere (WEB-12)', async () => {
+test('a token of one instance lists only that one, and is refused elsewhere (WEB-12)', async () => {
   const { token: narrow } = await served.tokens.create({ scope: 'read', instance: mine })
   const listed = async (query = '') => {
     const { status, text } = await served.ask(`/api/instances${query}`, [bearer(narrow)])
@@ -191,7 +191,7 @@ test('a token that is revoked is refused by the next request, on a connection th
   expect([after.status, await after.json()]).toEqual([401, expect.objectContaining({ code: 'token_refused' })])
 })
 
-test('a body of 5 GB from nobody is answered 401 at once, and not taken in (WEB-6)', async () => {
+test('a body of 5 GB without a token is answered with 401 at once, and not read (WEB-6)', async () => {
   const before = process.memoryUsage().rss
   const socket = connect(served.port, '127.0.0.1')
   socket.on('error', () => {})

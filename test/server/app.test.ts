@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => await api.close())
 
 // verifies: S-HTTP-01 S-HTTP-02 R6 R8
-test('an instance is created with 202, its record and where it is, and read until it is done', async () => {
+test('an instance is created with 202, its record and its location, and read until it is done', async () => {
   const made = await api.call('POST', '/api/instances', {
     body: { resolver: 'hello', input: { name: 'Ada' }, name: 'one' },
   })
@@ -73,7 +73,7 @@ test('a form that fails is answered with exactly detail and errors', async () =>
 })
 
 // verifies: S-HTTP-08 S-HTTP-09 R6 R25
-test('a question is listed, refused a bad answer, and of twenty answers at once one is taken', async () => {
+test('a question is listed, an invalid answer is refused, and of twenty simultaneous answers one is accepted', async () => {
   const id = await api.create('asks-once')
   await api.until(id, 'awaiting_input')
   const at = `/api/instances/${id}/input-requests`
@@ -105,7 +105,7 @@ test('a question is listed, refused a bad answer, and of twenty answers at once 
 })
 
 // verifies: S-HTTP-06 S-HTTP-07 R6 R24
-test('paused and resumed with 200 and the record; 409 where the resolver or the status does not let it', async () => {
+test('pause and resume answer 200 with the record, and 409 if the resolver or the status does not permit it', async () => {
   const id = await api.create('checkpoints')
   await api.until(id, 'running')
   expect(await api.call('POST', `/api/instances/${id}/resume`)).toMatchObject({
@@ -136,7 +136,7 @@ test('paused and resumed with 200 and the record; 409 where the resolver or the 
 })
 
 // verifies: S-HTTP-03 R6 R20
-test('DELETE cancels with 200 and the record, once', async () => {
+test('DELETE cancels and answers 200 with the record, a second one 409', async () => {
   const id = await api.create('asks-once')
   await api.until(id, 'awaiting_input')
   expect(await api.call('DELETE', `/api/instances/${id}`)).toMatchObject({ status: 200, json: { instance_id: id } })
@@ -177,7 +177,7 @@ test('message types are listed, a message is accepted with 202, refused otherwis
 })
 
 // verifies: S-HTTP-13 S-HTTP-14 S-VER-03 R9 R10-HTTP
-test('resolvers are listed without where they lie; a form takes params as URL-encoded JSON', async () => {
+test('resolvers are listed without their directories; a form takes params as URL-encoded JSON', async () => {
   const { json, text } = await api.call('GET', '/api/resolvers', { token: api.tokens.read })
   expect(json.find((one: { name: string }) => one.name === 'asks-once')).toMatchObject({
     ...{ name: 'asks-once', version: '1.0.0', kind: 'directory', dir: null, source: null },
@@ -243,7 +243,7 @@ test('a list is newest first in pages that link to the next, filtered, and finds
 })
 
 // verifies: R9
-test('an instance is renamed, and unnamed', async () => {
+test('the name of an instance is set and removed', async () => {
   const id = await api.create('exits-zero')
   const renamed = await api.call('PATCH', `/api/instances/${id}`, { body: { name: 'the second' } })
   expect(renamed).toMatchObject({ status: 200, json: { name: 'the second' } })
@@ -277,7 +277,7 @@ test('stderr, export, host, attending, pruning and the doctor answer', async () 
 })
 
 // verifies: R7
-test('an archive holds no more than its reader may know: no places of this machine, and stderr for run alone', async () => {
+test('an archive holds only what its reader may know: no local paths, and stderr for the scope run only', async () => {
   const id = await api.create('asks-once')
   await api.until(id, 'awaiting_input')
   const archiveFor = async (token: string) => {
@@ -294,7 +294,7 @@ test('an archive holds no more than its reader may know: no places of this machi
 })
 
 // verifies: R7
-test('what the host in another process says to its owner goes no further', async () => {
+test('the error of a host in another process is not passed on to the client', async () => {
   const refusesTypes = plainResolver(
     'await me.sleep(60000)',
     { name: 'refuses-types' },
@@ -326,7 +326,7 @@ process.stdin.on('data', (bytes) => {
 })
 
 // verifies: S-AUTH-01 R37
-test('each scope may what it may; nobody may without a token', async () => {
+test('each scope permits its routes, and without a token every route is refused', async () => {
   const id = await api.create('exits-zero')
   const at = `/api/instances/${id}`
   const table = [
@@ -366,7 +366,7 @@ test('each scope may what it may; nobody may without a token', async () => {
   expect((await api.call('GET', '/api/health', { token: null })).json).toEqual({ status: 'ok' })
 })
 
-test('a token of one instance knows of no other, not even that it is there', async () => {
+test('a token of one instance cannot learn that another instance exists', async () => {
   const [mine, other] = [await api.create('exits-zero'), await api.create('exits-zero')]
   const token = await api.tokenOf(mine)
   expect((await api.call('GET', `/api/instances/${mine}`, { token })).status).toBe(200)
@@ -385,7 +385,7 @@ test('a token of one instance knows of no other, not even that it is there', asy
   expect((await api.call('GET', '/api/resolvers', { token })).status).toBe(403)
 })
 
-test('every answer carries the headers that keep a browser from more than reading it', async () => {
+test('every answer carries the security headers for browsers', async () => {
   const answers = [
     await api.call('GET', '/api/instances'),
     await api.call('GET', '/api/instances', { token: null }),
@@ -407,7 +407,7 @@ test('every answer carries the headers that keep a browser from more than readin
   expect((await api.call('GET', '/', { token: null })).text).toContain('/api/openapi.json')
 })
 
-test('nothing that was asked for here was a fault', () => {
+test('no request of this file caused a fault', () => {
   expect(api.faults.filter((fault) => (fault as { code?: string }).code === 'bug')).toEqual([])
   expect(api.faults.every((fault) => typeof (fault as { code?: unknown }).code === 'string')).toBe(true)
 })

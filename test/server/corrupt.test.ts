@@ -157,7 +157,7 @@ const instances: [string, (of: ReturnType<typeof instancePaths>) => void, 'whole
   ],
 ]
 
-test.each(instances)('%s: it comes up and serves the rest (F22)', async (_, damage, left) => {
+test.each(instances)('%s: the server starts and serves the rest (F22)', async (_, damage, left) => {
   const home = copyOfHome()
   damage(instancePaths(home, done))
   const running = await serve(home)
@@ -189,7 +189,7 @@ test.each<[string, Damage]>([
   ['cut', half],
   ['a directory', replaceByDirectory],
 ])(
-  'tokens.json is %s: it is moved aside and said, no old token is good, and the link makes a new one',
+  'tokens.json is %s: it is moved aside with a warning, old tokens are refused, and the sign-in link makes a new one',
   async (_, damage) => {
     const home = copyOfHome()
     damage(join(home, 'tokens.json'))
@@ -218,7 +218,7 @@ test.each<[string, Damage]>([
   ['empty', empty],
   ['cut', half],
   ['a directory', replaceByDirectory],
-])('resolvers.json is %s: it is said, never replaced, and what is built in is served', async (_, damage) => {
+])('resolvers.json is %s: it is reported and never replaced, and built-in resolvers are served', async (_, damage) => {
   const home = copyOfHome()
   const file = join(home, 'resolvers.json')
   damage(file)
@@ -239,7 +239,7 @@ test.each<[string, Damage]>([
   }
 })
 
-test('what was kept of an Idempotency-Key is garbage, or no directory: the rest goes on', async () => {
+test('broken records of Idempotency-Keys do not disturb other requests', async () => {
   const home = copyOfHome()
   const post = async (running: Running) =>
     await fetch(`${running.url}/api/instances`, {
@@ -260,7 +260,7 @@ test('what was kept of an Idempotency-Key is garbage, or no directory: the rest 
   }
 })
 
-test('160 damages at random places of random files: it comes up each time, and what was not touched is served (F22)', {
+test('after each of 160 random damages of random files the server starts, and serves the undamaged instances (F22)', {
   timeout: 240_000,
 }, async () => {
   const random = seeded(20_261_121)

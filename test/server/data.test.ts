@@ -60,7 +60,7 @@ afterAll(async () => await api.close())
 const get = (path: string, headers: Record<string, string> = {}) => api.call('GET', `${at}/${path}`, { headers })
 
 // verifies: S-HTTP-12 S-ERR-03 R9 R13
-test('files are listed and read with the type their name tells; what is not there is 404', async () => {
+test('files are listed and read with the type of their name; a missing file is 404', async () => {
   const listed = (await api.call('GET', at)).json as { path: string; bytes: number }[]
   expect(listed.map(({ path }) => path).sort()).toEqual(Object.keys(FILES).sort())
   for (const { path, bytes } of listed) {
@@ -100,7 +100,7 @@ test('a data file is fetched after its path was announced: no event carries its 
   expect(text).not.toContain('canary')
 })
 
-test('only what cannot run is shown in place, and nothing runs anyway', async () => {
+test('only types without active content are shown inline, and every file has a sandbox policy', async () => {
   const table: [string, string, boolean][] = [
     ['notes.txt', 'text/plain; charset=utf-8', true],
     ['report.json', 'application/json', true],
@@ -130,7 +130,7 @@ test('only what cannot run is shown in place, and nothing runs anyway', async ()
   expect(named).toBe(`attachment; filename="page.html"; filename*=UTF-8''page.html`)
 })
 
-test('one range is answered with 206, one outside of the file with 416, anything else with the whole', async () => {
+test('one range is answered with 206, one outside of the file with 416, other ranges with the whole file', async () => {
   const text = FILES['notes.txt'] as string
   const table: [string, number, string | null, string][] = [
     ['bytes=0-4', 206, 'bytes 0-4/11', 'plain'],
@@ -160,7 +160,7 @@ test('one range is answered with 206, one outside of the file with 416, anything
   expect((await get('notes.txt', { range: 'bytes=0-4', 'if-range': '"other"' })).status).toBe(200)
 })
 
-test('HEAD tells size, age and type without the bytes', async () => {
+test('HEAD answers size, time and type without the bytes', async () => {
   const { status, text, headers } = await api.call('HEAD', `${at}/notes.txt`, { headers: { range: 'bytes=0-4' } })
   expect([status, text]).toEqual([200, ''])
   expect(headers.get('content-length')).toBe('11')
@@ -224,7 +224,7 @@ const TRAVERSALS: [string, number][] = [
 ]
 
 // verifies: S-DO-04 S-ERR-03
-test('no address leaves the directory, however it is written: a table over a raw socket', async () => {
+test('no path leaves the directory, however it is encoded: a table over a raw socket', async () => {
   const data = join(api.home, 'instances', id, 'project/.resolve/data')
   symlinkSync('/etc/passwd', join(data, 'link-out'))
   symlinkSync('/etc', join(data, 'link-dir'))
@@ -239,7 +239,7 @@ test('no address leaves the directory, however it is written: a table over a raw
   }
 })
 
-test('a target that is no path is refused, and an encoded route is the route it is', async () => {
+test('a target that is no path is refused, and an encoded route is decoded', async () => {
   const whole = `http://127.0.0.1:${api.port}${at}`
   const foreign = `http://evil.test${at}/notes.txt`
   for (const target of [foreign, `${whole}/notes.txt`, `${whole}/../config.json`, `${whole}/%2e%2e/config.json`]) {
@@ -253,7 +253,7 @@ test('a target that is no path is refused, and an encoded route is the route it 
   expect(statusOf(await ask(`/api/instances/${id}/../${id}/data/notes.txt`))).toBe(404)
 })
 
-test('a file that is replaced by a directory or a pipe is no file', async () => {
+test('a directory or a pipe in place of a file is 404', async () => {
   const data = join(api.home, 'instances', id, 'project/.resolve/data')
   mkdirSync(join(data, 'now-a-directory.txt'))
   execFileSync('mkfifo', [join(data, 'now-a-pipe.txt')])

@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 // verifies: R38 R15-SSE S-AUTH-02 S-HTTP-05 S-EVT-14 S-VER-05
-test('a stream ends when its token is revoked, and goes on where it was with another one', async () => {
+test('a stream ends when its token is revoked, and continues with another token where it was', async () => {
   const tokens = openTokens(home)
   const [first, second] = [await tokens.create({ scope: 'read' }), await tokens.create({ scope: 'read' })]
   const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })

@@ -86,7 +86,7 @@ async function followPast(proxyPort: number, id: string): Promise<StreamConnecti
 }
 
 // verifies: R15-SSE S-EVT-01
-test('readers that are cut, callers that act: the journal, the files and all that was sent fit together (reliability, Invariants)', async () => {
+test('with readers that are cut and callers that act, the journal, the files and all streams are consistent (reliability, Invariants)', async () => {
   const random = seeded(7)
   const proxy = await cuttingProxy(port, () => 500 + Math.floor(random() * 12_000))
   const { status, body } = await call('POST', '/api/instances', { resolver: 'plain', input: { a: 1 } })

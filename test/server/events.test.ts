@@ -49,7 +49,7 @@ async function open(url = server.url, headers: Record<string, string> = {}) {
 const ids = (count: number, from = 1) => Array.from({ length: count }, (_, index) => String(from + index))
 
 // verifies: S-EVT-01 R15-SSE
-test('a finished instance is replayed, told done, and closed (R15)', async () => {
+test('a finished instance is replayed, ended with done, and closed (R15)', async () => {
   journal.add(20)
   journal.finish()
   await serve()
@@ -107,7 +107,7 @@ test('a cursor that does not exist is refused, and no stream begins (R15)', asyn
   expect(response.status).toBe(400)
 })
 
-test('follow=false ends after what there is, without done (R15)', async () => {
+test('follow=false ends after the last event, without done (R15)', async () => {
   journal.add(3)
   await serve()
   const { messages } = await readStream(`${server.url}?follow=false`)
@@ -224,7 +224,7 @@ test('curl -N reads it to the end', async () => {
 })
 
 // verifies: R15-SSE
-test('hostile lines stay whole in the eyes of a reader that follows the standard to the letter (threats WEB-10)', async () => {
+test('hostile lines stay whole for a reader that follows the standard exactly (threats WEB-10)', async () => {
   const lines = [
     envelope('x', { text: 'one\u2028two\u2029three\u0085four' }),
     envelope('x', {
@@ -254,7 +254,7 @@ test('hostile lines stay whole in the eyes of a reader that follows the standard
   }
 })
 
-test('heartbeats come at their time as comments, without an id (R15)', async () => {
+test('heartbeats come at their interval as comments, without an id (R15)', async () => {
   journal.add(1)
   await serve({ heartbeatMs: 100 })
   const { response } = await open()
@@ -262,16 +262,16 @@ test('heartbeats come at their time as comments, without an id (R15)', async () 
   response.on('data', (bytes) => {
     text += bytes
   })
-  await sleep(1_000)
+  const began = performance.now()
+  await expect.poll(() => parse(text).comments.length, { interval: 10, timeout: 5_000 }).toBeGreaterThan(4)
+  expect(performance.now() - began).toBeGreaterThan(250)
   response.destroy()
-  const { comments, messages } = parse(text)
-  expect(comments.length).toBeGreaterThan(3)
-  expect(comments.length).toBeLessThan(12)
+  const { messages } = parse(text)
   expect(messages).toHaveLength(1)
   expect(text.match(/^id:/gm)).toHaveLength(1)
 })
 
-test('a token has so many readers and no more; the next one comes in when one leaves (threats WEB-6)', async () => {
+test('the number of readers of a token is limited; another one is accepted when one leaves (threats WEB-6)', async () => {
   journal.add(1)
   await serve({ readersPerToken: 3 })
   const mine = { 'x-token': 'mine' }
@@ -299,7 +299,7 @@ function stall() {
 }
 
 // verifies: R15-SSE
-test('stalled readers are let go, memory stays flat, and others miss nothing (threats WEB-11)', async () => {
+test('stalled readers are disconnected, memory stays flat, and others miss nothing (threats WEB-11)', async () => {
   journal.add(40_000, (n) => ({ n, pad: 'x'.repeat(1_000) }))
   await serve({ stallLimitMs: 3_000 })
   global.gc?.()
@@ -324,10 +324,10 @@ test('stalled readers are let go, memory stays flat, and others miss nothing (th
   expect(messages).toHaveLength(40_002)
 })
 
-test('a slow reader that takes some now and then is kept, and gets everything', async () => {
+test('a slow reader that reads now and then stays connected, and gets everything', async () => {
   journal.add(12_000, (n) => ({ n, pad: 'x'.repeat(1_000) }))
   journal.finish()
-  await serve({ stallLimitMs: 2_000 })
+  await serve({ stallLimitMs: 1_000 })
   const { response } = await open()
   let text = ''
   let taken = 0
@@ -336,14 +336,15 @@ test('a slow reader that takes some now and then is kept, and gets everything', 
     taken += bytes.length
     if (taken > 3_000_000) {
       taken = 0
-      await sleep(700)
+      // Four such rests are longer than the limit, none of them is.
+      await sleep(400)
     }
   }
   expect(parse(text).messages.at(-1)?.data).toBe(DONE)
   expect(parse(text).messages).toHaveLength(12_002)
 })
 
-test('a journal of fifty thousand events is replayed whole', async () => {
+test('a journal of fifty thousand events is replayed completely', async () => {
   for (let n = 0; n < 50; n += 1) journal.add(1_000)
   journal.finish()
   await serve()
@@ -354,7 +355,7 @@ test('a journal of fifty thousand events is replayed whole', async () => {
   expect(tail.messages).toHaveLength(12)
 })
 
-test('a reader that goes away leaves nothing behind', async () => {
+test('a reader that disconnects leaves no stream open', async () => {
   journal.add(1)
   await serve()
   const readers = await Promise.all(Array.from({ length: 30 }, () => open()))
@@ -365,7 +366,7 @@ test('a reader that goes away leaves nothing behind', async () => {
   await expect.poll(() => server.feeds.size).toBe(0)
 })
 
-test('when the server closes, streams end in good order and without done; a reader goes on at the next one', async () => {
+test('when the server closes, streams end cleanly and without done; a reader continues at the next server', async () => {
   journal.add(5)
   await serve()
   const { response } = await open()
@@ -385,7 +386,7 @@ test('when the server closes, streams end in good order and without done; a read
   expect(messages.map((message) => message.data)).toEqual([journal.texts[5], DONE])
 })
 
-test('a stalled reader does not hold up the server that closes', async () => {
+test('a stalled reader does not delay the closing of the server', async () => {
   journal.add(20_000, () => ({ pad: 'x'.repeat(1_000) }))
   await serve()
   const socket = stall()
@@ -397,7 +398,7 @@ test('a stalled reader does not hold up the server that closes', async () => {
   socket.destroy()
 })
 
-test('HEAD is no stream', async () => {
+test('HEAD opens no stream', async () => {
   await serve()
   const client = request(server.url, { method: 'HEAD' }).end()
   const [response] = (await once(client, 'response')) as [IncomingMessage]

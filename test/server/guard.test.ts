@@ -29,7 +29,7 @@ describe('Host', () => {
     'box.example:PORT',
     'box.example:443',
     'proxy.example:8443',
-  ])('%s is ours', async (host) => {
+  ])('%s is accepted', async (host) => {
     expect((await ask([`Host: ${host}`])).status).toBe(200)
   })
 
@@ -65,7 +65,7 @@ describe('Host', () => {
     'box.example:123456',
     '',
     '*',
-  ])('%j is not, and is told so before anything else is looked at (WEB-2)', async (host) => {
+  ])('%j is refused before anything else is checked (WEB-2)', async (host) => {
     for (const [target, method] of [
       ['/api/instances', 'GET'],
       ['/api/health', 'GET'],
@@ -78,7 +78,7 @@ describe('Host', () => {
     }
   })
 
-  test('none, and two, are refused', async () => {
+  test('no Host header and two of them are refused', async () => {
     const refused = [
       await ask(['-host']),
       await ask(['Host: 127.0.0.1:PORT', 'Host: 127.0.0.1:PORT']),
@@ -88,7 +88,7 @@ describe('Host', () => {
     expect(refused.map(({ status }) => status)).toEqual([421, 421, 421, 421])
   })
 
-  test('a target that names a host itself is refused: it would count before the header', async () => {
+  test('a target that names a host itself is refused, because it would win over the header', async () => {
     const targets = ['http://evil.test/api/instances', 'HTTP://evil.test/', 'http://127.0.0.1:PORT/api/health']
     for (const target of targets) {
       const answer = await ask(['Host: 127.0.0.1:PORT'], target)
@@ -97,7 +97,7 @@ describe('Host', () => {
     expect((await ask(['Host: 127.0.0.1:PORT'], 'evil.test:PORT')).status).toBe(400)
   })
 
-  test('what a person allows must be a name', () => {
+  test('an allowed host must be a name', () => {
     for (const name of ['', ' ', 'http://box', 'box/', 'a b', 'box:', 'user@box', '*.example', 'box:port']) {
       expect(() => hostGuard({ allowedHosts: [name] }), name).toThrow(expect.objectContaining({ code: 'usage' }))
     }
@@ -115,7 +115,7 @@ describe('Origin', () => {
     ['proxy.example:8443', 'https://proxy.example:8443'],
     // A proxy that does not pass the Host on.
     ['127.0.0.1:PORT', 'https://box.example'],
-  ])('to %s, %s is ours', async (host, origin) => {
+  ])('to %s, %s is accepted', async (host, origin) => {
     expect((await ask([`Host: ${host}`, `Origin: ${origin}`])).status).toBe(200)
   })
 
@@ -138,7 +138,7 @@ describe('Origin', () => {
     ['box.example', 'http://box.example:3000'],
     ['box.example', 'https://sub.box.example'],
     ['proxy.example:8443', 'https://proxy.example'],
-  ])('to %s, %j is not (WEB-1)', async (host, origin) => {
+  ])('to %s, %j is refused (WEB-1)', async (host, origin) => {
     for (const [target, method] of [
       ['/api/instances', 'GET'],
       ['/api/instances', 'POST'],
@@ -151,7 +151,7 @@ describe('Origin', () => {
     }
   })
 
-  test('two are refused, also where both are ours', async () => {
+  test('two Origin headers are refused, even if both are accepted alone', async () => {
     const ours = 'Origin: http://127.0.0.1:PORT'
     expect((await ask([ours, ours])).status).toBe(403)
     expect((await ask([ours, 'origin: http://evil.test'])).status).toBe(403)
@@ -164,7 +164,7 @@ describe('Sec-Fetch-Site', () => {
   })
 
   test.each(['cross-site', 'same-site', 'Same-Origin', '', 'what-comes-next', 'same-origin, cross-site'])(
-    '%j does not (WEB-1)',
+    '%j is refused (WEB-1)',
     async (site) => {
       for (const target of [
         '/api/instances',
@@ -180,7 +180,7 @@ describe('Sec-Fetch-Site', () => {
     },
   )
 
-  test('two are refused where one is foreign', async () => {
+  test('two Sec-Fetch-Site headers are refused if one is foreign', async () => {
     expect((await ask(['Sec-Fetch-Site: same-origin', 'sec-fetch-site: cross-site'])).status).toBe(403)
   })
 
@@ -207,7 +207,7 @@ test('no answer carries a CORS header, and a preflight fails (R37)', async () =>
   }
 })
 
-test('a form of another page can send no body that is read: it must be JSON', async () => {
+test('a form of another page cannot send a body that is read: it must be JSON', async () => {
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
     const answer = await served.ask('/api/instances', [bearer, `Content-Type: ${type}`], {
       method: 'POST',

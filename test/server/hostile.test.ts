@@ -173,7 +173,7 @@ test.each(BODIES)('POST /instances with %s', async (_, options, status, code) =>
 })
 
 // verifies: R36
-test('keys that only look dangerous are kept as they are', async () => {
+test('keys that only look dangerous are kept unchanged', async () => {
   const input = { name: 'Ada', constructor: { prototype: 1 }, toString: 'x', 'a\u0000b': '\ud83d\ude00', $ref: '#' }
   const made = await api.call('POST', '/api/instances', { body: { resolver: 'hello', input } })
   expect(made.status).toBe(202)
@@ -182,7 +182,7 @@ test('keys that only look dangerous are kept as they are', async () => {
   expect((await api.call('POST', '/api/instances', { raw: create('{"name":"x"}'), headers: long })).status).toBe(202)
 })
 
-test('an input of the full size is taken', async () => {
+test('an input of the largest size is accepted', async () => {
   const text = 'x'.repeat(INPUT_MAX_BYTES - 100)
   const made = await api.call('POST', '/api/instances', { body: { resolver: 'exits-zero', input: { text } } })
   expect(made.status).toBe(202)
@@ -219,7 +219,7 @@ test.each([
   expect(answer.text).not.toContain(api.home)
 })
 
-test('methods that no route has are answered as unknown routes, with a token only', async () => {
+test('unsupported methods are answered as unknown routes, and only with a token', async () => {
   for (const method of ['PUT', 'OPTIONS', 'TRACE', 'PROPFIND', 'FOO', 'CONNECT']) {
     const ask = (credentials: string) =>
       exchange(
@@ -247,7 +247,7 @@ test('a request from another page, or for another name, is refused before its to
 })
 
 // verifies: R37
-test('whoever has no token sends no body: the answer comes before it, and the connection ends', async () => {
+test('without a token no body is read: the answer comes before it, and the connection ends', async () => {
   const head = [
     ...['POST /api/instances HTTP/1.1', `Host: 127.0.0.1:${api.port}`, 'Content-Type: application/json'],
     ...['Content-Length: 5368709120', '', '{"resolver":'],
@@ -257,7 +257,7 @@ test('whoever has no token sends no body: the answer comes before it, and the co
   expect(heard.toLowerCase()).toContain('connection: close')
 })
 
-test('a body that grows past its limit without saying so is cut', async () => {
+test('a body without a length is cut off at the limit', async () => {
   const heard = await new Promise<string>((resolve) => {
     const socket = connect(api.port, '127.0.0.1')
     let text = ''
@@ -282,7 +282,7 @@ test('a body that grows past its limit without saying so is cut', async () => {
   expect(heard).toContain('input_too_large')
 })
 
-test('what is no HTTP is answered as such, or cut', async () => {
+test('bytes that are no HTTP are answered with an error, or the connection is closed', async () => {
   const host = `Host: 127.0.0.1:${api.port}`
   for (const bytes of [
     'hello\r\n\r\n',

@@ -32,7 +32,7 @@ const count = async () => (await api.call('GET', '/api/instances?limit=500')).js
 const hello = (name: string) => ({ resolver: 'hello', input: { name } })
 
 // verifies: R11
-test('the same key and body give the first answer again, byte for byte', async () => {
+test('the same key and body repeat the first answer, byte for byte', async () => {
   const before = await count()
   const first = await post('/api/instances', 'k1', hello('Ada'))
   await api.until(first.json.instance_id, 'completed')
@@ -44,7 +44,7 @@ test('the same key and body give the first answer again, byte for byte', async (
   expect(await count()).toBe(before + 1)
 })
 
-test('the same key with another body is refused, and so are keys that are none', async () => {
+test('the same key with another body is refused, and so is a malformed key', async () => {
   await post('/api/instances', 'k2', hello('Ada'))
   const before = await count()
   expect(await post('/api/instances', 'k2', hello('Bob'))).toMatchObject({ status: 409, json: { code: 'key_reused' } })
@@ -54,7 +54,7 @@ test('the same key with another body is refused, and so are keys that are none',
   expect(await count()).toBe(before)
 })
 
-test('a key counts for its token and its path alone', async () => {
+test('a key belongs to its token and its path', async () => {
   const mine = await post('/api/instances', 'k3', hello('Ada'))
   const theirs = await post('/api/instances', 'k3', hello('Ada'), api.tokens.run)
   expect(theirs.status).toBe(202)
@@ -62,7 +62,7 @@ test('a key counts for its token and its path alone', async () => {
   expect((await post('/api/resolvers/hello/check', 'k3', { input: {} })).status).toBe(200)
 })
 
-test('twenty at once with one key have one effect and one answer', async () => {
+test('twenty simultaneous requests with one key have one effect and one answer', async () => {
   const before = await count()
   const tries = await Promise.all(Array.from({ length: 20 }, () => post('/api/instances', 'k4', hello('Ada'))))
   expect(new Set(tries.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
@@ -77,7 +77,7 @@ test('twenty at once with one key have one effect and one answer', async () => {
   await post(`/api/instances/${id}/stop`, 'k4', { force: true })
 })
 
-test('who gives up and asks again while the first request is still at it gets its answer, not a second effect', async () => {
+test('a retry while the first request still runs gets its answer, not a second effect', async () => {
   const before = await count()
   const body = { resolver: 'slow', input: {} }
   const first = fetch(`${api.url}/api/instances`, {
@@ -97,7 +97,7 @@ test('who gives up and asks again while the first request is still at it gets it
   expect(await count()).toBe(before + 1)
 })
 
-test('a refusal is an answer too; a request that was never understood is none', async () => {
+test('a refusal is repeated like an answer; a malformed request is not recorded', async () => {
   const refused = await post('/api/instances', 'k5', { resolver: 'nobody', input: {} })
   expect(refused.status).toBe(404)
   expect((await post('/api/instances', 'k5', { resolver: 'nobody', input: {} })).text).toBe(refused.text)
@@ -105,7 +105,7 @@ test('a refusal is an answer too; a request that was never understood is none', 
   expect((await post('/api/instances', 'k6', hello('Ada'))).status).toBe(202)
 })
 
-test('an answer without a body is given again without one', async () => {
+test('an answer without a body is repeated without one', async () => {
   const id = await api.create('asks-once')
   await api.until(id, 'awaiting_input')
   const [request] = (await api.call('GET', `/api/instances/${id}/input-requests`)).json
@@ -117,7 +117,7 @@ test('an answer without a body is given again without one', async () => {
   expect((await post(at, 'k8', payload)).json.code).toBe('already_answered')
 })
 
-test('after a crash between effect and answer the same instance is answered, not a second one made', async () => {
+test('after a crash between effect and answer the retry answers the same instance and creates no second one', async () => {
   // The claim as a server leaves it that dies right after the effect.
   await post('/api/instances', 'k9', hello('Ada'))
   const before = await count()
@@ -133,7 +133,7 @@ test('after a crash between effect and answer the same instance is answered, not
   expect(await count()).toBe(before + 1)
 })
 
-test('after such a crash a message is not sent twice, and a stop that worked is not refused', async () => {
+test('after such a crash a message is not sent twice, and the retry of a stop is not refused', async () => {
   const id = await api.create('chatty')
   await api.until(id, 'running')
   const at = `/api/instances/${id}`
@@ -149,7 +149,7 @@ test('after such a crash a message is not sent twice, and a stop that worked is 
   expect(await post(`${at}/stop`, 'k12', { force: true })).toMatchObject({ status: 409 })
 })
 
-test('the claim is on disk before the effect begins, also for a process killed at once', async () => {
+test('the claim of a key is on disk before the effect begins, also for a process killed at once', async () => {
   const home = temporaryHome()
   const program = `
     import { IdempotencyKeys } from ${JSON.stringify(join(import.meta.dirname, '../../src/core/store/idempotency.ts'))}
@@ -164,7 +164,7 @@ test('the claim is on disk before the effect begins, also for a process killed a
   expect(claim).toMatchObject({ instanceId: told, isRetry: true })
 })
 
-test('a claim that was let go is served to the next; one that is held makes the others wait', async () => {
+test('a released claim goes to the next request; a held claim makes the others wait', async () => {
   const keys = new IdempotencyKeys(temporaryHome())
   const call = { scope, key: 'k', body: null }
   const first = await keys.claim(call)
@@ -186,7 +186,7 @@ test('a claim that was let go is served to the next; one that is held makes the 
   expect(await keys.claim(call)).toEqual({ status: 200, location: null, body: '{}' })
 })
 
-test('keys are forgotten after a day, swept away, private, and survive being cut', async () => {
+test('keys expire after a day and are removed, their files are private, and a truncated one is tolerated', async () => {
   const home = temporaryHome()
   const keys = new IdempotencyKeys(home)
   const call = { scope, key: 'k', body: null }

@@ -46,14 +46,14 @@ async function start(
   return { ...listening, finish, begun }
 }
 
-test('a free port is taken for port 0, and the address says which', async () => {
+test('port 0 takes a free port, and the address names it', async () => {
   const { url, port } = await start()
   expect(port).toBeGreaterThan(0)
   expect(url).toBe(`http://127.0.0.1:${port}`)
   expect(await (await fetch(url)).json()).toEqual({ here: true })
 })
 
-test('an address in use is told as such', async () => {
+test('an address in use is reported as such', async () => {
   const { port } = await start()
   await expect(start({ port })).rejects.toMatchObject({
     code: 'address_taken',
@@ -61,9 +61,12 @@ test('an address in use is told as such', async () => {
   })
 })
 
-test.each(['192.0.2.1', 'no-such-host.invalid'])('%s, which is not of this machine, is refused', async (host) => {
-  await expect(start({ host })).rejects.toMatchObject({ code: 'address_refused' })
-})
+test.each(['192.0.2.1', 'no-such-host.invalid'])(
+  '%s, which is no address of this machine, is refused',
+  async (host) => {
+    await expect(start({ host })).rejects.toMatchObject({ code: 'address_refused' })
+  },
+)
 
 test.each([
   ['garbage', 'GARBAGE\r\n\r\n', 400, 'request_malformed'],
@@ -83,18 +86,21 @@ test.each([
   ['a bare CR in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\rc: d\r\n\r\n', 400, 'request_malformed'],
   ['headers over 16 KiB', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(17 * 1024)}\r\n\r\n`, 431, 'headers_too_large'],
   ['an address over 16 KiB', `GET /${'a'.repeat(17 * 1024)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
-])('%s is answered in our own words, and the connection closed (R7, WEB-6)', async (_, bytes, status, code) => {
-  const told: string[] = []
-  const { port } = await start({ onRefused: (error) => told.push(error.code) })
-  const answer = parseAnswer(await exchange(port, bytes))
-  expect(answer).toMatchObject({ status, body: { code } })
-  expect(Object.keys(answer.body).sort()).toEqual(
-    answer.body['hint'] === undefined ? ['code', 'detail'] : ['code', 'detail', 'hint'],
-  )
-  expect(answer.headers).toContain('connection: close')
-  expect(JSON.stringify(answer.body)).not.toMatch(/node:|\bat |HPE_/)
-  expect(told).toEqual([code])
-})
+])(
+  '%s is answered with an error of the catalogue, and the connection closed (R7, WEB-6)',
+  async (_, bytes, status, code) => {
+    const told: string[] = []
+    const { port } = await start({ onRefused: (error) => told.push(error.code) })
+    const answer = parseAnswer(await exchange(port, bytes))
+    expect(answer).toMatchObject({ status, body: { code } })
+    expect(Object.keys(answer.body).sort()).toEqual(
+      answer.body['hint'] === undefined ? ['code', 'detail'] : ['code', 'detail', 'hint'],
+    )
+    expect(answer.headers).toContain('connection: close')
+    expect(JSON.stringify(answer.body)).not.toMatch(/node:|\bat |HPE_/)
+    expect(told).toEqual([code])
+  },
+)
 
 test('headers that never end are cut off with 408 (WEB-6)', async () => {
   const { port } = await start({ limits: { headersMs: 200, requestMs: 300, lookMs: 50 } })
@@ -104,7 +110,7 @@ test('headers that never end are cut off with 408 (WEB-6)', async () => {
   })
 })
 
-test('a connection on which nothing moves is closed', async () => {
+test('an idle connection is closed', async () => {
   const { port } = await start({ limits: { idleMs: 200 } })
   const socket = await open(port)
   socket.resume()
@@ -160,7 +166,7 @@ test('a close ends the streams of the app', async () => {
   expect(await heard).toContain('data: last')
 })
 
-test('a close waits for nobody for ever', async () => {
+test('a close ends after a limit, whatever is still open', async () => {
   const { port, close, begun } = await start({ limits: { closeMs: 200 } })
   const answer = exchange(port, 'GET /held HTTP/1.1\r\nHost: x\r\n\r\n').catch((error: Error) => error.message)
   await begun
@@ -168,7 +174,7 @@ test('a close waits for nobody for ever', async () => {
   await answer
 })
 
-test('what comes on an open connection while it closes is not begun any more', async () => {
+test('a request on an open connection during the close is not begun', async () => {
   const { port, close, begun, finish } = await start()
   const socket = await open(port)
   const heard: string[] = []

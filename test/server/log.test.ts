@@ -64,7 +64,7 @@ test.each([
   ['twice escaped', `/api/instances/x%3Ftoken%3D${TOKEN}`],
   ['as a segment', `/api/${TOKEN}/x`],
   ['as the user of an absolute address', `http://me:${TOKEN}@x/api/instances/x`],
-])('a token %s is in no line', async (_, target) => {
+])('a token %s appears in no line', async (_, target) => {
   const { port, lines } = await start({ level: 'debug' })
   await exchange(
     port,
@@ -79,7 +79,7 @@ test('a token or a code in a sentence is cut too', () => {
   expect(withoutSecrets(`x ${TOKEN} y http://h/#code=abc-DEF_1 z`)).toBe('x rslv_0123abcd_… y http://h/#code=… z')
 })
 
-test('what no route is found for, what is badly encoded, and who went away are logged too', async () => {
+test('unknown routes, badly encoded requests and aborted requests are logged too', async () => {
   const { port, lines, requests } = await start()
   await exchange(port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   await exchange(port, 'GET /%ff HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
@@ -95,13 +95,13 @@ test('what no route is found for, what is badly encoded, and who went away are l
   ])
 })
 
-test('control characters in an address get no further than the parser', async () => {
+test('control characters in an address are refused by the parser', async () => {
   const { port, lines } = await start({ human: true })
   expect(await exchange(port, 'GET /\x9b31m\x85 HTTP/1.1\r\nHost: x\r\n\r\n')).toContain('HTTP/1.1 400')
   expect(lines).toEqual([])
 })
 
-test('a fault of ours is logged with its stack, and told to nobody else', async () => {
+test('a bug is logged with its stack, which the client does not see', async () => {
   const { url, lines } = await start()
   expect(await (await fetch(`${url}/fails`)).text()).not.toContain('internal detail')
   await expect.poll(() => lines.length).toBe(2)
@@ -113,14 +113,14 @@ test('a fault of ours is logged with its stack, and told to nobody else', async 
   expect(JSON.parse(lines[1] ?? '')).toMatchObject({ level: 'error', status: 500 })
 })
 
-test('on a terminal it is a short line', async () => {
+test('on a terminal a request is logged as a short line', async () => {
   const { url, lines } = await start({ human: true })
   await fetch(`${url}/api/instances/x`)
   await expect.poll(() => lines.length).toBe(1)
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d GET \/api\/instances\/x 200 [\d.]+ ms\n$/)
 })
 
-test('the level says what is written', async () => {
+test('the log level decides what is written', async () => {
   const { url, lines } = await start({ level: 'error' })
   await fetch(`${url}/api/instances/x`)
   await fetch(`${url}/fails`)

@@ -39,7 +39,7 @@ async function listed(query = ''): Promise<InstanceRecord[]> {
   return (await server.ask(`/instances?limit=500${query}`)) as InstanceRecord[]
 }
 
-test('a server that was killed is replaced: every worker is adopted, and no journal lost or doubled an event', {
+test('the next server adopts every worker of a killed one, and no journal lost or doubled an event', {
   timeout: LIMIT_MS,
 }, async () => {
   const before = workerProcesses(home)
@@ -68,7 +68,7 @@ test('a list holds each instance once, newest first, and each status its own', a
   expect((await listed('&status=running')).map((record) => record.instance_id).sort()).toEqual(live.toSorted())
 })
 
-test('all are stopped, and no process is left', { timeout: LIMIT_MS }, async () => {
+test('all instances are stopped, and no process is left', { timeout: LIMIT_MS }, async () => {
   await server.endAll(live)
   expect(workerProcesses(home)).toEqual(new Map())
   const broken = await forEach(live, async (id) => checkInvariants({ home, id }))

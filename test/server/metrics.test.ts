@@ -43,7 +43,7 @@ test('requests are counted by method, route and status, never by address (R9)', 
   expect(text).not.toContain('nowhere')
 })
 
-test('what the server holds is asked for at each reading', async () => {
+test('gauges are read at each request', async () => {
   const now = { hosted: 1, adoptions: 2 }
   const { read } = await start({
     hosted: () => now.hosted,
@@ -68,7 +68,7 @@ test('what the server holds is asked for at each reading', async () => {
     expect(text).toContain(`\n${line}`)
 })
 
-test('every line is a comment or a sample, as the format has it', async () => {
+test('every line is a comment or a sample of the format', async () => {
   const { read, url } = await start({ instances: () => ({ running: 1 }) })
   const response = await fetch(`${url}/api/metrics`)
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
@@ -79,14 +79,14 @@ test('every line is a comment or a sample, as the format has it', async () => {
   expect(lines.filter((line) => !/^# (HELP|TYPE) /.test(line) && !sample.test(line))).toEqual([])
 })
 
-test('two servers in one process count apart', async () => {
+test('two servers in one process have separate counters', async () => {
   const [one, two] = [await start(), await start()]
   await fetch(`${one.url}/api/instances/a`)
   expect(await one.read()).toContain('route="/api/instances/:id"')
   expect(await two.read()).not.toContain('route="/api/instances/:id"')
 })
 
-test('health is one word, and nothing of the home (R37)', async () => {
+test('health answers one word, and nothing about the home (R37)', async () => {
   const { url } = await start({}, () => ({ status: 'degraded' }))
   expect(await (await fetch(`${url}/api/health`)).json()).toEqual({ status: 'degraded' })
   const plain = await start()

@@ -77,7 +77,7 @@ test('docs/http.md lists every route with who may, and no other', () => {
   expect(listed.toSorted()).toEqual(have.toSorted())
 })
 
-test('every operation says what it is, who may, what it answers, and every refusal with an example', () => {
+test('every operation has a summary, its scope, its answers, and an example of every refusal', () => {
   const openOnes = operations.filter(({ security }) => JSON.stringify(security) === '[]').map(({ path }) => path)
   expect(openOnes.sort()).toEqual(['/api/auth/status', '/api/auth/verify', '/api/health'])
   for (const [path, item] of Object.entries(document['paths'] as Json)) {

@@ -42,7 +42,7 @@ test('the page and its screens are served without a token, under a strict policy
   expect((await get('/assets/style.css')).text).toBe('body{}')
 })
 
-test('nothing but the files of the page: no map, no link, no way out', async () => {
+test('only files of the page are served: no source map, no link, no path outside', async () => {
   for (const path of [
     ...['/assets/app-1a2b.js.map', '/assets/link.txt', '/assets', '/assets/', '/index.html/', '/nothing'],
     ...[
@@ -63,7 +63,7 @@ test('nothing but the files of the page: no map, no link, no way out', async () 
   expect((await get('/api/instances')).status).toBe(401)
 })
 
-test('the page’s own files are kept by the browser and packed; the page itself is asked for each time', async () => {
+test('the files of the page are cached and compressed; the page itself is revalidated each time', async () => {
   const asset = await get('/assets/app-1a2b.js')
   expect(asset.headers.get('cache-control')).toContain('immutable')
   expect((await get('/')).headers.get('cache-control')).toBe('no-store')
@@ -80,7 +80,7 @@ test('the page’s own files are kept by the browser and packed; the page itself
   expect(heard).toContain('vary: accept-encoding')
 })
 
-test('the frame of viewports has a policy of its own: no origin, no requests, its one program and modules it is handed (UI-3)', async () => {
+test('the viewport frame has its own policy: no origin, no requests, only its program and the modules handed to it (UI-3)', async () => {
   const { headers } = await get('/viewport.html')
   const policy = headers.get('content-security-policy') ?? ''
   const digest = createHash('sha256').update('tell()').digest('base64')

@@ -24,7 +24,7 @@ describe('codes', () => {
 
   afterEach(() => rmSync(home, { recursive: true, force: true }))
 
-  test('the first start makes an admin token, which the first code hands out (R38)', async () => {
+  test('the first start makes an admin token, which the first sign-in code gives (R38)', async () => {
     const signIn = await openSignIn(tokens, { now: clock })
     const [first] = tokens.list()
     expect(first).toMatchObject({ name: 'sign-in', scope: 'admin', instance: null })
@@ -39,7 +39,7 @@ describe('codes', () => {
     expect(tokens.verify(token)).toEqual(first)
   })
 
-  test('a later start makes none until its code is redeemed', async () => {
+  test('a later start makes a token only when its code is redeemed', async () => {
     await tokens.create()
     const signIn = await openSignIn(tokens, { now: clock })
     const code = signIn.code()
@@ -55,7 +55,7 @@ describe('codes', () => {
     await signIn.close()
   })
 
-  test('the first token goes where nobody came for it, so the next start is the first again', async () => {
+  test('a first token that was never fetched is removed, so that the next start is the first again', async () => {
     const signIn = await openSignIn(tokens, { now: clock })
     const code = signIn.code()
     await signIn.close()
@@ -63,7 +63,7 @@ describe('codes', () => {
     await expect(signIn.redeem(code)).rejects.toMatchObject({ code: 'code_refused' })
   })
 
-  test('a home whose tokens have all expired is as good as new', async () => {
+  test('a home whose tokens have all expired is treated as new', async () => {
     await tokens.create({ expiresMs: 1 })
     now += 1
     const signIn = await openSignIn(tokens, { now: clock })
@@ -71,7 +71,7 @@ describe('codes', () => {
     await signIn.close()
   })
 
-  test('a code works once, also for two that come together', async () => {
+  test('a code works once, also for two simultaneous requests', async () => {
     await tokens.create()
     const signIn = await openSignIn(tokens, { now: clock })
     const code = signIn.code()
@@ -91,7 +91,7 @@ describe('codes', () => {
     await expect(signIn.redeem(two)).rejects.toMatchObject({ code: 'code_refused' })
   })
 
-  test('after ten wrong codes within a minute none is looked at, and then they are again', async () => {
+  test('after ten wrong codes within a minute codes are refused until the minute is over', async () => {
     const signIn = await openSignIn(tokens, { now: clock })
     const code = signIn.code()
     const wrong = ['', ' ', code.slice(1), `${code}x`, code.toUpperCase(), code.toLowerCase(), 'null', '1', '2', '3']
@@ -128,7 +128,7 @@ describe('over HTTP', () => {
     served.ask('/api/auth/verify', lines, { method: 'POST', body: JSON.stringify(body) })
   const status = (...lines: string[]) => served.ask('/api/auth/status', lines)
 
-  test('a code is turned into a token that opens the API, and is told in no file', async () => {
+  test('a code is exchanged for a token of the API, and is stored in no file', async () => {
     const answer = await verify({ code: served.signIn.code() })
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({
@@ -144,7 +144,7 @@ describe('over HTTP', () => {
     expect(readFileSync(join(served.home, 'tokens.json'), 'utf8')).not.toContain(token)
   })
 
-  test('a code works once, with an Idempotency-Key too: what it gave is kept for nobody', async () => {
+  test('a code works once, with an Idempotency-Key too: the token is not stored for a retry', async () => {
     const code = served.signIn.code()
     const lines = ['Content-Type: application/json', 'Idempotency-Key: again']
     expect((await verify({ code }, lines)).status).toBe(200)
@@ -156,7 +156,7 @@ describe('over HTTP', () => {
     ])
   })
 
-  test('a token that was pasted is told what it opens, and nothing is made', async () => {
+  test('signing in with a token answers its scope, and makes no token', async () => {
     const { token, entry } = await served.tokens.create({ name: 'ada', scope: 'run', expiresMs: DAY_MS })
     const before = served.tokens.list().length
     expect(await verify({ token })).toMatchObject({
@@ -180,11 +180,11 @@ describe('over HTTP', () => {
     ['no object', 'code'],
     ['null', null],
     ['a code without end', { code: 'a'.repeat(100_000) }],
-  ])('%s is no proof: 422', async (_, body) => {
+  ])('signing in with %s is refused with 422', async (_, body) => {
     expect((await verify(body)).status).toBe(422)
   })
 
-  test('the status tells what the token opens, and answers without one (R37)', async () => {
+  test('the status answers the scope of the token, and also without a token (R37)', async () => {
     const instance = await served.newInstance()
     const { token } = await served.tokens.create({ name: 'ada', scope: 'read', instance })
     expect(await status(`Authorization: Bearer ${token}`)).toMatchObject({
@@ -200,7 +200,7 @@ describe('over HTTP', () => {
     expect(twice.body).toEqual(nobody)
   })
 
-  test('another page can try no codes', async () => {
+  test('another page cannot try codes', async () => {
     const lines = ['Content-Type: application/json', 'Origin: http://evil.test']
     const answer = await verify({ code: served.signIn.code() }, lines)
     expect([answer.status, answer.body['code']]).toEqual([403, 'origin_refused'])

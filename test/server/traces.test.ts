@@ -70,7 +70,7 @@ async function start(env: Record<string, string>, onLost?: () => void) {
   return { ...listening, traces }
 }
 
-test('a request is a span with its route, status and instance, and goes on with the trace of its caller', async () => {
+test('a request is a span with its route, status and instance, and continues the trace of its caller', async () => {
   const { endpoint, received, spans } = await collector()
   const { url, traces } = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
@@ -118,7 +118,7 @@ test.each([
   'garbage',
   '00-00000000000000000000000000000000-b7ad6b7169203331-01',
   'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-])('a traceparent that names no span (%s) begins a trace of its own', async (traceparent) => {
+])('an invalid traceparent (%s) begins a new trace', async (traceparent) => {
   const { endpoint, spans } = await collector()
   const { url, traces } = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
   await fetch(`${url}/api/instances/a`, { headers: { traceparent } })
@@ -133,11 +133,11 @@ test.each([
   ['only a name is set', { OTEL_SERVICE_NAME: 'x' }],
   ['OTEL_SDK_DISABLED is true', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }],
   ['the exporter is none', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_TRACES_EXPORTER: 'none' }],
-])('there are none where %s', async (_, env) => {
+])('no traces are sent if %s', async (_, env) => {
   expect((await start(env)).traces).toBeUndefined()
 })
 
-test('a sampler that takes none sends none', async () => {
+test('a sampler that takes no request sends no spans', async () => {
   const { endpoint, spans } = await collector()
   const { url, traces } = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER: 'always_off' })
   await fetch(`${url}/api/instances/a`)
@@ -145,7 +145,7 @@ test('a sampler that takes none sends none', async () => {
   expect(spans()).toEqual([])
 })
 
-test('a collector that is gone keeps no request and no end waiting, and is told of once', async () => {
+test('an unreachable collector delays no request and no shutdown, and is reported once', async () => {
   let lost = 0
   const { url, traces } = await start(
     {

@@ -17,13 +17,13 @@ test('the home is RESOLVE_HOME, else in XDG_DATA_HOME, else in the home of the p
   expect(homeDirectory({ HOME: '/c' })).toBe('/c/.local/share/resolve')
 })
 
-test('it is made for its owner alone (R2)', () => {
+test('the home is created for its owner only (R2)', () => {
   const home = join(mkdtempSync(join(tmpdir(), 'resolve-home-')), 'new')
   prepareHome(home)
   for (const path of [home, instancesDirectory(home)]) expect(statSync(path).mode & 0o777).toBe(0o700)
 })
 
-test('a home that cannot be made says which and why', () => {
+test('a home that cannot be created is reported with its path and the reason', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'resolve-home-')), 'file')
   writeFileSync(file, '')
   expect(() => prepareHome(join(file, 'home'))).toThrow(

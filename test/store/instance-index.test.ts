@@ -64,7 +64,7 @@ async function expectSameLists(): Promise<void> {
   }
 }
 
-test('a list of many leaves an index, and a list by it is the same', async () => {
+test('a list of many instances writes an index, and a list from the index is the same', async () => {
   const entries = readIndex(home)
   expect(new Set(entries.map(({ id }) => id))).toEqual(new Set(instanceIds(home)))
   expect(new Set(entries.map(({ status }) => status))).toEqual(new Set(['completed', 'failed', 'cancelled', 'paused']))
@@ -93,7 +93,7 @@ test('with an index no instance is read for a list, without one each is', async 
   fs.writeFileSync(index, kept)
 })
 
-test('whatever happens to instances or to the index, lists are as they are without it', async () => {
+test('whatever happens to instances or to the index, lists are the same as without an index', async () => {
   const ids = instanceIds(home)
   const one = fc.nat(COUNT - 1).map((n) => ids[n] as string)
   const toIndex = fc.oneof(
@@ -167,7 +167,7 @@ function inflict({ what, at = 0, bit = 0, id = '' }: Damage): void {
   fs.rmSync(record)
 }
 
-test('one bit of the index that is not as it was written, wherever, and it is none', async () => {
+test('an index with one flipped bit, wherever it is, is discarded', async () => {
   const kept = fs.readFileSync(index)
   const text = kept.toString('latin1')
   const entries = ['tour', 'completed', '|', '2026', ':'].map((part) => text.indexOf(part, text.length / 2))
@@ -180,7 +180,7 @@ test('one bit of the index that is not as it was written, wherever, and it is no
   fs.writeFileSync(index, kept)
 })
 
-test('an index that somebody wrote with false entries is found out', async () => {
+test('a forged index with false entries is discarded', async () => {
   const instances = new InstanceIndex(home)
   const entries = [...(await instances.newestFirst(() => undefined))]
   const [oldest, newest] = [entries.at(-1), entries[0]]
@@ -197,7 +197,7 @@ test('an index that somebody wrote with false entries is found out', async () =>
   fs.writeFileSync(index, kept)
 })
 
-test('who looks after instances finds by the index what it finds without: ended ones are not read again', async () => {
+test('the supervisor finds the same instances with the index as without, and does not read ended ones again', async () => {
   const withIndex = await new LiveInstances(home).look()
   const kept = fs.readFileSync(index)
   fs.rmSync(index)
@@ -207,7 +207,7 @@ test('who looks after instances finds by the index what it finds without: ended 
   fs.writeFileSync(index, kept)
 })
 
-test('a home without much in it has no index', async () => {
+test('a small home has no index', async () => {
   const small = temporaryHome()
   await seedHome(small, 20)
   await listInstances(small, {})

@@ -48,7 +48,7 @@ const fill = (writer: JournalWriter, count: number, size = 20) => {
   }
 }
 
-test('events are numbered from 1 without gaps, and the creation is never one of them (R15)', () => {
+test('events are numbered from 1 without gaps, and the creation record has no number (R15)', () => {
   const writer = JournalWriter.open(path)
   fill(writer, 50)
   writer.close()
@@ -65,7 +65,7 @@ test('reading after any number begins with the next one, however long the lines 
   expect(readAll(9_999)).toEqual([])
 })
 
-test('a journal opened again goes on with the next number and knows how far the source was read', () => {
+test('a reopened journal continues with the next number and knows how far the source was read', () => {
   const first = JournalWriter.open(path)
   first.append([{ text: '{"a":1}', sourceEnd: 10 }])
   first.append([{ text: '{"b":2}', sourceEnd: null }])
@@ -75,7 +75,7 @@ test('a journal opened again goes on with the next number and knows how far the 
   again.close()
 })
 
-test('cut at any byte of its last lines, it opens with every whole line and goes on', () => {
+test('a journal cut at any byte of its last lines opens with every whole line and continues', () => {
   const writer = JournalWriter.open(path)
   writer.append([{ text: '{"a":"é"}', sourceEnd: 10 }])
   writer.append([{ text: '{"b":2}', sourceEnd: 20 }])
@@ -93,7 +93,7 @@ test('cut at any byte of its last lines, it opens with every whole line and goes
   }
 })
 
-test('a whole line that cannot be read ends the trusted part: the file is frozen beside a new one', () => {
+test('an unreadable whole line ends the trusted part: the file is kept frozen beside a new one', () => {
   const writer = JournalWriter.open(path)
   fill(writer, 5)
   writer.close()
@@ -171,7 +171,7 @@ test('a host that has let go, or lost the instance, appends nothing', () => {
   other.close()
 })
 
-test('a reader never shows half a line, and reads on when it is whole', () => {
+test('a reader never gives half a line, and reads on when the line is whole', () => {
   const reader = new JournalReader(path, 0)
   appendFileSync(path, '1\t5\t{"a"')
   expect(reader.read()).toEqual([])
@@ -185,7 +185,7 @@ test('a reader never shows half a line, and reads on when it is whole', () => {
   reader.close()
 })
 
-test('any line that is written is read back the same', () => {
+test('every written line is read back unchanged', () => {
   fc.assert(
     fc.property(fc.nat(), fc.option(fc.nat()), fc.dictionary(fc.string(), fc.string()), (seq, sourceEnd, value) => {
       const text = JSON.stringify(value)
@@ -194,7 +194,7 @@ test('any line that is written is read back the same', () => {
   )
 })
 
-test('closed at any moment of a sync behind it, a journal keeps all lines and lets go of its file', async () => {
+test('a journal closed at any moment of a background sync keeps all lines and closes its file', async () => {
   for (let n = 0; n < 12; n += 1) {
     const writer = JournalWriter.open(path)
     writer.append([{ text: '{"n":1}', sourceEnd: null }])

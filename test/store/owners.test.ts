@@ -21,7 +21,7 @@ async function listening(): Promise<{ path: string; close: () => Promise<void> }
   return { path, close: () => new Promise((resolve) => server.close(() => resolve())) }
 }
 
-test('of many who claim the same epoch one wins', () => {
+test('of many claims of the same epoch one wins', () => {
   const owners = room()
   const wins = Array.from({ length: 20 }, () => claimEpoch(owners, 1, '/nowhere')).filter(Boolean)
   expect(wins).toHaveLength(1)
@@ -34,7 +34,7 @@ test('the highest epoch owns, by number and not by name', () => {
   expect(readOwner(owners)?.socket).toBe('/socket-10')
 })
 
-test('an owner lives while its socket accepts, and is dead when it refuses or has let go', async () => {
+test('an owner is alive while its socket accepts, and dead when the socket refuses or the owner released it', async () => {
   const owners = room()
   const server = await listening()
   claimEpoch(owners, 1, server.path)
@@ -45,7 +45,7 @@ test('an owner lives while its socket accepts, and is dead when it refuses or ha
   await server.close()
 })
 
-test('a socket file that vanished under a living process does not make it dead; under an ended one it does', async () => {
+test('a missing socket file makes an owner dead only if its process has ended', async () => {
   const owners = room()
   const server = await listening()
   claimEpoch(owners, 1, server.path)

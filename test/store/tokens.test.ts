@@ -27,7 +27,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const stored = () => (JSON.parse(readFileSync(file, 'utf8')) as { tokens: TokenEntry[] }).tokens
 
-test('a token is told once; the file is 0600 and holds its SHA-256 and no part of its secret (R38)', async () => {
+test('a token is shown once; the file is 0600 and holds its SHA-256 and no part of its secret (R38)', async () => {
   const { token, entry } = await openTokens(home).create({ name: 'ada', scope: 'read' })
   expect(token).toMatch(new RegExp(`^rslv_${entry.id}_[A-Za-z0-9_-]{43}$`))
   expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -45,7 +45,7 @@ test('a token is told once; the file is 0600 and holds its SHA-256 and no part o
   expect(readdirSync(home).filter((name) => name.startsWith('tokens') || name.startsWith('.'))).toEqual(['tokens.json'])
 })
 
-test('only the very text verifies', async () => {
+test('only the exact text verifies', async () => {
   const tokens = openTokens(home)
   const { token, entry } = await tokens.create()
   const other = await tokens.create()
@@ -68,7 +68,7 @@ test('only the very text verifies', async () => {
   expect(wrong.map((text) => tokens.verify(text))).toEqual(wrong.map(() => undefined))
 })
 
-test('an expired token verifies no more, and leaves the list a month later (R38)', async () => {
+test('an expired token no longer verifies, and is removed from the list a month later (R38)', async () => {
   let now = Date.parse('2026-01-01T00:00:00Z')
   const tokens = openTokens(home, { now: () => now })
   const { token, entry } = await tokens.create({ expiresMs: 1_000 })
@@ -83,7 +83,7 @@ test('an expired token verifies no more, and leaves the list a month later (R38)
   expect(tokens.list()).toEqual([next.entry])
 })
 
-test('what another process makes or revokes counts at the next question', async () => {
+test('tokens made or revoked by another process count at the next check', async () => {
   const server = openTokens(home)
   const elsewhere = openTokens(home)
   expect(server.list()).toEqual([])
@@ -93,7 +93,7 @@ test('what another process makes or revokes counts at the next question', async 
   expect(server.verify(token)).toBeUndefined()
 })
 
-test('revoking goes by id, or takes all of a name; what is not there is refused', async () => {
+test('a token is revoked by id, or all tokens of a name; an unknown one is refused', async () => {
   const tokens = openTokens(home)
   const [one, two, three] = [
     await tokens.create({ name: 'page' }),
@@ -106,7 +106,7 @@ test('revoking goes by id, or takes all of a name; what is not there is refused'
   await expect(tokens.revoke('page')).rejects.toMatchObject({ code: 'token_unknown', httpStatus: 404 })
 })
 
-test('tokens made at the same time are all kept', async () => {
+test('tokens made at the same time are all stored', async () => {
   const made = await Promise.all(Array.from({ length: 12 }, () => openTokens(home).create()))
   const tokens = openTokens(home)
   expect(
@@ -132,7 +132,7 @@ test.each([
   expect(readdirSync(home)).not.toContain('tokens.json')
 })
 
-test('a file that others could read is theirs no more, and the caller is told', async () => {
+test('a file that others can read is made private, and the caller is told', async () => {
   const tokens = openTokens(home)
   const { token } = await tokens.create()
   expect(tokens.warning()).toBeNull()
@@ -148,7 +148,7 @@ const good = () => ({
 })
 const whole = (...tokens: unknown[]) => JSON.stringify({ schema_version: 1, tokens })
 
-test('a file as it must be is no problem', () => {
+test('a private file is reported as healthy', () => {
   writeFileSync(file, whole(good()), { mode: 0o600 })
   expect(openTokens(home).problem()).toBeNull()
 })
@@ -168,7 +168,7 @@ test.each([
   ['an end that is no time', whole({ ...good(), expires_at: 'soon' })],
   ['one id twice', whole(good(), good())],
   ['zeros', '\0'.repeat(64)],
-])('with %s in the file nothing verifies, nothing is replaced, and it can be put aside', async (_, text) => {
+])('with %s in the file no token verifies, the file is not replaced, and it can be moved aside', async (_, text) => {
   const tokens = openTokens(home)
   const { token } = await tokens.create()
   writeFileSync(file, text)
@@ -196,7 +196,7 @@ test('a link in the place of the file is not followed', async () => {
   expect(openTokens(home).problem()?.message).toContain('it is a link')
 })
 
-test('a broken file that is mended opens its doors again', async () => {
+test('a repaired file verifies tokens again', async () => {
   const tokens = openTokens(home)
   const { token } = await tokens.create()
   const before = readFileSync(file)
@@ -206,7 +206,7 @@ test('a broken file that is mended opens its doors again', async () => {
   expect(tokens.verify(token)).toBeDefined()
 })
 
-test('the sentence about a broken file tells nothing that stands in it', () => {
+test('the error about a broken file quotes nothing from it', () => {
   const secret = 'rslv_0123abcd_0123456789012345678901234567890123456789abc'
   writeFileSync(file, whole({ ...good(), sha256: secret }), { mode: 0o600 })
   expect(openTokens(home).problem()?.message).not.toContain(secret)

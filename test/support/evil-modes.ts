@@ -89,8 +89,8 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'crash@getMessageTypes', act: tell, ends: 'failed worker_exited' },
   { mode: 'crash@shutdown' },
   { mode: 'hang@initialize', act: after(launched, stop, pause(300), kill), ends: 'cancelled' },
-  { mode: 'hang@run', act: after(launched, pause(500), kill), ends: 'cancelled' },
-  { mode: 'hang@stop', act: after('evil.up', stop, pause(500), kill), ends: 'cancelled' },
+  { mode: 'hang@run', act: after('platform.worker.ready', pause(300), kill), ends: 'cancelled' },
+  { mode: 'hang@stop', act: after('evil.up', stop, pause(300), kill), ends: 'cancelled' },
   { mode: 'hang@inputResponse', act: inOrder(answer, pause(300), kill), ends: 'cancelled' },
   { mode: 'hang@message', act: inOrder(tell, kill), ends: 'cancelled' },
   { mode: 'hang@getMessageTypes', act: inOrder(tell, kill), ends: 'cancelled' },
@@ -157,6 +157,7 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'sparse', act: after('evil.planted', look, stop) },
   {
     mode: 'sparse-events',
+    // As long as a host needs to look at the file at least once.
     act: inOrder(after('evil.up', pause(2_000), stop)),
     ends: 'cancelled',
     rejected: ['unfinished'],
@@ -172,7 +173,8 @@ export const evilModes: readonly EvilMode[] = [
     mode: 'two-requests',
     act: async ({ call, is }) => {
       await is('awaiting_input')
-      await sleep(500)
+      const pending = async () => (await call('GET', '/input-requests?status=pending')).body as unknown[]
+      while ((await pending()).length < 2) await sleep(20)
       await call('POST', '/input-requests/r', { two: 2 })
       await call('POST', '/input-requests/r', { two: 3 })
       await call('POST', '/input-requests/q', { one: 1 })

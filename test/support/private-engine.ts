@@ -3,6 +3,7 @@
  * the machine's engine, with directories that are removed at the end. Needs root on Linux.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -68,8 +69,12 @@ export class PrivateEngine {
     const all = this.docker('ps', '-aq').split('\n').filter(Boolean)
     if (all.length > 0) this.docker('rm', '-f', ...all)
     await this.end('SIGTERM')
-    this.#containerd?.kill('SIGTERM')
-    await sleep(500)
+    const containerd = this.#containerd
+    if (containerd !== undefined) {
+      const ended = once(containerd, 'exit')
+      containerd.kill('SIGTERM')
+      await Promise.race([ended, sleep(5_000)])
+    }
     execFileSync('sh', ['-c', `grep -o ' ${this.#root}[^ ]*' /proc/mounts | sort -r | xargs -r umount -l`], {
       stdio: 'ignore',
     })

@@ -22,7 +22,7 @@ test.each<[string, ColorChoice, { isTTY?: boolean }, Record<string, string>, boo
   expect(isColoured(choice, stream, env)).toBe(coloured)
 })
 
-test('Ink is told what holds for stderr while it is loaded, and the environment is as before then', async () => {
+test('Ink is loaded with the colour setting of stderr, and the environment is restored afterwards', async () => {
   const before = process.env['FORCE_COLOR']
   for (const [coloured, told] of [
     [true, '1'],

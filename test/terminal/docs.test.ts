@@ -50,7 +50,7 @@ test('a status has one exit code, and the worst of several is a failure', () => 
   expect(worstExitCode([0, 0])).toBe(0)
 })
 
-test('docs/json.md names every schema that is printed, and no other', () => {
+test('docs/json.md names every printed schema, and no other', () => {
   const files = ['src/commands', 'src/terminal'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(root, folder, file)),
   )

@@ -23,7 +23,7 @@ function open(plan: Partial<FormPlan>): FormSession & { keys(...keys: Key[]): vo
 
 const ids = (session: FormSession) => session.state().fields.map(({ id }) => id)
 
-test('a tick asks the resolver with what is visible, and its form is shown', async () => {
+test('a changed checkbox asks the resolver with the visible values, and its form is shown', async () => {
   const asked: Payload[] = []
   const schema = (input: Payload): Promise<Form> => {
     asked.push(input)
@@ -36,7 +36,7 @@ test('a tick asks the resolver with what is visible, and its form is shown', asy
   expect(ids(session)).toEqual(['subject', 'plaque', 'inscription'])
 })
 
-test('of two answers that come in the wrong order the later question wins', async () => {
+test('of two answers in the wrong order the one to the later inquiry is used', async () => {
   const answers: ((form: Form) => void)[] = []
   const schema = () => new Promise<Form>((done) => answers.push(done))
   const session = open({ schema, before: { subject: '', plaque: false } })
@@ -48,7 +48,7 @@ test('of two answers that come in the wrong order the later question wins', asyn
   expect(ids(session)).toEqual(['subject', 'plaque'])
 })
 
-test('a question for the form that takes too long keeps the form and says so (S-RPC-06)', async () => {
+test('an inquiry that takes too long keeps the form and says so (S-RPC-06)', async () => {
   const session = open({ schema: () => new Promise(() => {}), schemaLimitMs: 20, before: { plaque: false } })
   session.keys('next', '" "')
   await sleep(60)
@@ -67,7 +67,7 @@ test('a resolver that fails to answer keeps the form, with its reason', async ()
   expect(session.state().notice).toContain('Oh')
 })
 
-test('it is submitted with what is valid, after the form was asked for once more', async () => {
+test('the form is submitted with the valid values, after it was asked for once more', async () => {
   let asked = 0
   const schema = (input: Payload) => {
     asked += 1
@@ -79,7 +79,7 @@ test('it is submitted with what is valid, after the form was asked for once more
   expect(asked).toBe(1)
 })
 
-test('a refused submission leaves it open with every message', async () => {
+test('a refused submission leaves the form open with every message', async () => {
   const refusals = [['One thing', 'Another'], []]
   const session = open({ form: form(plaque), submit: () => Promise.resolve(refusals.shift() ?? []) })
   session.keys('enter')
@@ -89,7 +89,7 @@ test('a refused submission leaves it open with every message', async () => {
   expect(await session.ended).toMatchObject({ kind: 'submitted' })
 })
 
-test('what a submission throws ends it', async () => {
+test('an exception of the submission ends the form', async () => {
   const session = open({
     form: form(plaque),
     submit: () => Promise.reject(fail('request_cancelled', { request: 'q' })),
@@ -98,7 +98,7 @@ test('what a submission throws ends it', async () => {
   await expect(session.ended).rejects.toThrow('withdrawn')
 })
 
-test('Esc ends it with a draft that can be taken up again', async () => {
+test('Esc ends the form with a draft that can be continued', async () => {
   const session = open({})
   session.keys('"a mill"', 'escape')
   const end = await session.ended
@@ -107,13 +107,13 @@ test('Esc ends it with a draft that can be taken up again', async () => {
   expect(again.state()).toMatchObject({ phase: 'editing', values: { subject: 'a mill' }, focus: 'subject' })
 })
 
-test('Ctrl-C ends it where nothing runs', async () => {
+test('Ctrl-C ends the form if nothing runs', async () => {
   const session = open({})
   session.keys('interrupt')
   expect(await session.ended).toEqual({ kind: 'interrupted' })
 })
 
-test('Ctrl-C in the question of a run says what the next one does, and another key takes the first back', () => {
+test('Ctrl-C in a question of a run says what the next one does, and another key cancels it', () => {
   const session = open({ interrupt: (times) => `pressed ${times}` })
   session.keys('interrupt')
   expect(session.bar()).toBe('pressed 1')
@@ -125,14 +125,14 @@ test('Ctrl-C in the question of a run says what the next one does, and another k
   expect(session.bar()).toBe('pressed 2')
 })
 
-test('the signal closes it (R25)', async () => {
+test('the signal closes the form (R25)', async () => {
   const abort = new AbortController()
   const session = open({ signal: abort.signal })
   abort.abort()
   expect(await session.ended).toEqual({ kind: 'closed' })
 })
 
-test('a signal during a submission waits for it: our own answer is no answer of somebody else', async () => {
+test('a signal during a submission waits for it: the own answer is not taken for another one', async () => {
   const abort = new AbortController()
   const { promise, resolve } = Promise.withResolvers<readonly string[]>()
   const session = open({ form: form(plaque), submit: () => promise, signal: abort.signal })
@@ -142,7 +142,7 @@ test('a signal during a submission waits for it: our own answer is no answer of 
   expect(await session.ended).toMatchObject({ kind: 'submitted' })
 })
 
-test('a form without a field that fails needs no resolver to be submitted', async () => {
+test('a form without failing fields is submitted without asking the resolver', async () => {
   const session = open({ form: form(subject), before: { subject: 'x' } })
   session.keys('enter')
   expect(await session.ended).toEqual({ kind: 'submitted', payload: { subject: 'x' } })

@@ -18,7 +18,7 @@ import {
   subject,
 } from './forms-at-hand.ts'
 
-test('what is submitted is every field, texts as "", and the extra keys that were given (S-REQ-03, R36)', () => {
+test('every field is submitted, empty texts as "", with the extra keys that were given (S-REQ-03, R36)', () => {
   const state = begin(form(subject, note, pace, plaque, city), { extra: [1], subject: 'a mill' })
   expect(payloadOf(state)).toEqual({ extra: [1], subject: 'a mill', note: '', pace: 'brisk', plaque: false })
 })
@@ -29,7 +29,7 @@ test('an own key named __proto__ stays a plain key', () => {
   expect((payload as { x?: number }).x).toBeUndefined()
 })
 
-test('the focus moves by Tab, Shift-Tab and arrows, past the last field to the row that submits, and around', () => {
+test('Tab, Shift-Tab and arrows move the focus, past the last field to the submit row, and around', () => {
   const state = begin(form(subject, pace, plaque))
   const places = ['next', 'down', 'next', 'next', 'previous', 'up'] as const
   const seen: (string | null)[] = []
@@ -41,7 +41,7 @@ test('the focus moves by Tab, Shift-Tab and arrows, past the last field to the r
   expect(seen).toEqual(['pace', 'plaque', null, 'subject', null, 'plaque'])
 })
 
-test('a field that is left shows what fails in it, and only in it', () => {
+test('leaving a field shows its own failing checks only', () => {
   const both = form(subject, { ...note, checks: [required('note')] })
   const state = press(begin(both), 'next')
   expect(errorsOf(state)).toEqual({ subject: ['subject is required'] })
@@ -62,31 +62,31 @@ test('a submission shows every failing check at once, counts them, and goes to t
   expect(failingCount(mended)).toBe(2)
 })
 
-test('what was given beforehand and fails says so at once; what is missing waits for its turn', () => {
+test('a given value that fails is reported at once; a missing one when its field is left', () => {
   const state = begin(form(subject, { ...note, checks: [required('note')] }), { subject: '' })
   expect(errorsOf(state)).toEqual({ subject: ['subject is required'] })
 })
 
-test('Enter goes on, and submits on the last field and on the row that submits', () => {
+test('Enter moves on, and submits on the last field and on the submit row', () => {
   const state = press(begin(form(subject, plaque)), '"x"', 'enter')
   expect(state.focus).toBe('plaque')
   expect(press(state, 'enter').phase).toBe('sending')
   expect(press(state, 'next', 'enter').phase).toBe('sending')
 })
 
-test('Esc dismisses the form, and first takes a filter away', () => {
+test('Esc first clears a filter, then dismisses the form', () => {
   expect(press(begin(form(subject)), 'escape').phase).toBe('dismissed')
   const filtered = press(begin(form(city)), '"be"')
   expect(press(filtered, 'escape')).toMatchObject({ phase: 'editing', filter: '' })
 })
 
-test('space ticks a box', () => {
+test('space toggles a checkbox', () => {
   const state = press(begin(form(plaque)), '" "')
   expect(payloadOf(state)).toEqual({ plaque: true })
   expect(payloadOf(press(state, '" "'))).toEqual({ plaque: false })
 })
 
-test('left and right choose among few options, around the ends; Backspace goes back to the default', () => {
+test('left and right choose among few options, around the ends; Backspace restores the default', () => {
   const state = press(begin(form(pace)), 'right')
   expect(payloadOf(state)).toEqual({ pace: 'instant' })
   expect(payloadOf(press(state, 'right'))).toEqual({ pace: 'slow' })
@@ -103,7 +103,7 @@ test('typing filters many options and chooses the first that matches; arrows cho
   expect(payloadOf(press(begin(form(city)), '"ava"'))).toEqual({ city: 'havana' })
 })
 
-test('a text of many lines takes new lines, and arrows move in it before they leave it', () => {
+test('a textarea takes new lines, and arrows move inside it before they leave it', () => {
   const state = press(begin(form(note, subject)), '"one"', 'new-line', '"two"', 'up', '"!"')
   expect(payloadOf(state)).toMatchObject({ note: 'one!\ntwo' })
   expect(press(state, 'up').focus).toBe(null)
@@ -111,11 +111,11 @@ test('a text of many lines takes new lines, and arrows move in it before they le
   expect(press(state, 'down', 'down').focus).toBe('subject')
 })
 
-test('a text of one line takes no new line, also in a paste', () => {
+test('a text field takes no new line, also in a paste', () => {
   expect(payloadOf(press(begin(form(subject)), 'new-line', '"a\r\nb\u001b[31m\tc"'))).toEqual({ subject: 'a b[31m c' })
 })
 
-test('what an editor gave stands in the field', () => {
+test('the text from an editor is put into the field', () => {
   const state = after(begin(form(note)), { type: 'written', field: 'note', text: 'one\r\ntwo\u0007' })
   expect(payloadOf(state)).toEqual({ note: 'one\ntwo' })
   expect(state.cursor).toBe(7)
@@ -128,7 +128,7 @@ test('a component of an unknown type is shown and blocks the submission', () => 
   expect(state.notice).toContain('cannot be shown, so the form cannot be submitted here')
 })
 
-test('anything in place of a form is held without a crash', () => {
+test('any value in place of a form is handled without a crash', () => {
   const odd = {
     type: 'form' as const,
     components: [null, 7, {}, { type: 'text' }, { type: 'select', id: 's', options: 'x' }],
@@ -137,7 +137,7 @@ test('anything in place of a form is held without a crash', () => {
   expect(state.fields.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'unknown', 'text', 'select'])
 })
 
-test('a tick asks for the form again; a text does when it is left, where it changed (S-FORM-21)', () => {
+test('a changed checkbox asks for the form again; a changed text does when its field is left (S-FORM-21)', () => {
   const before = payloadOf(begin(growing({})))
   const state = begin(growing({}), before, true)
   expect(state.waiting).toBe(false)
@@ -149,7 +149,7 @@ test('a tick asks for the form again; a text does when it is left, where it chan
   expect(press(same, '" "').question).toBe(2)
 })
 
-test('an answer to an earlier question for the form is stale, and dropped', () => {
+test('an answer to an earlier inquiry is stale, and ignored', () => {
   const ticked = press(begin(growing({}), {}, true), 'next', '" "')
   const unticked = press(ticked, '" "')
   expect(unticked.question).toBe(ticked.question + 1)
@@ -160,7 +160,7 @@ test('an answer to an earlier question for the form is stale, and dropped', () =
   expect(failed.notice).toBe(null)
 })
 
-test('the focus stays on its field when others come and go, and goes on where its own is gone', () => {
+test('the focus stays on its field when others appear and vanish, and moves on if its own vanishes', () => {
   const wanted = press(begin(growing({}), {}, true), 'next', '" "')
   const grown = after(wanted, { type: 'form', question: wanted.question, form: growing({ plaque: true }) })
   expect(grown.focus).toBe('plaque')
@@ -178,7 +178,7 @@ test('the focus stays on its field when others come and go, and goes on where it
   expect(gone.focus).toBe(null)
 })
 
-test('what a vanished field held is kept, not submitted, and there again when the field returns', () => {
+test('the value of a vanished field is kept, not submitted, and restored when the field returns', () => {
   const answer = (state: ReturnType<typeof begin>) =>
     after(state, { type: 'form', question: state.question, form: growing(payloadOf(state)) })
   const grown = answer(press(begin(growing({}), {}, true), 'next', '" "'))
@@ -196,14 +196,14 @@ test('the form is asked for once more before it is submitted', () => {
   expect(sent.phase).toBe('sending')
 })
 
-test('a field that comes with that last question is shown before anything is submitted', () => {
+test('a field that appears with that last inquiry is shown before anything is submitted', () => {
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
   const shown = after(state, { type: 'form', question: state.question, form: form(subject, note) })
   expect(shown).toMatchObject({ phase: 'editing', focus: 'note' })
   expect(shown.notice).toContain('Nothing was submitted yet')
 })
 
-test('the form that is submitted is the one for what is submitted: a field that goes has it asked for again', () => {
+test('the submitted form belongs to the submitted values: a vanishing field causes another inquiry', () => {
   const grown = begin(growing({ plaque: true }), { subject: 'x', plaque: true, inscription: 'y' }, true)
   const state = press(grown, 'previous', 'enter')
   const once = after(state, { type: 'form', question: state.question, form: form(subject, plaque) })
@@ -213,7 +213,7 @@ test('the form that is submitted is the one for what is submitted: a field that 
   expect(payloadOf(settled)).toEqual({ subject: 'x', plaque: true })
 })
 
-test('a form that never comes to rest is asked for a few times, no more', () => {
+test('a form that changes with every inquiry is asked for a few times only', () => {
   let state = press(begin(form(plaque), { plaque: false }, true), '" "')
   let asked = 0
   while (state.waiting && asked < 50) {
@@ -224,21 +224,21 @@ test('a form that never comes to rest is asked for a few times, no more', () => 
   expect(asked).toBeLessThan(6)
 })
 
-test('a question for the form that fails keeps the form, says why, and submits nothing', () => {
+test('a failed inquiry keeps the form, shows the reason, and submits nothing', () => {
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
   const failed = after(state, { type: 'form-failed', question: state.question, sentence: 'It took too long.' })
   expect(failed).toMatchObject({ phase: 'editing', waiting: false, notice: 'It took too long.' })
   expect(failed.fields.map(({ id }) => id)).toEqual(['subject'])
 })
 
-test('Esc while the form is checked goes back to it, and its answer is stale', () => {
+test('Esc during the check returns to the form, and the answer is ignored', () => {
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
   const back = press(state, 'escape')
   expect(back).toMatchObject({ phase: 'editing', waiting: false })
   expect(after(back, { type: 'form', question: state.question, form: form(subject) }).phase).toBe('editing')
 })
 
-test('a refused submission comes back with its messages', () => {
+test('a refused submission returns to the form with its messages', () => {
   const state = press(begin(form(plaque)), 'enter')
   expect(press(state, '" "')).toBe(state)
   expect(after(state, { type: 'refused', messages: ['No'] })).toMatchObject({ phase: 'editing', notice: 'No' })

@@ -5,7 +5,7 @@ import { formKeys } from '../../src/terminal/form/form-keys.ts'
 import { besideLine, edit, insert, typed } from '../../src/terminal/form/text-edit.ts'
 import { flow, rowsAround, shown, windowAround, wrapWords } from '../../src/terminal/form/text-shape.ts'
 
-test('a letter of several code units is one step', () => {
+test('a character of several code units is one cursor step', () => {
   const text = 'a👩‍🚀é'
   expect(edit(text, 6, 'left').cursor).toBe(1)
   expect(edit(text, 1, 'right').cursor).toBe(6)
@@ -14,7 +14,7 @@ test('a letter of several code units is one step', () => {
   expect(edit('a', 1, 'delete')).toEqual({ text: 'a', cursor: 1 })
 })
 
-test('home, end and the cuts stay in their line', () => {
+test('home, end and deletion stay in their line', () => {
   const text = 'one two\nthree four'
   expect(edit(text, 12, 'home').cursor).toBe(8)
   expect(edit(text, 3, 'end').cursor).toBe(7)
@@ -22,7 +22,7 @@ test('home, end and the cuts stay in their line', () => {
   expect(edit(text, 18, 'cut-line')).toEqual({ text: 'one two\n', cursor: 8 })
 })
 
-test('up and down keep the place in the line as far as it goes', () => {
+test('up and down keep the column as far as the line is long', () => {
   const text = 'long line\nab\nlonger line'
   expect(besideLine(text, 6, 1)).toBe(12)
   expect(besideLine(text, 20, -1)).toBe(12)
@@ -56,7 +56,7 @@ test('a text of many lines is shown in rows with its cursor', () => {
   expect(rowsAround('', 0, 4)).toEqual({ rows: [''], x: 0, y: 0 })
 })
 
-test('a value is shown with nothing a terminal would act on', () => {
+test('a value is shown without control characters', () => {
   expect(shown('a\u001b[31m\u202eb\tc\u0085')).toBe('a·[31m·b c·')
 })
 
@@ -67,7 +67,7 @@ const noKey = Object.fromEntries(
   ]),
 ) as unknown as Key
 
-test('keys are told apart, also where quick typing comes in one piece', () => {
+test('keys are recognized, also when quick typing arrives in one chunk', () => {
   expect(formKeys('', { ...noKey, tab: true, shift: true })).toEqual([{ type: 'previous' }])
   expect(formKeys('', { ...noKey, return: true, meta: true })).toEqual([{ type: 'new-line' }])
   expect(formKeys('e', { ...noKey, ctrl: true })).toEqual([{ type: 'editor' }])

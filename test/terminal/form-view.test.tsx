@@ -95,7 +95,7 @@ describe.each([80, 40])('at %i columns', (columns) => {
   })
 })
 
-test.each([1, 2, 3, 4, 6, 9, 12])('in %i rows the field in focus is seen, wherever it is', (rows) => {
+test.each([1, 2, 3, 4, 6, 9, 12])('in %i rows the focused field is visible, wherever it is', (rows) => {
   let state = begin(failing)
   state = press(state, 'previous', 'enter')
   for (let at = 0; at < 4; at += 1) {
@@ -105,7 +105,7 @@ test.each([1, 2, 3, 4, 6, 9, 12])('in %i rows the field in focus is seen, wherev
   }
 })
 
-test('in few rows what is left out is marked', () => {
+test('in few rows hidden fields are marked', () => {
   expect(pictured(press(begin(all), 'next', 'next'), 40, 9)).toMatchSnapshot()
 })
 
@@ -138,7 +138,7 @@ describe('drawn by Ink', () => {
     return { session, ...render(<FormView plan={plan} session={session} room={room} interactive={true} />) }
   }
 
-  test('keys reach the form, and its end holds what was typed', async () => {
+  test('keys reach the form, and its result holds the typed values', async () => {
     const { session, stdin, lastFrame, unmount } = draw()
     // Keys are heard once the first frame is committed.
     await sleep(50)
@@ -152,7 +152,7 @@ describe('drawn by Ink', () => {
     unmount()
   })
 
-  test('a paste is one text, its line ends kept where there may be some', async () => {
+  test('a paste is one text, with its line ends in a textarea', async () => {
     const { session, stdin, unmount } = draw(form(note))
     await sleep(50)
     stdin.write('\u001b[200~one\r\ntwo\u001b[201~')
@@ -161,7 +161,7 @@ describe('drawn by Ink', () => {
     unmount()
   })
 
-  test('Ctrl-C in the middle of quick typing is heard', async () => {
+  test('Ctrl-C in the middle of quick typing is handled', async () => {
     const { session, stdin, unmount } = draw()
     await sleep(50)
     stdin.write('abc\u0003')
@@ -169,7 +169,7 @@ describe('drawn by Ink', () => {
     unmount()
   })
 
-  test('an editor that is not set is said', async () => {
+  test('a missing EDITOR is reported', async () => {
     const before = { VISUAL: process.env['VISUAL'], EDITOR: process.env['EDITOR'] }
     delete process.env['VISUAL']
     delete process.env['EDITOR']

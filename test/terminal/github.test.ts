@@ -30,7 +30,7 @@ test.each([
   expect(linesOf(withoutCommands(text)).filter(isCommand)).toEqual([])
 })
 
-test('whatever a resolver says, no line of it is a command', () => {
+test('no line of a resolver is a workflow command', () => {
   const hostile = fc.string({
     unit: fc.constantFrom(':', '#', '[', ' ', '\n', '\r', '\t', 'e', '\u200b', '\u00ad', '\u2028', '\u0085', '\ufeff'),
     maxLength: 24,
@@ -43,7 +43,7 @@ test('whatever a resolver says, no line of it is a command', () => {
   )
 })
 
-test('text that is none stays as it is', () => {
+test('text without a command stays unchanged', () => {
   const text = 'std::vector, a: b, ## Title\n# [link]\nsee http://example.test'
   expect(withoutCommands(text)).toBe(text)
 })
@@ -55,12 +55,12 @@ test('a JSON document keeps its value', () => {
   expect(JSON.parse(json)).toEqual(value)
 })
 
-test('a command carries its text whole', () => {
+test('a workflow command carries its whole text', () => {
   expect(workflowCommand('error', '100%\nbroken', { title: 'a:b,c' })).toBe('::error title=a%3Ab%2Cc::100%25%0Abroken')
   expect(workflowCommand('endgroup', '')).toBe('::endgroup::')
 })
 
-test('the summary tells outcome, phases with their durations, and artifacts', () => {
+test('the summary shows outcome, phases with their durations, and artifacts', () => {
   const story = storyOf(
     moved('created', 'running'),
     ['resolver:phase', { name: 'planning' }],
@@ -83,13 +83,13 @@ test('the summary tells outcome, phases with their durations, and artifacts', ()
   )
 })
 
-test('the summary of one that waits has the question and the command that answers it', () => {
+test('the summary of a waiting instance has the question and the command that answers it', () => {
   const summary = summaryOf(storyAt('awaiting_input'))
   expect(summary).toContain('◆ Waiting for an answer to **go**: Build a lighthouse in 4 steps\\?')
   expect(summary).toContain('```sh\nresolve instance answer 0123456789ab go\n```')
 })
 
-test('what a resolver says is text in the summary, nothing else', () => {
+test('text of a resolver is escaped in the summary', () => {
   const evil = '<img src=x> [a](http://e.test) | `x` @all ```\n# Title'
   const story = storyOf(
     ['resolver:phase', { name: evil }],
@@ -103,7 +103,7 @@ test('what a resolver says is text in the summary, nothing else', () => {
   for (const row of rows) expect(row.match(/(?<!\\)\|/g)?.length).toBe(3)
 })
 
-test('it is appended where GitHub says, and trouble with that is told, not thrown', () => {
+test('the summary is appended to the file that GitHub names, and a failure is reported, not thrown', () => {
   const folder = mkdtempSync(join(tmpdir(), 'resolve-summary-'))
   const file = join(folder, 'summary.md')
   expect(appendSummary(storyAt('completed'), { GITHUB_STEP_SUMMARY: file })).toBeUndefined()

@@ -44,7 +44,7 @@ test('@file is the text of a file, @@ an at sign', async () => {
   })
 })
 
-test('-i wins over the file, and extra keys of the file are kept (R36)', async () => {
+test('a value of -i wins over the file, and extra keys of the file are kept (R36)', async () => {
   const path = file('input.json', '{"name": "Bob", "extra": [1], "depth": 1}')
   const given = await readInput({ 'input-file': path, input: ['name=Ada'] })
   expect(fitToForm(given, form)).toEqual({ name: 'Ada', extra: [1], depth: 1 })
@@ -58,7 +58,7 @@ test.each(['no', 'False', '0', 'off', ''])('a checkbox takes "%s" as false', asy
   expect(fitToForm(await readInput({ input: [`urgent=${word}`] }), form)).toEqual({ urgent: false })
 })
 
-test('a checkbox takes nothing else', async () => {
+test('a checkbox refuses other values', async () => {
   const given = await readInput({ input: ['urgent=maybe'] })
   expect(() => fitToForm(given, form)).toThrow(/"urgent" is a checkbox/)
 })
@@ -77,7 +77,7 @@ test('an unknown field names the nearest and all of them', async () => {
   expect(error.extras.fields).toEqual([{ id: 'nmae', message: expect.stringContaining('nmae') as string }])
 })
 
-test('a resolver without a form takes everything (R44)', async () => {
+test('a resolver without a form accepts every input (R44)', async () => {
   const given = await readInput({ input: ['anything=goes'] })
   expect(fitToForm(given, null)).toEqual({ anything: 'goes' })
 })
@@ -110,7 +110,7 @@ test('an exact request id wins over a glob, the first glob over later ones', () 
   expect(() => toAnswers({ gate: 'yes' }, 'answers.json')).toThrow(/"gate" in answers.json is not a JSON object/)
 })
 
-test('a checkbox that is cast brings up the fields that it discloses, one after the other, and only then a name is refused', async () => {
+test('a checkbox value discloses further fields, one after the other, before a name counts as unknown', async () => {
   const box = (id: string) => ({ type: 'checkbox' as const, id, checks: [] })
   const ask = async (payload: Payload) => ({
     form: {

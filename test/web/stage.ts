@@ -89,7 +89,7 @@ export function scenes({ asking, piped, failed, done }: Stage): Scene[] {
     { name: 'create', path: '/?resolver=tour', ready: (page) => page.getByLabel('What to build').waitFor() },
     { name: 'instances', path: '/instances', ready: text('Quarterly report') },
     { name: 'inbox', path: '/inbox', ready: text('Build a bridge over the river in 4 steps?') },
-    { name: 'resolvers', path: '/resolvers', ready: text('Greets somebody by name') },
+    { name: 'resolvers', path: '/resolvers', ready: text('Greets a person by name') },
     { name: 'resolver', path: '/resolvers/tour', ready: (page) => page.getByLabel('What to build').waitFor() },
     { name: 'question', path: `/instances/${asking}/timeline`, ready: text('question confirm-plan') },
     { name: 'timeline', path: `/instances/${piped}/timeline`, ready: text('Second draft') },

@@ -89,7 +89,7 @@ describePage('the page: one story', () => {
   )
 
   test(
-    'what the page reduces from the stream is the story the server tells',
+    'the story that the page reduces from the stream equals that of the server',
     async () => {
       const { context } = await openContext()
       const page = await signedIn(context, server)

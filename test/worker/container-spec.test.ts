@@ -52,7 +52,7 @@ const GOLDEN = {
   LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
 }
 
-test('a worker, to the last field (S-LIM-01)', () => {
+test('the container of a worker, field by field (S-LIM-01)', () => {
   expect(containerSpec(planned('worker'))).toEqual({
     name: 'resolve-0123456789ab-2',
     Image: 'sha256:feed',
@@ -89,7 +89,7 @@ test('a worker, to the last field (S-LIM-01)', () => {
   })
 })
 
-test('setup is root with the little it needs, and hears nothing; an inquiry goes with whoever asks', () => {
+test('setup runs as root with few capabilities and no stdin; an inquiry ends with the process that asks', () => {
   const setup = containerSpec(planned('setup'))
   expect(setup).toMatchObject({ User: '0:0', OpenStdin: false, name: 'resolve-0123456789ab-setup-2' })
   const added = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID']
@@ -100,7 +100,7 @@ test('setup is root with the little it needs, and hears nothing; an inquiry goes
 })
 
 // threats MAN-3
-test('an environment may not change how programs are found, loaded or spoken for', () => {
+test('an environment may not change how programs are found or loaded, nor variables of the platform', () => {
   for (const name of [
     'LD_PRELOAD',
     'NODE_OPTIONS',
@@ -159,7 +159,7 @@ function policy(allow = `${root}/allowed:${root}/writable=rw`) {
 }
 
 // threats MAN-1
-test('a volume is mounted where an operator allowed its real path, read-only unless both say otherwise (S-MAN-15)', () => {
+test('a volume is mounted if an operator allowed its real path, read-only unless both permit writing (S-MAN-15)', () => {
   const wanted = [
     `${root}/allowed:/data`,
     { source: `${root}/allowed/deep`, target: '/deep' },
@@ -177,7 +177,7 @@ test('a volume is mounted where an operator allowed its real path, read-only unl
 })
 
 // A container that may write to a directory can replace an entry of it by a link before the engine resolves the mount of another.
-test('nothing below a directory that containers may write to is mounted on its own, read-only or not', () => {
+test('no path below a directory that containers may write to is mounted, read-only or not', () => {
   mkdirSync(join(root, 'writable/sub'), { recursive: true })
   const both = `${root}/writable=rw:${root}/writable/sub`
   for (const allow of [`${root}/writable=rw`, both, `${root}/writable/sub=rw:${root}/writable=rw`]) {
@@ -189,7 +189,7 @@ test('nothing below a directory that containers may write to is mounted on its o
   expect(volumeMounts([`${root}/writable/sub:/x:rw`], policy(`${root}/writable/sub=rw`))).toHaveLength(1)
 })
 
-test('every other volume is refused with the reason, whatever an operator lists', async () => {
+test('every other volume is refused with the reason, whatever an operator allows', async () => {
   await listening(other, join(root, 'allowed/socket'))
   const refused: [unknown, RegExp, string?][] = [
     [`${root}/other:/x`, /the operator does not allow/],

@@ -69,7 +69,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     return { lines, until }
   }
 
-  test('lines go in and come out', async () => {
+  test('lines are sent to a worker and received from it', async () => {
     const worker = await start(ECHO)
     const { until } = linesOf(worker)
     worker.channel.send('one')
@@ -77,7 +77,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(await until(2)).toEqual(['one', 'zwei é'])
   })
 
-  test('more than a pipe holds arrives whole and in order, though the worker reads late', async () => {
+  test('more bytes than a pipe holds arrive complete and in order, even if the worker reads late', async () => {
     const worker = await start(`setTimeout(() => { ${ECHO} }, 300)`)
     const { until } = linesOf(worker)
     const sent = Array.from({ length: 50 }, (_, n) => `${n}:${'x'.repeat(10_000)}`)
@@ -85,7 +85,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(await until(50)).toEqual(sent)
   })
 
-  test('a released worker lives on; the next host reaches it both ways, after half a frame of the dead one', async () => {
+  test('a released worker lives on; the next host sends and receives, also after half a frame of the dead host', async () => {
     const first = await start(ECHO)
     const before = linesOf(first)
     first.channel.send('before')
@@ -99,24 +99,26 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(second.condition).toMatchObject({ engine: 'running', link: 'up' })
   })
 
-  test('what a worker says while nobody listens is there for the next host', async () => {
+  test('the output of a worker without a host is kept for the next host', async () => {
     const first = await start(
-      `let n = 0; setInterval(() => require('node:fs').writeSync(1, 'tick ' + (n += 1) + '\\n'), 20)`,
+      `const fs = require('node:fs'); let n = 0
+       setInterval(() => { fs.writeSync(1, 'tick ' + (n += 1) + '\\n'); if (n === 30)
+         { fs.mkdirSync(process.env.RESOLVE_DIR + '/data', { recursive: true }); fs.writeFileSync(process.env.RESOLVE_DIR + '/data/thirty', '') } }, 20)`,
     )
     await linesOf(first).until(3)
     first.release()
-    await sleep(500)
+    await expect.poll(() => coordination.list('data', 10).length, { timeout: 10_000 }).toBe(1)
     const { until } = linesOf((await adopt()) as Worker)
     const lines = await until(30)
     expect(lines.slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, n) => `tick ${n + 1}`))
   })
 
-  test('nothing is adopted for an incarnation that was never started', async () => {
+  test('no worker is adopted for an incarnation that was never started', async () => {
     await start(ECHO, 1)
     expect(await adopt(2)).toBeUndefined()
   })
 
-  test('the exit of its own worker is known with its code', async () => {
+  test('a host knows the exit code of its own worker', async () => {
     const worker = await start(`process.exit(7)`)
     linesOf(worker)
     await worker.ended
@@ -124,17 +126,21 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(await worker.isGone()).toBe(true)
   })
 
-  test('a worker that ended while nobody listened is found ended', async () => {
-    const first = await start(`setTimeout(() => process.exit(3), 200)`)
+  test('a worker that ended while it had no host is found ended', async () => {
+    const mark = `const data = process.env.RESOLVE_DIR + '/data'; require('node:fs').mkdirSync(data, { recursive: true })
+      require('node:fs').writeFileSync(data + '/ending', '')`
+    const first = await start(`setTimeout(() => { ${mark}; process.exit(3) }, 200)`)
     first.release()
-    await sleep(1_000)
+    await expect.poll(() => coordination.list('data', 10).length, { timeout: 10_000 }).toBe(1)
+    // From its last file to its end.
+    await sleep(200)
     const second = (await adopt()) as Worker
     linesOf(second)
     await second.ended
     expect(second.condition.engine).toBe('exited')
   })
 
-  test('what a worker said right before it ended is read', async () => {
+  test('the last output before the end of a worker is read', async () => {
     const worker = await start(`require('node:fs').writeSync(1, 'last word\\n')`)
     const { lines } = linesOf(worker)
     await worker.ended
@@ -156,7 +162,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(await worker.isGone()).toBe(true)
   })
 
-  test('a worker that ignores SIGTERM ends by a sweep', async () => {
+  test('a worker that ignores SIGTERM is ended by a sweep', async () => {
     const worker = await start(
       `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); require('node:fs').writeSync(1, 'up\\n')`,
     )
@@ -169,7 +175,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(await worker.isGone()).toBe(true)
   })
 
-  test('a worker sees the places it is told, may write them, and what it is given is its own to read (R43)', async () => {
+  test('a worker sees its directories at the given paths, may write them, and can read its config (R43)', async () => {
     coordination.put('config.json', '{"a":1}', { mode: 0o600 })
     const code = `const fs = require('node:fs'); const dir = process.env.RESOLVE_DIR
       fs.mkdirSync(dir + '/data', { recursive: true }); fs.writeFileSync(dir + '/data/out.txt', fs.readFileSync(dir + '/config.json', 'utf8') + process.env.MINE)
@@ -191,7 +197,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     expect(JSON.stringify(environment)).not.toContain('hidden')
   })
 
-  test('a program that is not there is a clear failure to launch', async () => {
+  test('a missing program fails the launch with its name', async () => {
     const plan = { command: ['no-such-program'], directory: stage.directory, environment: {}, incarnation: 1 }
     // Where only the engine can tell, the worker ends at once and says so.
     const why = await driver.start(coordination, plan).then(
@@ -207,14 +213,14 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     )
   })
 
-  test('stderr is kept for whoever asks why', async () => {
+  test('stderr of a worker is kept', async () => {
     const worker = await start(`process.stderr.write('because'); process.exit(1)`)
     linesOf(worker)
     await worker.ended
     expect(driver.stderrTail(100)).toBe('because')
   })
 
-  test('a start after a start leaves one worker', async () => {
+  test('a second start leaves one worker', async () => {
     const first = await start(`setInterval(() => {}, 1000)`)
     const second = await start(ECHO, 2)
     await first.ended

@@ -85,7 +85,7 @@ describeWithDocker('an allowlist', () => {
   const tunnels = (url: string) =>
     `const r = await fetch('${url}', { signal: AbortSignal.timeout(5000) }); console.log(r.status, (await r.text()).trim())`
 
-  test('a listed host is reached through the proxy, any other is refused and told', async () => {
+  test('a listed host is reached through the proxy, any other is refused and reported', async () => {
     const egress = await opened(0)
     expect(await inside(egress, fetches(`http://good.example.org:${port}/`))).toBe(
       `200 hello from good.example.org:${port}`,
@@ -101,7 +101,7 @@ describeWithDocker('an allowlist', () => {
     ])
   }, 60_000)
 
-  test('past the proxy there is no way: no address, no name server, no service of this machine', async () => {
+  test('without the proxy no address, name server or service of this machine is reachable', async () => {
     const egress = await opened(0)
     expect(egress.guarded).toBe(true)
     const gateway = egress.dns[0] as string
@@ -133,7 +133,7 @@ describeWithDocker('an allowlist', () => {
     expect(await inside(first, asks)).toContain('hello')
   }, 60_000)
 
-  test('the next host opens the same way out at the same place', async () => {
+  test('the next host opens the same egress at the same address', async () => {
     const first = await opened(0)
     const before = { ...first }
     await first.close()
@@ -143,7 +143,7 @@ describeWithDocker('an allowlist', () => {
     expect(await inside(again, fetches(`http://good.example.org:${port}/`))).toContain('hello')
   }, 60_000)
 
-  test('each instance has a /28 of its own from our range, made at once or one after the other', async () => {
+  test('each instance has its own /28 of the range, made at once or one after the other', async () => {
     const networks = await Promise.all([0, 1, 2].map((at) => openNetwork(theEngine(), owner(at))))
     expect(new Set(networks.map(({ subnet }) => subnet)).size).toBe(3)
     for (const { subnet, gateway } of networks) {
@@ -154,7 +154,7 @@ describeWithDocker('an allowlist', () => {
     expect((await networkedInstances(theEngine(), HOME)).toSorted()).toEqual(used)
   })
 
-  test('removing takes the network and its guard, nothing of others, and may be done twice', async () => {
+  test('removal deletes the network and its firewall rules, nothing of others, and may be repeated', async () => {
     await openNetwork(theEngine(), owner(0))
     const foreign = `resolve-${used[0]}-egressx`
     await docker('network', 'create', '--internal', '--label', `resolve.home=${HOME}`, foreign)
@@ -171,7 +171,7 @@ describeWithDocker('an allowlist', () => {
     }
   })
 
-  test('none is no network at all, and open the engine’s own', async () => {
+  test('none means no network, and open the network of the engine', async () => {
     expect(await opened(0, { network: 'none' })).toMatchObject({ networkMode: 'none', environment: {}, guarded: null })
     expect(await opened(0, { network: 'open' })).toMatchObject({ networkMode: 'bridge' })
     expect(await networkedInstances(theEngine(), HOME)).toEqual([])

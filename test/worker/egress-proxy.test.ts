@@ -86,14 +86,14 @@ function say(port: number, bytes: string | Buffer, until?: string): Promise<stri
 
 const connectTo = (authority: string) => `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`
 
-test('CONNECT to a host that a rule names is a tunnel both ways, what was sent at once included', async () => {
+test('CONNECT to a listed host opens a tunnel in both directions, with bytes that were sent at once', async () => {
   const { port } = await proxy([`api.example.org:${portOf(echo)}`])
   const answer = await say(port, `${connectTo(`api.example.org:${portOf(echo)}`)}first bytes`, 'first bytes')
   expect(answer).toBe('HTTP/1.1 200 Connection established\r\n\r\nfirst bytes')
   expect(denials).toEqual([])
 })
 
-test('CONNECT to any other host, port or level of a name is refused and told', async () => {
+test('CONNECT to any other host, port or subdomain is refused and reported', async () => {
   const { port } = await proxy(['api.example.org', '*.wide.example.org:8443'])
   for (const authority of [
     'example.org:443',
@@ -112,7 +112,7 @@ test('CONNECT to any other host, port or level of a name is refused and told', a
   expect(denials[0]).toEqual({ host: 'example.org', port: 443, reason: 'not_allowed', count: 1 })
 })
 
-test('a name below a starred one is reached, in any case and with a final dot', async () => {
+test('a subdomain of a wildcard is reached, in any case and with a final dot', async () => {
   const { port } = await proxy([`*.example.org:${portOf(echo)}`])
   for (const name of ['a.example.org', 'a.b.EXAMPLE.org', 'a.example.org.']) {
     expect(await say(port, `${connectTo(`${name}:${portOf(echo)}`)}x`, '\r\n\r\nx'), name).toMatch(/^HTTP\/1\.1 200 /)
@@ -218,7 +218,7 @@ test.each(BROKEN)('a request with %s reaches nothing', async (_, bytes) => {
   expect(denials.length).toBeGreaterThan(0)
 })
 
-test('a plain request is made anew: its own host, nothing between neighbours, its body as it was framed', async () => {
+test('a plain request is rebuilt: its own Host, no hop-by-hop headers, its body framed as before', async () => {
   const host = `api.example.org:${portOf(web)}`
   const { port } = await proxy([host])
   const head = `POST http://${host}/a/b?c=d HTTP/1.1\r\nHost: evil.org\r\nProxy-Authorization: Basic c2VjcmV0\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nX-Kept: 2\r\nContent-Length: 5\r\n\r\n12345`
@@ -231,7 +231,7 @@ test('a plain request is made anew: its own host, nothing between neighbours, it
   expect(seen[0]?.headers).not.toHaveProperty('x-hop')
 })
 
-test('a body in chunks stays one body whatever the method, so no second request hides in it', async () => {
+test('a chunked body stays one body whatever the method, so that no second request hides in it', async () => {
   const host = `api.example.org:${portOf(web)}`
   const { port } = await proxy([host])
   const inner = 'GET /hidden HTTP/1.1\r\nHost: other\r\n\r\n'
@@ -241,7 +241,7 @@ test('a body in chunks stays one body whatever the method, so no second request 
   expect(seen.map(({ line, body }) => ({ line, body }))).toEqual([{ line: 'GET /seen', body: inner }])
 })
 
-test('a redirect is handed back, never followed', async () => {
+test('a redirect is returned, never followed', async () => {
   const host = `api.example.org:${portOf(web)}`
   const { port } = await proxy([host])
   const answer = await say(port, `GET http://${host}/moved HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
@@ -249,7 +249,7 @@ test('a redirect is handed back, never followed', async () => {
   expect(seen).toHaveLength(1)
 })
 
-test('a name that leads to this machine or its networks is refused after it was resolved', async () => {
+test('a name that resolves to this machine or its networks is refused', async () => {
   for (const address of ['127.0.0.1', '10.0.0.8', '169.254.169.254', '::1', '::ffff:127.0.0.1', 'fd00:ec2::254']) {
     const { port } = await proxy(['api.example.org'], { resolve: async () => [address] })
     expect(await say(port, connectTo('api.example.org:443')), address).toMatch(/^HTTP\/1\.1 403 /)
@@ -257,7 +257,7 @@ test('a name that leads to this machine or its networks is refused after it was 
   expect(denials.map(({ reason }) => reason)).toEqual(Array(6).fill('forbidden_address'))
 })
 
-test('it connects to the address it looked at: a name server is asked once (no rebinding)', async () => {
+test('the proxy connects to the address that it checked: a name is resolved once (no rebinding)', async () => {
   let asked = 0
   const { port } = await proxy([`api.example.org:${portOf(echo)}`], {
     resolve: async () => {
@@ -279,7 +279,7 @@ test('of several addresses only the permitted ones are tried', async () => {
   expect(await say(port, `${connectTo(`api.example.org:${portOf(echo)}`)}x`, '\r\n\r\nx')).toMatch(/ 200 /)
 })
 
-test('a host that is not there, refuses or never answers gives 502, and is no denial', async () => {
+test('a host that is unknown, refuses or never answers gives 502, and is not reported as denied', async () => {
   const gone = await proxy(['api.example.org'], { resolve: async () => [] })
   expect(await say(gone.port, connectTo('api.example.org:443'))).toMatch(/^HTTP\/1\.1 502 /)
   const throws = await proxy(['api.example.org'], { resolve: () => Promise.reject(new Error('SERVFAIL')) })
@@ -289,7 +289,7 @@ test('a host that is not there, refuses or never answers gives 502, and is no de
   expect(denials).toEqual([])
 })
 
-test('a connection on which nothing moves is ended', async () => {
+test('an idle connection is closed', async () => {
   const host = `api.example.org:${portOf(silent)}`
   const { port } = await proxy([host], { ...LOOPBACK, idleMs: 200 })
   const began = Date.now()
@@ -297,12 +297,12 @@ test('a connection on which nothing moves is ended', async () => {
   expect(Date.now() - began).toBeLessThan(4_000)
 })
 
-test('a network that is not the worker’s gets no word', async () => {
+test('a client from another network gets no answer', async () => {
   const { port } = await proxy(['api.example.org'], { ...LOOPBACK, admits: (address) => address.startsWith('10.201.') })
   expect(await say(port, connectTo('api.example.org:443'))).toBe('')
 })
 
-test('more connections than a worker gets are dropped and told, and those that are open go on', async () => {
+test('connections over the limit are dropped and reported, and the open ones go on', async () => {
   const host = `api.example.org:${portOf(echo)}`
   const { port } = await proxy([host])
   const held = await Promise.all(
@@ -329,7 +329,7 @@ test('closing ends open tunnels', async () => {
   expect(await talk).toMatch(/ 200 /)
 })
 
-test('a flood of refusals makes few events: the first at once, its repetitions counted, made-up names together', async () => {
+test('a flood of refusals causes few events: the first at once, repetitions counted, many different names together', async () => {
   const told: Denial[] = []
   const reports = new EgressReports((denial) => told.push(denial), 60_000)
   for (let round = 0; round < 1_000; round += 1) reports.note('evil.org', 443, 'not_allowed')

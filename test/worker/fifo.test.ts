@@ -33,7 +33,7 @@ async function madeAhead(): Promise<number[]> {
   )
 }
 
-test('those that were made ahead take their places, once', async () => {
+test('FIFOs made ahead are used once', async () => {
   const ahead = await madeAhead()
   await placeFifos(at('a1', 'a2'), directory)
   await placeFifos(at('b1', 'b2'), directory)
@@ -46,7 +46,7 @@ test('those that were made ahead take their places, once', async () => {
   expect(names().toSorted()).toEqual(['a1', 'a2', 'b1', 'b2'])
 })
 
-test('what was there before is replaced', async () => {
+test('existing files in their places are replaced', async () => {
   await placeFifos(at('a', 'b'), directory)
   const before = inodes(at('a', 'b'))
   const ahead = await madeAhead()
@@ -55,7 +55,7 @@ test('what was there before is replaced', async () => {
   expect(ahead).not.toEqual(before)
 })
 
-test.each([0, 1])('where one of those made ahead was removed meanwhile both are made anew (%i)', async (gone) => {
+test.each([0, 1])('if one of the FIFOs made ahead was removed, both are created anew (%i)', async (gone) => {
   await madeAhead()
   rmSync(join(directory, drafts().toSorted()[gone] as string))
   await placeFifos(at('a', 'b'), directory)
@@ -63,7 +63,7 @@ test.each([0, 1])('where one of those made ahead was removed meanwhile both are 
   expect(drafts()).toEqual([])
 })
 
-test('nothing is left of those that no launch took, made or in the making', async () => {
+test('unused FIFOs made ahead are removed', async () => {
   await madeAhead()
   dropFifoAhead(directory)
   expect(names()).toEqual([])

@@ -49,7 +49,7 @@ const ESCAPES = `const { spawn, execFileSync } = require('node:child_process')
 const inner = "const c = require('node:child_process').spawn('sleep', ['60'], { detached: true, stdio: 'ignore', env: {} }); c.unref(); console.log(c.pid)"
 console.log(String(execFileSync(process.execPath, ['-e', inner])).trim()); setInterval(() => {}, 1000)`
 
-test('its end is told when the process that inherited it has ended', async () => {
+test('the end of a lifeline is reported when the process that inherited it has ended', async () => {
   const { child } = await started(WAITS)
   const seen = watched()
   expect([isLifelineHeld(line), holdersOf(line, false)]).toEqual([true, [child.pid]])
@@ -58,7 +58,7 @@ test('its end is told when the process that inherited it has ended', async () =>
   expect([isLifelineHeld(line), holdersOf(line, true)]).toEqual([false, []])
 })
 
-test('it does not end while a process holds it that left session, environment and parent behind', async () => {
+test('a lifeline does not end while a process holds it that left session, environment and parent', async () => {
   const { child, said } = await started(ESCAPES)
   const escaped = Number(said)
   const seen = watched()
@@ -83,7 +83,7 @@ test('a holder is found where it moved the lifeline to another descriptor', asyn
   await expect.poll(() => isLifelineHeld(line)).toBe(false)
 })
 
-test('a process that opened it by itself, as a host does, is no holder', async () => {
+test('a process that opened the lifeline by itself, as a host does, is no holder', async () => {
   const code = `require('node:fs').openSync(process.argv[1], 'r+'); ${WAITS}`
   const stranger = spawn(process.execPath, ['-e', code, line], { stdio: ['ignore', 'pipe', 'ignore'] })
   children.push(stranger)
@@ -91,7 +91,7 @@ test('a process that opened it by itself, as a host does, is no holder', async (
   expect([isLifelineHeld(line), holdersOf(line, true)]).toEqual([true, []])
 })
 
-test('what is written to it costs its reader nothing, and does not hide who holds it', async () => {
+test('bytes written to the lifeline do not disturb its reader, and do not hide its holders', async () => {
   const { child } = await started(`const { writeSync } = require('node:fs'); ${WAITS}
     setImmediate(() => { for (;;) writeSync(40, Buffer.alloc(65536)) })`)
   const seen = watched()
@@ -103,7 +103,7 @@ test('what is written to it costs its reader nothing, and does not hide who hold
   seen.stop()
 })
 
-test('a few bytes left in it by a writer that ended are no holder', () => {
+test('bytes left by a writer that ended are no holder', () => {
   const reader = openSync(line, constants.O_RDONLY | constants.O_NONBLOCK)
   const writer = openSync(line, 'w')
   writeSync(writer, 'left')

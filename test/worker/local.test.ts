@@ -61,7 +61,7 @@ function linesOf(worker: Worker): { lines: string[]; until: (count: number) => P
   return { lines, until }
 }
 
-test('the exit of its own worker is known with its code, that of an adopted one without', async () => {
+test('a host knows the exit code of its own worker, and of an adopted one only the end', async () => {
   const own = await start(`process.exit(7)`)
   linesOf(own)
   await own.ended
@@ -92,7 +92,7 @@ require('node:fs').writeFileSync(process.env.RESOLVE_DIR + '/escaped', require('
 
 // R20, R26
 test.runIf(process.platform === 'linux')(
-  'a process that left session, environment and parent behind ends with its worker',
+  'a process that left session, environment and parent is ended with its worker',
   async () => {
     const worker = await start(ESCAPES)
     linesOf(worker)
@@ -125,7 +125,7 @@ test.each([
     },
   ],
   ['written to', () => writeFileSync(pathsIn(root).lifeline, 'noise', { flag: 'r+' })],
-])('an adopted worker whose lifeline was %s is seen to end by the sweep', async (_, spoil) => {
+])('the end of an adopted worker whose lifeline was %s is noticed by the sweep', async (_, spoil) => {
   const first = await start(ECHO)
   first.release()
   spoil()
@@ -148,7 +148,7 @@ test('an adopted worker that closes its lifeline goes on', async () => {
   adopted.release()
 })
 
-test('a sweep leaves every other process alone', async () => {
+test('a sweep signals no other process', async () => {
   const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
   await start(ECHO)
   await driver.sweep()
@@ -156,7 +156,7 @@ test('a sweep leaves every other process alone', async () => {
   bystander.kill('SIGKILL')
 })
 
-test('a worker without the platform gets an allow-list of the environment and the directory (R43, R45)', async () => {
+test('a worker gets an allow-list of the environment and its directory (R43, R45)', async () => {
   process.env['A_SECRET_OF_THE_HOST'] = 'hidden'
   const worker = await start(`require('node:fs').writeSync(1, JSON.stringify(process.env) + '\\n')`)
   const { until } = linesOf(worker)
@@ -165,14 +165,14 @@ test('a worker without the platform gets an allow-list of the environment and th
   expect(JSON.stringify(environment)).not.toContain('hidden')
 })
 
-test('the memory of a worker tells it from a later process with its pid', async () => {
+test('worker.json tells a worker from a later process with its pid', async () => {
   await start(ECHO)
   const saved = JSON.parse(readFileSync(pathsIn(root).worker, 'utf8'))
   expect(isSameProcess(saved.process)).toBe(true)
   expect(isSameProcess({ ...saved.process, startTime: '12' })).toBe(false)
 })
 
-test('a stranger that got the pid of an ended worker is never signalled', async () => {
+test('a foreign process with the pid of an ended worker is never signalled', async () => {
   const worker = await start(`process.exit(0)`)
   linesOf(worker)
   await worker.ended
@@ -189,7 +189,7 @@ test('a stranger that got the pid of an ended worker is never signalled', async 
   stranger.kill('SIGKILL')
 })
 
-test('stderr is kept for whoever asks why', async () => {
+test('stderr of a worker is kept', async () => {
   const worker = await start(`process.stderr.write('because'); process.exit(1)`)
   linesOf(worker)
   await worker.ended
@@ -197,7 +197,7 @@ test('stderr is kept for whoever asks why', async () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'to whom no more files are open no worker has ended, and none stays behind',
+  'a host without free file descriptors takes no worker for ended, and its sweep leaves none behind',
   { timeout: 30_000 },
   async () => {
     const program = `
@@ -216,10 +216,10 @@ test.runIf(process.platform === 'linux')(
     exhaust()
     // Several looks after it.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
-    const seen = [worker.condition.engine, await Promise.race([worker.isGone(), new Promise((resolve) => setTimeout(resolve, 500, 'asking'))])]
+    const seen = [worker.condition.engine, await Promise.race([worker.isGone(), new Promise((resolve) => setTimeout(resolve, 200, 'asking'))])]
     exhaust()
     const sweep = driver.sweep()
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await new Promise((resolve) => setTimeout(resolve, 200))
     for (const fd of opened) closeSync(fd)
     await sweep
     console.log(...seen, identify(pid) === undefined ? 'swept' : 'left')

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { lookAtProcesses } from '../../src/core/worker/local/process-table.ts'
 
 test.runIf(process.platform === 'linux')(
-  'a process whose environment could not be seen at one look is asked again at the next',
+  'a process whose environment could not be read is read again at the next look',
   { timeout: 30_000 },
   async ({ onTestFinished }) => {
     const mark = `RESOLVE_DIR=/nowhere/${process.pid}-${Date.now()}`

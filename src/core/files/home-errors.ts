@@ -1,4 +1,7 @@
-/** Errors of the system below the home directory, as errors of the catalogue. Whatever writes there runs inside {@link inHome}. */
+/**
+ * Maps system errors below the home directory to errors of the catalogue. Everything that writes there runs inside {@link
+ * inHome}.
+ */
 import { diskFull, fail, ResolveError, systemCode } from '../errors.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -12,7 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk has a fault',
 }
 
-/** Runs work that writes below `home`; throws as {@link homeError} says. `what` names it in `disk_full`. */
+/** Runs work that writes below `home`; maps its errors with {@link homeError}. `what` is the subject in `disk_full`. */
 export async function inHome<T>(home: string, work: () => Promise<T>, what = home): Promise<T> {
   try {
     return await work()
@@ -21,7 +24,7 @@ export async function inHome<T>(home: string, work: () => Promise<T>, what = hom
   }
 }
 
-/** `disk_full` or `home_unusable` for an error of the system; any other error as it is. */
+/** `disk_full` or `home_unusable` for an error of the system; any other error unchanged. */
 export function homeError(error: unknown, home: string, what = home): unknown {
   const code = systemCode(error)
   if (error instanceof ResolveError || code === undefined) return error

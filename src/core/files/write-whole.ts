@@ -11,22 +11,22 @@ import { systemCode } from '../errors.ts'
 export interface WriteOptions {
   /** Permissions of the new file. Default 0600. */
   mode?: number
-  /** Wait until the content (`content`), or content and name (true), are on disk. Default false. */
+  /** Whether to wait until the content (`content`), or content and name (true), are on disk. Default false. */
   durable?: boolean | 'content'
   onStep?: (step: WriteStep) => void
 }
 
-/** The draft is there, it has its content, the file has its name (by a rename or a link). */
+/** Called at each step: the draft exists, it has its content, the file has its name (by a rename or a link). */
 export type WriteStep = 'drafted' | 'written' | 'renamed'
 
 export interface SyncWriteOptions extends WriteOptions {
-  /** Whom the file belongs to. Default: this process. */
+  /** The owner of the file. Default: the user of this process. */
   owner?: { uid: number; gid: number } | undefined
 }
 
 type Data = string | Uint8Array
 
-/** Replaces what has the name. Throws the system's error (ENOSPC, EACCES, …) and then leaves the old file as it was. */
+/** Replaces an existing file. Throws the system's error (ENOSPC, EACCES, …); the old file is then unchanged. */
 export function writeWhole(path: string, data: Data, options: WriteOptions = {}): Promise<void> {
   return publish(path, data, options, rename)
 }
@@ -35,12 +35,12 @@ export function writeWholeSync(path: string, data: Data, options: SyncWriteOptio
   publishSync(path, data, options, fs.renameSync)
 }
 
-/** As {@link writeWhole}, but only where no file has the name: returns false, and changes nothing, where one has. */
+/** As {@link writeWhole}, but only where the name is free: returns false, and changes nothing, where it is taken. */
 export async function createExclusive(path: string, data: Data, options: WriteOptions = {}): Promise<boolean> {
   try {
     await publish(path, data, options, async (draft) => {
       await link(draft, path)
-      // The file is there, whatever becomes of its draft.
+      // The file exists, whether or not its draft can be removed.
       await unlink(draft).catch(() => {})
     })
     return true
@@ -116,12 +116,12 @@ function publishSync(
   if (durable === true) syncDirectorySync(dirname(path))
 }
 
-/** A draft that stays is passed over by its name. */
+/** A draft that cannot be removed is ignored because of its name. */
 function removeDraft(path: string): void {
   try {
     fs.rmSync(path, { force: true })
   } catch {
-    // The error that led here is the one to throw.
+    // The original error is thrown, not that of the clean-up.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The value of `work`, or undefined once `limitMs` have passed. Throws what `work` throws in time. The work itself goes on:
- * a caller that wants it ended aborts it. With `ref: false` the wait alone does not keep the process alive.
+ * The value of `work`, or undefined after `limitMs`. Throws the error of `work` if it comes in time. The work itself continues;
+ * the caller aborts it if it must end. With `ref: false`, waiting does not keep the process alive.
  */
 export async function within<T>(
   limitMs: number,

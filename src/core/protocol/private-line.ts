@@ -1,8 +1,8 @@
-/** What the private lines of a journal hold: the host's own notes, which no reader is sent (docs/on-disk.md, The journal). */
+/** The private lines of a journal: the host's own notes, which are never sent to a reader (docs/on-disk.md, The journal). */
 import type { Payload } from './form.ts'
 import type { Actor } from './instance.ts'
 
-/** An answer that was accepted. */
+/** An accepted answer. */
 export interface AnswerIntent extends Actor {
   kind: 'answer'
   request_id: string
@@ -10,7 +10,7 @@ export interface AnswerIntent extends Actor {
   at: string
 }
 
-/** A message that was accepted. Messages of an instance are numbered from 1 without gaps. */
+/** An accepted message. The messages of an instance are numbered from 1 without gaps. */
 export interface MessageIntent extends Actor {
   kind: 'message'
   number: number
@@ -19,7 +19,7 @@ export interface MessageIntent extends Actor {
   at: string
 }
 
-/** A stop, cancel or pause that was accepted. It holds for one incarnation of the worker. */
+/** An accepted stop, cancel or pause. It applies to one incarnation of the worker. */
 export interface StopIntent {
   kind: 'stop'
   how: 'stop' | 'cancel' | 'pause'
@@ -36,11 +36,11 @@ export type Delivered = { kind: 'delivered'; request_id: string } | { kind: 'del
 export interface RunMark {
   kind: 'run'
   incarnation: number
-  /** Names the boot of the machine. Absent from what an earlier version wrote. */
+  /** The id of the machine's boot. Absent in lines of an earlier version. */
   boot?: string
 }
 
-/** The instance had a sandbox: the host that ends it looks for what is left. */
+/** The instance had a sandbox: the host that ends the instance removes what is left. */
 export interface SandboxMark {
   kind: 'sandbox'
 }
@@ -52,7 +52,7 @@ export interface NameMark {
   at: string
 }
 
-/** All that lay beside the journal in the layout of an earlier version stands in it now. */
+/** The files of the earlier layout have been copied into the journal. */
 export interface ImportMark {
   kind: 'imported'
 }

@@ -1,6 +1,7 @@
 /**
- * What the private lines of a journal amount to: what consumers sent an instance, and how far it came. The host goes on from it, and
- * the owner's own reads (messages, export, a repeated call) look payloads up in it. Payloads stay in the file until they are needed.
+ * The projection of a journal's private lines: what consumers sent to an instance, and how much of it was delivered. The host
+ * continues from it. The platform's own reads (messages, export, a repeated call) find payloads through it. Payloads stay in
+ * the file until they are needed.
  */
 import { fail } from '../errors.ts'
 import { identify } from '../files/process-identity.ts'
@@ -12,7 +13,7 @@ import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { Place } from './journal-line.ts'
 import { type PlacedPrivate, readPlace } from './journal-reader.ts'
 
-/** An accepted answer or message whose payload stands in the file. */
+/** An accepted answer or message; its payload is in the file. */
 export type Kept<T extends { payload: Payload }> = Omit<T, 'payload'> & { place: Place }
 export type KeptAnswer = Kept<AnswerIntent>
 export type KeptMessage = Kept<MessageIntent>
@@ -49,7 +50,7 @@ export class Inbox {
     return this.#lastNumber + 1
   }
 
-  /** What all messages take in the journal. */
+  /** The size of all messages in the journal. */
   get messageBytes(): number {
     return this.#messageBytes
   }
@@ -59,12 +60,12 @@ export class Inbox {
     return [...this.#answers.values(), ...this.#messages.values()]
   }
 
-  /** Accepted, and not yet taken by the resolver, in the order in which they were accepted. */
+  /** Accepted answers and messages that the resolver has not taken yet, in the order of acceptance. */
   undelivered(): (KeptAnswer | KeptMessage)[] {
     return [...this.#undelivered]
   }
 
-  /** The stop, cancel or pause that is to be carried out. */
+  /** The pending stop, cancel or pause. */
   get stop(): StopIntent | undefined {
     return this.#stop
   }
@@ -74,7 +75,7 @@ export class Inbox {
     return this.#runs.has(incarnation)
   }
 
-  /** Whether the machine went down since the last run began: files that were written without a sync may be gone. */
+  /** Whether the machine rebooted since the last run began: files that were written without a sync may be missing. */
   get isOfEarlierBoot(): boolean {
     return this.#boot !== undefined && this.#boot !== bootId()
   }
@@ -83,17 +84,17 @@ export class Inbox {
     return this.#hasSandbox
   }
 
-  /** Whether what lay beside the journal in an earlier layout was taken over. */
+  /** Whether the files of the earlier layout were copied into the journal. */
   get isImported(): boolean {
     return this.#isImported
   }
 
-  /** The name given last; undefined where the instance was never renamed. */
+  /** The latest name; undefined where the instance was never renamed. */
   get name(): string | null | undefined {
     return this.#name
   }
 
-  /** Takes one private line in. A kind that is not known here, of a later version, is passed over. Throws `journal_broken`. */
+  /** Applies one private line. A kind of a later version is ignored. Throws `journal_broken`. */
   note({ kind, text, place }: PlacedPrivate): void {
     let line: Record<string, unknown>
     try {
@@ -104,7 +105,7 @@ export class Inbox {
     this.take(kind, line, place)
   }
 
-  /** As {@link note}, of a line that is parsed. */
+  /** As {@link note}, for a parsed line. */
   take(kind: string, line: object, place: Place): void {
     switch (kind) {
       case 'answer':
@@ -135,7 +136,7 @@ export class Inbox {
     }
   }
 
-  /** What an event changes: an instance that has ended or paused is asked for nothing, and a pause that was ignored is given up. */
+  /** Applies an event: a final status or a pause ends the pending stop, and a pause that the resolver ignored is dropped. */
   applyEvent({ event_type: type, data }: EventEnvelope): void {
     if (this.#stop === undefined) return
     const to = type === 'platform.instance.status_changed' ? data['to'] : undefined
@@ -172,7 +173,7 @@ export function bootId(): string | undefined {
   return identify(process.pid)?.bootId
 }
 
-/** The payload of an accepted answer or message. Throws what the file system throws, and `journal_broken`. */
+/** The payload of an accepted answer or message. Throws the file system's error, and `journal_broken`. */
 export function readPayload({ place }: { place: Place }): Payload {
   return ((readPlace(place) as { payload?: Payload }).payload ?? {}) as Payload
 }

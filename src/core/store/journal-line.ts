@@ -13,14 +13,14 @@ export interface JournalLine {
   text: string
 }
 
-/** Where the JSON of a private line stands. */
+/** The position of a private line's JSON. */
 export interface Place {
   path: string
   offset: number
   bytes: number
 }
 
-/** A private line as it is read: its JSON is parsed by those who need it. */
+/** A private line as read: its JSON is parsed only when it is needed. */
 export interface PrivateText {
   kind: string
   text: string
@@ -29,11 +29,11 @@ export interface PrivateText {
 /** The first byte of every private line; lines with a number begin with a digit. */
 export const PRIVATE_MARK = 'p'
 
-/** White space around an envelope is its worker's, and legal: a line that ended on CR LF ends on a blank here. */
+/** White space around an envelope comes from the worker and is valid: a source line that ended in CR LF ends in a space here. */
 const LINE = /^(\d+)\t(-|\d+)\t([ \t]*\{.*\}[ \t]*)$/s
 const PRIVATE_LINE = /^p\t([a-z_]+)\t(\{.*\})$/s
 
-/** A line without its LF, or undefined where it is not a line with a number. The envelope is not parsed. */
+/** Parses a line without its LF; undefined where it is not a numbered line. The envelope is not parsed. */
 export function parseLine(line: string): JournalLine | undefined {
   const match = LINE.exec(line)
   if (match === null) return undefined
@@ -44,7 +44,7 @@ export function parseLine(line: string): JournalLine | undefined {
   }
 }
 
-/** A private line without its LF, or undefined where it is none. Its JSON is not parsed. */
+/** Parses a private line without its LF; undefined where it is not one. Its JSON is not parsed. */
 export function parsePrivateLine(line: string): PrivateText | undefined {
   const match = PRIVATE_LINE.exec(line)
   return match === null ? undefined : { kind: match[1] as string, text: match[2] as string }
@@ -54,7 +54,7 @@ export function isPrivate(line: string): boolean {
   return line.startsWith(PRIVATE_MARK)
 }
 
-/** The envelope of a line's text, or undefined where it is none. */
+/** The envelope of a line's text, or undefined where it is malformed. */
 export function parseEnvelope(text: string): EventEnvelope | undefined {
   try {
     const event = JSON.parse(text) as Partial<EventEnvelope> | null

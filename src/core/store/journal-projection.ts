@@ -1,4 +1,7 @@
-/** What a journal amounts to, in one pass: the story, which every reader may see, and the inbox, which is the host's. */
+/**
+ * Reads a journal in one pass into its two projections: the story, which every reader may see, and the inbox, which only the
+ * host uses.
+ */
 import { dirname } from 'node:path'
 import { applyEvent, beginStory, type Story } from '../view/story.ts'
 import { Inbox } from './inbox.ts'
@@ -10,7 +13,10 @@ export interface JournalProjection {
   inbox: Inbox
 }
 
-/** Everything up to now. Of an instance in the layout of an earlier version also what lies beside it. Throws `journal_broken`. */
+/**
+ * Both projections of the whole journal; for an instance of an earlier version, with the files beside its journal. Throws
+ * `journal_broken`.
+ */
 export function readJournal(journal: string): JournalProjection {
   const story = beginStory(readCreationRecord(journal))
   const inbox = new Inbox()
@@ -35,7 +41,7 @@ export function readJournal(journal: string): JournalProjection {
   return { story, inbox }
 }
 
-/** The story of a journal up to now, with the name the instance has now. Throws `journal_broken`. */
+/** The story of the whole journal, with the instance's current name. Throws `journal_broken`. */
 export function readStory(journal: string): Story {
   return readJournal(journal).story
 }

@@ -1,4 +1,4 @@
-/** Reads an instance's journal, in any process: from any number on, once or following it as it grows. */
+/** Reads an instance's journal from any sequence number on, once or while it grows. Any process may call it. */
 import * as fs from 'node:fs'
 import { fail } from '../errors.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
@@ -18,10 +18,10 @@ import {
 const CHUNK_BYTES = 256 * 1024
 const PROBE_BYTES = 4 * 1024
 
-/** A private line, and where its JSON stands. */
+/** A private line, and the position of its JSON. */
 export type PlacedPrivate = PrivateText & { place: Place }
 
-/** A cursor into a journal: each call reads the whole lines that have come since the one before. */
+/** A cursor into a journal: each call returns the whole lines added since the previous one. */
 export class JournalReader {
   readonly #path: string
   readonly #fd: number
@@ -35,19 +35,19 @@ export class JournalReader {
     this.#offset = seekAfter(this.#fd, after)
   }
 
-  /** The next lines with a number, up to a chunk's worth; empty at the present end. Throws `journal_broken`. */
+  /** The next numbered lines, up to one chunk; empty at the current end. Throws `journal_broken`. */
   read(): JournalLine[] {
     for (;;) {
       const bytes = this.#readChunk()
       if (bytes === undefined) return []
       const texts = textsOf(bytes)
       const numbered = hasPrivate(bytes) ? texts.filter((text) => !isPrivate(text)) : texts
-      // A chunk of private lines only is not the end.
+      // A chunk with only private lines is not the end.
       if (numbered.length > 0) return numbered.map((text) => this.#parse(text))
     }
   }
 
-  /** As {@link read}, with the private lines in their places. */
+  /** As {@link read}, including the private lines at their positions. */
   readAll(): (JournalLine | PlacedPrivate)[] {
     const start = this.#offset
     const bytes = this.#readChunk()
@@ -100,7 +100,7 @@ function hasPrivate(bytes: Buffer): boolean {
   return bytes[0] === PRIVATE_START[1] || bytes.includes(PRIVATE_START)
 }
 
-/** The JSON that stands at a place. Throws what the file system throws, and `journal_broken` where it is cut short. */
+/** The JSON at a position. Throws the file system's error, and `journal_broken` where it is cut short. */
 export function readPlace({ path, offset, bytes }: Place): unknown {
   const buffer = Buffer.allocUnsafe(bytes)
   const fd = fs.openSync(path, 'r')
@@ -181,8 +181,8 @@ function firstLine(fd: number): string {
 }
 
 /**
- * An offset from which the first line with a number has one greater than `after`: a binary search over bytes. Private lines may
- * stand between that offset and the line.
+ * An offset before the first numbered line greater than `after`, found by binary search over bytes. Private lines may be
+ * between that offset and the line.
  */
 function seekAfter(fd: number, after: number): number {
   let low = 0
@@ -199,7 +199,7 @@ function seekAfter(fd: number, after: number): number {
   return low
 }
 
-/** The first line with a number that starts at or after `from` (`from` = `lineStart` is known to be a start). */
+/** The first numbered line that starts at or after `from`; `lineStart` is a known start of a line. */
 function lineStartingFrom(
   fd: number,
   from: number,

@@ -1,4 +1,4 @@
-/** Appends to an instance's journal. Only the owner of an instance holds one (docs/decisions/0001-foundation.md). */
+/** Appends to an instance's journal. Only the owner of the instance opens one (docs/decisions/0001-foundation.md). */
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
@@ -34,7 +34,7 @@ export class JournalWriter {
   #sourceEnd: number
   #syncTimer: NodeJS.Timeout | undefined
   #isSyncing = false
-  /** Why a sync behind the appends failed, until a caller of {@link sync} was told. */
+  /** The error of a background sync, until the next call of {@link sync} throws it. */
   #trouble: Error | undefined
   #isClosed = false
 
@@ -82,8 +82,9 @@ export class JournalWriter {
   }
 
   /**
-   * Appends all entries in one write, or none: on a failed or short write the file is cut back. Throws `disk_full`,
-   * `ownership_lost`. Answers the number of the first one. `bytes`: what {@link format} says of them, where it was asked before.
+   * Appends all entries in one write, or none: after a failed or short write the file is cut back. Throws `disk_full`,
+   * `ownership_lost`. Returns the number of the first entry. `bytes`: the result of {@link format}, if the caller already has
+   * it.
    */
   append(entries: readonly Entry[], bytes = this.format(entries)): number {
     const first = this.#seq + 1
@@ -94,7 +95,7 @@ export class JournalWriter {
     return first
   }
 
-  /** Appends a private line, and after it these entries, as {@link append} does. Answers where the JSON of the private line stands. */
+  /** Appends a private line, followed by these entries, as {@link append} does. Returns the position of the private line's JSON. */
   appendPrivate(line: PrivateLine, entries: readonly Entry[] = []): { first: number; place: Place } {
     const bytes = Buffer.from(formatPrivateLine(line))
     const prefix = privatePrefixOf(line.kind).length
@@ -103,13 +104,13 @@ export class JournalWriter {
     return { first, place }
   }
 
-  /** Puts everything appended so far on disk, before an acknowledgement is given (R12). */
+  /** Syncs everything appended so far to disk; called before an acknowledgement is sent (R12). */
   sync(): void {
     clearTimeout(this.#syncTimer)
     this.#syncTimer = undefined
     const trouble = this.#trouble
     this.#trouble = undefined
-    // The system reports a failed sync once: lines that it may have lost must not be acknowledged by a later one.
+    // The system reports a failed sync only once: a later sync must not acknowledge lines that the failed one may have lost.
     if (trouble !== undefined) throw trouble
     fs.fdatasyncSync(this.#fd)
   }
@@ -128,7 +129,7 @@ export class JournalWriter {
     if (!this.#isSyncing) this.#syncTimer ??= setTimeout(() => this.#syncBehind(), JOURNAL_SYNC_MS).unref()
   }
 
-  /** No caller waits for this sync, and it blocks none: a disk takes longer for it than events are apart. */
+  /** No caller waits for this sync. It runs in the background, because a sync takes longer than the time between events. */
   #syncBehind(): void {
     this.#syncTimer = undefined
     this.#isSyncing = true
@@ -139,14 +140,15 @@ export class JournalWriter {
         fs.closeSync(this.#fd)
         return
       }
-      // It ends no host: the next acknowledgement fails with it.
+      // A failed background sync does not end the host; the next acknowledgement fails with it.
       this.#trouble = error ?? this.#trouble
       if (error !== null || this.#size !== size) this.#syncSoon()
     })
   }
 
   #write(bytes: Buffer): void {
-    // A host that let go writes no more; and where another host has written, it owns the instance: nothing of it is overwritten.
+    // A released host no longer writes. Where another host has written, that host owns the instance, and its lines must not be
+    // overwritten.
     if (this.#isClosed || fs.fstatSync(this.#fd).size !== this.#size) throw fail('ownership_lost', { path: this.path })
     let written = 0
     try {
@@ -212,8 +214,8 @@ function areGapless(lines: readonly JournalLine[]): boolean {
 }
 
 /**
- * Moves a damaged journal aside and begins a new one with its trusted part. Private lines that stand whole behind the damage are
- * taken over as well: what was accepted stays accepted. Answers the path, to open again.
+ * Moves a damaged journal aside and starts a new one with its trusted part. Whole private lines after the damage are copied
+ * too, so that accepted requests stay accepted. Returns the path to open.
  */
 export function freeze(path: string): string {
   const trusted: string[] = []

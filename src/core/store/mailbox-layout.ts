@@ -1,6 +1,7 @@
 /**
- * Reads what an earlier version kept beside the journal: `mailbox/` with accepted answers, messages, a stop and marks, and `name.json`.
- * {@link file://./journal-projection.ts} reads it for instances that still have it; their next host writes it into the journal.
+ * Reads the files that an earlier version kept beside the journal: `mailbox/` with accepted answers, messages, a stop and
+ * marks, and `name.json`. {@link file://./journal-projection.ts} reads them for instances that still have them; the next host
+ * of such an instance writes them into the journal.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,18 +10,18 @@ import type { Place } from './journal-line.ts'
 
 export interface FoundLine {
   line: PrivateLine
-  /** Of an answer or a message: the file that holds its payload. */
+  /** The file that holds the payload of an answer or a message. */
   place: Place
 }
 
 const SENT = '.sent.json'
 
-/** Whether the instance in this directory has anything of that layout. */
+/** Whether this instance's directory has files of that layout. */
 export function hasMailboxLayout(root: string): boolean {
   return existsSync(mailboxIn(root)) || existsSync(nameIn(root))
 }
 
-/** All of it as private lines, in the order in which it was accepted. A file that cannot be read is passed over. */
+/** All of them as private lines, in the order of acceptance. An unreadable file is left out. */
 export function readMailboxLayout(root: string): FoundLine[] {
   const sent: FoundLine[] = []
   const marks: FoundLine[] = []
@@ -46,7 +47,7 @@ export function readMailboxLayout(root: string): FoundLine[] {
   return [...sent.sort(byTime), ...marks]
 }
 
-/** Removes it, after it was written into the journal. */
+/** Removes the files after they were written into the journal. */
 export function removeMailboxLayout(root: string): void {
   rmSync(mailboxIn(root), { recursive: true, force: true })
   rmSync(nameIn(root), { force: true })

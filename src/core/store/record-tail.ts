@@ -1,4 +1,4 @@
-/** Brings a cached record up to date from the lines that the journal has beyond it: for {@link file://./record.ts}. */
+/** Updates a cached record from the lines that the journal has after it; {@link file://./record.ts} calls it. */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import type { NameMark } from '../protocol/private-line.ts'
@@ -8,12 +8,12 @@ import { readWholeLines } from './journal-reader.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const PHASE = 'resolver:phase'
-/** Events of the platform that change what a record says; what they change only the whole story tells. */
+/** Events of the platform that change a record in ways that only the whole story can compute. */
 const CHANGES = /^platform\.(instance|input)\./
 
 /**
- * The record after the lines of the journal from the offset `from` on. undefined where the whole story has to be read: the lines change
- * the status or the requests, or the journal does not go on at that offset.
+ * The record after the lines of the journal from offset `from` on. undefined where the whole story must be read: the lines
+ * change the status or the requests, or the journal has no line at that offset.
  */
 export function recordAfter(record: InstanceRecord, journal: string, from: unknown): InstanceRecord | undefined {
   if (typeof from !== 'number' || !Number.isSafeInteger(from) || from <= 0) return undefined
@@ -31,7 +31,7 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
       for (const line of lines) {
         if (line === undefined) return undefined
         const isLast = line === lines.at(-1)
-        // A busy resolver writes thousands of lines that change nothing here: those are not parsed.
+        // A busy resolver writes thousands of lines that do not change the record: they are not parsed.
         if (line.sourceEnd !== null && !isLast && !line.text.includes(PHASE)) continue
         const event = parseEnvelope(line.text)
         if (event === undefined || CHANGES.test(event.event_type)) return undefined
@@ -44,7 +44,7 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
   }
 }
 
-/** The last name that private lines give the instance. */
+/** The last name in the private lines. */
 function nameIn(lines: readonly string[], before: string | null): string | null {
   const last = lines.findLast((line) => line.startsWith(privatePrefixOf('name')))
   const text = last === undefined ? undefined : parsePrivateLine(last)?.text

@@ -1,4 +1,7 @@
-/** The record: a cache of what the journal says, for lists. Deleted, it is rebuilt from the journal (docs/on-disk.md, The journal). */
+/**
+ * The record: a cache of an instance's journal for lists. If it is deleted, it is rebuilt from the journal (docs/on-disk.md,
+ * The journal).
+ */
 import { readFileSync, statSync } from 'node:fs'
 import { writeWholeSync } from '../files/write-whole.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
@@ -30,7 +33,7 @@ export function toRecord(story: Story): InstanceRecord {
   }
 }
 
-/** Caches the story's record, with the journal it was told from. */
+/** Stores the record, and the size of the journal that it was built from. */
 export function writeRecord(paths: { record: string; journal: string }, story: Story): void {
   const cached: Cached = { journal_bytes: statSync(paths.journal).size, record: toRecord(story) }
   writeWholeSync(paths.record, JSON.stringify(cached))
@@ -62,6 +65,6 @@ function readCached(paths: { record: string; journal: string }): InstanceRecord 
   }
   const journal = statSync(paths.journal, { throwIfNoEntry: false })
   if (journal === undefined || journal.size === cached?.journal_bytes) return record
-  // A host writes a record a moment after the journal, or never, if it is killed in between.
+  // A host writes the record slightly after the journal, or not at all if it is killed in between.
   return recordAfter(record, paths.journal, cached?.journal_bytes)
 }

@@ -195,7 +195,7 @@ export class HostProcess {
     return owner.socket === this.#socketPath && !this.#held.has(id)
   }
 
-  /** A full disk keeps nobody as the owner for longer than it is full. */
+  /** While the disk is full, the release is tried again. */
   #giveAway(id: string, { paths, epoch }: Pick<Held, 'paths' | 'epoch'>): void {
     if (this.#held.has(id)) return
     try {

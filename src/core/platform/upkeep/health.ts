@@ -54,7 +54,7 @@ function checkHome({ home, fix }: HealthPlan): HealthRow[] {
   try {
     for (const path of open) chmodSync(path, 0o700)
   } catch {
-    return [usable, { check: 'modes', state: 'failed', message: `${modes}, and belongs to somebody else`, mend }]
+    return [usable, { check: 'modes', state: 'failed', message: `${modes}, and belongs to another user`, mend }]
   }
   return [usable, { check: 'modes', state: 'mended', message: `${modes}; made 700`, mend: null }]
 }

@@ -1,6 +1,6 @@
 /**
- * A process of this machine in which a resolver only answers questions: without RESOLVE_DIR, without secrets, without an instance. Its
- * stdin is a pipe, so it ends with the host that asks; one that ignores that is ended by the next host that asks something.
+ * A local process for an inquiry: it gets no RESOLVE_DIR, no secrets and no instance. Its stdin is a pipe, so it ends with the
+ * host that asks. A process that ignores the end of its input is ended by the next host that makes an inquiry.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -16,7 +16,7 @@ import { processesOf, signalAll, unlessScarce } from './process-tree.ts'
 
 export interface InquiryProcess {
   channel: Channel
-  /** The last it wrote to stderr. */
+  /** The end of its stderr. */
   stderr(): string
   /** Why its program could not be started. */
   launchError(): Error | undefined
@@ -24,13 +24,16 @@ export interface InquiryProcess {
 }
 
 export interface InquiryProcessPlan {
-  /** Where the resolver's files are. */
+  /** The directory of the resolver's files. */
   directory: string
   command: readonly string[]
   compileCache?: string | undefined
 }
 
-/** Throws `launch_failed` where this process may open no more files; any other reason is told by {@link InquiryProcess.launchError}. */
+/**
+ * Throws `launch_failed` where this process has no file descriptors left; {@link InquiryProcess.launchError} has any other
+ * reason.
+ */
 export function openInquiryProcess(plan: InquiryProcessPlan): InquiryProcess {
   const [command = '', ...args] = plan.command
   const mark = `${ownPrefix()}${randomBytes(12).toString('hex')}`
@@ -45,7 +48,7 @@ export function openInquiryProcess(plan: InquiryProcessPlan): InquiryProcess {
   child.on('error', (error) => {
     launchError = error
   })
-  // Without file descriptors the child has no pipes, and there is no process.
+  // Without file descriptors the child has no pipes, so it was not started.
   if (child.stderr === undefined) {
     throw fail('launch_failed', { command: plan.command.join(' '), reason: 'too many files are open' })
   }
@@ -67,7 +70,7 @@ export function openInquiryProcess(plan: InquiryProcessPlan): InquiryProcess {
   }
 }
 
-/** Ends the processes of hosts that are gone: such a resolver did not notice that its input ended. */
+/** Ends inquiry processes whose host has died and that did not notice the end of their input. */
 function endAbandoned(table: ProcessTable): void {
   for (const mark of table.marked.keys()) {
     if (isAbandoned(mark)) signalAll(processesOf({ leader: 0, variable: mark }, table), 'SIGKILL')
@@ -76,7 +79,7 @@ function endAbandoned(table: ProcessTable): void {
 
 const MARK = /^RESOLVE_INQUIRY=(pid:\[\d+\])\.(\d+)\.(\d+)\.[0-9a-f]{24}$/
 
-/** Only a host of this process's own PID namespace can be looked for by its number. */
+/** The pid of a host is only meaningful in this process's own PID namespace. */
 function isAbandoned(mark: string): boolean {
   const [, namespace, pid, startTime = ''] = MARK.exec(mark) ?? []
   const own = unlessScarce(() => identify(process.pid))
@@ -84,7 +87,7 @@ function isAbandoned(mark: string): boolean {
   return unlessScarce(() => isSameProcess({ pid: Number(pid), startTime, bootId: own.bootId })) === false
 }
 
-/** Names the asking host in the mark of a process; '' where that cannot be told, and then no host ends it but its own. */
+/** The host's id in the mark of the process. '' where it cannot be determined; then only the host itself ends the process. */
 function ownPrefix(): string {
   const [namespace, own] = [ownNamespace(), unlessScarce(() => identify(process.pid))]
   return namespace === undefined || own === undefined ? '' : `${namespace}.${own.pid}.${own.startTime}.`
@@ -104,7 +107,7 @@ class ChildChannel implements Channel {
 
   constructor(child: ChildProcessWithoutNullStreams) {
     this.#child = child
-    // A resolver that ends early closes its stdin: the call that waits says so.
+    // A resolver that ends early closes its stdin: the pending call reports that.
     child.stdin.on('error', () => {})
   }
 

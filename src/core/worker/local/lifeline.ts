@@ -1,27 +1,30 @@
 /**
- * The lifeline of a local worker: a FIFO that every process of the worker inherits open for writing. Its reader meets the end of the file when
- * the last of them has ended, so a host that is not the parent of the worker is told at once. {@link file://./local.ts} hands it down and reads it.
- *
- * It only ever says "look now", or "some process still holds this": a program may close it, or start children without it (Python does).
- * Whether a worker is gone is still decided by a look at the processes (docs/decisions/0017-lifeline.md).
+ * The lifeline of a local worker: a FIFO that every process of the worker inherits open for writing. A reader gets end-of-file
+ * when the last of these processes has ended, so an adopting host, which is not the parent of the worker, notices the end at
+ * once. {@link file://./local.ts} passes it to the worker and reads it. It only means "check now", or "some process still holds
+ * this": a program may close it, or start children without it (Python does). The check of the processes decides whether a
+ * worker has ended (docs/decisions/0017-lifeline.md).
  */
 import * as fs from 'node:fs'
 import { Socket } from 'node:net'
 import { isScarcity, systemCode } from '../../errors.ts'
 
-/** Above 15: what Node inherited up to there it does not pass on to its children. Below 64: some machines allow no more. */
+/**
+ * Above 15, because Node does not pass inherited descriptors up to 15 to its children. Below 64, because some machines allow no
+ * more.
+ */
 const LIFELINE_FD = 40
-/** The most that a pipe can hold: more bytes than that can only come from a writer that is still there. */
+/** The capacity of a pipe: more bytes than that come from a writer that is still running. */
 const PIPE_MAX_BYTES = 1024 * 1024
 
-/** The stdio of a process that gets the lifeline beside the three. */
+/** The stdio of a process that gets the lifeline besides stdin, stdout and stderr. */
 export function stdioWithLifeline(three: readonly [number, number, number], lifeline: number): ('ignore' | number)[] {
   return [...three, ...Array<'ignore'>(LIFELINE_FD - three.length).fill('ignore'), lifeline]
 }
 
 /**
- * Calls `onEnd` when the last process that held the lifeline has closed it. Returns a function that stops the watch. Does not call it where
- * there is no lifeline, where it has ended before, or where something was written to it: the caller has to look from time to time as well.
+ * Calls `onEnd` when the last process that held the lifeline has closed it. Returns a function that stops the watch. There is
+ * no call where the lifeline is missing, had ended before, or was written to, so the caller must also check periodically.
  */
 export function watchLifeline(path: string, onEnd: () => void): () => void {
   let socket: Socket
@@ -44,7 +47,7 @@ export function watchLifeline(path: string, onEnd: () => void): () => void {
   return () => socket.destroy()
 }
 
-/** Whether any process still holds the lifeline. Throws if this process may open no more files. */
+/** Whether any process still holds the lifeline. Throws if this process has no file descriptors left. */
 export function isLifelineHeld(path: string): boolean {
   const fd = openToRead(path)
   if (fd === undefined) return false
@@ -56,8 +59,9 @@ export function isLifelineHeld(path: string): boolean {
 }
 
 /**
- * The pids of the processes that inherited the lifeline and still hold it. Looks at the descriptor it was handed down as, which is quick; at
- * all descriptors only with `isThorough`, and only if none was found. Throws if this process may open no more files.
+ * The pids of the processes that inherited the lifeline and still hold it. Checks the inherited descriptor number, which is
+ * fast; checks all descriptors only with `isThorough`, and only if no process was found. Throws if this process has no file
+ * descriptors left.
  */
 export function holdersOf(path: string, isThorough: boolean): number[] {
   const line = fs.statSync(path, { throwIfNoEntry: false })
@@ -68,7 +72,7 @@ export function holdersOf(path: string, isThorough: boolean): number[] {
   return pids.filter((pid) => namesIn(`/proc/${pid}/fd`).some((fd) => isInherited(line, pid, fd))).map(Number)
 }
 
-/** A host opens its files so that programs it starts do not get them. A descriptor with this flag was not inherited. */
+/** A host opens its files so that child processes do not inherit them. A descriptor with this flag was not inherited. */
 const CLOSES_ON_EXEC = 0o2000000
 const ACCESS_MODE = 0o3
 
@@ -94,7 +98,7 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** undefined where there is no FIFO: an instance of an earlier version has none, and a worker can remove or replace it. */
+/** undefined where there is no FIFO: instances of an earlier version have none, and a worker can remove or replace it. */
 function openToRead(path: string): number | undefined {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = fs.constants
   let fd: number
@@ -109,7 +113,7 @@ function openToRead(path: string): number | undefined {
   return undefined
 }
 
-/** Reads and drops what was written: it has no meaning. */
+/** Reads and discards bytes that were written: they have no meaning. */
 function hasWriter(fd: number): boolean {
   const buffer = Buffer.allocUnsafe(PIPE_MAX_BYTES / 16)
   try {

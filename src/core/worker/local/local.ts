@@ -42,7 +42,7 @@ export class LocalDriver implements Driver {
   readonly #compileCache: string | undefined
   #sawAlive = false
 
-  /** `compileCache`: where workers of this home keep compiled code; none where there is none. */
+  /** `compileCache`: the directory of compiled code for workers of this home; undefined for none. */
   constructor(places: LocalPlaces, { compileCache }: { compileCache?: string } = {}) {
     this.#places = places
     this.#compileCache = compileCache
@@ -145,7 +145,7 @@ export class LocalDriver implements Driver {
   }
 }
 
-/** How long after the end of its lifeline a process is looked for again and again. */
+/** How long after the end of its lifeline a process is polled for its exit. */
 const EXIT_LIMIT_MS = 64
 
 class LocalWorker implements Worker {
