@@ -1,8 +1,8 @@
 /**
- * Loaded with `node --import` before a resolver's own code, in every node process of a worker: makes `resolve-platform/sdk`
- * importable from any folder. In the process that the host started (RESOLVE_CHANNEL is set) it also keeps stdout for the channel, and
- * turns on Node's compile cache: without it each start of a `.ts` resolver loads the type stripper and compiles everything anew.
- * Node processes below it, under a shell or another node, keep an ordinary stdout and no cache.
+ * Loaded with `node --import` before a resolver's own code, in every Node process of a worker. Makes `resolve-platform/sdk`
+ * importable from any folder. In the process that the host started (RESOLVE_CHANNEL is set), it also reserves stdout for the
+ * channel and turns on Node's compile cache, because otherwise each start of a `.ts` resolver loads the type stripper and
+ * compiles everything again. Other Node processes of the worker keep an ordinary stdout and have no cache.
  */
 import { enableCompileCache, registerHooks } from 'node:module'
 import { captureStdout } from './capture.ts'
@@ -17,13 +17,13 @@ registerHooks({
 })
 
 const compileCache = process.env['RESOLVE_COMPILE_CACHE']
-// What the resolver starts is not the resolver: it must not fill the cache.
+// Processes that the resolver starts must not fill its cache.
 delete process.env['RESOLVE_COMPILE_CACHE']
 
 if (process.env['RESOLVE_CHANNEL'] && !process.env['RESOLVE_STDOUT'] && leadsItsGroup()) {
   process.env['RESOLVE_STDOUT'] = String(process.pid)
   captureStdout()
-  // Node compares the source with what was compiled. A directory that cannot be written costs the cache and nothing else.
+  // Node compares the source with the cached code. If the directory is not writable, only the cache is missing.
   if (compileCache !== undefined) enableCompileCache(compileCache)
 }
 

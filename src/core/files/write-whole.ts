@@ -16,7 +16,7 @@ export interface WriteOptions {
   onStep?: (step: WriteStep) => void
 }
 
-/** Called at each step: the draft exists, it has its content, the file has its name (by a rename or a link). */
+/** The steps of a write: the draft exists, it has its content, the file has its name (by a rename or a link). */
 export type WriteStep = 'drafted' | 'written' | 'renamed'
 
 export interface SyncWriteOptions extends WriteOptions {

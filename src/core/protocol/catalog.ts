@@ -6,7 +6,7 @@ export const SOURCE_KINDS = ['builtin', 'directory', 'git'] as const
 
 export type SourceKind = (typeof SOURCE_KINDS)[number]
 
-/** What a commit is told as: a digest, or the beginning of one. */
+/** How a commit is shown: the whole digest, or its beginning. */
 const commit = () => text({ pattern: '^[0-9a-f]{4,64}$' })
 
 /** A resolver as consumers see it. */
@@ -32,7 +32,10 @@ export const resolver = named(
 )
 
 export interface CatalogEntry extends Omit<Resolver, 'source' | 'dir'> {
-  /** What was given to `resolver add`: a path or an address; "builtin" for ours; empty for a path on a server's machine. */
+  /**
+   * The argument of `resolver add`: a path or an address; "builtin" for a built-in resolver; empty for a path on a server's
+   * machine.
+   */
   source: string
   /** The commit that was fetched (R5); null where there is none. */
   commit: string | null

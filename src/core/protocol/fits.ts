@@ -1,7 +1,7 @@
 /**
- * Checks a value from outside against a {@link file://./schema.ts | schema}: the answers of a server, for the remote platform and the page.
- * It interprets the keywords that the builders write and compiles nothing: the page's policy forbids that, and a command that asks
- * once would wait longer for a compiler than for the answer. A test holds that it decides as ajv does.
+ * Validates an outside value against a {@link file://./schema.ts | schema}: the answers of a server, for the remote platform
+ * and the page. It interprets the keywords that the builders write and compiles nothing: the page's policy forbids compiling,
+ * and for a single call a compiler would take longer than the call. A test checks that it decides as ajv does.
  */
 import type { Schema } from './schema.ts'
 
@@ -11,7 +11,10 @@ export function fits<T>(schema: Schema<T>, value: unknown): value is T {
   return misfit(schema, value) === undefined
 }
 
-/** Where the value does not fit, as a path of our own field names and indexes: `/0/instance_id`; undefined where it fits. */
+/**
+ * The path of the first value that does not fit, in our own field names and indexes: `/0/instance_id`; undefined where the
+ * value fits.
+ */
 export function misfit(schema: Schema, value: unknown, at = ''): string | undefined {
   const rules: Keywords = schema
   const choices = rules['anyOf'] as readonly Schema[] | undefined
@@ -71,7 +74,7 @@ function misfitInObject(rules: Keywords, value: Keywords, at: string): string | 
 
 const expressions = new Map<string, RegExp>()
 
-/** Only our own patterns come here, never one of a server. */
+/** Only patterns of our own schemas are used here, never one of a server. */
 function expression(pattern: string): RegExp {
   const known = expressions.get(pattern) ?? new RegExp(pattern, 'u')
   expressions.set(pattern, known)

@@ -55,7 +55,7 @@ export interface Form {
   components: Component[]
 }
 
-/** As it travels: `core/forms` decides what is well formed, on the host. */
+/** The unvalidated form on the wire: `core/forms` decides on the host what is well formed. */
 export const form = named(
   'Form',
   object({

@@ -35,7 +35,7 @@ export const DOOR = 'resolve-door'
 /** Who acts, for the journal. Trusted only on a host's own socket, whose caller is the owner of the home (R39). URI-encoded. */
 export const ACTOR = 'resolve-actor'
 
-/** R7: every answer that is no success, but for {@link formErrorBody}. */
+/** R7: the body of every error, except {@link formErrorBody}. */
 export const errorBody = named(
   'Error',
   object({
@@ -53,7 +53,7 @@ export const formErrorBody = named(
   'A submitted form fails: the messages of all its failing checks, in their order',
 )
 
-/** Either of the two, as code that writes or reads one has it. */
+/** Either of the two, for code that writes or reads one. */
 export interface ErrorBody {
   detail: string
   code?: string

@@ -3,7 +3,7 @@ import { form, type Payload, payload } from './form.ts'
 import { anyObject, count, flag, named, nullable, object, oneOf, type Static, text, time } from './schema.ts'
 import { STATUSES } from './status.ts'
 
-/** A random id, which also names a directory and goes to terminals as it is. */
+/** A random id; it also names a directory, and is safe to print on a terminal. */
 export const INSTANCE_ID_PATTERN = '^[0-9a-f]{12}$'
 
 /** Written to `config.json`, read by the resolver (spec, InstanceConfig; R43). */

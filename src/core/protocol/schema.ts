@@ -1,21 +1,21 @@
 /**
- * JSON Schema that carries the TypeScript type of what fits it: the shapes of `protocol/` are written once with these builders,
- * and documentation, type ({@link Static}) and validator ({@link file://./fits.ts}; ajv on the server) come from that one value.
- * Runs in a browser too. Unused shapes are left out of a bundle, since building one has no side effect.
+ * JSON Schema builders whose values carry their TypeScript type. Each shape of `protocol/` is written once with them; its
+ * documentation, its type ({@link Static}) and its validator ({@link file://./fits.ts}; ajv on the server) derive from that
+ * value. Runs in a browser too. Unused shapes are left out of a bundle, because building one has no side effect.
  */
 
 declare const TYPE: unique symbol
-/** Under which name the shape is a component of the OpenAPI document. A symbol, so that no validator takes it for a keyword. */
+/** The name of the shape as a component of the OpenAPI document. A symbol, so that no validator takes it for a keyword. */
 export const NAME = Symbol('name')
 
 export interface Schema<T = unknown> {
-  /** Only for the compiler. */
+  /** Exists only for the compiler. */
   readonly [TYPE]: T
   readonly [NAME]?: string
   readonly [keyword: string]: unknown
 }
 
-/** A property that may be left out. */
+/** A property that may be absent. */
 interface Optional<T = unknown> {
   readonly optional: Schema<T>
 }
@@ -103,7 +103,10 @@ export function anyObject<T = unknown>(keywords: Keywords = {}): Schema<Record<s
   return schema({ type: 'object', ...keywords })
 }
 
-/** An object that has all of these, except the {@link optional} ones. It may have more: fields are only added. */
+/**
+ * An object that has all of these properties, except the {@link optional} ones. It may have more, because fields are added over
+ * time.
+ */
 /* @__NO_SIDE_EFFECTS__ */
 export function object<P extends Properties>(properties: P, keywords: Keywords = {}): Schema<Flat<Fields<P>>> {
   const entries = Object.entries(properties)
@@ -112,7 +115,7 @@ export function object<P extends Properties>(properties: P, keywords: Keywords =
   return schema({ type: 'object', properties: plain, ...(required.length === 0 ? {} : { required }), ...keywords })
 }
 
-/** The body of a request: a field it does not know is refused, since it would be passed over in silence. */
+/** The body of a request. An unknown field is refused, because it would have no effect. */
 /* @__NO_SIDE_EFFECTS__ */
 export function closed<P extends Properties>(properties: P): Schema<Flat<Fields<P>>> {
   return object(properties, { additionalProperties: false })

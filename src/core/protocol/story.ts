@@ -1,4 +1,4 @@
-/** What a person sees of an instance: the shape of the story, which {@link file://./../view/story.ts} makes of the journal. */
+/** The projection of a journal as consumers see it; {@link file://./../view/story.ts} computes it. */
 import { form } from './form.ts'
 import { instanceError, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'

@@ -1,4 +1,4 @@
-/** Every call the page makes, one function each. They throw a `Problem`. */
+/** The API calls of the page, one function each. They throw a `Problem`. */
 import type { FormCheck, Payload } from '../../core/protocol/form.ts'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
@@ -7,7 +7,7 @@ import { jsonOf } from './problem.ts'
 
 export interface Page {
   records: InstanceRecord[]
-  /** For the next page; null on the last. */
+  /** The cursor of the next page; null on the last page. */
   cursor: string | null
 }
 
@@ -51,7 +51,7 @@ export const fetchDataFiles = (id: string) => askJson('getInstanceData', { param
 export const fetchPending = (id: string) =>
   askJson('getInstanceInputRequests', { params: { id }, query: { status: 'pending' } })
 
-/** The first `limit` bytes of a file, or all of it. */
+/** Reads a data file, or its first `limit` bytes. */
 export function fetchData(id: string, path: string, limit?: number): Promise<Response> {
   const headers: Record<string, string> = limit === undefined ? {} : { range: `bytes=0-${limit - 1}` }
   return ask('getInstanceDataFile', { params: { id, path }, headers })

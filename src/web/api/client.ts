@@ -1,4 +1,4 @@
-/** Asks an operation of the API: the bearer token in the header, a key on every act so that it can be tried again. */
+/** Sends requests to the API: with the bearer token, with an idempotency key for actions so that they can be retried, and with errors as `Problem`. */
 import { addressOf } from '../../core/protocol/api/address.ts'
 import {
   type JsonOperation,
@@ -13,10 +13,10 @@ import { currentToken, endSession } from './session.ts'
 
 type Ask<N extends OperationName> = RequestOf<N> & { headers?: Record<string, string>; signal?: AbortSignal }
 
-/** Pauses before an act is tried again whose answer did not come; the key makes it one act (R11). */
+/** The pauses before an action without a response is retried; the idempotency key prevents a second effect (R11). */
 const RETRY_MS = [300, 1_000, 2_500]
 
-/** A successful answer. Throws a `Problem`; an abort as it is. */
+/** Sends a request of the table and returns a 2xx response. Throws a `Problem` for all others; passes an abort error on. */
 export async function ask<N extends OperationName>(name: N, request: Ask<N>): Promise<Response> {
   const token = currentToken()
   const { params = {}, query, body, headers, signal } = request
@@ -45,7 +45,7 @@ export async function askJson<N extends JsonOperation>(name: N, request: Ask<N>)
   return await jsonOf(name, await ask(name, request))
 }
 
-/** Does something once, however often the connection breaks meanwhile. */
+/** Performs an action that takes effect once, even if the connection breaks and the request is retried. */
 export async function act<N extends OperationName>(name: N, request: Ask<N>): Promise<Response> {
   const headers = { [IDEMPOTENCY_KEY]: newKey() }
   for (const pause of [...RETRY_MS, null]) {
@@ -63,7 +63,7 @@ function isUnanswered(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'unreachable'
 }
 
-/** Not `randomUUID`: that is there on secure origins only, and a page may be served over plain HTTP. */
+/** A random idempotency key. `randomUUID` exists on secure origins only, and the page can be served over plain HTTP. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -85,8 +85,8 @@ export class HostProcess {
   }
 
   /**
-   * Owns an instance that no live host owns for as long as `work` takes, without going on with its story.
-   * False where a live host owns it.
+   * Owns an instance without a live owner while `work` runs, without continuing the instance. Returns false where a live host
+   * owns it.
    */
   async write(id: string, work: (ledger: Ledger) => void): Promise<boolean> {
     const done = await this.#claim(id, ({ paths, ledger, epoch }) => {
@@ -98,7 +98,7 @@ export class HostProcess {
     return done === true
   }
 
-  /** `use` runs in the turn of the claim; where it throws, the claim is given away again. */
+  /** `use` runs in the turn of the claim; where it throws, the claim is released. */
   async #claim<T>(
     id: string,
     use: (owned: { paths: InstancePaths; ledger: Ledger; epoch: number }) => T,
@@ -195,7 +195,7 @@ export class HostProcess {
     return owner.socket === this.#socketPath && !this.#held.has(id)
   }
 
-  /** While the disk is full, the release is tried again. */
+  /** Releases the epoch of an instance that this process no longer hosts; tries again while the disk is full. */
   #giveAway(id: string, { paths, epoch }: Pick<Held, 'paths' | 'epoch'>): void {
     if (this.#held.has(id)) return
     try {

@@ -1,8 +1,8 @@
-/** The address of a request, below /api: for the clients of the table, in Node and in a browser. */
+/** Builds the address of a request below /api, for clients of the table, in Node and in a browser. */
 import type { QueryValues } from './operation.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
 
-/** The path with its parts encoded, and the query; a list is given again for each of its values. */
+/** The path with its parts encoded, and the query; a list becomes one parameter for each value. */
 export function addressOf(
   name: OperationName,
   params: Readonly<Record<string, string>>,

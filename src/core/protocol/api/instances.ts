@@ -1,4 +1,4 @@
-/** Runs of a resolver: created, listed, read, renamed, paused, resumed, stopped, followed (spec, Endpoints; R6, R9). */
+/** Operations on instances: create, list, read, rename, pause, resume, stop, follow (spec, Endpoints; R6, R9). */
 import { PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../limits.ts'
 import { payload } from '../form.ts'
 import { instanceRecord } from '../instance.ts'

@@ -1,4 +1,4 @@
-/** What an entry of {@link file://./operations.ts | the table of operations} says, and the TypeScript types that follow from one. */
+/** The fields of an entry of {@link file://./operations.ts | the table of operations}, and the TypeScript types derived from it. */
 import type { ErrorCode } from '../../errors.ts'
 import type { Scope } from '../http.ts'
 import type { Schema, Static } from '../schema.ts'
@@ -13,23 +13,26 @@ export const TAGS = {
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Below /api. `{name}` is one part of the address, `{+name}` all the parts that are left. */
+  /** The path below /api. `{name}` is one part of the address, `{+name}` all remaining parts. */
   readonly path: string
-  /** The least scope a token needs; null: no token is needed. */
+  /** The least scope that a token needs; null: no token is needed. */
   readonly scope: Scope | null
   readonly tag: keyof typeof TAGS
   readonly summary: string
   readonly description?: string
-  /** A token of one instance may use it, and is shown nothing of the others. Operations below /instances/{id} are always open to it. */
+  /**
+   * A token of one instance may call it, and gets nothing about other instances. Such a token may always call operations below
+   * /instances/{id}.
+   */
   readonly narrows?: true
   readonly query?: Schema
   readonly headers?: Schema
   readonly body?: Schema
-  /** A request without a body is served too. */
+  /** A request without a body is accepted too. */
   readonly bodyOptional?: true
-  /** By status. A request that succeeds gets one of them. */
+  /** The answers by status. A successful request gets one of them. */
   readonly answers: Readonly<Record<number, OperationAnswer>>
-  /** What it may refuse beside what every operation of its kind may: see {@link refusalsOf}. */
+  /** The error codes of this operation, besides those of every operation of its kind: see {@link refusalsOf}. */
   readonly refuses?: readonly ErrorCode[]
 }
 
@@ -37,7 +40,7 @@ export interface OperationAnswer {
   readonly description: string
   readonly headers?: Readonly<Record<string, Schema>>
   readonly json?: Schema
-  /** The content type of an answer that is not JSON. Neither this nor `json`: there is no body. */
+  /** The content type of an answer that is not JSON. With neither this nor `json`, the answer has no body. */
   readonly type?: string
 }
 
@@ -56,7 +59,7 @@ type Answered<O extends Operation> = O['answers'][keyof O['answers']]
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
-/** What its JSON answer holds; never for an operation that answers without JSON. */
+/** The type of its JSON answer; never for an operation that does not answer with JSON. */
 export type Result<O extends Operation> = Answered<O> extends { json: infer S extends Schema } ? Static<S> : never
 
 const EVERYWHERE = ['request_malformed', 'origin_refused', 'host_refused', 'bug', 'shutting_down'] as const
@@ -64,7 +67,7 @@ const WITH_TOKEN = ['token_missing', 'token_refused', 'scope_missing', 'token_na
 const WITH_BODY = ['media_type_refused', 'input_too_large', 'invalid_json', 'request_invalid'] as const
 const WITH_KEY = ['key_reused', 'disk_full', 'home_unusable'] as const
 
-/** What asking the resolver itself may come to. */
+/** The errors of asking the resolver itself. */
 export const RESOLVER_TROUBLE = [
   'resolver_silent',
   'resolver_gone',
@@ -74,10 +77,10 @@ export const RESOLVER_TROUBLE = [
   'too_many',
 ] as const
 
-/** What asking the host of an instance may come to. */
+/** The errors of reaching the host of an instance. */
 export const HOST_TROUBLE = ['host_unreachable', 'lock_held', 'disk_full', 'journal_broken'] as const
 
-/** Every code an operation may refuse with: its own, and those of every operation of its kind. */
+/** Every error code of an operation: its own, and those of every operation of its kind. */
 export function refusalsOf(operation: Operation): ErrorCode[] {
   const { method, scope, refuses = [] } = operation
   const hasBody = method === 'POST' || method === 'PATCH'
@@ -92,7 +95,7 @@ export function refusalsOf(operation: Operation): ErrorCode[] {
   ]
 }
 
-/** R11: whether an Idempotency-Key gives it one effect and one answer. */
+/** R11: whether an Idempotency-Key makes repeated requests take effect once and get one answer. */
 export function takesKey({ method, scope }: Operation): boolean {
   return method === 'POST' && scope !== null
 }

@@ -1,6 +1,6 @@
 /**
- * Every operation of the HTTP API, by the name that clients are generated with: the one place where it is written down. The
- * server's routes and its OpenAPI document, the remote platform and the page derive from it, types and validators included.
+ * Every operation of the HTTP API by its name: the only place where operations are declared. The server's routes and its
+ * OpenAPI document, the remote platform and the page derive from this table, including types and validators.
  */
 
 import type { Schema } from '../schema.ts'

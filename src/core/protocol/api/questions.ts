@@ -1,4 +1,4 @@
-/** What instances ask and are sent, and the data files they write (spec, Endpoints; R9, R13, R25, R28). */
+/** Operations on the input requests, messages and data files of an instance (spec, Endpoints; R9, R13, R25, R28). */
 import { payload } from '../form.ts'
 import { dataFile, inputRequest, messageType, REQUEST_STATUSES, sentMessage } from '../instance.ts'
 import { constant, count, integer, listOf, named, object, oneOf, optional, text } from '../schema.ts'

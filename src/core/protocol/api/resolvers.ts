@@ -1,4 +1,4 @@
-/** The catalog: its resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
+/** Operations on the catalog: resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
 import { resolver } from '../catalog.ts'
 import { form, formCheck, payload } from '../form.ts'
 import { listOf, nullable, object, optional, text } from '../schema.ts'

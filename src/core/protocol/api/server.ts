@@ -1,4 +1,4 @@
-/** The server itself: who is signed in, whether it is well, its metrics, pruning, the doctor (R9, R37, R38). */
+/** Operations on the server itself: sign-in, health, metrics, pruning, the doctor (R9, R37, R38). */
 import { SCOPES } from '../http.ts'
 import {
   anyObject,

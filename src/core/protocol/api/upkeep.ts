@@ -1,4 +1,4 @@
-/** Looking after a home and its machine: what `prune` and `doctor` take and answer. */
+/** The options and results of `prune` and `doctor`. */
 import { instanceId } from '../instance.ts'
 import {
   closed,
@@ -38,12 +38,12 @@ export const pruneOutcome = named(
   object({
     dry_run: flag(),
     removed: listOf(pruned),
-    /** What killed removals and creations had left behind. */
+    /** Leftovers of killed removals and creations. */
     leftovers: object({ count: count(), bytes: count() }),
   }),
 )
 
-/** A note is worth knowing and stops nothing; what is mended was a failure until `doctor --fix` mended it. */
+/** A note stops nothing; a `mended` row was a failure that `doctor --fix` repaired. */
 export const HEALTH_STATES = ['ok', 'note', 'failed', 'mended'] as const
 
 export const healthRow = named(

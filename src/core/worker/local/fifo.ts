@@ -11,7 +11,7 @@ import { FIFO_AHEAD_MS } from '../../limits.ts'
 
 const MKFIFO = ['mkfifo', '-m', '600'] as const
 
-/** The mode of stdin's FIFO, and of the lifeline. */
+/** The paths of the stdin FIFO and of the lifeline. */
 type Paths = readonly [string, string]
 
 interface Ahead {
