@@ -158,7 +158,7 @@ export class Acts {
     // Another command was faster: it has ended the instance, or resumed it.
     const { status } = await record(id)
     if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
-    if (status === 'paused') throw fail('host_unreachable', { instance: id, reason: 'another command is at it' })
+    if (status === 'paused') throw fail('host_unreachable', { instance: id, reason: 'another command is changing it' })
     await this.#stopLive(id, how, reason, force)
   }
 
