@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../../files/process-identity.ts'
-import { watchDirectories } from '../../files/watch.ts'
+import { watchAndSweep } from '../../files/watch.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
 import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS, WATCHDOG_TABLE_MS } from '../../limits.ts'
 import { openLocalCoordination } from '../coordination-directory.ts'
@@ -172,7 +172,7 @@ class LocalWorker implements Worker {
       this.#noteEnd = resolve
     })
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
-    this.#stops.push(watchDirectories([places.root], (swept) => this.#tryLook(swept)))
+    this.#stops.push(watchAndSweep([places.root], (swept) => this.#tryLook(swept)))
     if (!adopted) return
     // Only the parent process is notified of an exit; an adopting host has to poll.
     const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
