@@ -114,7 +114,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/platform',
     'core/host/process',
     'core/host/lifecycle',
-    'core/host/requests',
     'core/host/inquiry',
     'core/host/launch',
     'core/host/ingest',
@@ -143,7 +142,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/host/process': [
     'core/host/lifecycle',
     'core/host/resources',
-    'core/host/requests',
     'core/host/ledger',
     'core/worker/egress',
     'core/worker/docker',
@@ -165,7 +163,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol',
   ],
   'core/host/resources': [
-    'core/host/requests',
     'core/host/launch',
     'core/host/ledger',
     'core/worker/sandbox',
