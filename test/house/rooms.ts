@@ -186,6 +186,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/form-check',
     'core/worker/docker',
     'core/worker/local',
+    'core/worker',
     'core/forms',
     'core/rpc',
     'core/protocol',
