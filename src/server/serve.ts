@@ -74,7 +74,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     const lookAtTokens = () => {
       const problem = tokens.problem()
       if (problem === null) findings.remove('tokens')
-      else findings.add('tokens', `${problem.message} No token is good until it is mended.`)
+      else findings.add('tokens', `${problem.message} No token is valid until the file is fixed.`)
     }
     // Containers, networks and sandboxes that outlived their instance; where no engine is, there are none.
     const stopReaping = startReaper(home)
@@ -212,7 +212,8 @@ function refuseWithoutToken(tokens: Tokens, host: string): void {
   if (tokens.list().some((entry) => !isExpired(entry, now))) return
   throw fail('address_refused', {
     address: host,
-    reason: 'others can reach it and there is no token yet; make one with "resolve token create", or leave out --host',
+    reason:
+      'other machines can reach it and there is no token yet; create one with "resolve token create", or omit --host',
   })
 }
 

@@ -238,7 +238,7 @@ test('a port in use is exit code 10, and leaves no token behind', async () => {
   const refused = spawnServe(place.home, ['--port', String(port)])
   expect(await refused.ended).toBe(10)
   busy.close()
-  expect(refused.stderr()).toContain('another program listens there')
+  expect(refused.stderr()).toContain('another program listens on it')
   expect(refused.stderr()).toContain('--port')
   expect(JSON.parse((await place.run('token', 'list', '--json')).stdout).tokens).toEqual([])
 })

@@ -200,7 +200,7 @@ test('no server, or another program at the address, ends with exit code 10 and a
   const nobody = await ask('http://127.0.0.1:1')
   expect(nobody.code).toBe(10)
   expect(JSON.parse(nobody.stdout).error.message).toBe(
-    "Can't reach the server at http://127.0.0.1:1: nothing listens there.",
+    "Can't reach the server at http://127.0.0.1:1: the connection was refused.",
   )
   expect((await ask('http://no-such-host.invalid')).code).toBe(10)
   expect((await ask(served.url.replace('http:', 'https:'))).code).toBe(10)

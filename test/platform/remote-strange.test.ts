@@ -276,7 +276,7 @@ test('events: without follow the stream ends after the last event; a number beyo
 })
 
 test.each([
-  ['http://127.0.0.1:1', /nothing listens there/],
+  ['http://127.0.0.1:1', /the connection was refused/],
   ['http://no-such-host.invalid', /no host has that name|can't be looked up now/],
 ])('%s is reported as a sentence', async (url, reason) => {
   const platform = openRemotePlatform({ url })

@@ -57,7 +57,7 @@ test('an address in use is reported as such', async () => {
   const { port } = await start()
   await expect(start({ port })).rejects.toMatchObject({
     code: 'address_taken',
-    message: `Can't listen on 127.0.0.1:${port}: another program listens there.`,
+    message: `Can't listen on 127.0.0.1:${port}: another program listens on it.`,
   })
 })
 

@@ -141,46 +141,43 @@ test('a changed checkbox asks for the form again; a changed text does when its f
   const before = payloadOf(begin(growing({})))
   const state = begin(growing({}), before, true)
   expect(state.waiting).toBe(false)
-  expect(press(state, '"a mill"').question).toBe(0)
+  expect(press(state, '"a mill"').inquiry).toBe(0)
   const left = press(state, '"a mill"', 'next')
-  expect(left).toMatchObject({ question: 1, waiting: true })
-  const same = after(left, { type: 'form', question: 1, form: growing({}) })
-  expect(press(same, 'previous', 'next').question).toBe(1)
-  expect(press(same, '" "').question).toBe(2)
+  expect(left).toMatchObject({ inquiry: 1, waiting: true })
+  const same = after(left, { type: 'form', inquiry: 1, form: growing({}) })
+  expect(press(same, 'previous', 'next').inquiry).toBe(1)
+  expect(press(same, '" "').inquiry).toBe(2)
 })
 
 test('an answer to an earlier inquiry is stale, and ignored', () => {
   const ticked = press(begin(growing({}), {}, true), 'next', '" "')
   const unticked = press(ticked, '" "')
-  expect(unticked.question).toBe(ticked.question + 1)
-  const stale = after(unticked, { type: 'form', question: ticked.question, form: growing({ plaque: true }) })
+  expect(unticked.inquiry).toBe(ticked.inquiry + 1)
+  const stale = after(unticked, { type: 'form', inquiry: ticked.inquiry, form: growing({ plaque: true }) })
   expect(stale.fields.map(({ id }) => id)).toEqual(['subject', 'plaque'])
   expect(stale.waiting).toBe(true)
-  const failed = after(unticked, { type: 'form-failed', question: ticked.question, sentence: 'late' })
+  const failed = after(unticked, { type: 'form-failed', inquiry: ticked.inquiry, sentence: 'late' })
   expect(failed.notice).toBe(null)
 })
 
 test('the focus stays on its field when others appear and vanish, and moves on if its own vanishes', () => {
   const wanted = press(begin(growing({}), {}, true), 'next', '" "')
-  const grown = after(wanted, { type: 'form', question: wanted.question, form: growing({ plaque: true }) })
+  const grown = after(wanted, { type: 'form', inquiry: wanted.inquiry, form: growing({ plaque: true }) })
   expect(grown.focus).toBe('plaque')
   const inIt = press(grown, 'next')
   expect(inIt.focus).toBe('inscription')
   const shrunk = after(
-    { ...inIt, question: 9, waiting: true },
-    { type: 'form', question: 9, form: form(inscription, subject) },
+    { ...inIt, inquiry: 9, waiting: true },
+    { type: 'form', inquiry: 9, form: form(inscription, subject) },
   )
   expect(shrunk.focus).toBe('inscription')
-  const gone = after(
-    { ...inIt, question: 9, waiting: true },
-    { type: 'form', question: 9, form: form(subject, plaque) },
-  )
+  const gone = after({ ...inIt, inquiry: 9, waiting: true }, { type: 'form', inquiry: 9, form: form(subject, plaque) })
   expect(gone.focus).toBe(null)
 })
 
 test('the value of a vanished field is kept, not submitted, and restored when the field returns', () => {
   const answer = (state: ReturnType<typeof begin>) =>
-    after(state, { type: 'form', question: state.question, form: growing(payloadOf(state)) })
+    after(state, { type: 'form', inquiry: state.inquiry, form: growing(payloadOf(state)) })
   const grown = answer(press(begin(growing({}), {}, true), 'next', '" "'))
   const written = answer(press(grown, 'next', '"For Ada"', 'previous'))
   expect(payloadOf(written)).toMatchObject({ inscription: 'For Ada' })
@@ -192,13 +189,13 @@ test('the value of a vanished field is kept, not submitted, and restored when th
 test('the form is asked for once more before it is submitted', () => {
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
   expect(state).toMatchObject({ phase: 'checking', waiting: true })
-  const sent = after(state, { type: 'form', question: state.question, form: form(subject) })
+  const sent = after(state, { type: 'form', inquiry: state.inquiry, form: form(subject) })
   expect(sent.phase).toBe('sending')
 })
 
 test('a field that appears with that last inquiry is shown before anything is submitted', () => {
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
-  const shown = after(state, { type: 'form', question: state.question, form: form(subject, note) })
+  const shown = after(state, { type: 'form', inquiry: state.inquiry, form: form(subject, note) })
   expect(shown).toMatchObject({ phase: 'editing', focus: 'note' })
   expect(shown.notice).toContain('Nothing was submitted yet')
 })
@@ -206,9 +203,9 @@ test('a field that appears with that last inquiry is shown before anything is su
 test('the submitted form belongs to the submitted values: a vanishing field causes another inquiry', () => {
   const grown = begin(growing({ plaque: true }), { subject: 'x', plaque: true, inscription: 'y' }, true)
   const state = press(grown, 'previous', 'enter')
-  const once = after(state, { type: 'form', question: state.question, form: form(subject, plaque) })
-  expect(once).toMatchObject({ phase: 'checking', waiting: true, question: state.question + 1 })
-  const settled = after(once, { type: 'form', question: once.question, form: form(subject, plaque) })
+  const once = after(state, { type: 'form', inquiry: state.inquiry, form: form(subject, plaque) })
+  expect(once).toMatchObject({ phase: 'checking', waiting: true, inquiry: state.inquiry + 1 })
+  const settled = after(once, { type: 'form', inquiry: once.inquiry, form: form(subject, plaque) })
   expect(settled.phase).toBe('sending')
   expect(payloadOf(settled)).toEqual({ subject: 'x', plaque: true })
 })
@@ -219,14 +216,14 @@ test('a form that changes with every inquiry is asked for a few times only', () 
   while (state.waiting && asked < 50) {
     asked += 1
     const fresh: Component = { type: 'checkbox', id: `box-${asked}` }
-    state = after(state, { type: 'form', question: state.question, form: form(plaque, fresh) })
+    state = after(state, { type: 'form', inquiry: state.inquiry, form: form(plaque, fresh) })
   }
   expect(asked).toBeLessThan(6)
 })
 
 test('a failed inquiry keeps the form, shows the reason, and submits nothing', () => {
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
-  const failed = after(state, { type: 'form-failed', question: state.question, sentence: 'It took too long.' })
+  const failed = after(state, { type: 'form-failed', inquiry: state.inquiry, sentence: 'It took too long.' })
   expect(failed).toMatchObject({ phase: 'editing', waiting: false, notice: 'It took too long.' })
   expect(failed.fields.map(({ id }) => id)).toEqual(['subject'])
 })
@@ -235,7 +232,7 @@ test('Esc during the check returns to the form, and the answer is ignored', () =
   const state = press(begin(form(subject), { subject: 'a mill' }, true), 'enter')
   const back = press(state, 'escape')
   expect(back).toMatchObject({ phase: 'editing', waiting: false })
-  expect(after(back, { type: 'form', question: state.question, form: form(subject) }).phase).toBe('editing')
+  expect(after(back, { type: 'form', inquiry: state.inquiry, form: form(subject) }).phase).toBe('editing')
 })
 
 test('a refused submission returns to the form with its messages', () => {

@@ -72,7 +72,7 @@ const states: Record<string, () => FormState> = {
   'a form without fields': () => begin(form()),
   'a field that was disclosed': () => {
     const ticked = press(begin(growing({}), {}, true), 'next', '" "')
-    return after(ticked, { type: 'form', question: ticked.question, form: growing({ plaque: true }) })
+    return after(ticked, { type: 'form', inquiry: ticked.inquiry, form: growing({ plaque: true }) })
   },
   'while the resolver is asked': () => press(begin(growing({}), {}, true), 'next', '" "'),
   'while it is checked before it is submitted': () => press(begin(form(pace), {}, true), 'enter'),
@@ -80,7 +80,7 @@ const states: Record<string, () => FormState> = {
   'a resolver that took too long': () => {
     const ticked = press(begin(growing({}), {}, true), 'next', '" "')
     const sentence = 'The resolver did not answer within 10 s: the form was not updated.'
-    return after(ticked, { type: 'form-failed', question: ticked.question, sentence })
+    return after(ticked, { type: 'form-failed', inquiry: ticked.inquiry, sentence })
   },
 }
 

@@ -4,7 +4,7 @@ import { fail } from '../../src/core/errors.ts'
 import type { Connection } from '../../src/core/index.ts'
 import { pollUntilSignal } from '../../src/terminal/command/poll-until-signal.ts'
 
-const gone = () => fail('server_unreachable', { url: 'http://x', reason: 'nothing listens there' })
+const gone = () => fail('server_unreachable', { url: 'http://x', reason: 'the connection was refused' })
 
 /** Looks that end as this list says, and what was told of the connection; the last one goes on for ever. */
 function looks(ends: readonly (Error | undefined)[], waitLimitMs = 60_000) {

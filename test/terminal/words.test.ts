@@ -71,6 +71,7 @@ test('a printed command can be pasted into a shell', () => {
 test('wide characters count two columns, and a cut text fits', () => {
   expect(widthOf('世界')).toBe(4)
   expect(widthOf('👩‍👩‍👧')).toBe(2)
+  expect(['🇩🇪', '⚠️', '👍', '©', 'é', '\u0301', '\u200b'].map(widthOf)).toEqual([2, 2, 2, 1, 1, 0, 0])
   for (const text of ['a long sentence', '世界世界世界', '👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧'])
     expect(widthOf(cut(text, 7))).toBeLessThanOrEqual(7)
   expect(cut('short', 7)).toBe('short')

@@ -6,13 +6,18 @@ import { watch } from 'node:fs'
 import { SWEEP_MS, SWEEP_WATCHED_MS } from '../limits.ts'
 
 /**
- * Calls `onChange` when something in one of the directories changes, and at every sweep; `swept` says which. Returns the
- * function that stops it. The timer does not keep the process alive.
+ * Calls `onChange` when one of the files, or something in one of the directories, changes, and at every sweep; `swept` says which.
+ * Without `sweepMs` the sweep is slow while everything is watched. Returns the function that stops it. Neither the watch nor the
+ * timer keeps the process alive.
  */
-export function watchDirectories(paths: readonly string[], onChange: (swept: boolean) => void): () => void {
+export function watchAndSweep(
+  paths: readonly string[],
+  onChange: (swept: boolean) => void,
+  sweepMs?: number,
+): () => void {
   const watchers = paths.map((path) => watchOne(path, () => onChange(false)))
   const isWatched = watchers.every((stop) => stop !== undefined)
-  const sweep = setInterval(() => onChange(true), isWatched ? SWEEP_WATCHED_MS : SWEEP_MS)
+  const sweep = setInterval(() => onChange(true), sweepMs ?? (isWatched ? SWEEP_WATCHED_MS : SWEEP_MS))
   sweep.unref()
   return () => {
     clearInterval(sweep)

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { fail, systemCode } from '../errors.ts'
 import { type Owner, SafeRoot, toCoordinationError } from '../files/safe-root.ts'
 import { Tail } from '../files/tail.ts'
-import { watchDirectories } from '../files/watch.ts'
+import { watchAndSweep } from '../files/watch.ts'
 import { DATA_DIR, MESSAGES_DIR, REQUESTS_DIR } from '../protocol/coordination.ts'
 import type { CoordinationDirectory, Following, OpenFile } from './worker.ts'
 
@@ -113,7 +113,7 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
       }
     }
     const { path } = this.#root
-    return watchDirectories([path, join(path, REQUESTS_DIR)], onChange)
+    return watchAndSweep([path, join(path, REQUESTS_DIR)], onChange)
   }
 
   clearDrafts(): void {

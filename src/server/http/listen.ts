@@ -192,12 +192,12 @@ function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
 function bindError(error: Error, address: string): ResolveError {
   switch (systemCode(error)) {
     case 'EADDRINUSE':
-      return fail('address_taken', { address, reason: 'another program listens there' }, { cause: error })
+      return fail('address_taken', { address, reason: 'another program listens on it' }, { cause: error })
     case 'EACCES':
     case 'EPERM':
       return fail('address_refused', { address, reason: 'this user may not use the port' }, { cause: error })
     case 'EADDRNOTAVAIL':
-      return fail('address_refused', { address, reason: 'the address is not of this machine' }, { cause: error })
+      return fail('address_refused', { address, reason: 'this machine does not have this address' }, { cause: error })
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return fail('address_refused', { address, reason: 'there is no such host name' }, { cause: error })

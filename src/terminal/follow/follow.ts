@@ -9,7 +9,7 @@ import { cleanText } from '../../core/view/clean.ts'
 import type { Story } from '../../core/view/story.ts'
 import { applyEvent } from '../../core/view/story.ts'
 import { type CaughtSignal, meaningOf, onSignals } from '../command/signals.ts'
-import type { Questions } from '../input/answer-requests.ts'
+import type { RequestHandler } from '../input/answer-requests.ts'
 import { isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import type { LeftReason } from '../output/documents.ts'
 import { EXIT, type ExitCode, exitCodeOf } from '../output/exit-codes.ts'
@@ -26,7 +26,7 @@ export interface FollowPlan {
   /** Events before this number are history: they open no form and do not end the command. */
   actFrom: number
   /** Handles input requests. */
-  questions: Questions
+  requests: RequestHandler
   timeoutMs?: number
   /** Whether a signal stops the instance (`run` and `resume` in CI); otherwise it only ends following. */
   stopOnSignal: boolean
@@ -95,7 +95,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   const settle = async () => {
     if (story.lastSeq < plan.actFrom) return
     if (story.status === 'paused') leave({ reason: 'paused', exitCode: EXIT.paused })
-    else await plan.questions.meet(story, leave)
+    else await plan.requests.handle(story, leave)
   }
 
   try {
@@ -119,7 +119,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   } finally {
     stopListening()
     for (const timer of timers) clearTimeout(timer)
-    await plan.questions.end()
+    await plan.requests.end()
     await view.end()
   }
   return settled(plan, cause, signalled, deadline)

@@ -5,7 +5,7 @@ import { beginStory, type Story } from '../../core/view/story.ts'
 import { parseDuration } from '../command/duration.ts'
 import { askForm } from '../form/ask-form.ts'
 import type { FormPlan } from '../form/form-session.ts'
-import { type AskedQuestion, meetQuestions, type OnInput, type QuestionPlan } from '../input/answer-requests.ts'
+import { handleRequests, type OnInput, type RequestPlan, type RequestToAnswer } from '../input/answer-requests.ts'
 import { type Answers, NO_ANSWERS, readAnswers } from '../input/answers.ts'
 import { holdOnClosedPipe, type Output } from '../output/output.ts'
 import type { Slot } from '../view/slot.ts'
@@ -56,14 +56,14 @@ export async function runSession(session: Session): Promise<number> {
   const story = session.story ?? beginStory((await platform.story(id)).creation)
   let steered: Controls | undefined
   const { view, steer, slot } = await openView(output, { live: session.live, watching: session.watching })
-  const questions = meetQuestions({
+  const requests = handleRequests({
     platform,
     id,
     view,
     actor: session.actor,
     answers: session.answers,
     onInput: session.onInput,
-    ...(await questionForms(slot, output, (times) => interrupted(times, session.watching, steered))),
+    ...(await requestForms(slot, output, (times) => interrupted(times, session.watching, steered))),
   })
   let letGo: () => void = () => {}
   const end = await follow({
@@ -71,7 +71,7 @@ export async function runSession(session: Session): Promise<number> {
     id,
     view,
     story,
-    questions,
+    requests,
     showFrom: session.showFrom ?? 0,
     actFrom: session.actFrom ?? 0,
     stopOnSignal: session.stopOnSignal,
@@ -88,23 +88,23 @@ export async function runSession(session: Session): Promise<number> {
 }
 
 /** Opens forms below the live frame, or without a live view as forms of their own. */
-async function questionForms(
+async function requestForms(
   slot: Slot | undefined,
   output: Output,
   interrupt: (times: number) => string,
-): Promise<Pick<QuestionPlan, 'ask' | 'aside'>> {
-  const toPlan = ({ request, ...question }: AskedQuestion, escapeWord: string): FormPlan => ({
-    ...question,
+): Promise<Pick<RequestPlan, 'ask' | 'aside'>> {
+  const toPlan = ({ request, ...rest }: RequestToAnswer, escapeWord: string): FormPlan => ({
+    ...rest,
     title: request.prompt,
     form: request.schema,
     before: {},
     submitWord: 'Answer',
     escapeWord,
   })
-  if (slot === undefined) return { ask: (question) => askForm(toPlan(question, 'leave it open'), output) }
+  if (slot === undefined) return { ask: (asked) => askForm(toPlan(asked, 'leave it open'), output) }
   const { askInSlot, asideInSlot } = await import('../form/slot-form.tsx')
   return {
-    ask: (question) => askInSlot(slot, { ...toPlan(question, 'answer later'), interrupt }),
+    ask: (asked) => askInSlot(slot, { ...toPlan(asked, 'answer later'), interrupt }),
     aside: (_, signal) => asideInSlot(slot, signal),
   }
 }

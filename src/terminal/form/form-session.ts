@@ -66,7 +66,7 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
     plan.draft === undefined
       ? beginForm(plan.form, plan.before, plan.schema !== undefined, check)
       : { ...plan.draft, phase: 'editing' }
-  let askedQuestion = plan.draft?.question ?? 0
+  let startedInquiry = plan.draft?.inquiry ?? 0
   let interrupts = 0
   let bar: string | undefined
   let isSending = false
@@ -81,9 +81,9 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   }
   /** Performs the effects that the state requests. */
   const act = () => {
-    if (state.question > askedQuestion && state.waiting) {
-      askedQuestion = state.question
-      void ask(state.question, payloadOf(state))
+    if (state.inquiry > startedInquiry && state.waiting) {
+      startedInquiry = state.inquiry
+      void ask(state.inquiry, payloadOf(state))
     }
     if (state.phase === 'sending' && !isSending) {
       isSending = true
@@ -91,16 +91,16 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
     }
     if (state.phase === 'dismissed') resolve({ kind: 'dismissed', draft: state })
   }
-  const ask = async (question: number, input: Payload) => {
+  const ask = async (inquiry: number, input: Payload) => {
     try {
       const form = await within(plan.schemaLimitMs ?? SCHEMA_LIMIT_MS, Promise.resolve(plan.schema?.(input)))
-      if (form === undefined) dispatch({ type: 'form-failed', question, sentence: TOOK_TOO_LONG })
-      else dispatch({ type: 'form', question, form: form ?? { type: 'form', components: [] } })
+      if (form === undefined) dispatch({ type: 'form-failed', inquiry, sentence: TOOK_TOO_LONG })
+      else dispatch({ type: 'form', inquiry, form: form ?? { type: 'form', components: [] } })
     } catch (error) {
       const isSilent = error instanceof ResolveError && error.code === 'resolver_silent'
       const why = error instanceof Error ? error.message : String(error)
       const sentence = isSilent ? TOOK_TOO_LONG : `The form was not updated. ${why}`
-      dispatch({ type: 'form-failed', question, sentence })
+      dispatch({ type: 'form-failed', inquiry, sentence })
     }
   }
   const send = async (payload: Payload) => {

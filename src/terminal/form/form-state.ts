@@ -31,7 +31,7 @@ export interface FormState {
   /** Whether the form depends on the input, so that the resolver is asked for it again. */
   discloses: boolean
   /** The number of the latest inquiry for the form; a reply to an earlier one is stale. */
-  question: number
+  inquiry: number
   /** Whether the latest inquiry has no reply yet. */
   waiting: boolean
   /** The input of the latest inquiry, as JSON. */
@@ -46,8 +46,8 @@ export type FormAction =
   | { type: 'key'; key: FormKey }
   /** The text of a field from an editor. */
   | { type: 'written'; field: string; text: string }
-  | { type: 'form'; question: number; form: Form }
-  | { type: 'form-failed'; question: number; sentence: string }
+  | { type: 'form'; inquiry: number; form: Form }
+  | { type: 'form-failed'; inquiry: number; sentence: string }
   /** The submission was refused; messages of failing checks. */
   | { type: 'refused'; messages: readonly string[] }
   | { type: 'notice'; sentence: string }
@@ -73,7 +73,7 @@ export function beginForm(form: Form, before: Payload, discloses: boolean, check
     refused: false,
     notice: null,
     discloses,
-    question: 0,
+    inquiry: 0,
     waiting: false,
     askedWith: JSON.stringify(before),
     rounds: 0,
@@ -121,9 +121,9 @@ export function formReducer(check: Checker): (state: FormState, action: FormActi
         return { ...state, values: { ...state.values, [field.id]: text }, cursor }
       }
       case 'form':
-        return action.question === state.question ? adopt(state, action.form, check) : state
+        return action.inquiry === state.inquiry ? adopt(state, action.form, check) : state
       case 'form-failed':
-        if (action.question !== state.question) return state
+        if (action.inquiry !== state.inquiry) return state
         return { ...state, waiting: false, phase: 'editing', notice: action.sentence }
       case 'refused':
         return { ...state, phase: 'editing', notice: action.messages.join('\n') }
@@ -138,7 +138,7 @@ function pressed(state: FormState, key: FormKey, check: Checker): FormState {
   if (state.phase === 'checking') {
     // Cancels the submission; the reply to its inquiry is stale.
     if (key.type !== 'escape') return state
-    return { ...state, phase: 'editing', waiting: false, question: state.question + 1, askedWith: '' }
+    return { ...state, phase: 'editing', waiting: false, inquiry: state.inquiry + 1, askedWith: '' }
   }
   const calm = state.notice === null ? state : { ...state, notice: null }
   const field = fieldWith(calm, calm.focus)
@@ -206,7 +206,7 @@ function askAgain(state: FormState): FormState {
 }
 
 function asked(state: FormState): FormState {
-  return { ...state, question: state.question + 1, waiting: true, askedWith: inputOf(state) }
+  return { ...state, inquiry: state.inquiry + 1, waiting: true, askedWith: inputOf(state) }
 }
 
 function inputOf(state: FormState): string {

@@ -16,7 +16,7 @@ import type { Answers } from './answers.ts'
 
 export type OnInput = 'prompt' | 'leave' | 'wait' | 'cancel'
 
-export interface AskedQuestion {
+export interface RequestToAnswer {
   request: StoryRequest
   /** The state of the form when the user put it aside; undefined the first time. */
   draft: FormState | undefined
@@ -27,9 +27,9 @@ export interface AskedQuestion {
 }
 
 /** Opens the form of a request, and submits the answer. */
-export type Ask = (question: AskedQuestion) => Promise<FormEnd>
+export type Ask = (asked: RequestToAnswer) => Promise<FormEnd>
 
-export interface QuestionPlan {
+export interface RequestPlan {
   platform: Platform
   id: string
   view: View
@@ -43,19 +43,19 @@ export interface QuestionPlan {
 
 export type Leave = (why: { reason: LeftReason; exitCode: ExitCode; error?: unknown }) => void
 
-export interface Questions {
+export interface RequestHandler {
   /** Handles every pending request that it has not handled before. */
-  meet(story: Story, leave: Leave): Promise<void>
+  handle(story: Story, leave: Leave): Promise<void>
   /** Closes open forms; resolves when the terminal is free. */
   end(): Promise<void>
 }
 
-export function meetQuestions(plan: QuestionPlan): Questions {
-  const met = new Set<string>()
+export function handleRequests(plan: RequestPlan): RequestHandler {
+  const handled = new Set<string>()
   const asking = new Map<string, AbortController>()
   let turn: Promise<void> = Promise.resolve()
 
-  const meetOne = async (request: StoryRequest, leave: Leave) => {
+  const handleOne = async (request: StoryRequest, leave: Leave) => {
     const chosen = plan.answers.forRequest(request.id)
     if (chosen !== undefined) return await giveChosen(plan, request, chosen, leave)
     if (plan.onInput === 'leave') return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
@@ -76,7 +76,7 @@ export function meetQuestions(plan: QuestionPlan): Questions {
   }
 
   return {
-    async meet(story, leave) {
+    async handle(story, leave) {
       for (const [id, abort] of asking) {
         const request = story.requests.find((one) => one.id === id)
         if (request?.status !== 'pending') abort.abort(closedSentence(id, request))
@@ -84,9 +84,9 @@ export function meetQuestions(plan: QuestionPlan): Questions {
       if (story.status !== 'awaiting_input') return
       for (const request of pendingRequests(story)) {
         const key = `${request.id} ${request.asked_at}`
-        if (met.has(key)) continue
-        met.add(key)
-        await meetOne(request, leave)
+        if (handled.has(key)) continue
+        handled.add(key)
+        await handleOne(request, leave)
       }
     },
     async end() {
@@ -104,7 +104,7 @@ function closedSentence(id: string, request: StoryRequest | undefined): string {
   return `"${id}" was answered by ${cleanText(`${request.actor} (${request.via})`)}.`
 }
 
-async function giveChosen(plan: QuestionPlan, request: StoryRequest, payload: Payload, leave: Leave): Promise<void> {
+async function giveChosen(plan: RequestPlan, request: StoryRequest, payload: Payload, leave: Leave): Promise<void> {
   try {
     await plan.platform.answer(plan.id, request.id, payload, plan.actor)
   } catch (error) {
@@ -114,7 +114,7 @@ async function giveChosen(plan: QuestionPlan, request: StoryRequest, payload: Pa
   }
 }
 
-async function askPerson(plan: QuestionPlan, request: StoryRequest, signal: AbortSignal, leave: Leave): Promise<void> {
+async function askPerson(plan: RequestPlan, request: StoryRequest, signal: AbortSignal, leave: Leave): Promise<void> {
   const submit = (payload: Payload) => tryAnswer(plan, request, payload)
   let draft: FormState | undefined
   try {
@@ -136,7 +136,7 @@ async function askPerson(plan: QuestionPlan, request: StoryRequest, signal: Abor
 }
 
 /** Submits an answer; returns the failing messages, or [] if it was accepted. */
-async function tryAnswer(plan: QuestionPlan, request: StoryRequest, payload: Payload): Promise<readonly string[]> {
+async function tryAnswer(plan: RequestPlan, request: StoryRequest, payload: Payload): Promise<readonly string[]> {
   try {
     await plan.platform.answer(plan.id, request.id, payload, plan.actor)
     return []

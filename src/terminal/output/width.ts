@@ -9,7 +9,9 @@ function graphemesOf(text: string): Intl.Segments {
 }
 
 const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\p{RGI_Emoji}/v
+/** Marks that join the character before them, and invisible characters. */
+const NO_WIDTH = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]+$/u
 
 /** Characters of one column that do not combine: ASCII, Latin letters, dashes and dots, boxes and circles, tick and cross. */
 const SINGLE =
@@ -18,7 +20,7 @@ const SINGLE =
 export function widthOf(text: string): number {
   if (SINGLE.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemesOf(text)) width += WIDE.test(segment) ? 2 : 1
+  for (const { segment } of graphemesOf(text)) if (!NO_WIDTH.test(segment)) width += WIDE.test(segment) ? 2 : 1
   return width
 }
 

@@ -2,7 +2,7 @@
  * The area below the live frame, used for forms of input requests. `openView` returns it with a live view (`opened.slot`). Its user
  * draws only through it and never writes to stderr directly:
  *
- *   slot.put((room) => <QuestionForm room={room} … />)             // the form reads all keys
+ *   slot.put((room) => <RequestForm room={room} … />)             // the form reads all keys
  *   slot.put((room) => <Minimised … />, { keys: 'shared' })         // the frame still handles d and Ctrl-C
  *   slot.put(undefined)                                            // removed: the frame has the whole area again
  *

@@ -1,4 +1,4 @@
-/** Every call the page makes, one function each. They throw a `Problem`. */
+/** The API calls of the page, one function each. They throw a `Problem`. */
 import type { FormCheck, Payload } from '../../core/protocol/form.ts'
 import type { DataFile, InputRequest, InstanceRecord, MessageType, SentMessage } from '../../core/protocol/instance.ts'
 import type { Manifest } from '../../core/protocol/manifest.ts'
@@ -6,7 +6,7 @@ import type { Status } from '../../core/protocol/status.ts'
 import type { Story } from '../../core/view/story.ts'
 import { act, ask, askJson } from './client.ts'
 
-/** An entry of the catalog, as a consumer elsewhere is told it. */
+/** An entry of the catalog, as the API returns it. */
 export interface Resolver {
   name: string
   version: string
@@ -22,7 +22,7 @@ export interface Resolver {
 
 export interface Page {
   records: InstanceRecord[]
-  /** For the next page; null on the last. */
+  /** The cursor of the next page; null on the last page. */
   cursor: string | null
 }
 
@@ -72,7 +72,7 @@ export const fetchMessageTypes = (id: string) => askJson<MessageType[]>(`${insta
 export const fetchMessages = (id: string) => askJson<SentMessage[]>(`${instance(id)}/messages`)
 export const fetchDataFiles = (id: string) => askJson<DataFile[]>(`${instance(id)}/data`)
 
-/** The first `limit` bytes of a file, or all of it. */
+/** Reads a data file, or its first `limit` bytes. */
 export function fetchData(id: string, path: string, limit?: number): Promise<Response> {
   const headers: Record<string, string> = limit === undefined ? {} : { range: `bytes=0-${limit - 1}` }
   return ask(`${instance(id)}/data/${path.split('/').map(at).join('/')}`, { headers })

@@ -1,4 +1,4 @@
-/** Asks the API: the bearer token in the header, a key on every act so that it can be tried again, problems in the server's words. */
+/** Sends requests to the API: with the bearer token, with an idempotency key for actions so that they can be retried, and with errors as `Problem`. */
 import { API, DOOR, IDEMPOTENCY_KEY } from '../../core/protocol/http.ts'
 import { problemOf, unreachable } from './problem.ts'
 import { currentToken, endSession } from './session.ts'
@@ -10,10 +10,10 @@ export interface AskOptions {
   signal?: AbortSignal
 }
 
-/** Pauses before an act is tried again whose answer did not come; the key makes it one act (R11). */
+/** The pauses before an action without a response is retried; the idempotency key prevents a second effect (R11). */
 const RETRY_MS = [300, 1_000, 2_500]
 
-/** The answer of a route under /api, whatever its status is 2xx of. Throws a `Problem`; an abort as it is. */
+/** Sends a request to a route below /api and returns a 2xx response. Throws a `Problem` for all others; passes an abort error on. */
 export async function ask(path: string, options: AskOptions = {}): Promise<Response> {
   const token = currentToken()
   const { method = 'GET', body, headers, signal } = options
@@ -43,7 +43,7 @@ export async function askJson<T>(path: string, options: AskOptions = {}): Promis
   return (await response.json()) as T
 }
 
-/** Does something once, however often the connection breaks under it. */
+/** Performs an action that takes effect once, even if the connection breaks and the request is retried. */
 export async function act(path: string, body: unknown): Promise<Response> {
   const headers = { [IDEMPOTENCY_KEY]: newKey() }
   for (const pause of [...RETRY_MS, null]) {
@@ -61,7 +61,7 @@ function isUnanswered(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'unreachable'
 }
 
-/** Not `randomUUID`: that is there on secure origins only, and a page may be served over plain HTTP. */
+/** A random idempotency key. `randomUUID` exists on secure origins only, and the page can be served over plain HTTP. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,13 +1,13 @@
-/** What went wrong with a request, as the page shows it: the server's own words, or that it can't be reached. */
+/** An error of a request as the page shows it: the server's message, or that the server is unreachable. */
 import type { ErrorBody } from '../../core/protocol/http.ts'
 
 export class Problem extends Error {
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number
-  /** Of the catalogue of errors (docs/errors.md); `unreachable` where no answer came. */
+  /** The error code (docs/errors.md); `unreachable` without a response. */
   readonly code: string
   readonly hint: string | undefined
-  /** Every failing message of a form; [] for any other problem. */
+  /** All failing messages of a form; [] for other problems. */
   readonly errors: readonly string[]
 
   constructor(status: number, body: ErrorBody) {
@@ -21,17 +21,17 @@ export class Problem extends Error {
 }
 
 export function unreachable(): Problem {
-  return new Problem(0, { detail: "Can't reach the server.", code: 'unreachable', hint: 'The page goes on trying.' })
+  return new Problem(0, { detail: "Can't reach the server.", code: 'unreachable', hint: 'The page keeps trying.' })
 }
 
-/** Reads the body of an answer that is no success; a proxy's page of HTML becomes a sentence too. */
+/** Converts an error response to a Problem; also handles an HTML page of a proxy. */
 export async function problemOf(response: Response): Promise<Problem> {
   const body = await response.json().catch(() => undefined)
   if (isErrorBody(body)) return new Problem(response.status, body)
   return new Problem(response.status, { detail: `The server answered ${response.status}.` })
 }
 
-/** Any error as a sentence for a person. */
+/** The message and hint of any error. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof Problem && error.hint !== undefined) return `${error.message} ${error.hint}`
   return error instanceof Error ? error.message : String(error)

@@ -1,18 +1,18 @@
-/** What the screens keep of the server's answers, and how fresh: lists are asked for again every moment while they are looked at. */
+/** The cached queries of the screens. Lists are refetched while the page is visible. */
 import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/react-query'
 import { backoffMs } from '../../core/primitives/backoff.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import * as calls from './calls.ts'
 import { Problem } from './problem.ts'
 
-/** Milliseconds between two looks at a list; none while the page is hidden. */
+/** Milliseconds between two refetches of a list; none while the page is hidden. */
 const LIST_EVERY_MS = 2_000
 const CATALOG_EVERY_MS = 4_000
 
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // What the server refuses is refused again; what did not reach it is tried until it does.
+      // Retries only if the server was unreachable: a refused request would be refused again.
       retry: (count, error) => !(error instanceof Problem && error.status > 0) && count < 3,
       retryDelay: (count) => backoffMs(count, 500, 4_000),
       staleTime: 1_000,

@@ -1,6 +1,6 @@
 /**
- * Who is signed in: a token in the browser's storage, shared by all pages of this server, and what it opens. A sign-in link's
- * code is taken out of the address before anything else happens, and is worth one token (R38, threats WEB-4).
+ * The session: the token in the browser's storage, shared by all pages of this server, and what it allows. The code of a sign-in link
+ * is removed from the address first, and then exchanged for a token (R38, threats WEB-4).
  */
 import type { Scope } from '../../core/protocol/http.ts'
 import { type Problem, problemOf, sentenceOf, unreachable } from './problem.ts'
@@ -8,14 +8,14 @@ import { type Problem, problemOf, sentenceOf, unreachable } from './problem.ts'
 export interface Who {
   name: string
   scope: Scope
-  /** The only instance the token opens; null for all. */
+  /** The instance that the token is limited to; null for all. */
   instance: string | null
   expires_at: string | null
 }
 
 export type Session =
   | { state: 'checking' }
-  /** `notice` says why, where there is something to say. */
+  /** `notice` is the reason, if there is one to show. */
   | { state: 'signed-out'; notice: string | null }
   | { state: 'signed-in'; token: string; who: Who }
 
@@ -37,7 +37,7 @@ export function currentToken(): string | null {
   return session.state === 'signed-in' ? session.token : null
 }
 
-/** Called once, before anything is drawn: the code must not stay in the address, not for a moment longer than needed. */
+/** Called once, before the first render, so that the code is removed from the address as early as possible. */
 export async function openSession(): Promise<void> {
   addEventListener('storage', (event) => {
     if (event.key === KEY) void resume()
@@ -46,25 +46,25 @@ export async function openSession(): Promise<void> {
   if (!(await signInByAddress())) await resume()
 }
 
-/** Throws the {@link Problem} where the token opens nothing. */
+/** Throws the {@link Problem} if the server refuses the token. */
 export async function signInWith(token: string): Promise<void> {
   const who = await verify<Who>({ token })
   keep(token, who)
 }
 
-/** `notice`: why, where it was not asked for. */
+/** `notice`: the reason, if the user did not ask for it. */
 export function signOut(notice: string | null = null): void {
   localStorage.removeItem(KEY)
   become({ state: 'signed-out', notice })
 }
 
-/** The server no longer takes the token. */
+/** Ends the session because the server no longer accepts the token. */
 export function endSession(token: string): void {
   if (currentToken() !== token) return
-  signOut('Your access has ended. Sign in again to go on; what you typed is kept.')
+  signOut('Your access has ended. Sign in again to continue; the text that you typed is kept.')
 }
 
-/** Whether there was a code. */
+/** Signs in with a code in the address. Returns whether there was one. */
 async function signInByAddress(): Promise<boolean> {
   const { hash, pathname, search } = location
   const code = new URLSearchParams(hash.slice(1)).get('code')
@@ -80,7 +80,7 @@ async function signInByAddress(): Promise<boolean> {
   return true
 }
 
-/** Goes on with the stored token, where it still opens something. */
+/** Resumes with the stored token, if it is still valid. */
 async function resume(): Promise<void> {
   const token = localStorage.getItem(KEY)
   if (token === null) return become({ state: 'signed-out', notice: null })
@@ -89,7 +89,7 @@ async function resume(): Promise<void> {
     keep(token, await verify<Who>({ token }))
   } catch (error) {
     const { status } = error as Problem
-    if (status === 401) return signOut('Your access has ended. Sign in again to go on.')
+    if (status === 401) return signOut('Your access has ended. Sign in again to continue.')
     become({ state: 'checking' })
     setTimeout(() => void resume(), 1_000)
   }

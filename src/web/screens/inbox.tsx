@@ -6,7 +6,7 @@ import { instancesQuery, pendingQuery, WAITING } from '../api/queries.ts'
 import { Ago } from '../parts/ago.tsx'
 import { Empty, Loading, Trouble } from '../parts/notice.tsx'
 import { Screen } from '../parts/screen.tsx'
-import { QuestionForm } from './question-form.tsx'
+import { RequestForm } from './request-form.tsx'
 
 const SHOWN_MAX = 100
 
@@ -22,13 +22,13 @@ export function InboxScreen() {
       {isWaiting && questions.length === 0 && <Loading what="Loading the questions…" />}
       {!isWaiting && !waiting.isError && questions.length === 0 && <Empty>No open questions.</Empty>}
       {questions.map(({ record, request }) => (
-        <Question key={`${record.instance_id} ${request.id}`} record={record} request={request} />
+        <RequestCard key={`${record.instance_id} ${request.id}`} record={record} request={request} />
       ))}
     </Screen>
   )
 }
 
-function Question({ record, request }: { record: InstanceRecord; request: InputRequest }) {
+function RequestCard({ record, request }: { record: InstanceRecord; request: InputRequest }) {
   const client = useQueryClient()
   const { instance_id: id, name, resolver, updated_at } = record
   return (
@@ -39,7 +39,7 @@ function Question({ record, request }: { record: InstanceRecord; request: InputR
       <h2 className="question-prompt" id={`q-${id}-${request.id}`}>
         {request.prompt}
       </h2>
-      <QuestionForm
+      <RequestForm
         instance={id}
         resolver={resolver}
         request={request}

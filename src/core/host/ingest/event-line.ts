@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer'
 import { EVENT_LINE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
+import { isWithinDepth } from '../../primitives/json-depth.ts'
 import { DONE_MARKER, EVENT_SCHEMA_VERSION, type EventEnvelope } from '../../protocol/event.ts'
-import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { Line, LineSplitter } from '../../rpc/lines.ts'
 
 export type RejectReason =

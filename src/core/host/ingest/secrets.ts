@@ -1,9 +1,9 @@
 /** Finds the secrets of an instance, and redacts them in its files at its end: state, result, stderr (R43, R45; threats B9). */
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
+import { isWithinDepth } from '../../primitives/json-depth.ts'
 import { CONFIG_FILE, DATA_DIR, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
-import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import type { Redactor } from '../ledger/redact.ts'
 

@@ -1,8 +1,8 @@
 /** Reads the state snapshot of a resolver (spec, State snapshot; R13). The host and the platform call it. */
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
+import { isWithinDepth } from '../../primitives/json-depth.ts'
 import { STATE_FILE } from '../../protocol/coordination.ts'
-import { isWithinDepth } from '../../protocol/json-depth.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 
 /**

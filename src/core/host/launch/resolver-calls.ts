@@ -1,7 +1,7 @@
 /** The host's calls to a resolver, each with its time limit (spec, RPC timeouts), over one worker's channel. */
 import { fail, ResolveError } from '../../errors.ts'
 import * as limits from '../../limits.ts'
-import { isWithinDepth } from '../../protocol/json-depth.ts'
+import { isWithinDepth } from '../../primitives/json-depth.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import { INPUT_REFUSED, SHUTDOWN } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'

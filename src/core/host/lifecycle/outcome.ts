@@ -101,7 +101,7 @@ function withoutWord(end: RunEnd, stop: StopRequest | undefined): Ending {
 
 function cancelled(said: Said, stop: StopRequest | undefined): Ending {
   if (stop === undefined) {
-    const detail = said.error?.detail || 'The resolver returned "cancelled" though nobody asked it to stop.'
+    const detail = said.error?.detail || 'The resolver returned "cancelled" without a stop request.'
     return { status: 'failed', output: said.output, error: { code: 'cancelled', detail } }
   }
   return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: said.output, error: null }

@@ -23,7 +23,7 @@ export function readResult(coordination: CoordinationDirectory): ResolverResult 
 /** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */
 export function describeExit(worker: Worker, driver: Driver, redactor: Redactor, when: string): string {
   const { engine, exitCode, signal, outOfMemory } = worker.condition
-  if (engine === 'lost') return `The container of the worker was removed by somebody else ${when}.`
+  if (engine === 'lost') return `The container of the worker was removed by another program ${when}.`
   const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
   const tail = redactor
     .tail((bytes) => driver.stderrTail(bytes), DETAIL_BYTES)

@@ -73,7 +73,7 @@ export class JournalFeed {
     // A page may hold more than there was at the last look.
     if (offset > this.#size) this.#look()
     if (offset >= this.#size || offset === this.#barren) {
-      if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was cut short' })
+      if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was truncated' })
       return undefined
     }
     const page = this.#readPage(offset)
@@ -228,7 +228,7 @@ function openFile(path: string): { fd: number; ino: number } {
   const stat = fs.fstatSync(fd)
   if (stat.isFile()) return { fd, ino: stat.ino }
   fs.closeSync(fd)
-  throw fail('journal_broken', { path, reason: 'it is no file' })
+  throw fail('journal_broken', { path, reason: 'it is not a regular file' })
 }
 
 /** A reader's hold on a feed. */

@@ -50,7 +50,7 @@ export function formatPage(path: string, bytes: Buffer, offset: number): Page {
     let afterSource = afterSeq + 1
     while (afterSource < end && bytes[afterSource] !== TAB) afterSource += 1
     if (afterSeq === start || bytes[afterSeq] !== TAB || afterSource >= end) {
-      throw fail('journal_broken', { path, reason: `what stands at byte ${offset + start} is not a line of it` })
+      throw fail('journal_broken', { path, reason: `there is no valid line at byte ${offset + start}` })
     }
     size = put(frames, size, ID, 0, ID.length)
     size = put(frames, size, bytes, start, afterSeq)

@@ -15,9 +15,9 @@ export async function callOwner<T>(
   call: (owner: Platform) => Promise<T>,
 ): Promise<T> {
   const owner = readOwner(instancePaths(home, id).owners)
-  // This process does not hold it, or it would not ask: what it owned a moment ago it has let go.
+  // An owner file with this process's own socket is outdated: this process has just released the instance.
   if (owner === undefined || owner.released || owner.socket === ownSocket) {
-    throw fail('host_unreachable', { instance: id, reason: 'nobody owns it' })
+    throw fail('host_unreachable', { instance: id, reason: 'it has no host' })
   }
   const { openRemotePlatform } = await import('../remote/remote.ts')
   const remote = openRemotePlatform({ socket: owner.socket })

@@ -168,11 +168,11 @@ class WaitLimit {
 /** What each piece of the body completes; empty for a heartbeat. */
 async function* messagesOf(http: RemoteHttp, { body, headers }: Answer): AsyncGenerator<EventSourceMessage[]> {
   if (!String(headers['content-type'] ?? '').startsWith('text/event-stream')) {
-    throw http.strange('it sends no events where they should be')
+    throw http.strange('the response to an events request is not an event stream')
   }
-  // Without either its end is the end of the connection, and a cut is no different.
+  // Without either, the end of the stream cannot be told from a broken connection.
   if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) {
-    throw http.strange('its events do not say where they end')
+    throw http.strange('its event stream has neither a length nor chunked encoding')
   }
   let complete: EventSourceMessage[] = []
   let isTooLong = false
@@ -186,7 +186,7 @@ async function* messagesOf(http: RemoteHttp, { body, headers }: Answer): AsyncGe
   const decoder = new TextDecoder()
   for await (const chunk of body as AsyncIterable<Buffer>) {
     parser.feed(decoder.decode(chunk, { stream: true }))
-    if (isTooLong) throw http.strange('an event has no end')
+    if (isTooLong) throw http.strange('an event is too long')
     yield complete
     complete = []
   }
@@ -196,7 +196,7 @@ function eventOf(http: RemoteHttp, { id, data }: EventSourceMessage): JournalEve
   const event = parse(data)
   if (id === undefined && event?.['type'] === DONE_MARKER) return 'done'
   if (id === undefined || !/^[1-9]\d{0,14}$/.test(id) || !isEnvelope(event)) {
-    throw http.strange('what it sends as an event is none')
+    throw http.strange('it sent an invalid event')
   }
   return { seq: Number(id), sourceEnd: null, text: data, event }
 }

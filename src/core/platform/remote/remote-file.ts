@@ -21,7 +21,7 @@ export async function openRemoteFile(http: RemoteHttp, { id, path, choose }: Wan
   const bytes = Number(whole.headers['content-length'])
   if (!Number.isSafeInteger(bytes)) {
     whole.body.destroy()
-    throw http.strange('it does not say how long a file is')
+    throw http.strange('it sent a file without its length')
   }
   const modified = Date.parse(String(whole.headers['last-modified']))
   const known = { bytes, modified_at: new Date(Number.isNaN(modified) ? 0 : modified).toISOString() }
@@ -34,7 +34,7 @@ export async function openRemoteFile(http: RemoteHttp, { id, path, choose }: Wan
   const part = await http.open('getInstanceDataFile', { ...ask, headers: { range: `bytes=${from}-${to - 1}` } })
   if (part.statusCode !== 206) {
     part.body.destroy()
-    throw http.strange('it knows no parts of a file')
+    throw http.strange('it does not support ranges of a file')
   }
   return { ...known, stream: http.bytesOf(part) }
 }

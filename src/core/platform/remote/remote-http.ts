@@ -239,7 +239,7 @@ export class RemoteHttp {
       chunks.push(chunk)
       bytes += chunk.length
       // Leaving the loop ends the connection.
-      if (bytes > REMOTE_ANSWER_MAX_BYTES) throw this.strange('its answer has no end')
+      if (bytes > REMOTE_ANSWER_MAX_BYTES) throw this.strange('its response is too long')
     }
     return Buffer.concat(chunks)
   }

@@ -9,7 +9,7 @@ const SILENT = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
 const seconds = (ms: number) => `${ms / 1000} s`
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'no host has that name',
   EAI_AGAIN: "the host's name can't be looked up now",
   ENOENT: 'there is no such socket',

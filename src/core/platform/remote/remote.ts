@@ -101,7 +101,8 @@ class ServerPlatform implements Platform {
       const page = await http.jsonAndHeaders('getInstances', { query })
       records.push(...page.value)
       const next = nextCursor(page.headers['link'])
-      if (next !== undefined && (next === cursor || page.value.length === 0)) throw http.strange('its list has no end')
+      if (next !== undefined && (next === cursor || page.value.length === 0))
+        throw http.strange('its list of instances does not end')
       cursor = next
     } while (cursor !== undefined && records.length < (filter.limit ?? Number.POSITIVE_INFINITY))
     return { records, cursor: cursor ?? null }

@@ -8,9 +8,9 @@ import { pendingRequests, type Story, type StoryRequest } from '../../../core/vi
 import { dropDraft, readDraft } from '../../forms/drafts.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { draftOf, QuestionForm } from '../question-form.tsx'
+import { draftOf, RequestForm } from '../request-form.tsx'
 
-export function Questions({ id, story }: { id: string; story: Story }) {
+export function InputRequests({ id, story }: { id: string; story: Story }) {
   const pending = pendingRequests(story)
   // The requests shown so far: a notice reports when one of them is closed.
   const shown = useRef(new Set<string>())
@@ -56,7 +56,7 @@ export function Questions({ id, story }: { id: string; story: Story }) {
           <h2 className="question-prompt" id={`q-${request.id}`}>
             {cleanText(request.prompt)}
           </h2>
-          <QuestionForm instance={id} resolver={story.creation.resolver.name} request={request} onSending={onSending} />
+          <RequestForm instance={id} resolver={story.creation.resolver.name} request={request} onSending={onSending} />
         </section>
       ))}
     </>

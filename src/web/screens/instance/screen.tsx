@@ -10,7 +10,7 @@ import { ErrorFence } from '../../parts/error-fence.tsx'
 import { Loading, Trouble } from '../../parts/notice.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { InstanceHeader, InstanceName } from './header.tsx'
-import { Questions } from './input-requests.tsx'
+import { InputRequests } from './input-requests.tsx'
 import { StatusHistory } from './timeline/history.tsx'
 import { TimelineTab } from './timeline/timeline.tsx'
 
@@ -60,7 +60,7 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
       <InstanceHeader id={id} story={story} connection={live.connection} input={story.creation.input} />
       {problem !== null && <Trouble error={problem} />}
       <StatusHistory story={story} />
-      <Questions id={id} story={story} />
+      <InputRequests id={id} story={story} />
       <InstanceTabs
         id={id}
         tab={tab}

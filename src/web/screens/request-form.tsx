@@ -6,7 +6,7 @@ import { FormView } from '../forms/form-view.tsx'
 import { useFilling } from '../forms/use-filling.ts'
 import { useMayAct } from '../parts/use-session.ts'
 
-interface QuestionFormProps {
+interface RequestFormProps {
   instance: string
   resolver: string
   request: { id: string; schema: Form }
@@ -20,13 +20,13 @@ export function draftOf(instance: string, request: string): string {
 }
 
 /** Memoised: renders only when its own values change. */
-export const QuestionForm = memo(function QuestionForm({
+export const RequestForm = memo(function RequestForm({
   instance,
   resolver,
   request,
   onAnswered,
   onSending,
-}: QuestionFormProps) {
+}: RequestFormProps) {
   const mayAct = useMayAct()
   // The form of an open request does not change; a stable object avoids renders.
   const form = useRef(request.schema)
