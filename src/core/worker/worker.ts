@@ -111,6 +111,8 @@ export interface Condition {
   signal: string | null
   /** The main process was killed for lack of memory; a killed child only counts in the usage. Unknown without an engine. */
   outOfMemory?: boolean
+  /** How many processes had removed all that marks them as the worker's own, and were found all the same. */
+  escaped?: number
 }
 
 export interface Worker {

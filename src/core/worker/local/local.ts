@@ -27,7 +27,7 @@ import { areFifos, makeFifos } from './fifo.ts'
 import { holdersOf, stdioWithLifeline, watchLifeline } from './lifeline.ts'
 import { LocalChannel } from './local-channel.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
-import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
+import { escapedFrom, killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
 
 /** Where the driver keeps the state of a worker: in the instance's directory. */
 export interface LocalPlaces {
@@ -249,7 +249,14 @@ class LocalWorker implements Worker {
 
   async isGone(): Promise<boolean> {
     const table = await freshProcesses()
-    return unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive), table))?.length === 0
+    const isGone = unlessScarce(() => {
+      const { lifeline: _, ...mark } = markOf(this.#places, this.#identity, this.#sawAlive)
+      if (processesOf(mark, table).length > 0) return false
+      const { length } = escapedFrom(this.#places.lifeline)
+      if (length > 0) this.condition.escaped = Math.max(length, this.condition.escaped ?? 0)
+      return length === 0
+    })
+    return isGone === true
   }
 
   release(): void {

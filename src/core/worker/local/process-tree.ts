@@ -23,8 +23,12 @@ export function processesOf(mark: TreeMark, table = scanProcesses()): number[] {
   if (table.isEmpty) return groupOf(mark.leader)
   const found = table.tree(mark.leader, mark.variable)
   found.delete(process.pid)
-  if (found.size > 0 || mark.lifeline === undefined || !isLifelineHeld(mark.lifeline)) return [...found]
-  return holdersOf(mark.lifeline, true)
+  return found.size > 0 || mark.lifeline === undefined ? [...found] : escapedFrom(mark.lifeline)
+}
+
+/** The processes that still hold the lifeline. Where no other sign leads to a process of the worker, these have escaped. */
+export function escapedFrom(lifeline: string): number[] {
+  return isLifelineHeld(lifeline) ? holdersOf(lifeline, true) : []
 }
 
 /** The number of processes and threads, and their private memory; undefined where there is no /proc. */
