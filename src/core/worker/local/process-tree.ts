@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isScarcity } from '../../errors.ts'
 import { holdersOf, isLifelineHeld } from './lifeline.ts'
-import { freshProcesses, lookAtProcesses } from './process-table.ts'
+import { freshProcesses, scanProcesses } from './process-table.ts'
 
 /** What identifies a worker's processes. */
 export interface TreeMark {
@@ -19,7 +19,7 @@ export interface TreeMark {
  * Pids of every living process of the tree. A grandchild may have left session and parent, but keeps the mark. Where no process is
  * left by these signs, the lifeline leads to those that cleared their environment as well.
  */
-export function processesOf(mark: TreeMark, table = lookAtProcesses()): number[] {
+export function processesOf(mark: TreeMark, table = scanProcesses()): number[] {
   if (table.isEmpty) return groupOf(mark.leader)
   const found = table.tree(mark.leader, mark.variable)
   found.delete(process.pid)
@@ -60,11 +60,11 @@ export function signalAll(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'):
 }
 
 /** Scans and kills until two scans in a row find no process: a process that forks while it is killed is caught by the next scan. */
-export async function killTree(look: () => TreeMark, limitMs: number): Promise<boolean> {
+export async function killTree(findMark: () => TreeMark, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs
   for (let empty = 0; empty < 2; ) {
     const table = await freshProcesses()
-    const pids = unlessScarce(() => processesOf(look(), table))
+    const pids = unlessScarce(() => processesOf(findMark(), table))
     if (pids === undefined) {
       await sleep(SCARCE_MS)
       continue
@@ -78,9 +78,9 @@ export async function killTree(look: () => TreeMark, limitMs: number): Promise<b
 }
 
 /** undefined where it cannot be determined now, for lack of file descriptors or memory. */
-export function unlessScarce<T>(look: () => T): T | undefined {
+export function unlessScarce<T>(work: () => T): T | undefined {
   try {
-    return look()
+    return work()
   } catch (error) {
     if (!isScarcity(error)) throw error
     return undefined
@@ -90,7 +90,7 @@ export function unlessScarce<T>(look: () => T): T | undefined {
 /** Every living process that carries the variable, by its value; empty where there is no /proc. */
 export function carriersOf(name: 'RESOLVE_DIR' | 'RESOLVE_INQUIRY'): Map<string, number[]> {
   const found = new Map<string, number[]>()
-  for (const [entry, pids] of lookAtProcesses().marked) {
+  for (const [entry, pids] of scanProcesses().marked) {
     if (entry.startsWith(`${name}=`)) found.set(entry.slice(name.length + 1), [...pids])
   }
   return found
