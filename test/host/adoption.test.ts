@@ -107,7 +107,9 @@ test('an answer that was accepted before the kill reaches the resolver after it 
 })
 
 // A host that is not the parent of the worker is told of its end by the lifeline. Without it this takes until a sweep.
-test('the end of an adopted worker is noticed at once: after an answer, and when it is killed', async () => {
+test('the end of an adopted worker is noticed at once: after an answer, and when it is killed', {
+  timeout: 120_000,
+}, async () => {
   const resolver = plainResolver(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
   const adopted = async (): Promise<{ id: string; host: ChildProcess }> => {
     const id = await created(home, resolver)
