@@ -204,7 +204,8 @@ export class JournalFeed {
     } catch {
       // No host can be had now, or no journal opened; the next look tries again, and readers keep what they have.
     }
-    if (this.#hasEnded) this.#tell()
+    // Without followers the feed may be closed by now, and its file with it.
+    if (this.#hasEnded && this.#followers.size > 0) this.#tell()
   }
 
   /** A damaged journal is frozen and its trusted part goes on in another file, with the same lines at the same offsets. */
