@@ -1,4 +1,4 @@
-/** Attacks that once worked: each leaves an instance that can be read, stopped and ended, and nobody else harmed. */
+/** Attacks that once worked: each leaves an instance that can be read, stopped and ended, and harms no other. */
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * `resolve serve` on a real file system that is full to its last block, and on one that nobody may write: what is refused is refused
+ * `resolve serve` on a real file system that is full to its last block, and on one that is read-only: what is refused is refused
  * before it is acknowledged, nothing stays half, and with room again all of it goes on without a restart (reliability F7).
  */
 import { execFile } from 'node:child_process'

@@ -5,6 +5,7 @@
 import { dirname } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import type { EventData } from '../../protocol/api/events.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
@@ -29,10 +30,7 @@ export interface ForwardedLine {
 }
 
 /** An event of the platform, before it has a number and a time. */
-export interface News {
-  type: PlatformEvent
-  data: Record<string, unknown>
-}
+export type News = { [T in PlatformEvent]: { type: T; data: EventData<T> } }[PlatformEvent]
 
 /** What a consumer asks of an instance and the host accepts. */
 export type Intent = AnswerIntent | MessageIntent | StopIntent
@@ -102,8 +100,8 @@ export class Ledger {
   }
 
   /** Writes an event of the platform. Throws `disk_full`, and then nothing was written. */
-  record(type: PlatformEvent, data: Record<string, unknown>, sourceEnd: number | null = null): void {
-    const event = this.#toEvent({ type, data })
+  record<T extends PlatformEvent>(type: T, data: EventData<T>, sourceEnd: number | null = null): void {
+    const event = this.#toEvent({ type, data } as News)
     const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
     this.#apply(first, event)
   }
@@ -175,13 +173,17 @@ export class Ledger {
     return { ...line, event, text: JSON.stringify(event) }
   }
 
-  /** Moves the status along the table and puts it on disk. Throws `invalid_state` for a move that is not in it. */
+  /**
+   * Moves the status along the table and puts it on disk: before `run()` may be called, so that a power loss never has it called twice,
+   * and before an end is told. `starting` waits for no sync: nothing has happened that it would have to tell of. Throws `invalid_state` for a move that is
+   * not in it.
+   */
   move(to: Status, details: MoveDetails = {}): void {
     const from = this.story.status
     if (!canMove(from, to)) throw fail('invalid_state', { action: `move to ${to}`, status: from })
     this.record('platform.instance.status_changed', { from, to, ...details })
     failpoint('move.recorded')
-    this.sync()
+    if (to !== 'starting') this.sync()
     failpoint('move.synced')
     this.#saveRecord()
     failpoint('move.saved')

@@ -3,6 +3,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
+import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
@@ -53,7 +54,7 @@ export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
   /** The module that shows a resolver's instances in the page. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
-  /** Owns the instance in this process where nobody does; whether it is hosted here now. What has ended, or pauses, needs no host. */
+  /** Takes the instance over where it has no host; returns whether this process hosts it now. One that has ended, or pauses, needs no host. */
   host(id: string): Promise<boolean>
   /** The instances this process hosts. */
   hosted(): string[]
@@ -62,7 +63,7 @@ export interface LocalPlatform extends Platform {
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
-  /** As `close`, but what is hosted here is left without a host, its workers running: for whoever adopts it next. */
+  /** As `close`, but the instances hosted here are left without a host, their workers running: the next host adopts them. */
   letGo(): Promise<void>
 }
 
@@ -148,14 +149,12 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    return await this.#hosts.expecting(request.host === 'background' ? undefined : executor, async () => {
-      const creation = await prepareCreation(this.#inquiries, entry, request, executor)
-      const { instance_id: id } = creation
-      await createInstance(this.#home, creation)
-      const record = await this.record(id)
-      await this.#startHost(id, request.host)
-      return record
-    })
+    const creation = await prepareCreation(this.#inquiries, entry, request, executor)
+    const { instance_id: id } = creation
+    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths))
+    const record = await this.record(id)
+    await this.#startHost(id, request.host)
+    return record
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
