@@ -213,9 +213,8 @@ class HomePlatform implements LocalPlatform {
   }
 
   events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
-    const paths = this.#reads.paths(id)
-    const hasEnded = () => isTerminal(readRecord(paths).status)
-    return followJournal(paths.journal, options, { ensureHost: () => this.ensureHost(id), hasEnded })
+    this.#reads.paths(id)
+    return followJournal(() => this.feed(id), options)
   }
 
   feed(id: string): HeldFeed {
