@@ -8,16 +8,27 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { INQUIRY_LOCAL_IDLE_MS } from '../src/core/limits.ts'
 import { type PlainResolver, plainResolver } from '../test/support/plain-resolver.ts'
 import { inTurn, type Part, type Sample } from './figure.ts'
 import { sized } from './quick.ts'
+import { TYPED_EVENT, typedResolver } from './typed-resolver.ts'
 
 const NAME = 'POST /instances → first event'
+const TYPED = 'POST /instances → first event, .ts'
+const COLD = 'the same, no form requested before'
 const PAIRS = sized(15, 3)
+/** Each resolver of the last figure is created once, when its process of an earlier question has ended. */
+const COLD_RESOLVERS = sized(5, 1)
 const EVENT = 'plain.ready'
 
 export const create: Part = {
-  figures: [{ name: NAME, against: 'start, initialize, run, event', goal: { most: 1.6 } }],
+  figures: [
+    { name: NAME, against: 'start, initialize, run, event', goal: { most: 1.6 } },
+    { name: TYPED, against: '–', goal: { most: 60 }, unit: 'ms' },
+    { name: COLD, against: '–', goal: { most: 120 }, unit: 'ms' },
+  ],
   rounds: 3,
   round,
 }
@@ -25,25 +36,43 @@ export const create: Part = {
 async function round(): Promise<Sample[]> {
   const home = mkdtempSync(join(tmpdir(), 'resolve-bench-'))
   const resolver = plainResolver(`me.emit('${EVENT}'); me.finish({ status: 'completed' })`)
-  const server = fork(join(import.meta.dirname, 'create-server.ts'), [home, resolver.dir], { silent: false })
+  const typed = Array.from({ length: COLD_RESOLVERS }, (_, at) => typedResolver(`typed-${at}`))
+  const directories = [resolver, ...typed].map(({ dir }) => dir)
+  const server = fork(join(import.meta.dirname, 'create-server.ts'), [home, ...directories], { silent: false })
   try {
     const [{ port }] = (await once(server, 'message')) as [{ port: number }]
     const api = `http://127.0.0.1:${port}/api`
-    const ours = () => untilFirstEvent(api, resolver.name)
+    const ours = async () => {
+      await requestForm(api, resolver.name)
+      return await untilFirstEvent(api, resolver.name, EVENT)
+    }
     const bare = () => bareHandshake(resolver)
     await inTurn('warm', 2, ours, bare)
-    return await inTurn(NAME, PAIRS, ours, bare)
+    const samples = await inTurn(NAME, PAIRS, ours, bare)
+    // The first one compiles.
+    for (const { name } of typed) await untilFirstEvent(api, name, TYPED_EVENT)
+    const [{ name: first } = { name: '' }] = typed
+    for (let n = 0; n < PAIRS; n += 1) {
+      await requestForm(api, first)
+      samples.push({ figure: TYPED, value: await untilFirstEvent(api, first, TYPED_EVENT) })
+    }
+    await sleep(INQUIRY_LOCAL_IDLE_MS + 500)
+    for (const { name } of typed) samples.push({ figure: COLD, value: await untilFirstEvent(api, name, TYPED_EVENT) })
+    return samples
   } finally {
     server.send('end')
     await once(server, 'exit')
-    rmSync(resolver.dir, { recursive: true, force: true })
+    for (const dir of directories) rmSync(dir, { recursive: true, force: true })
   }
 }
 
-async function untilFirstEvent(api: string, name: string): Promise<number> {
+async function requestForm(api: string, name: string): Promise<void> {
   const schema = await fetch(`${api}/resolvers/${name}/schema`)
   await schema.arrayBuffer()
   if (!schema.ok) throw new Error(`The form was answered with ${schema.status}.`)
+}
+
+async function untilFirstEvent(api: string, name: string, event: string): Promise<number> {
   const begin = performance.now()
   const created = await fetch(`${api}/instances`, {
     method: 'POST',
@@ -56,7 +85,7 @@ async function untilFirstEvent(api: string, name: string): Promise<number> {
   let text = ''
   for await (const chunk of events.body as AsyncIterable<Uint8Array>) {
     text += Buffer.from(chunk).toString('utf8')
-    if (text.includes(`"${EVENT}"`)) took ??= performance.now() - begin
+    if (text.includes(`"${event}"`)) took ??= performance.now() - begin
     // Its end is awaited but not measured, so that the next one has the machine to itself.
     if (/"to":"(?:completed|failed|cancelled)"/.test(text)) break
   }

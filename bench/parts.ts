@@ -1,5 +1,6 @@
 /** The parts of the bench by name, in the order in which they run. */
 import { adopt } from './adopt.ts'
+import { burst } from './burst.ts'
 import { create } from './create.ts'
 import { docker } from './docker.ts'
 import type { Part } from './figure.ts'
@@ -16,6 +17,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   docker,
   start,
   create,
+  burst,
   latency,
   ingest,
   replay,

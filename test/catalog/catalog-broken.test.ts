@@ -42,11 +42,7 @@ test.each<[string, (good: string) => string, string[]]>([
     (good) => good.replace(/"source": "\/[^"]*notes"/, '"source": "notes"'),
     ['from-git', 'hello'],
   ],
-  [
-    'has a field nobody knows',
-    (good) => good.replace('"removed_builtins"', '"removed"'),
-    ['from-git', 'hello', 'notes'],
-  ],
+  ['has an unknown field', (good) => good.replace('"removed_builtins"', '"removed"'), ['from-git', 'hello', 'notes']],
 ])('a file that %s keeps the last good one, and is never replaced', async (_, damage, usable) => {
   const { catalog, file, good, again, problems } = await three()
   const broken = damage(good)
@@ -72,7 +68,8 @@ test.each<[string, (good: string) => string, string[]]>([
   expect((await catalog.add(resolverDir('more'), { cwd: '/' })).name).toBe('more')
 })
 
-test('an edit by hand that is still a catalog is taken', async () => {
+// verifies: S-SVC-19
+test('a valid edit of resolvers.json by hand is used', async () => {
   const { catalog, file, good } = await three()
   writeFileSync(file, good.replace('Does what from-git does', 'Does something else'))
   await catalog.refresh()

@@ -172,7 +172,8 @@ test('the commit that was shown is the one that is added, even when the branch m
   })
 })
 
-test('a name taken from elsewhere is refused unless forced', async () => {
+// verifies: S-MAN-03
+test('a name that another source has is refused unless forced', async () => {
   const { catalog, home } = await open({ builtins: builtinsDir('hello') })
   const [one, two] = [resolverDir('notes'), resolverDir('notes', { version: '2.0.0' })]
   await catalog.add(one, { cwd: '/' })

@@ -40,7 +40,7 @@ test('the bundle is fetched when its resolver is added, pinned, and refreshed by
   expect(kept()).toEqual(['shown', join('shown', `viewport-${first}.js`)])
 
   const second = bundle.publish({ 'dist/viewport.js': 'export default 2' })
-  // Pinned: what was published since is not shown before somebody asks for it.
+  // Pinned: a newer commit is used only after an update.
   expect((await readViewport(home, catalog.get('shown'))).toString()).toBe('export default 1')
   const [outcome] = await catalog.update('shown')
   expect({ changed: outcome?.changed, commit: outcome?.entry.viewport_commit }).toEqual({

@@ -33,7 +33,7 @@ test('help exit-codes lists every code with its meaning', () => {
   expect(Object.fromEntries(listed)).toEqual(EXIT_MEANING)
 })
 
-/** Set by the platform for a worker, or read by the SDK inside one: nobody sets these by hand. */
+/** Set by the platform for a worker, or read by the SDK inside one: no user sets these by hand. */
 const INSIDE = [
   'RESOLVE_BUNDLES',
   'RESOLVE_DIR',

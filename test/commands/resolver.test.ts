@@ -41,6 +41,7 @@ test('a resolver of the same name from elsewhere needs --force', async () => {
   expect((await place.run('resolver', 'add', other, '--force')).code).toBe(0)
 })
 
+// verifies: S-SVC-18
 test('a git source is pinned to its commit, and update follows it', async () => {
   const source = doer()
   const git = (...args: string[]) =>
@@ -55,6 +56,8 @@ test('a git source is pinned to its commit, and update follows it', async () => 
   const added = await place.run('resolver', 'add', `git+file://${source}@main`, '--force', '--json')
   expect(added.code, added.stderr).toBe(0)
   expect(JSON.parse(added.stdout)).toMatchObject({ resolver: { kind: 'git', commit, ref: 'main' } })
+  const { resolvers } = JSON.parse((await place.run('resolver', 'list', '--json')).stdout) as { resolvers: object[] }
+  expect(resolvers).toContainEqual(expect.objectContaining({ name: 'doer', version: '1.0.0' }))
   git('commit', '-qm', 'second', '--allow-empty')
   const updated = await place.run('resolver', 'update', 'doer', '--json')
   const next = git('rev-parse', 'HEAD').trim()

@@ -197,9 +197,9 @@ test('no server, or another program at the address, ends with exit code 10 and a
     expect(code, what).toBe(10)
     expect(JSON.parse(stdout).error.code, what).toBe(what === 'a broken line' ? 'server_unreachable' : 'server_strange')
   }
-  const nobody = await ask('http://127.0.0.1:1')
-  expect(nobody.code).toBe(10)
-  expect(JSON.parse(nobody.stdout).error.message).toBe(
+  const unreachable = await ask('http://127.0.0.1:1')
+  expect(unreachable.code).toBe(10)
+  expect(JSON.parse(unreachable.stdout).error.message).toBe(
     "Can't reach the server at http://127.0.0.1:1: the connection was refused.",
   )
   expect((await ask('http://no-such-host.invalid')).code).toBe(10)

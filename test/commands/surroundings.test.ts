@@ -1,4 +1,4 @@
-/** The program in a pipe, in GitHub Actions, and with a resolver that is hostile to whoever reads what it says. */
+/** The program in a pipe, in GitHub Actions, and with a resolver whose text attacks its reader. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -99,7 +99,7 @@ test('revoke takes an id or a name, and refuses a token that is gone', async () 
 })
 
 test.each([
-  ['a scope nobody knows', 2, ['--scope', 'root']],
+  ['an unknown scope', 2, ['--scope', 'root']],
   ['an admin of one instance', 2, ['--scope', 'admin', '--instance', '@last']],
   ['a time that is none', 2, ['--expires', 'soon']],
   ['no time at all', 2, ['--expires', '0s']],

@@ -1,4 +1,4 @@
-/** Containers that nobody needs go, by label and journal; the commands and rows about Docker say what is so. */
+/** Orphaned containers are removed, by label and journal; the commands and doctor checks about Docker report the state. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { orphanContainers, startReaper } from '../../src/core/host/process/reaper.ts'
 import type { HealthRow } from '../../src/core/platform/platform.ts'
@@ -17,7 +17,7 @@ beforeAll(() => {
   home = temporaryHome()
 })
 
-/** A container that does nothing, as if somebody had left it. */
+/** A container that does nothing, as a dead host leaves it. */
 async function left(labels: Record<string, string>): Promise<string> {
   const options = Object.entries(labels).flatMap(([name, value]) => ['--label', `${name}=${value}`])
   return await docker('run', '-d', '--network', 'none', ...options, image, 'sleep', '600')

@@ -1,4 +1,4 @@
-/** Every mode of the evil resolver in a container: its run ends as it must, and nobody else is harmed (reliability, The evil resolver). */
+/** Every mode of the evil resolver in a container: its run ends as it must, and no other instance is harmed (reliability, The evil resolver). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { containersOf, describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
 import { Arena } from '../support/evil-arena.ts'

@@ -1,4 +1,4 @@
-/** Every mode of the evil resolver as a local worker: its run ends as it must, and nobody else is harmed (reliability, The evil resolver). */
+/** Every mode of the evil resolver as a local worker: its run ends as it must, and no other instance is harmed (reliability, The evil resolver). */
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { Arena } from '../support/evil-arena.ts'
 import { endure, evilModes } from '../support/evil-modes.ts'

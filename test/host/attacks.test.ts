@@ -1,4 +1,4 @@
-/** Attacks that once worked: each leaves an instance that can be read, stopped and ended, and nobody else harmed. */
+/** Attacks that once worked: each leaves an instance that can be read, stopped and ended, and harms no other. */
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -106,12 +106,13 @@ test('a host that finds another one writing stops, and overwrites nothing', asyn
   const { id, hosts, host, paths } = await hosted(stay)
   const foreign = `${storyOf(home, id).lastSeq + 1}\t-\t{"event_type":"platform.worker.adopted","data":{},"timestamp":"2026-01-01T00:00:00.000Z"}\n`
   appendFileSync(paths.journal, foreign)
-  expect(() => host.stop('stop', 'enough', false)).not.toThrow()
+  expect(() => host.stop('stop', 'enough', false)).toThrow(expect.objectContaining({ code: 'ownership_lost' }))
   await hosts.over(id)
   expect(readFileSync(paths.journal, 'utf8').endsWith(foreign)).toBe(true)
   await hosts.close()
   const next = new HostProcess(home)
-  await next.own(id)
+  const owner = await next.own(id)
+  owner?.stop('stop', 'enough', false)
   await next.over(id)
   await next.close()
   expect(storyOf(home, id).status).toBe('cancelled')
@@ -137,7 +138,8 @@ test('a flipped byte in the journal loses only the lines after it', async () => 
   const { id } = await ranToEnd(home, plainResolver(`me.emit('a.b'); me.finish({ status: 'completed' })`))
   const { journal } = instancePaths(home, id)
   const lines = readFileSync(journal, 'utf8').split('\n')
-  lines[5] = (lines[5] ?? '').replace('"data"', 'data"')
+  const fifth = lines.findIndex((line) => line.startsWith('5\t'))
+  lines[fifth] = (lines[fifth] ?? '').replace('"data"', 'data"')
   writeFileSync(journal, lines.join('\n'))
   expect(() => storyOf(home, id)).toThrow(/line 5 holds no event/)
   const next = new HostProcess(home)

@@ -1,4 +1,4 @@
-/** What one instance may be told, and may ask, all together: nobody fills the memory of whoever looks at it. */
+/** Limits on the messages and questions of one instance: they cannot fill the memory of its host or readers. */
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'

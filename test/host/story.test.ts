@@ -1,9 +1,10 @@
 /** The life of an instance, status by status: every row of the spec's table, R20–R28, with real processes. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { identify } from '../../src/core/files/process-identity.ts'
+import { lifetimeMs } from '../../src/core/host/lifecycle/lifetime.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { created, eventsOf, ranToEnd, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
@@ -17,7 +18,17 @@ beforeAll(() => {
 const ACTOR = { actor: 'tester', via: 'cli' } as const
 const RESUMABLE = { supports_resume: true }
 
-// verifies: S-STATE-01 S-STATE-02 S-STATE-03 S-STATE-06 S-STATE-09 S-STATE-10 S-MOVE-01 S-MOVE-02 S-MOVE-03 S-MOVE-09 S-SVC-01 S-SVC-13 S-EVT-03 S-VER-02 S-RES-02 S-REC-03
+// verifies: S-STATE-01 S-MOVE-01
+test('a created instance has its record and its journal, and neither a worker nor a config', async () => {
+  const id = await created(home, plainResolver(`me.finish({ status: 'completed' })`))
+  const { journal, worker, project } = instancePaths(home, id)
+  expect(storyOf(home, id)).toMatchObject({ status: 'created', incarnation: 0 })
+  expect([journal, worker, join(project, '.resolve/config.json')].map((path) => existsSync(path))).toEqual([
+    ...[true, false, false],
+  ])
+})
+
+// verifies: S-STATE-02 S-STATE-03 S-STATE-06 S-STATE-09 S-STATE-10 S-MOVE-01 S-MOVE-02 S-MOVE-03 S-MOVE-09 S-SVC-01 S-SVC-13 S-EVT-03 S-VER-02 S-RES-02 S-REC-03
 test('created, starting, running, completed: the happy path, with its output (R14, R17)', async () => {
   const { id, story } = await ranToEnd(
     home,
@@ -41,12 +52,13 @@ test('created, starting, running, completed: the happy path, with its output (R1
   }
 })
 
-// verifies: S-STATE-07 S-MOVE-10 S-ERR-04
+// verifies: S-STATE-07 S-MOVE-10 S-ERR-04 S-RES-02
 test('a failed result fails the instance with its error', async () => {
   const { story } = await ranToEnd(home, plainResolver(`me.finish({ status: 'failed', error: 'no luck' })`))
   expect(story).toMatchObject({ status: 'failed', error: { code: 'resolver_failed', detail: 'no luck' } })
 })
 
+// verifies: S-ERR-04
 test('without a result file resolver:completed decides (R21)', async () => {
   const completed = `me.emit('resolver:completed', { outcome: 'success', summary: 'all fine', duration_s: 1, artifact_count: 0 }); process.exit(3)`
   const { story } = await ranToEnd(home, plainResolver(completed))
@@ -70,6 +82,7 @@ test('an exit code of 0 without a result is a failure (R21)', async () => {
   expect(story.error?.detail).toContain('I give up')
 })
 
+// verifies: S-RULE-02
 test('paused without supports_resume is failed, code not_resumable (R22)', async () => {
   const { story } = await ranToEnd(home, plainResolver(`me.finish({ status: 'paused' })`))
   expect(story).toMatchObject({ status: 'failed', error: { code: 'not_resumable' } })
@@ -97,7 +110,7 @@ test('an error answer to initialize fails the instance from starting', async () 
   expect(story.error?.detail).toContain('no way')
 })
 
-// verifies: S-STATE-04 S-MOVE-05 S-MOVE-06 S-DO-01 S-DIR-06 S-EVT-04 S-ERR-01 S-RPC-04
+// verifies: S-STATE-04 S-MOVE-05 S-MOVE-06 S-DO-01 S-DIR-06 S-EVT-04 S-ERR-01 S-RPC-04 S-PLUG-09
 test('a question moves to awaiting_input, its answer back to running, with who and by which door (R25, R28)', async () => {
   const schema = `{ type: 'form', components: [{ type: 'checkbox', id: 'go', checks: [{ condition: { path: '/go' }, message: 'Tick it.' }, { condition: { call: 'required', args: [{ path: '/why' }] }, message: 'Say why.' }] }] }`
   const resolver = plainResolver(
@@ -220,7 +233,7 @@ test('pause and resume: the worker ends, the next run has resume=true on the sam
 })
 
 // verifies: S-RULE-03 S-MOVE-11
-test('a pause is refused when the resolver does not support resume', async () => {
+test('a pause is refused when the resolver does not support resume, and a stop cancels the run', async () => {
   const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
   const hosts = new HostProcess(home)
   await hosts.own(id)
@@ -232,6 +245,7 @@ test('a pause is refused when the resolver does not support resume', async () =>
   expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'enough' })
 })
 
+// verifies: S-RULE-01
 test('a pause withdraws an open question; after the resume the same id may be asked again (R28)', async () => {
   const behaviour = `
     me.stopped.then(() => me.finish({ status: 'paused' }))
@@ -320,6 +334,11 @@ test('a forced stop kills a worker that ignores signals, with reason forced (R26
 })
 
 // verifies: S-LIM-04
+test('an instance lives 12 hours unless RESOLVE_INSTANCE_LIFETIME says otherwise', () => {
+  expect(lifetimeMs({})).toBe(12 * 60 * 60 * 1_000)
+  expect(lifetimeMs({ RESOLVE_INSTANCE_LIFETIME: '90s' })).toBe(90_000)
+})
+
 test('at the end of its lifetime an instance is paused if the resolver checkpoints, else failed, after a warning (R27)', async () => {
   process.env['RESOLVE_INSTANCE_LIFETIME'] = '600ms'
   try {

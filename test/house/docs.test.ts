@@ -29,7 +29,7 @@ test('docs/errors.md lists every code of the catalogue with its kind, HTTP statu
   expect(listed.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/events.md lists every event of tiers 1 and 2, and no other (R17, R18, S-VER-04)', () => {
+test('docs/events.md lists every event of tiers 1 and 2, and no other (R17, R18)', () => {
   const listed = rowsOf('docs/events.md')
     .map(([name]) => bare(name))
     .filter((name) => /^(?:platform\.|resolver:)/.test(name))

@@ -114,7 +114,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/platform',
     'core/host/process',
     'core/host/lifecycle',
-    'core/host/requests',
     'core/host/inquiry',
     'core/host/launch',
     'core/host/ingest',
@@ -143,7 +142,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/host/process': [
     'core/host/lifecycle',
     'core/host/resources',
-    'core/host/requests',
     'core/host/ledger',
     'core/worker/egress',
     'core/worker/docker',
@@ -165,7 +163,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol',
   ],
   'core/host/resources': [
-    'core/host/requests',
     'core/host/launch',
     'core/host/ledger',
     'core/worker/sandbox',
@@ -189,6 +186,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/form-check',
     'core/worker/docker',
     'core/worker/local',
+    'core/worker',
     'core/forms',
     'core/rpc',
     'core/protocol',

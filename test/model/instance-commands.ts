@@ -1,6 +1,6 @@
 /**
  * What may happen to an instance, one thing at a time or two at once. After each the instance is what one of the orders would have made
- * of it, and whoever asked was told what fits that order.
+ * of it, and each caller got the answer that fits that order.
  */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'

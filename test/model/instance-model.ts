@@ -187,7 +187,7 @@ export function isOver(m: Model): boolean {
   return isTerminal(m.status)
 }
 
-/** It can be hosted, and whoever asks something of it brings it a host. */
+/** It can have a host, and a request to it starts one. */
 export function isLive(m: Model): boolean {
   return !isOver(m) && m.status !== 'paused'
 }

@@ -110,7 +110,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     await platform.close()
   })
 
-  // verifies: S-SVC-08 S-REQ-02
+  // verifies: S-SVC-08 S-REQ-02 S-SDK-06
   test('a question is listed, refused a bad answer, answered once, and says by whom (R25, R28)', async () => {
     const platform = await open()
     const { instance_id: id } = await platform.create({ resolver: 'asks-once', input: {} })

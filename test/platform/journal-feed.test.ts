@@ -221,7 +221,7 @@ test('a directory in place of the journal for a while ends neither the reading n
   const stop = feed.follow(() => {})
   renameSync(journal.path, `${journal.path}.aside`)
   mkdirSync(journal.path)
-  // Longer than the time between two looks at it; what is thrown there and caught by nobody fails this file.
+  // Longer than the time between two looks at it; an uncaught exception there fails this file.
   await sleep(2_500)
   rmdirSync(journal.path)
   renameSync(`${journal.path}.aside`, journal.path)

@@ -7,7 +7,7 @@ import { openRemotePlatform } from '../../src/core/platform/remote/remote.ts'
 import type { JournalEvent } from '../../src/core/protocol/journal.ts'
 
 const ID = '0123456789ab'
-const TOKEN = 'rslv_00000000_a-token-that-nobody-may-see'
+const TOKEN = 'rslv_00000000_a-token-that-stays-secret'
 
 const closers: (() => Promise<void>)[] = []
 

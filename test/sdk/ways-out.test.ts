@@ -83,7 +83,7 @@ describe('by force', () => {
 
   test.each([
     ['uncaught', 'out of the blue'],
-    ['unhandled', 'nobody caught it'],
+    ['unhandled', 'an unhandled rejection'],
   ])('an %s error ends the run as failed', async (scenario, detail) => {
     const resolver = await start(scenario)
     expect(await resolver.exitCode()).toBe(1)

@@ -348,9 +348,9 @@ test('each scope permits its routes, and without a token every route is refused'
   ] as [string, string, 'read' | 'run' | 'admin'][]
   const scopes = ['read', 'run', 'admin'] as const
   for (const [method, path, needs] of table) {
-    const nobody = await api.call(method, path, { token: null })
-    expect(nobody, path).toMatchObject({ status: 401, json: { code: 'token_missing' } })
-    expect(nobody.headers.get('www-authenticate')).toBe('Bearer')
+    const anonymous = await api.call(method, path, { token: null })
+    expect(anonymous, path).toMatchObject({ status: 401, json: { code: 'token_missing' } })
+    expect(anonymous.headers.get('www-authenticate')).toBe('Bearer')
     for (const scope of scopes) {
       const { json, status } = await api.call(method, path, { token: api.tokens[scope] })
       const isLet = scopes.indexOf(scope) >= scopes.indexOf(needs)

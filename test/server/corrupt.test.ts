@@ -345,7 +345,7 @@ function inWords(path: string): string {
   return path.replace(/[0-9a-f]{12}/g, (id) => names[id] ?? id)
 }
 
-/** Damages it as a disk, a crash or somebody's hand would; says how. */
+/** Damages it as a disk, a crash or a user would; returns how. */
 function damageOneOf(path: string, random: () => number): string {
   const bytes = readFileSync(path)
   const at = Math.floor(random() * bytes.length)

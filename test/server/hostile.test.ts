@@ -81,7 +81,7 @@ const BODIES: [string, CallOptions, number, string][] = [
     'request_invalid',
   ],
   [
-    'a key nobody knows',
+    'an unknown key',
     { raw: '{"resolver":"hello","input":{},"instance_id":"0123456789ab"}', headers: JSON_TYPE },
     422,
     'request_invalid',

@@ -155,7 +155,7 @@ function check({ method, path, responses }: Operation, answer: Answer): void {
   // R7: what this version can't do, and an engine that is not there: it takes an admin who asks for another executor.
   const isOfMachine = ['feature_missing', 'docker_unreachable', 'image_missing'].includes(answer.json?.code)
   if (!isOfMachine) expect(answer.status, where).toBeLessThan(500)
-  // Whoever looks after the machine is told where its home is, and nobody else.
+  // Only the doctor, for an admin, answers the path of the home.
   if (path !== '/api/doctor') expect(answer.text, where).not.toContain(api.home)
   expect(answer.text, where).not.toMatch(/\n\s+at .+:\d+:\d+|node_modules|file:\/\//)
   const declared = responses[String(answer.status)]

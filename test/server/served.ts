@@ -1,4 +1,4 @@
-/** A home that is served on a port, with tokens and sign-in links, as `serve` does it; and bytes on its wire as nobody else sends them. */
+/** A home that is served on a port, with tokens and sign-in links, as `serve` does it; and raw bytes on its connection. */
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

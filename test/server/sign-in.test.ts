@@ -191,13 +191,13 @@ describe('over HTTP', () => {
       status: 200,
       body: { authenticated: true, scope: 'read', name: 'ada', instance, expires_at: null },
     })
-    const nobody = { authenticated: false, scope: null, name: null, instance: null, expires_at: null }
+    const anonymous = { authenticated: false, scope: null, name: null, instance: null, expires_at: null }
     for (const lines of [[], ['Authorization: Bearer x'], ['Authorization:'], [`Cookie: token=${token}`]]) {
       const answer = await status(...lines)
-      expect([answer.status, answer.body]).toEqual([200, nobody])
+      expect([answer.status, answer.body]).toEqual([200, anonymous])
     }
     const twice = await served.ask(`/api/auth/status?token=${token}`)
-    expect(twice.body).toEqual(nobody)
+    expect(twice.body).toEqual(anonymous)
   })
 
   test('another page cannot try codes', async () => {

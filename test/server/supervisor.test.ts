@@ -45,7 +45,7 @@ async function ensureHost(home: string, sweepMs = 100) {
   return { platform, supervisor, troubles, adopted }
 }
 
-/** Created more than a moment ago, so that nobody is at it any more. */
+/** Created long enough ago that its creator no longer works on it. */
 async function orphan(home: string): Promise<string> {
   const id = await created(home, waits())
   await startBackgroundHost(home, id)

@@ -44,7 +44,7 @@ test('ids are twelve hexadecimal characters, found by a unique beginning (R3)', 
 
 test('a host listens on a socket that only its owner may open (R39)', async () => {
   const socket = await listen(() => {
-    throw new Error('nobody asks')
+    throw new Error('must not be called')
   })
   expect(statSync(socket.path).mode & 0o777).toBe(0o600)
   expect(statSync(join(socket.path, '..')).mode & 0o077).toBe(0)

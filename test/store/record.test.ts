@@ -1,4 +1,4 @@
-/** The record of an instance: what it says is never older than the journal, whoever wrote it and whatever the clock said. */
+/** The record of an instance: it is never older than the journal, whichever process wrote it and whatever the clock says. */
 import { appendFileSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { type InstancePaths, instancePaths } from '../../src/core/store/home.ts'

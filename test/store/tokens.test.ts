@@ -161,7 +161,7 @@ test.each([
   ['no list of tokens', JSON.stringify({ schema_version: 1, tokens: {} })],
   ['an entry that is null', whole(null)],
   ['an id of capitals', whole({ ...good(), id: '0123ABCD' })],
-  ['a scope nobody knows', whole({ ...good(), scope: 'root' })],
+  ['an unknown scope', whole({ ...good(), scope: 'root' })],
   ['a short digest', whole({ ...good(), sha256: '00' })],
   ['an instance that is none', whole({ ...good(), instance: '../..' })],
   ['no word on when it ends', whole({ ...good(), expires_at: undefined })],

@@ -44,7 +44,7 @@ export async function createdInDocker(
   input: Payload = {},
   setup: Record<string, unknown> = {},
 ): Promise<string> {
-  // A folder of a test is its maker's alone; the resolver is somebody else in there.
+  // A folder of a test is private to its user; the resolver runs as another user in the container.
   chmodSync(resolver.dir, 0o755)
   return await created(home, resolver, input, (manifest) => ({
     executor: 'docker',

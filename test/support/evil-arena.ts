@@ -65,7 +65,7 @@ const LOOK_MS = 500
 export class Arena {
   readonly home: string
   readonly canary = mkdtempSync(join(tmpdir(), 'resolve-canary-'))
-  /** How long the slowest answer to somebody who has nothing to do with it all took. */
+  /** How long the slowest answer to an uninvolved client took. */
   slowestMs = 0
   readonly #coordinations: Coordinations
   #before = ''
@@ -99,7 +99,7 @@ export class Arena {
       writeFileSync(join(this.canary, name), JSON.stringify({ status: 'completed', output: OF_HOST, id: 'q' }))
     }
     // Who links to it has its content; it must stay what it is.
-    writeFileSync(join(this.canary, 'linked'), 'nobody writes here')
+    writeFileSync(join(this.canary, 'linked'), 'must stay unchanged')
     const copy = join(this.home, 'sources', 'evil')
     cpSync(join(import.meta.dirname, '../fixtures/resolvers/evil'), copy, { recursive: true })
     const manifest = JSON.parse(readFileSync(join(copy, 'manifest.json'), 'utf8')) as object
@@ -122,7 +122,7 @@ export class Arena {
     this.#busy = Promise.all([this.#keepAsking(), this.#keepLooking()])
   }
 
-  /** Nobody was harmed: the bystander comes to its end, the canaries are what they were, the host answered throughout and is as before. */
+  /** No other instance was harmed: the bystander comes to its end, the canaries are what they were, the host answered throughout and is as before. */
   async close(): Promise<void> {
     const own = `/api/instances/${this.#bystander}`
     const answer = await this.#send('POST', `${own}/input-requests/q`, { a: 1 })

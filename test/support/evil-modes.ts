@@ -243,7 +243,7 @@ export const evilModes: readonly EvilMode[] = [
   },
   {
     mode: 'setuid',
-    // Whoever is not its owner does not even get to it.
+    // Another user cannot even reach it.
     also: ({ id }, { home }) => expect(statSync(instancePaths(home, id).root).mode & 0o077).toBe(0),
   },
   { mode: 'hard-link' },

@@ -33,7 +33,7 @@ function count(name) {
   try {
     writeSync(3, `failed ${name}\n`)
   } catch {
-    // Nobody asks.
+    // Ignored: no test reads it.
   }
   const text = how === 'ENOSPC' ? 'no space left on device' : 'i/o error'
   return Object.assign(new Error(`${how}: ${text}, ${name}`), { code: how, syscall: name })
@@ -130,6 +130,6 @@ process.on('exit', () => {
   try {
     writeSync(3, `calls ${calls}\n`)
   } catch {
-    // Nobody asks.
+    // Ignored: no test reads it.
   }
 })

@@ -2,7 +2,7 @@
 import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import type { Exchange } from './invariants-http.ts'
 
-/** How long one process tries; whoever comes next goes on. */
+/** How long one process tries; the next one continues. */
 const FLOW_LIMIT_MS = 40_000
 /** A stop takes half a minute to become a SIGTERM. */
 const WAIT_LIMIT_MS = 75_000

@@ -46,7 +46,7 @@ async function carry(flow: FlowCase): Promise<boolean> {
         return true
       }
       if (leaveWhenAsked === true && record.pending_inputs > 0) return true
-      // As `serve` does it for whatever nobody owns.
+      // As `serve` does it for instances without a host.
       if (record.status !== 'paused') await platform.host(id)
       await act(flow, id, record)
     } catch (error) {

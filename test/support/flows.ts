@@ -42,7 +42,7 @@ const ENDS: Record<FlowKind, { status: string; output: string | null }> = {
 
 export function flowResolver(manifest: Record<string, unknown> = {}): PlainResolver {
   const resolver = plainResolver(BEHAVIOUR, { supports_resume: true, ...manifest })
-  // In a container the resolver is somebody else.
+  // In a container the resolver runs as another user.
   chmodSync(resolver.dir, 0o755)
   return resolver
 }
@@ -183,12 +183,12 @@ function distinct<T extends { path: string; key?: string }>(answers: readonly T[
   )
 }
 
-/** What nobody was told of: only leftovers that prune knows may be there. */
+/** Directories without an instance: only leftovers that prune removes are permitted. */
 function strangersIn(home: string, told: readonly FlowLine[]): string[] {
   const known = new Set(told.map(({ id }) => id))
   const wrong = readdirSync(instancesDirectory(home)).filter((name) => !known.has(name) && !name.startsWith('.new-'))
   const { problem } = readTokenFile(join(home, 'tokens.json'))
-  return [...wrong.map((name) => `${name} belongs to nobody`), ...(problem === null ? [] : [problem.message])]
+  return [...wrong.map((name) => `${name} has no instance`), ...(problem === null ? [] : [problem.message])]
 }
 
 /** Ends what a failed test left running. */

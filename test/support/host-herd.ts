@@ -51,7 +51,7 @@ export class HostHerd {
     const pid = ownerOf(hosted[Math.floor(this.#random() * hosted.length)] ?? '')
     if (!this.#kill(pid)) return
     const orphans = live.filter((id) => ownerOf(id) === pid)
-    // Some go together, some apart; of some whoever comes first takes care: a server, or a reader's server.
+    // Some go together, some apart; the first to come adopts some: a server, or the server of a reader.
     const shares = Array.from({ length: 3 }, () => [] as string[])
     for (const id of orphans) shares[Math.floor(this.#random() * 3)]?.push(id)
     for (const share of shares.slice(0, 2)) if (share.length > 0) this.#host(share)

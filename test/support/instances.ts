@@ -22,7 +22,7 @@ export function temporaryHome(): string {
   return home
 }
 
-/** Creates an instance of a resolver folder, hosted by nobody yet. */
+/** Creates an instance of a resolver folder, without a host. */
 export async function created(
   home: string,
   resolver: PlainResolver,

@@ -5,7 +5,7 @@ import { carriersOf } from '../../src/core/worker/local/process-tree.ts'
 import type { Left, Report } from './invariants.ts'
 
 export interface Holdings {
-  /** How many workers there were, each time somebody looked. */
+  /** How many workers there were, at each look. */
   workers: readonly { at: number; count: number }[]
   /** Processes, containers, networks of the instance that are there after the grace period. */
   left: readonly unknown[]
@@ -31,7 +31,7 @@ export function checkHoldings({ lines, hasEnded }: Left, { workers, left, foreig
   }
 }
 
-/** From each launch to the last that the worker wrote: whoever has said all may go, and its host takes its time over the end. */
+/** From each launch to the last line of the worker: after its last line a worker may end, and its host may notice later. */
 function upTimes(lines: Left['lines']): { from: number; to: number }[] {
   const launches = lines.flatMap(({ event }, at) => (event.event_type === 'platform.worker.launched' ? [at] : []))
   return launches.flatMap((at, index) => {

@@ -39,7 +39,7 @@ export interface Run {
   secrets?: readonly string[]
   /** What it held of the machine, and what others hold there. */
   holdings?: Holdings
-  /** What nobody may see or touch. */
+  /** Files and texts that must stay unread and unchanged. */
   canaries?: Canaries
   /** What the process that hosted it used meanwhile. */
   host?: HostUse
@@ -215,7 +215,8 @@ function checkCauses({ lines }: Left, report: Report): void {
     if (line.event.event_type === 'platform.input.answered' && !open.delete(request)) {
       report('I3', `line ${line.seq} answers ${String(request)}, which was not open`)
     }
-    if (moveOf(line) === 'awaiting_input' && open.size === 0) report('I3', `line ${line.seq} awaits what nobody asked`)
+    if (moveOf(line) === 'awaiting_input' && open.size === 0)
+      report('I3', `line ${line.seq} awaits input without an open request`)
   }
 }
 

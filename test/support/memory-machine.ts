@@ -14,7 +14,7 @@ import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Worker } fro
 /** What runs on the machine: called once, with the process that it is. It ends when it says so, or when nothing is left to wait for. */
 export type Program = (me: MemoryProcess, args: readonly string[]) => void
 
-/** What is kept of the worker of one instance, whoever hosts it. */
+/** What is kept of the worker of one instance, whichever host it has. */
 interface Place {
   incarnation: number
   main: MemoryProcess | undefined

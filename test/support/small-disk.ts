@@ -9,7 +9,7 @@ export interface SmallDisk {
   /** Takes all the room there is. */
   fill(): void
   makeRoom(): void
-  /** Lets nobody write below its path, or again; files that are open stay so. */
+  /** Makes it read-only, or writable again; open files stay open. */
   forbidWriting(): void
   allowWriting(): void
   close(): void

@@ -121,7 +121,7 @@ export async function newToken(
   return token
 }
 
-/** Signed in with a token, as somebody who was here before. */
+/** Signed in with a token, as a returning user. */
 export async function signedIn(context: BrowserContext, server: Server, token?: string): Promise<Page> {
   const mine = token ?? (await newToken(server.home))
   await context.addInitScript((kept) => {

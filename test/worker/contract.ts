@@ -18,7 +18,7 @@ export interface DriverStage {
 }
 
 // What a program prints goes to stderr; the channel itself is descriptor 1.
-// Whole lines only: half a line in a container's stdout is nobody's until its end has come.
+// Whole lines only: half a line in the stdout of a container is delivered only when its end has come.
 const ECHO = `let rest = ''; process.stdin.on('data', (bytes) => { const lines = (rest + bytes).split('\\n'); rest = lines.pop()
   for (const line of lines) require('node:fs').writeSync(1, line + '\\n') })`
 

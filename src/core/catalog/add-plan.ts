@@ -5,6 +5,7 @@
 import type { CatalogEntry, SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
+import { refOf, sourceText } from './manifest/source.ts'
 import type { StagedSource } from './stage-source.ts'
 
 export interface AddPlan {
@@ -37,9 +38,9 @@ export function describePlan(staged: StagedSource, replaces: CatalogEntry | null
     name: manifest.name,
     version: manifest.version,
     description: manifest.description,
-    kind: staged.kind,
-    source: staged.source,
-    ref: staged.ref,
+    kind: staged.source.kind,
+    source: sourceText(staged.source),
+    ref: refOf(staged.source),
     commit: staged.commit,
     manifest,
     command: manifest.command,

@@ -14,6 +14,7 @@ import { type AddPlan, describePlan } from './add-plan.ts'
 import { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, writeCatalogFile } from './catalog-file.ts'
 import { CurrentCatalog } from './current-catalog.ts'
+import { sourceText } from './manifest/source.ts'
 import { discardStaged, enter, isFromElsewhere, stage, stageAgain } from './registration.ts'
 import type { FetchOptions, StagedResolver } from './stage-source.ts'
 import { watchCatalog } from './watch-catalog.ts'
@@ -170,7 +171,7 @@ class FileCatalog implements Catalog {
     if (!staged) return false
     await this.#changeWith(staged, async (draft) => {
       // Another process removed or replaced the entry during the fetch: its change stays.
-      if (draft.resolvers.get(name)?.source !== staged.source) throw fail('resolver_unknown', { name })
+      if (draft.resolvers.get(name)?.source !== sourceText(staged.source)) throw fail('resolver_unknown', { name })
       await enter(draft, staged, { home: this.#home, force: false, now: this.#now() })
     })
     return true

@@ -8,7 +8,7 @@ import { fail } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import type { Builtins } from './builtins.ts'
 import { digestOf, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { type GitSource, parseSource } from './manifest/source.ts'
+import { isSamePlace, parseGitSource, parseSource, refOf, type Source, sourceText } from './manifest/source.ts'
 import {
   discard,
   type FetchOptions,
@@ -46,8 +46,7 @@ async function stageSource(
   const isMeant = source.kind === 'builtin' || (manifest !== undefined && !(await exists(source.path)))
   if (!isMeant) return await stageDirectory(source.path)
   if (manifest === undefined) throw fail('resolver_unknown', { name })
-  const dir = builtins.dirOf(name)
-  return { kind: 'builtin', source: 'builtin', ref: null, commit: null, dir, manifest, warnings: [] }
+  return { source: { kind: 'builtin', name }, commit: null, dir: builtins.dirOf(name), manifest, warnings: [] }
 }
 
 async function withViewport(staged: StagedSource, home: string, options: FetchOptions): Promise<StagedResolver> {
@@ -70,8 +69,7 @@ export async function discardStaged(staged: StagedResolver): Promise<void> {
  * source.
  */
 export function isFromElsewhere(known: StoredEntry, staged: StagedSource): boolean {
-  if (known.kind !== staged.kind) return true
-  return known.kind === 'git' ? urlOf(known.source) !== urlOf(staged.source) : known.source !== staged.source
+  return !isSamePlace(sourceOf(known), staged.source)
 }
 
 /** Puts the staged source into the draft. Its files are in place before the catalog names them. Throws `resolver_exists`. */
@@ -101,7 +99,7 @@ export async function stageAgain(
   if (entry.kind === 'builtin') return null
   const source = await (entry.kind === 'directory'
     ? stageDirectory(entry.source)
-    : inHome(home, () => stageGit(home, parseSource(entry.source, '/') as GitSource, options)))
+    : inHome(home, () => stageGit(home, parseGitSource(entry.source), options)))
   const staged = await withViewport(source, home, options)
   if (staged.manifest.name !== name) {
     await discardStaged(staged)
@@ -119,13 +117,26 @@ async function isSame(name: string, entry: StoredEntry, staged: StagedResolver, 
   return entry.commit === null || (await holdsManifest(treeDir(home, name, entry.commit), entry.manifest))
 }
 
-function entryOf({ kind, source, ref, commit, manifest, viewport }: StagedResolver, addedAt: string): StoredEntry {
-  const entry = { kind, source, ref, commit, added_at: addedAt, manifest, manifest_sha256: digestOf(manifest) }
+function entryOf({ source, commit, manifest, viewport }: StagedResolver, addedAt: string): StoredEntry {
+  const entry = {
+    kind: source.kind,
+    source: sourceText(source),
+    ref: refOf(source),
+    ...{ commit, added_at: addedAt, manifest, manifest_sha256: digestOf(manifest) },
+  }
   return viewport === null ? entry : { ...entry, viewport_commit: viewport.commit }
 }
 
-function urlOf(source: string): string {
-  return (parseSource(source, '/') as GitSource).url
+/** Where the resolver of an entry comes from; its text was checked when the catalog was read. */
+function sourceOf({ kind, source, manifest }: StoredEntry): Source {
+  switch (kind) {
+    case 'builtin':
+      return { kind, name: manifest.name }
+    case 'directory':
+      return { kind, path: source }
+    case 'git':
+      return parseGitSource(source)
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { fail } from '../errors.ts'
 import { fetchSource } from '../git/fetch-source.ts'
-import type { SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { parseManifest } from './manifest/parse-manifest.ts'
 import { manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
-import type { GitSource } from './manifest/source.ts'
+import type { GitSource, Source } from './manifest/source.ts'
 
 export interface FetchOptions {
   /** Called with each line of git's progress output. */
@@ -18,9 +17,8 @@ export interface FetchOptions {
 }
 
 export interface StagedSource {
-  kind: SourceKind
-  source: string
-  ref: string | null
+  source: Source
+  /** The commit that was fetched; null where git has no part in it. */
   commit: string | null
   /** Where the files are at present. */
   dir: string
@@ -51,7 +49,7 @@ export function treeDir(home: string, name: string, commit: string): string {
 /** Throws `source_missing`, `manifest_invalid`. */
 export async function stageDirectory(path: string): Promise<StagedSource> {
   const { manifest, warnings } = await checkedManifest(path)
-  return { kind: 'directory', source: path, ref: null, commit: null, dir: path, manifest, warnings }
+  return { source: { kind: 'directory', path }, commit: null, dir: path, manifest, warnings }
 }
 
 /**
@@ -67,7 +65,7 @@ export async function stageGit(home: string, source: GitSource, options: FetchOp
   try {
     const { manifest, warnings } = await checkedManifest(dir, source.text)
     if (source.name !== null && manifest.name !== source.name) throw misnamed(source.text, source.name, manifest.name)
-    return { kind: 'git', source: source.text, ref: source.ref, commit, dir, manifest, warnings }
+    return { source, commit, dir, manifest, warnings }
   } catch (error) {
     await rm(dir, { recursive: true, force: true })
     throw error
@@ -90,7 +88,7 @@ export async function placeTree(home: string, staged: StagedSource): Promise<voi
 }
 
 export async function discard(staged: StagedSource): Promise<void> {
-  if (staged.kind === 'git') await rm(staged.dir, { recursive: true, force: true })
+  if (staged.source.kind === 'git') await rm(staged.dir, { recursive: true, force: true })
 }
 
 export async function holdsManifest(dir: string, manifest: Manifest): Promise<boolean> {

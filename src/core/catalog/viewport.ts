@@ -13,7 +13,7 @@ import { fetchSource } from '../git/fetch-source.ts'
 import { VIEWPORT_MAX_BYTES } from '../limits.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
-import { type GitSource, parseSource } from './manifest/source.ts'
+import { type GitSource, parseGitSource } from './manifest/source.ts'
 import { type FetchOptions, fetchedDir, STAGED } from './stage-source.ts'
 
 export interface StagedViewport {
@@ -45,7 +45,7 @@ export async function stageViewport(
   options: FetchOptions,
 ): Promise<StagedViewport | null> {
   if (bundle === undefined || path === undefined) return null
-  return await fetchViewport(home, parseSource(bundle, '/') as GitSource, path, options)
+  return await fetchViewport(home, parseGitSource(bundle), path, options)
 }
 
 /** Only this one file of the repository is kept. */

@@ -3,8 +3,7 @@
  * `p TAB kind TAB JSON` for a private line, which has no number and is never sent to a reader.
  */
 import type { EventEnvelope } from '../protocol/event.ts'
-import type { CreationRecord } from '../protocol/journal.ts'
-import type { PrivateLine } from '../protocol/private-line.ts'
+import type { CreationRecord, PrivateLine } from '../protocol/journal.ts'
 
 export interface JournalLine {
   seq: number

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { JOURNAL_SYNC_MS } from '../limits.ts'
-import type { PrivateLine } from '../protocol/private-line.ts'
+import type { PrivateLine } from '../protocol/journal.ts'
 import {
   formatPrivateLine,
   isPrivate,

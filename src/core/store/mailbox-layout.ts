@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../protocol/private-line.ts'
+import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../protocol/journal.ts'
 import type { Place } from './journal-line.ts'
 
 export interface FoundLine {

@@ -48,8 +48,8 @@ export function highestEpoch(directory: string): number {
 export function claimEpoch(directory: string, epoch: number, socket: string): boolean {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   const owner: Owner = { epoch, socket, process: identify(process.pid) as ProcessIdentity, released: false }
+  // Without a sync: no host survives a power loss, so a claim that is lost with it names none that lives.
   const isFirst = createExclusiveSync(ownerFile(directory, epoch), JSON.stringify(owner), {
-    durable: 'content',
     onStep: (step) => {
       if (step === 'written') failpoint('owner.drafted')
     },

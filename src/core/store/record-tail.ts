@@ -1,7 +1,7 @@
 /** Updates a cached record from the lines that the journal has after it; {@link file://./record.ts} calls it. */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { InstanceRecord } from '../protocol/instance.ts'
-import type { NameMark } from '../protocol/private-line.ts'
+import type { NameMark } from '../protocol/journal.ts'
 import { phaseName } from '../view/story.ts'
 import { isPrivate, parseEnvelope, parseLine, parsePrivateLine, privatePrefixOf } from './journal-line.ts'
 import { readWholeLines } from './journal-reader.ts'

@@ -24,7 +24,7 @@ const scenarios: Record<string, Scenario> = {
     await until(signal)
   },
   unhandled: async ({ signal }) => {
-    void Promise.reject(new Error('nobody caught it'))
+    void Promise.reject(new Error('an unhandled rejection'))
     await until(signal)
   },
   waits: async ({ signal, emit }) => {

@@ -48,6 +48,36 @@ export function parseSource(given: string, cwd: string): Source {
   }
 }
 
+/** As {@link parseSource}, for a text that must be a git address. Throws `source_invalid`. */
+export function parseGitSource(given: string): GitSource {
+  const source = parseSource(given, '/')
+  if (source.kind === 'git') return source
+  throw fail('source_invalid', { source: withoutSecrets(given.trim()), reason: 'it is not a git address' })
+}
+
+/** What the catalog keeps of a source: "builtin", an absolute path, or the git address as it was given. */
+export function sourceText(source: Source): string {
+  switch (source.kind) {
+    case 'builtin':
+      return 'builtin'
+    case 'directory':
+      return source.path
+    case 'git':
+      return source.text
+  }
+}
+
+/** The branch, tag or commit that was asked for; null for the default branch and for sources without git. */
+export function refOf(source: Source): string | null {
+  return source.kind === 'git' ? source.ref : null
+}
+
+/** Whether both are the same place; another ref of a repository is the same place. */
+export function isSamePlace(one: Source, other: Source): boolean {
+  if (one.kind === 'git' && other.kind === 'git') return one.url === other.url
+  return one.kind === other.kind && sourceText(one) === sourceText(other)
+}
+
 /**
  * Why a manifest may not name this git address, or null. Local repositories are refused here, because the manifest is
  * untrusted.
@@ -81,11 +111,19 @@ class Refusal {
   }
 }
 
+/** Refuses for the first reason that holds. */
+function refuseWhere(rules: readonly (readonly [holds: boolean, reason: string])[]): void {
+  const found = rules.find(([holds]) => holds)
+  if (found !== undefined) throw new Refusal(found[1])
+}
+
 function read(text: string, cwd: string): Source {
-  if (text === '') throw new Refusal('it is empty')
-  if (text.length > 2048) throw new Refusal('it is longer than 2048 characters')
-  if (/\p{Cc}/u.test(text)) throw new Refusal('it holds a control character')
-  if (text.startsWith('-')) throw new Refusal('it begins with "-", like a flag; write ./ before a directory')
+  refuseWhere([
+    [text === '', 'it is empty'],
+    [text.length > 2048, 'it is longer than 2048 characters'],
+    [/\p{Cc}/u.test(text), 'it holds a control character'],
+    [text.startsWith('-'), 'it begins with "-", like a flag; write ./ before a directory'],
+  ])
   const builtin = /^builtin:(.*)$/.exec(text)
   if (builtin) return { kind: 'builtin', name: resolverName(builtin[1] ?? '') }
   const named = NAMED.exec(text)
@@ -108,13 +146,15 @@ function readGit(text: string, name: string | null): GitSource | null {
 }
 
 function withScheme(scheme: string, rest: string, given: { name: string | null; text: string }): GitSource {
-  if (!SCHEMES.includes(scheme)) throw new Refusal(whyNot(scheme))
-  if (/[\s\\]/.test(rest)) throw new Refusal('an address has no spaces or backslashes')
-  if (/[?#]/.test(rest)) throw new Refusal('an address ends before "?" and "#"; a ref follows "@"')
   const slash = rest.indexOf('/')
-  if (slash === -1) throw new Refusal('it names no repository')
+  refuseWhere([
+    [!SCHEMES.includes(scheme), whyNot(scheme)],
+    [/[\s\\]/.test(rest), 'an address has no spaces or backslashes'],
+    [/[?#]/.test(rest), 'an address ends before "?" and "#"; a ref follows "@"'],
+    [slash === -1, 'it names no repository'],
+  ])
   const { path, ref } = splitRef(rest.slice(slash))
-  if (path.length < 2) throw new Refusal('it names no repository')
+  refuseWhere([[path.length < 2, 'it names no repository']])
   const transport = scheme.replace('git+', '')
   const authority = checkAuthority(transport, rest.slice(0, slash))
   return { kind: 'git', url: `${transport}://${authority}${path}`, ref, ...given }
@@ -128,11 +168,13 @@ function checkAuthority(transport: string, authority: string): string {
   const at = authority.lastIndexOf('@')
   const user = authority.slice(0, Math.max(at, 0))
   const host = authority.slice(at + 1)
-  if (user.includes(':') || (transport === 'https' && at !== -1)) {
-    throw new Refusal('an address must not hold a user or a password: it would be stored and shown')
-  }
-  if (at !== -1 && !USER.test(user)) throw new Refusal('its user name is not one')
-  if (!HOST.test(host)) throw new Refusal(host === '' ? 'it names no host' : `"${host}" is not a host`)
+  const mayHoldSecret = user.includes(':') || (transport === 'https' && at !== -1)
+  refuseWhere([
+    [mayHoldSecret, 'an address must not hold a user or a password: it would be stored and shown'],
+    [at !== -1 && !USER.test(user), 'its user name is not one'],
+    [host === '', 'it names no host'],
+    [!HOST.test(host), `"${host}" is not a host`],
+  ])
   return authority
 }
 

@@ -54,11 +54,12 @@ export function availableCredentials(env: NodeJS.ProcessEnv = process.env): stri
   return names
 }
 
+/** Without a sync: after a power loss the worker that read it is gone, and the next launch writes it anew. */
 export function writeConfig(coordination: CoordinationDirectory, config: InstanceConfig): void {
-  coordination.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable: true })
+  put(coordination, config, false)
 }
 
-/** Throws `disk_full`. */
+/** A secret of the user is gone from the disk when this returns (R43); the token of an instance opens nothing after its end. Throws `disk_full`. */
 export function scrubConfig(coordination: CoordinationDirectory, config: InstanceConfig): void {
   const scrubbed: InstanceConfig = {
     ...config,
@@ -67,12 +68,20 @@ export function scrubConfig(coordination: CoordinationDirectory, config: Instanc
     sub_container_token: '',
   }
   try {
-    writeConfig(coordination, scrubbed)
+    put(coordination, scrubbed, hasUserSecret(config))
   } catch (error) {
     if (error instanceof ResolveError && error.code === 'disk_full') throw error
     // Where it cannot be rewritten, the file is removed.
     coordination.remove(CONFIG_FILE)
   }
+}
+
+function put(coordination: CoordinationDirectory, config: InstanceConfig, durable: boolean): void {
+  coordination.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable })
+}
+
+function hasUserSecret({ git_provider: { base_url: url, token }, credentials }: InstanceConfig): boolean {
+  return token !== '' || url !== withoutUser(url) || Object.values(credentials).some((value) => value !== '')
 }
 
 /** `https://user:password@host` without user and password. */

@@ -2,7 +2,7 @@
  * Merges a manifest's container with what container_setup added, and turns the result into launch options and setup steps
  * (spec, container; R44).
  */
-import { parseSource } from '../../catalog/manifest/source.ts'
+import { parseGitSource } from '../../catalog/manifest/source.ts'
 import { fail } from '../../errors.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
@@ -61,9 +61,7 @@ function toStep(command: string): SetupStep {
  * (dev_source_overrides).
  */
 function bundleAt(bundle: string, overrides: readonly string[]): { path: string; step?: SetupStep } {
-  const source = parseSource(bundle, '/')
-  if (source.kind !== 'git') throw fail('source_invalid', { source: bundle, reason: 'it is not a git address' })
-  const { url, ref } = source
+  const { url, ref } = parseGitSource(bundle)
   const name = /([\w.-]+?)(\.git)?\/?$/.exec(url)?.[1] ?? 'bundle'
   if (overrides.includes(name)) return { path: `/opt/${name}` }
   const path = `/opt/bundles/${name}`

@@ -8,7 +8,7 @@ import { failpoint } from '../../failpoints.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
-import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/private-line.ts'
+import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
 import type { Place } from '../../store/journal-line.ts'
@@ -175,13 +175,17 @@ export class Ledger {
     return { ...line, event, text: JSON.stringify(event) }
   }
 
-  /** Moves the status along the table and puts it on disk. Throws `invalid_state` for a move that is not in it. */
+  /**
+   * Moves the status along the table and puts it on disk: before `run()` may be called, so that a power loss never has it called twice,
+   * and before an end is told. `starting` waits for no sync: nothing has happened that it would have to tell of. Throws `invalid_state` for a move that is
+   * not in it.
+   */
   move(to: Status, details: MoveDetails = {}): void {
     const from = this.story.status
     if (!canMove(from, to)) throw fail('invalid_state', { action: `move to ${to}`, status: from })
     this.record('platform.instance.status_changed', { from, to, ...details })
     failpoint('move.recorded')
-    this.sync()
+    if (to !== 'starting') this.sync()
     failpoint('move.synced')
     this.#saveRecord()
     failpoint('move.saved')

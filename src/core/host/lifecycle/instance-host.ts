@@ -2,6 +2,7 @@
  * The story of one instance, as its host lives it: start → run → settle, from whatever point the journal stands at.
  * Any process can take it up again from there (architecture, decision 2); {@link file://./../process/host-process.ts} holds the running ones.
  */
+import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
@@ -96,6 +97,7 @@ export class InstanceHost {
       () => this.#runWatch?.release(),
       () => this.#stopSupervision(),
       () => this.#resources.close(),
+      () => this.#delivery?.close(),
       () => this.#monitor?.close(),
       () => this.#worker?.release(),
       () => this.#coordination.close(),
@@ -293,7 +295,7 @@ export class InstanceHost {
 
   /** On disk when this returns. Throws as {@link RequestApi.answer}. */
   answer(requestId: string, payload: Payload, actor: Actor): void {
-    this.#requestApi.answer(requestId, payload, actor)
+    this.#asOwner(() => this.#requestApi.answer(requestId, payload, actor))
   }
 
   async messageTypes(): Promise<MessageType[]> {
@@ -302,20 +304,36 @@ export class InstanceHost {
 
   /** The number the message got; on disk when this returns. Throws as {@link RequestApi.message}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
-    return await this.#requestApi.message(type, payload, actor)
+    const number = this.#requestApi.message(type, payload, actor)
+    number.catch((error: unknown) => this.#letGoIfLost(error))
+    return await number
   }
 
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
-    this.#stopping.stop(how, reason, force)
+    this.#asOwner(() => this.#stopping.stop(how, reason, force))
   }
 
   /** On disk when this returns. Throws `disk_full`. */
   rename(name: string | null): void {
-    this.ledger.rename(name)
+    this.#asOwner(() => this.ledger.rename(name))
   }
 
   pause(): void {
-    this.#stopping.pause()
+    this.#asOwner(() => this.#stopping.pause())
+  }
+
+  #asOwner(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#letGoIfLost(error)
+      throw error
+    }
+  }
+
+  /** Another host owns the instance: this one lets go, and the caller asks that one. */
+  #letGoIfLost(error: unknown): void {
+    if (error instanceof ResolveError && error.code === 'ownership_lost') this.release()
   }
 
   /** Before its run a resolver is told nothing; then all that waits. */

@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs'
 import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Executor } from '../../protocol/journal.ts'
-import { type InstancePaths, instancePaths, instancesDirectory } from '../../store/home.ts'
+import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../../store/owners.ts'
-import { dropFifoAhead, makeFifoAhead } from '../../worker/local/fifo.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
@@ -123,22 +122,6 @@ export class HostProcess {
     }
   }
 
-  /**
-   * `work` creates an instance that this process will host with this executor. Slow preparations start now and are undone where
-   * `work` fails.
-   */
-  async expecting<T>(executor: Executor | undefined, work: () => Promise<T>): Promise<T> {
-    if (executor !== 'local') return await work()
-    const directory = instancesDirectory(this.#home)
-    makeFifoAhead(directory)
-    try {
-      return await work()
-    } catch (error) {
-      dropFifoAhead(directory)
-      throw error
-    }
-  }
-
   /** Releases an instance, which goes on without this process. */
   release(id: string): void {
     this.get(id)?.release()
@@ -152,7 +135,6 @@ export class HostProcess {
   /** Releases everything and stops listening. */
   async close(): Promise<void> {
     for (const id of [...this.#held.keys()]) this.release(id)
-    dropFifoAhead(instancesDirectory(this.#home))
     this.#stopReaper?.()
     this.#stopReaper = undefined
     const socket = await this.#socket?.catch(() => undefined)

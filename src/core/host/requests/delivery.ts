@@ -1,12 +1,14 @@
 /** Calls accepted answers and messages into the resolver, one after the other, at least once each (R42). */
-import { ResolveError } from '../../errors.ts'
+import { ResolveError, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
-import type { AnswerIntent, Delivered, MessageIntent } from '../../protocol/private-line.ts'
+import type { AnswerIntent, Delivered, MessageIntent } from '../../protocol/journal.ts'
 import { pendingRequests } from '../../view/story.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Kept } from '../ledger/ledger.ts'
 import type { RequestContext } from './accept.ts'
 import { isTold, newsOf, type Sent } from './publish.ts'
+
+const RETRY_MS = 500
 
 export class Delivery {
   readonly #context: RequestContext
@@ -17,6 +19,8 @@ export class Delivery {
   readonly #tried = new Set<Kept>()
   #isBusy = false
   #isAsked = false
+  #isClosed = false
+  #retryTimer: NodeJS.Timeout | undefined
 
   constructor(context: RequestContext, calls: ResolverCalls, write: (line: () => void) => Promise<void>) {
     this.#context = context
@@ -40,6 +44,11 @@ export class Delivery {
     }
   }
 
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#retryTimer)
+  }
+
   /** Starts delivering what is there; what comes meanwhile follows. */
   deliverAll(): void {
     this.#isAsked = true
@@ -53,7 +62,7 @@ export class Delivery {
       while (this.#isAsked) {
         this.#isAsked = false
         for (const kept of this.#context.ledger.inbox.undelivered()) {
-          if (this.#tried.has(kept)) continue
+          if (this.#tried.has(kept) || this.#isClosed) continue
           this.#tried.add(kept)
           if (await this.#deliver(kept)) this.#mark(kept)
         }
@@ -82,9 +91,20 @@ export class Delivery {
       await this.#call(this.#whole(kept))
       return true
     } catch (error) {
+      if (!(error instanceof ResolveError) && systemCode(error) !== undefined) this.#retryLater(kept)
       // An error the resolver itself answered with is an answer; silence, a closed channel and a broken disk are not.
       return error instanceof ResolveError && error.code === 'resolver_refused'
     }
+  }
+
+  /** It was acknowledged, and its file cannot be written now: the resolver must not wait for the next host. */
+  #retryLater(kept: Kept): void {
+    this.#tried.delete(kept)
+    if (this.#isClosed) return
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = undefined
+      this.deliverAll()
+    }, RETRY_MS).unref()
   }
 
   #publish(kept: Kept): void {

@@ -5,7 +5,7 @@
 import { failpoint } from '../../failpoints.ts'
 import { messageFile, responseFile } from '../../protocol/coordination.ts'
 import type { Message } from '../../protocol/instance.ts'
-import type { AnswerIntent, MessageIntent } from '../../protocol/private-line.ts'
+import type { AnswerIntent, MessageIntent } from '../../protocol/journal.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import type { Ledger, News } from '../ledger/ledger.ts'
 

@@ -89,8 +89,7 @@ export class Acts {
           return await callOwner(home, id, hosts.socketPath, (owner) => owner.rename(id, name))
         } catch (error) {
           // It let go between the look and the call.
-          if (tries === RENAME_TRIES || !(error instanceof ResolveError) || error.code !== 'host_unreachable')
-            throw error
+          if (tries === RENAME_TRIES || !isElsewhere(error)) throw error
           continue
         }
       }
@@ -166,14 +165,20 @@ export class Acts {
     const { home, hosts, ensureHost } = this.#parts
     const paths = this.#parts.paths(id)
     const own = hosts.get(id)
-    if (own !== undefined) return await call.here(own)
+    if (own !== undefined) {
+      try {
+        return await call.here(own)
+      } catch (error) {
+        if (!isElsewhere(error)) throw error
+      }
+    }
     const before = this.#answerWithoutWorker(paths, call)
     if (before !== undefined) return before as T
     await ensureHost(id)
     try {
       return await callOwner(home, id, hosts.socketPath, call.there)
     } catch (error) {
-      if (!(error instanceof ResolveError) || error.code !== 'host_unreachable') throw error
+      if (!isElsewhere(error)) throw error
       // It ended, or handed over, between the look and the call; what it accepted before stands.
       const accepted = wasAccepted(paths, call) ?? this.#answerWithoutWorker(paths, call)
       if (accepted !== undefined) return accepted as T
@@ -194,4 +199,9 @@ export class Acts {
     if (accepted === undefined) throw refusal(readStory(paths.journal), act)
     return accepted
   }
+}
+
+/** Whether the host that was asked is gone, or found that another one owns the instance. */
+function isElsewhere(error: unknown): boolean {
+  return error instanceof ResolveError && (error.code === 'host_unreachable' || error.code === 'ownership_lost')
 }

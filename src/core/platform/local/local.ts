@@ -3,6 +3,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
+import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
@@ -148,14 +149,12 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    return await this.#hosts.expecting(request.host === 'background' ? undefined : executor, async () => {
-      const creation = await prepareCreation(this.#inquiries, entry, request, executor)
-      const { instance_id: id } = creation
-      await createInstance(this.#home, creation)
-      const record = await this.record(id)
-      await this.#startHost(id, request.host)
-      return record
-    })
+    const creation = await prepareCreation(this.#inquiries, entry, request, executor)
+    const { instance_id: id } = creation
+    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths))
+    const record = await this.record(id)
+    await this.#startHost(id, request.host)
+    return record
   }
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {

@@ -25,4 +25,3 @@ export type ResultOf<N extends OperationName> = Result<Operations[N]>
 
 /** The operations that answer with JSON. */
 export type JsonOperation = { [N in OperationName]: [ResultOf<N>] extends [never] ? never : N }[OperationName]
-

@@ -15,6 +15,9 @@ export class LocalChannel implements Channel {
   readonly #stdout: Tail
   readonly #splitter = new LineSplitter(RPC_FRAME_MAX_BYTES)
   readonly #queue: Buffer[] = []
+  /** Resolves when the worker has written something, or with the end of the channel. */
+  readonly spoke: Promise<void>
+  #noteSpoke: () => void = () => {}
   #onLine: (line: string) => void = () => {}
   #onClose: () => void = () => {}
   #retry: NodeJS.Timeout | undefined
@@ -25,6 +28,9 @@ export class LocalChannel implements Channel {
   /** `resumed`: an earlier host may have died within a frame; the first byte is then an LF (threats D5). */
   constructor(stdinPath: string, stdoutPath: string, resumed: boolean) {
     // Opened read-write, so that opening never waits for a reader and writing never fails for lack of one.
+    this.spoke = new Promise((resolve) => {
+      this.#noteSpoke = resolve
+    })
     this.#stdin = fs.openSync(stdinPath, fs.constants.O_RDWR | fs.constants.O_NONBLOCK)
     this.#stdout = new Tail(() => openOwnFile(stdoutPath), 0)
     if (resumed) this.#push(Buffer.from('\n'))
@@ -57,6 +63,7 @@ export class LocalChannel implements Channel {
       }
       const chunk = this.#stdout.read()
       if (chunk === undefined) return
+      this.#noteSpoke()
       for (const line of this.#splitter.push(chunk.bytes)) {
         // A frame over the limit is noise, like any line that is not JSON-RPC.
         this.#onLine(line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8'))
@@ -68,6 +75,7 @@ export class LocalChannel implements Channel {
   close(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#noteSpoke()
     clearTimeout(this.#retry)
     clearImmediate(this.#again)
     fs.closeSync(this.#stdin)

@@ -1,20 +1,29 @@
 /** The driver of {@link file://./../worker.ts} for local processes. A worker does not depend on its host and outlives it. */
 import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
-import { dirname } from 'node:path'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { identify, isSameProcess, type ProcessIdentity } from '../../files/process-identity.ts'
 import { watchAndSweep } from '../../files/watch.ts'
-import { writeWholeSync } from '../../files/write-whole.ts'
-import { STDERR_KEEP_BYTES, SWEEP_MS, TERM_LIMIT_MS, WATCHDOG_TABLE_MS } from '../../limits.ts'
+import { writeWhole } from '../../files/write-whole.ts'
+import {
+  START_TURN_MS,
+  STARTS_PER_CORE,
+  STDERR_KEEP_BYTES,
+  SWEEP_MS,
+  TERM_LIMIT_MS,
+  WATCHDOG_TABLE_MS,
+} from '../../limits.ts'
+import { ConcurrencyLimiter } from '../concurrency-limiter.ts'
 import { openLocalCoordination } from '../coordination-directory.ts'
 import { DiskSample } from '../disk-sample.ts'
 import { rewriteFiles } from '../output-files.ts'
 import { tailOf } from '../stderr-file.ts'
 import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Usage, Worker } from '../worker.ts'
 import { workerEnvironment } from './environment.ts'
-import { placeFifos } from './fifo.ts'
+import { areFifos, makeFifos } from './fifo.ts'
 import { holdersOf, stdioWithLifeline, watchLifeline } from './lifeline.ts'
 import { LocalChannel } from './local-channel.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
@@ -37,6 +46,15 @@ interface Saved {
   process: ProcessIdentity
 }
 
+/**
+ * A burst of creations starts its workers one after the other: hundreds of programs that load at the same time on two cores would all
+ * miss the limit of their first answer, and fill the memory.
+ */
+const startTurns = new ConcurrencyLimiter('starts of workers', {
+  atOnce: STARTS_PER_CORE * availableParallelism(),
+  waiting: Number.POSITIVE_INFINITY,
+})
+
 export class LocalDriver implements Driver {
   readonly #places: LocalPlaces
   readonly #compileCache: string | undefined
@@ -54,10 +72,26 @@ export class LocalDriver implements Driver {
 
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     if (plan.isFirst !== true) await this.sweep()
-    if (plan.signal?.aborted === true)
-      throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was aborted' })
+    const giveBack = await startTurns.take('', plan.signal)
+    try {
+      if (plan.signal?.aborted === true)
+        throw fail('launch_failed', { command: plan.command.join(' '), reason: 'it was aborted' })
+      const worker = await this.#start(coordination, plan)
+      void Promise.race([worker.channel.spoke, worker.ended, sleep(START_TURN_MS, undefined, { ref: false })]).then(
+        giveBack,
+      )
+      return worker
+    } catch (error) {
+      giveBack()
+      throw error
+    }
+  }
+
+  async #start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<LocalWorker> {
     const { stdin, stdout, stderr, lifeline } = this.#places
-    await placeFifos([stdin, lifeline], dirname(this.#places.root))
+    const fifos = [stdin, lifeline]
+    // Those that creation made are used by the first launch alone: no worker has had them in its hands.
+    if (plan.isFirst !== true || !areFifos(fifos)) await makeFifos(fifos)
     failpoint('launch.piped')
     const fds = [
       fs.openSync(stdin, fs.constants.O_RDWR),
@@ -94,11 +128,17 @@ export class LocalDriver implements Driver {
       const pid = child.pid as number
       const identity = identify(pid) ?? { pid, startTime: '', bootId: '' }
       const saved: Saved = { incarnation: plan.incarnation, process: identity }
-      writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
-      failpoint('launch.saved')
       this.#sawAlive = true
       const worker = new LocalWorker(this.#places, saved, false)
       child.once('exit', (code, signal) => worker.noteExit(code, signal))
+      try {
+        // Not synchronously: the disk takes its time while the worker starts up and the host serves others.
+        await writeWhole(this.#places.worker, JSON.stringify(saved), { durable: true })
+        failpoint('launch.saved')
+      } catch (error) {
+        worker.release()
+        throw error
+      }
       return worker
     } finally {
       for (const fd of [...fds, appending]) fs.closeSync(fd)

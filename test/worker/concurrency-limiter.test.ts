@@ -2,10 +2,10 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ConcurrencyLimiter } from '../../src/core/host/inquiry/concurrency-limiter.ts'
 import { Inquiries } from '../../src/core/host/inquiry/inquiries.ts'
 import { INQUIRIES_AT_ONCE } from '../../src/core/limits.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
+import { ConcurrencyLimiter } from '../../src/core/worker/concurrency-limiter.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 test('a limited number run at once for each key, the others wait in order', async () => {
@@ -47,4 +47,21 @@ test('of many inquiries to a resolver that hangs only a limited number of proces
   await Promise.all(all)
   await inquiries.close()
   rmSync(dir, { recursive: true })
+})
+
+test('a wait that is aborted ends at once, takes no turn, and the others keep theirs', async () => {
+  const turns = new ConcurrencyLimiter('things', { atOnce: 1, waiting: 5 })
+  const leave = await turns.take('a')
+  const controller = new AbortController()
+  const aborted = turns.take('a', controller.signal)
+  const next = turns.take('a')
+  controller.abort()
+  const leaveNothing = await aborted
+  leaveNothing()
+  const early = await Promise.race([next, sleep(20).then(() => 'waits')])
+  expect(early).toBe('waits')
+  leave()
+  const leaveNext = await next
+  leaveNext()
+  expect(await turns.take('a', AbortSignal.abort())).toBeTypeOf('function')
 })
