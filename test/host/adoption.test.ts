@@ -107,7 +107,9 @@ test('an answer that was accepted before the kill reaches the resolver after it 
 })
 
 // A host that is not the parent of the worker is told of its end by the lifeline. Without it this takes until a sweep.
-test('the end of an adopted worker is noticed at once: after an answer, and when it is killed', async () => {
+test('the end of an adopted worker is noticed at once: after an answer, and when it is killed', {
+  timeout: 120_000,
+}, async () => {
   const resolver = plainResolver(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
   const adopted = async (): Promise<{ id: string; host: ChildProcess }> => {
     const id = await created(home, resolver)
@@ -139,9 +141,9 @@ test('the end of an adopted worker is noticed at once: after an answer, and when
     expect(storyOf(home, dying.id)).toMatchObject({ status: 'failed', error: { code: 'worker_exited' } })
     killedMs.push(timeOf(dying.id, 'platform.instance.status_changed') - begin)
   }
-  // 30 ms on an idle machine.
-  expect(Math.min(...answeredMs)).toBeLessThan(200)
-  expect(Math.min(...killedMs)).toBeLessThan(200)
+  // 30 ms on an idle machine, a third of a second on a crowded one; 1,150 at least by the sweep (npm run bench -- adopt measures it).
+  expect(Math.min(...answeredMs)).toBeLessThan(1_000)
+  expect(Math.min(...killedMs)).toBeLessThan(1_000)
 })
 
 test('a stop that was asked for before the kill is carried out after it (R12)', async () => {

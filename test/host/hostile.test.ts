@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import { identify } from '../../src/core/files/process-identity.ts'
 import { listData, openData, readInstanceState } from '../../src/core/host/ingest/instance-files.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
@@ -162,3 +163,18 @@ test('grandchildren that outlive their worker are gone when the instance is comp
   const { processesOf } = await import('../../src/core/worker/local/process-tree.ts')
   expect(processesOf({ leader: 0, variable: mark })).toEqual([])
 })
+
+test.runIf(process.platform === 'linux')(
+  'a process that left session, environment and parent behind is ended with its run, and told',
+  async () => {
+    // Through a process that ends, and without an environment.
+    const inner = `const c = require('node:child_process').spawn('sleep', ['60'], { detached: true, stdio: 'ignore', env: {} }); c.unref(); process.stdout.write(String(c.pid))`
+    const behaviour = `const { execFileSync } = await import('node:child_process')
+      me.finish({ status: 'completed', output: String(execFileSync(process.execPath, ['-e', ${JSON.stringify(inner)}])) })`
+    const { id, story } = await ranToEnd(home, plainResolver(behaviour))
+    expect(story.status).toBe('completed')
+    expect(identify(Number(story.output))).toBeUndefined()
+    const warnings = eventsOf(home, id).filter(({ event }) => event.event_type === 'platform.watchdog.warning')
+    expect(warnings.map(({ event }) => event.data)).toEqual([{ kind: 'escaped', value: 1, limit: 0 }])
+  },
+)

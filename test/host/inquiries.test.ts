@@ -9,7 +9,7 @@ import { identify } from '../../src/core/files/process-identity.ts'
 import { Inquiries } from '../../src/core/host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../src/core/host/inquiry/inquiry.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
-import { lookAtProcesses } from '../../src/core/worker/local/process-table.ts'
+import { scanProcesses } from '../../src/core/worker/local/process-table.ts'
 import { root } from '../house/source-files.ts'
 import { temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -131,7 +131,7 @@ test('child processes that a resolver started during an inquiry are ended', asyn
     }`)
   const heard = inquiries.ask(entry, 'local', async (inquiry) => await inquiry.form({}))
   await expect(heard).rejects.toMatchObject({ code: 'form_malformed' })
-  const pids = [...lookAtProcesses().marked]
+  const pids = [...scanProcesses().marked]
     .flatMap(([mark, pids]) => (mark.startsWith('RESOLVE_INQUIRY=') ? pids : []))
     .filter(isOfHere)
   expect(pids.length).toBeGreaterThan(1)

@@ -231,3 +231,24 @@ test('a directory in place of the journal for a while ends neither the reading n
   await vi.waitFor(() => expect(feed.read(offset)?.lastSeq).toBe(1))
   stop()
 })
+
+test('a feed that is closed while a host is sought for its instance does not look at its journal again', async () => {
+  const faults: unknown[] = []
+  const onFault = (error: unknown) => void faults.push(error)
+  process.on('unhandledRejection', onFault)
+  let found: (() => void) | undefined
+  const ensureHost = () =>
+    new Promise<void>((done) => {
+      found = done
+    })
+  const { feed, release } = feeds.hold(journal.path, { ensureHost, hasEnded: () => journal.hasEnded })
+  const stop = feed.follow(() => {})
+  await vi.waitFor(() => expect(found).toBeDefined(), { timeout: 10_000 })
+  stop()
+  release()
+  journal.hasEnded = true
+  found?.()
+  await sleep(20)
+  process.off('unhandledRejection', onFault)
+  expect(faults).toEqual([])
+})

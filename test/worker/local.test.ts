@@ -61,6 +61,22 @@ function linesOf(worker: Worker): { lines: string[]; until: (count: number) => P
   return { lines, until }
 }
 
+test('the compiled code of a resolver is kept, for the process that the host started and none below it', async () => {
+  const compileCache = join(root, 'compiled')
+  driver = new LocalDriver(pathsIn(root), { compileCache })
+  const code = `import { writeSync } from 'node:fs'
+    const seen: string = String(process.env['RESOLVE_COMPILE_CACHE'])
+    writeSync(1, seen + '\\n')
+    process.exit(0)`
+  writeFileSync(join(root, 'resolver.ts'), code)
+  const command = [process.execPath, join(root, 'resolver.ts')]
+  const worker = await driver.start(coordination, { command, directory: root, environment: {}, incarnation: 1 })
+  expect(await linesOf(worker).until(1)).toEqual(['undefined'])
+  await worker.ended
+  const [version = ''] = readdirSync(compileCache)
+  expect(readdirSync(join(compileCache, version)).length).toBeGreaterThan(0)
+})
+
 test('a host knows the exit code of its own worker, and of an adopted one only the end', async () => {
   const own = await start(`process.exit(7)`)
   linesOf(own)

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { lookAtProcesses } from '../../src/core/worker/local/process-table.ts'
+import { scanProcesses } from '../../src/core/worker/local/process-table.ts'
 
 test.runIf(process.platform === 'linux')(
   'a process whose environment could not be read is read again at the next look',
@@ -17,8 +17,8 @@ test.runIf(process.platform === 'linux')(
     onTestFinished(() => void child.kill('SIGKILL'))
     // Old enough to be remembered.
     await sleep(5_500)
-    expect(lookAtProcesses().marked.get(mark)).toBeUndefined()
+    expect(scanProcesses().marked.get(mark)).toBeUndefined()
     child.stdin.write('go\n')
-    await expect.poll(() => lookAtProcesses().marked.get(mark), { timeout: 10_000 }).toEqual([child.pid])
+    await expect.poll(() => scanProcesses().marked.get(mark), { timeout: 10_000 }).toEqual([child.pid])
   },
 )

@@ -17,7 +17,7 @@ import type {
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { Static } from '../protocol/schema.ts'
 import type { Status } from '../protocol/status.ts'
-import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/upkeep.ts'
+import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { Story } from '../view/story.ts'
 
 export interface CreateRequest {

@@ -54,6 +54,8 @@ export const RESOLVER_EVENTS = [
   'resolver:completed',
 ] as const
 
+export type ResolverEvent = (typeof RESOLVER_EVENTS)[number]
+
 export const ARTIFACT_KINDS = ['pr', 'branch', 'commit', 'file', 'summary', 'verdict', 'error', 'other'] as const
 
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number]

@@ -40,10 +40,9 @@ export class JournalReader {
     for (;;) {
       const bytes = this.#readChunk()
       if (bytes === undefined) return []
-      const texts = textsOf(bytes)
-      const numbered = hasPrivate(bytes) ? texts.filter((text) => !isPrivate(text)) : texts
+      const lines = linesIn(this.#path, bytes)
       // A chunk with only private lines is not the end.
-      if (numbered.length > 0) return numbered.map((text) => this.#parse(text))
+      if (lines.length > 0) return lines
     }
   }
 
@@ -53,12 +52,12 @@ export class JournalReader {
     const bytes = this.#readChunk()
     if (bytes === undefined) return []
     const texts = textsOf(bytes)
-    if (!hasPrivate(bytes)) return texts.map((text) => this.#parse(text))
+    if (!hasPrivate(bytes)) return texts.map((text) => numbered(this.#path, text))
     let offset = start
     return texts.map((text) => {
       const at = offset
       offset += Buffer.byteLength(text) + 1
-      return isPrivate(text) ? this.#parsePrivate(text, at) : this.#parse(text)
+      return isPrivate(text) ? this.#parsePrivate(text, at) : numbered(this.#path, text)
     })
   }
 
@@ -72,12 +71,6 @@ export class JournalReader {
     return bytes
   }
 
-  #parse(text: string): JournalLine {
-    const line = parseLine(text)
-    if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a line has no number' })
-    return line
-  }
-
   #parsePrivate(text: string, offset: number): PlacedPrivate {
     const line = parsePrivateLine(text)
     if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a private line has no kind' })
@@ -88,6 +81,19 @@ export class JournalReader {
     }
     return { ...line, place }
   }
+}
+
+/** The numbered lines in these whole lines. Throws `journal_broken`. */
+export function linesIn(path: string, bytes: Buffer): JournalLine[] {
+  const texts = textsOf(bytes)
+  const found = hasPrivate(bytes) ? texts.filter((text) => !isPrivate(text)) : texts
+  return found.map((text) => numbered(path, text))
+}
+
+function numbered(path: string, text: string): JournalLine {
+  const line = parseLine(text)
+  if (line === undefined) throw fail('journal_broken', { path, reason: 'a line has no number' })
+  return line
 }
 
 function textsOf(bytes: Buffer): string[] {
@@ -184,7 +190,7 @@ function firstLine(fd: number): string {
  * An offset before the first numbered line greater than `after`, found by binary search over bytes. Private lines may be
  * between that offset and the line.
  */
-function seekAfter(fd: number, after: number): number {
+export function seekAfter(fd: number, after: number): number {
   let low = 0
   let high = fs.fstatSync(fd).size
   // Invariant: every number on a line that starts before `low` is ≤ after; every number on one at or after `high` is greater.

@@ -5,6 +5,7 @@
  */
 import type { FoundFile } from '../files/safe-root.ts'
 import type { Chunk } from '../files/tail.ts'
+import type { EventData } from '../protocol/api/events.ts'
 import type { PlatformEvent } from '../protocol/event.ts'
 import type { Channel } from '../rpc/channel.ts'
 import type { SandboxNetwork } from './sandbox-network.ts'
@@ -83,7 +84,7 @@ export interface LaunchPlan {
   isFirst?: boolean
   container?: ContainerLaunch
   /** Called at each step of the launch, for the journal. */
-  report?: (event: PlatformEvent, data: Record<string, unknown>) => Promise<void>
+  report?: <T extends PlatformEvent>(event: T, data: EventData<T>) => Promise<void>
   /** Aborts a launch that is no longer wanted. */
   signal?: AbortSignal
 }
@@ -111,6 +112,8 @@ export interface Condition {
   signal: string | null
   /** The main process was killed for lack of memory; a killed child only counts in the usage. Unknown without an engine. */
   outOfMemory?: boolean
+  /** How many processes had removed all that marks them as the worker's own, and were found all the same. */
+  escaped?: number
 }
 
 export interface Worker {

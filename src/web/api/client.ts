@@ -1,24 +1,27 @@
 /** Sends requests to the API: with the bearer token, with an idempotency key for actions so that they can be retried, and with errors as `Problem`. */
+import { addressOf } from '../../core/protocol/api/address.ts'
+import {
+  type JsonOperation,
+  OPERATIONS,
+  type OperationName,
+  type RequestOf,
+  type ResultOf,
+} from '../../core/protocol/api/operations.ts'
 import { API, DOOR, IDEMPOTENCY_KEY } from '../../core/protocol/http.ts'
-import { problemOf, unreachable } from './problem.ts'
+import { jsonOf, problemOf, unreachable } from './problem.ts'
 import { currentToken, endSession } from './session.ts'
 
-export interface AskOptions {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  body?: unknown
-  headers?: Record<string, string>
-  signal?: AbortSignal
-}
+type Ask<N extends OperationName> = RequestOf<N> & { headers?: Record<string, string>; signal?: AbortSignal }
 
 /** The pauses before an action without a response is retried; the idempotency key prevents a second effect (R11). */
 const RETRY_MS = [300, 1_000, 2_500]
 
-/** Sends a request to a route below /api and returns a 2xx response. Throws a `Problem` for all others; passes an abort error on. */
-export async function ask(path: string, options: AskOptions = {}): Promise<Response> {
+/** Sends a request of the table and returns a 2xx response. Throws a `Problem` for all others; passes an abort error on. */
+export async function ask<N extends OperationName>(name: N, request: Ask<N>): Promise<Response> {
   const token = currentToken()
-  const { method = 'GET', body, headers, signal } = options
-  const response = await fetch(API + path, {
-    method,
+  const { params = {}, query, body, headers, signal } = request
+  const response = await fetch(API + addressOf(name, params, query), {
+    method: OPERATIONS[name].method,
     headers: {
       [DOOR]: 'page',
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
@@ -38,17 +41,16 @@ export async function ask(path: string, options: AskOptions = {}): Promise<Respo
   throw await problemOf(response)
 }
 
-export async function askJson<T>(path: string, options: AskOptions = {}): Promise<T> {
-  const response = await ask(path, options)
-  return (await response.json()) as T
+export async function askJson<N extends JsonOperation>(name: N, request: Ask<N>): Promise<ResultOf<N>> {
+  return await jsonOf(name, await ask(name, request))
 }
 
 /** Performs an action that takes effect once, even if the connection breaks and the request is retried. */
-export async function act(path: string, body: unknown): Promise<Response> {
+export async function act<N extends OperationName>(name: N, request: Ask<N>): Promise<Response> {
   const headers = { [IDEMPOTENCY_KEY]: newKey() }
   for (const pause of [...RETRY_MS, null]) {
     try {
-      return await ask(path, { method: 'POST', body, headers })
+      return await ask(name, { ...request, headers } as Ask<N>)
     } catch (error) {
       if (pause === null || !isUnanswered(error)) throw error
       await new Promise((resolve) => setTimeout(resolve, pause))

@@ -1,5 +1,7 @@
 /** An error of a request as the page shows it: the server's message, or that the server is unreachable. */
-import type { ErrorBody } from '../../core/protocol/http.ts'
+import { type JsonOperation, type ResultOf, resultSchema } from '../../core/protocol/api/operations.ts'
+import { fits } from '../../core/protocol/fits.ts'
+import { type ErrorBody, errorBody, formErrorBody } from '../../core/protocol/http.ts'
 
 export class Problem extends Error {
   /** The HTTP status; 0 without a response. */
@@ -24,6 +26,17 @@ export function unreachable(): Problem {
   return new Problem(0, { detail: "Can't reach the server.", code: 'unreachable', hint: 'The page keeps trying.' })
 }
 
+/** The body of a successful answer, which fits the schema of the table. Throws a {@link Problem} for anything else. */
+export async function jsonOf<N extends JsonOperation>(name: N, response: Response): Promise<ResultOf<N>> {
+  const body: unknown = await response.json().catch(() => undefined)
+  if (fits(resultSchema(name), body)) return body
+  throw new Problem(response.status, {
+    detail: 'The server gave an answer that this page does not understand.',
+    code: 'server_strange',
+    hint: 'Load the page again: the server may have been updated.',
+  })
+}
+
 /** Converts an error response to a Problem; also handles an HTML page of a proxy. */
 export async function problemOf(response: Response): Promise<Problem> {
   const body = await response.json().catch(() => undefined)
@@ -38,5 +51,5 @@ export function sentenceOf(error: unknown): string {
 }
 
 function isErrorBody(value: unknown): value is ErrorBody {
-  return typeof value === 'object' && value !== null && 'detail' in value && typeof value.detail === 'string'
+  return fits(errorBody, value) || fits(formErrorBody, value)
 }

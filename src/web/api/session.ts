@@ -2,16 +2,12 @@
  * The session: the token in the browser's storage, shared by all pages of this server, and what it allows. The code of a sign-in link
  * is removed from the address first, and then exchanged for a token (R38, threats WEB-4).
  */
-import type { Scope } from '../../core/protocol/http.ts'
-import { type Problem, problemOf, sentenceOf, unreachable } from './problem.ts'
+import { type BodyOf, OPERATIONS, type ResultOf } from '../../core/protocol/api/operations.ts'
+import { API } from '../../core/protocol/http.ts'
+import { jsonOf, type Problem, problemOf, sentenceOf, unreachable } from './problem.ts'
 
-export interface Who {
-  name: string
-  scope: Scope
-  /** The instance that the token is limited to; null for all. */
-  instance: string | null
-  expires_at: string | null
-}
+/** What the token opens. */
+export type Who = Omit<ResultOf<'postAuthVerify'>, 'token'>
 
 export type Session =
   | { state: 'checking' }
@@ -48,7 +44,7 @@ export async function openSession(): Promise<void> {
 
 /** Throws the {@link Problem} if the server refuses the token. */
 export async function signInWith(token: string): Promise<void> {
-  const who = await verify<Who>({ token })
+  const who = await verify({ token })
   keep(token, who)
 }
 
@@ -71,7 +67,7 @@ async function signInByAddress(): Promise<boolean> {
   if (code === null) return false
   history.replaceState(history.state, '', pathname + search)
   try {
-    const { token, ...who } = await verify<Who & { token: string }>({ code })
+    const { token = '', ...who } = await verify({ code })
     keep(token, who)
   } catch (error) {
     if (localStorage.getItem(KEY) === null) become({ state: 'signed-out', notice: sentenceOf(error) })
@@ -86,7 +82,7 @@ async function resume(): Promise<void> {
   if (token === null) return become({ state: 'signed-out', notice: null })
   if (token === currentToken()) return
   try {
-    keep(token, await verify<Who>({ token }))
+    keep(token, await verify({ token }))
   } catch (error) {
     const { status } = error as Problem
     if (status === 401) return signOut('Your access has ended. Sign in again to continue.')
@@ -95,16 +91,17 @@ async function resume(): Promise<void> {
   }
 }
 
-async function verify<T>(proof: { token: string } | { code: string }): Promise<T> {
-  const response = await fetch('/api/auth/verify', {
-    method: 'POST',
+async function verify(proof: BodyOf<'postAuthVerify'>): Promise<ResultOf<'postAuthVerify'>> {
+  const { method, path } = OPERATIONS.postAuthVerify
+  const response = await fetch(API + path, {
+    method,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(proof),
   }).catch(() => {
     throw unreachable()
   })
   if (!response.ok) throw await problemOf(response)
-  return (await response.json()) as T
+  return await jsonOf('postAuthVerify', response)
 }
 
 function keep(token: string, who: Who): void {

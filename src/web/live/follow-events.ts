@@ -97,8 +97,8 @@ class Following {
     let silence = setTimeout(() => once.abort(), SILENCE_MS)
     const onHide = setInterval(() => isLongHidden() && once.abort(), 1_000)
     try {
-      const query = `after=${this.#lastSeq}${holds ? '' : '&follow=false'}`
-      const response = await ask(`/instances/${encodeURIComponent(this.#id)}/events?${query}`, { signal })
+      const query = { after: String(this.#lastSeq), ...(holds ? {} : { follow: 'false' as const }) }
+      const response = await ask('getInstanceEvents', { params: { id: this.#id }, query, signal })
       this.#failures = 0
       this.#say('live')
       const parser = createParser({ onEvent: ({ id, data }) => this.#take(id, data) })

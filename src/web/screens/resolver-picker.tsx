@@ -1,7 +1,7 @@
 /** Picks a resolver; typing filters by name and description. */
 import { Combobox } from '@base-ui/react/combobox'
 import { Link } from 'wouter'
-import type { Resolver } from '../api/calls.ts'
+import type { Resolver } from '../../core/protocol/catalog.ts'
 import { Icon } from '../parts/icon.tsx'
 
 interface PickerProps {

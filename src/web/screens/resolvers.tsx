@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { plainCommand } from '../../core/view/command-line.ts'
-import type { Resolver } from '../api/calls.ts'
+import type { Resolver } from '../../core/protocol/catalog.ts'
 import { instancesQuery, resolverQuery, resolversQuery } from '../api/queries.ts'
 import { Ago } from '../parts/ago.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'

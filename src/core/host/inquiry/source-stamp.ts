@@ -1,12 +1,12 @@
-/** How the files of a resolver stand, so that a process of it is not asked again after a change: for {@link file://./inquiries.ts}. */
+/** A stamp of a resolver's files: {@link file://./inquiries.ts} asks no process again that was started before a change. */
 import { type BigIntStats, type Dirent, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SOURCE_STAMP_MAX_FILES } from '../../limits.ts'
 
-/** Not an author's work: they change with what is installed, which changes a manifest or a lock file beside them. */
+/** Installed or generated: a change in them also changes a manifest or a lock file beside them. */
 const PASSED_OVER = new Set(['node_modules', '.git', '__pycache__'])
 
-/** Differs after any file below the directory was written, replaced, added or removed; undefined where there are too many to look at. */
+/** Differs after any file below the directory was written, replaced, added or removed; undefined where there are too many files. */
 export function sourceStamp(directory: string): string | undefined {
   const stamps: string[] = []
   const waiting = ['']

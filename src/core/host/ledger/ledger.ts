@@ -5,6 +5,7 @@
 import { dirname } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import type { EventData } from '../../protocol/api/events.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
@@ -29,10 +30,7 @@ export interface ForwardedLine {
 }
 
 /** An event of the platform, before it has a number and a time. */
-export interface News {
-  type: PlatformEvent
-  data: Record<string, unknown>
-}
+export type News = { [T in PlatformEvent]: { type: T; data: EventData<T> } }[PlatformEvent]
 
 /** What a consumer asks of an instance and the host accepts. */
 export type Intent = AnswerIntent | MessageIntent | StopIntent
@@ -102,8 +100,8 @@ export class Ledger {
   }
 
   /** Writes an event of the platform. Throws `disk_full`, and then nothing was written. */
-  record(type: PlatformEvent, data: Record<string, unknown>, sourceEnd: number | null = null): void {
-    const event = this.#toEvent({ type, data })
+  record<T extends PlatformEvent>(type: T, data: EventData<T>, sourceEnd: number | null = null): void {
+    const event = this.#toEvent({ type, data } as News)
     const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
     this.#apply(first, event)
   }

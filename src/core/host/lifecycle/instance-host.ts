@@ -243,6 +243,8 @@ export class InstanceHost {
     failpoint('end.known')
     this.#stopSupervision()
     await endWorker(worker, driver, () => this.#calls?.shutdown())
+    const { escaped = 0 } = worker.condition
+    if (escaped > 0) this.#warn('escaped', escaped, 0)
     failpoint('end.gone')
     if (this.#isClosed) return
     this.#monitor?.finish()

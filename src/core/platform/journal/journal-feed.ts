@@ -1,12 +1,14 @@
 /**
  * One instance's journal for all its readers in this process (R15, threats WEB-11): a reader is no more than an offset, and
- * a thousand readers at the same place cost one read and one formatting. The event stream of the HTTP API reads it.
+ * a thousand readers at the same place cost one read and one formatting. The event stream of the HTTP API reads pages of it,
+ * {@link file://./follow.ts} reads lines.
  */
 import * as fs from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { fail } from '../../errors.ts'
 import { SWEEP_MS } from '../../limits.ts'
-import { offsetAfter, readWholeLines } from '../../store/journal-reader.ts'
+import type { JournalLine } from '../../store/journal-line.ts'
+import { linesIn, offsetAfter, readWholeLines, seekAfter } from '../../store/journal-reader.ts'
 import { formatPage, type Page } from './journal-page.ts'
 
 export type { Page } from './journal-page.ts'
@@ -19,6 +21,14 @@ const KEPT_BYTES = 1024 * 1024
 const REST_MAX_MS = 25
 /** How often a followed instance is looked after. */
 const ATTEND_MS = 2_000
+
+/** Events as the lines they stand in. */
+export interface Stretch {
+  lines: JournalLine[]
+  /** The offset of the first line after these. */
+  next: number
+  count: number
+}
 
 /** What a feed asks of the platform: a host for an orphaned instance, and whether all has been said. */
 export interface FedInstance {
@@ -44,6 +54,7 @@ export class JournalFeed {
   #restUntil = 0
   #isTelling = false
   #hasEnded = false
+  #trouble: unknown
 
   /** Throws `journal_broken`, or what the file system throws where the journal cannot be opened. */
   constructor(path: string, instance: FedInstance) {
@@ -58,6 +69,17 @@ export class JournalFeed {
     return this.#hasEnded
   }
 
+  /** Why the instance has no host, at the last try to get it one. */
+  get trouble(): unknown {
+    return this.#trouble
+  }
+
+  /** As {@link cursor}; a number that the journal has not come to is before what comes next. */
+  seek(after: number): number {
+    this.#look()
+    return seekAfter(this.#file.fd, after)
+  }
+
   /** The offset from which everything after number `after` stands; 0 is before the first event. Throws `cursor_unknown`. */
   cursor(after: number): number {
     const offset = Number.isSafeInteger(after) && after >= 0 ? offsetAfter(this.#file.fd, after) : undefined
@@ -70,31 +92,39 @@ export class JournalFeed {
   read(offset: number): Page | undefined {
     const kept = this.#pages.get(offset)
     if (kept !== undefined) return kept
-    // A page may hold more than there was at the last look.
-    if (offset > this.#size) this.#look()
-    if (offset >= this.#size || offset === this.#barren) {
-      if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was truncated' })
-      return undefined
-    }
-    const page = this.#readPage(offset)
-    if (page === undefined) {
-      this.#barren = offset
-      return undefined
-    }
+    const page = this.#next(offset, (bytes, at) => formatPage(this.#path, bytes, at))
+    if (page === undefined) return undefined
     if (page.isFinal) this.#hasEnded = true
     this.#keep(offset, page)
     return page
   }
 
-  /** A page with at least one event: private lines before it are passed over. */
-  #readPage(offset: number): Page | undefined {
+  /** As {@link read}, as lines. They are not kept for other readers. */
+  readLines(offset: number): Stretch | undefined {
+    return this.#next(offset, (bytes, at) => {
+      const lines = linesIn(this.#path, bytes)
+      return { lines, next: at + bytes.length, count: lines.length }
+    })
+  }
+
+  /** What stands from `offset` on, made of its bytes; private lines before the first event are passed over. */
+  #next<T extends { next: number; count: number }>(
+    offset: number,
+    make: (bytes: Buffer, at: number) => T,
+  ): T | undefined {
+    // A page may hold more than there was at the last look.
+    if (offset > this.#size) this.#look()
+    if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was truncated' })
+    if (offset === this.#size || offset === this.#barren) return undefined
     for (let at = offset; ; ) {
       const bytes = readWholeLines(this.#file.fd, at, PAGE_BYTES)
-      if (bytes === undefined) return undefined
-      const page = formatPage(this.#path, bytes, at)
-      if (page.count > 0) return page
-      at = page.next
+      if (bytes === undefined) break
+      const made = make(bytes, at)
+      if (made.count > 0) return made
+      at = made.next
     }
+    this.#barren = offset
+    return undefined
   }
 
   /** Calls `onNews` when the journal has grown or the instance has ended. Answers its stop. */
@@ -199,12 +229,24 @@ export class JournalFeed {
     try {
       this.#renew()
       if (this.#hasEnded) return
+      this.#trouble = await this.#attend()
+    } catch {
+      // The journal cannot be opened now; the next look tries again, and readers keep what they have.
+    }
+    // Without followers the feed may be closed by now, and its file with it.
+    if (this.#followers.size === 0) return
+    if (this.#hasEnded || this.#trouble !== undefined) this.#tell()
+  }
+
+  /** Answers why the instance can have no host now; the next look tries again. */
+  async #attend(): Promise<unknown> {
+    try {
       await this.#instance.ensureHost()
       this.#hasEnded = this.#instance.hasEnded()
-    } catch {
-      // No host can be had now, or no journal opened; the next look tries again, and readers keep what they have.
+      return undefined
+    } catch (error) {
+      return error
     }
-    if (this.#hasEnded) this.#tell()
   }
 
   /** A damaged journal is frozen and its trusted part goes on in another file, with the same lines at the same offsets. */

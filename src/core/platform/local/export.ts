@@ -14,7 +14,7 @@ import { readJournal } from '../../store/journal-projection.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
 import type { Story } from '../../view/story.ts'
 
-/** What an archive holds for somebody who may not know all. Default: all. */
+/** What an archive leaves out for a reader without every right. Default: nothing. */
 export interface ExportOptions {
   /** The creation as it is told. */
   tell?: (creation: CreationRecord) => CreationRecord

@@ -54,7 +54,7 @@ export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
   /** The module that shows a resolver's instances in the page. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
-  /** Owns the instance in this process where nobody does; whether it is hosted here now. What has ended, or pauses, needs no host. */
+  /** Takes the instance over where it has no host; returns whether this process hosts it now. One that has ended, or pauses, needs no host. */
   host(id: string): Promise<boolean>
   /** The instances this process hosts. */
   hosted(): string[]
@@ -63,7 +63,7 @@ export interface LocalPlatform extends Platform {
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
-  /** As `close`, but what is hosted here is left without a host, its workers running: for whoever adopts it next. */
+  /** As `close`, but the instances hosted here are left without a host, their workers running: the next host adopts them. */
   letGo(): Promise<void>
 }
 
@@ -213,9 +213,8 @@ class HomePlatform implements LocalPlatform {
   }
 
   events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
-    const paths = this.#reads.paths(id)
-    const hasEnded = () => isTerminal(readRecord(paths).status)
-    return followJournal(paths.journal, options, { ensureHost: () => this.ensureHost(id), hasEnded })
+    this.#reads.paths(id)
+    return followJournal(() => this.feed(id), options)
   }
 
   feed(id: string): HeldFeed {

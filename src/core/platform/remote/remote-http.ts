@@ -13,21 +13,19 @@ import {
   REMOTE_RETRY_MS,
   REMOTE_SILENCE_LIMIT_MS,
 } from '../../limits.ts'
-import { addressOf, type QueryValues } from '../../protocol/api/address.ts'
-import type { OperationAnswer } from '../../protocol/api/operation.ts'
+import { addressOf } from '../../protocol/api/address.ts'
+import type { QueryValues } from '../../protocol/api/operation.ts'
 import {
-  type BodyOf,
   type JsonOperation,
   OPERATIONS,
   type OperationName,
-  type ParamsOf,
-  type QueryOf,
+  type RequestOf,
   type ResultOf,
+  resultSchema,
 } from '../../protocol/api/operations.ts'
 import { misfit } from '../../protocol/fits.ts'
 import { ACTOR, API, DOOR, IDEMPOTENCY_KEY } from '../../protocol/http.ts'
 import type { Actor } from '../../protocol/instance.ts'
-import type { Schema } from '../../protocol/schema.ts'
 import type { RemoteAddress } from './remote-address.ts'
 import { isAbsent, isBroken, trouble } from './remote-trouble.ts'
 
@@ -44,11 +42,8 @@ export interface Ask {
   onRetry?: () => void
 }
 
-/** What an operation is asked with: its parts of the address, query and body as the table of operations has them. */
-export type AskOf<N extends OperationName> = Omit<Ask, 'query' | 'body'> & {
-  query?: QueryOf<N> & QueryValues
-} & ([BodyOf<N>] extends [undefined] ? { body?: undefined } : { body?: BodyOf<N> }) &
-  ([keyof ParamsOf<N>] extends [never] ? { params?: undefined } : { params: ParamsOf<N> })
+/** An operation's parts of the address, query and body as the table of operations has them, and how it is asked. */
+export type AskOf<N extends OperationName> = Omit<Ask, 'query' | 'body'> & RequestOf<N>
 
 /** Which operation, and what it is asked with. */
 interface Request {
@@ -90,7 +85,7 @@ export class RemoteHttp {
     const request: Request = { name, ask }
     return await this.#persist(request, async (answer) => {
       const value = parse(await this.#read(answer))
-      const problem = misfit(schemaOf(name), value)
+      const problem = misfit(resultSchema(name), value)
       if (problem === undefined) return { value: value as ResultOf<N>, headers: answer.headers }
       throw this.strange(`its answer to ${nameOf(request)} is not what it should be (at ${problem})`)
     })
@@ -251,12 +246,6 @@ function refused(code: 'token_refused' | 'shutting_down', detail: string): Resol
 
 function nameOf({ name, ask }: Request): string {
   return `${OPERATIONS[name].method} ${API}${addressOf(name, ask.params ?? {})}`
-}
-
-/** Of the operation's one answer. */
-function schemaOf(name: JsonOperation): Schema {
-  const [answer] = Object.values<OperationAnswer>(OPERATIONS[name].answers)
-  return answer?.json as Schema
 }
 
 function parse(bytes: Buffer): unknown {

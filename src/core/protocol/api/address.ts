@@ -1,7 +1,6 @@
 /** Builds the address of a request below /api, for clients of the table, in Node and in a browser. */
+import type { QueryValues } from './operation.ts'
 import { OPERATIONS, type OperationName } from './operations.ts'
-
-export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 /** The path with its parts encoded, and the query; a list becomes one parameter for each value. */
 export function addressOf(

@@ -57,6 +57,8 @@ export type Body<O extends Operation> = O extends { body: infer S extends Schema
 
 type Answered<O extends Operation> = O['answers'][keyof O['answers']]
 
+export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
+
 /** The type of its JSON answer; never for an operation that does not answer with JSON. */
 export type Result<O extends Operation> = Answered<O> extends { json: infer S extends Schema } ? Static<S> : never
 

@@ -2,8 +2,10 @@
  * Every operation of the HTTP API by its name: the only place where operations are declared. The server's routes and its
  * OpenAPI document, the remote platform and the page derive from this table, including types and validators.
  */
+
+import type { Schema } from '../schema.ts'
 import { INSTANCE_OPERATIONS } from './instances.ts'
-import type { Body, Params, Query, Result } from './operation.ts'
+import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'
 import { QUESTION_OPERATIONS } from './questions.ts'
 import { RESOLVER_OPERATIONS } from './resolvers.ts'
 import { SERVER_OPERATIONS } from './server.ts'
@@ -25,3 +27,15 @@ export type ResultOf<N extends OperationName> = Result<Operations[N]>
 
 /** The operations that answer with JSON. */
 export type JsonOperation = { [N in OperationName]: [ResultOf<N>] extends [never] ? never : N }[OperationName]
+
+/** What a client asks an operation with. */
+export type RequestOf<N extends OperationName> = { query?: QueryOf<N> & QueryValues } & ([BodyOf<N>] extends [undefined]
+  ? { body?: undefined }
+  : { body?: BodyOf<N> }) &
+  ([keyof ParamsOf<N>] extends [never] ? { params?: undefined } : { params: ParamsOf<N> })
+
+/** What the JSON answer of an operation must fit. */
+export function resultSchema<N extends JsonOperation>(name: N): Schema<ResultOf<N>> {
+  const [answer] = Object.values<OperationAnswer>(OPERATIONS[name].answers)
+  return answer?.json as Schema<ResultOf<N>>
+}

@@ -15,8 +15,8 @@ import {
   optional,
   text,
 } from '../schema.ts'
-import { healthRow, pruneOptions, pruneOutcome } from '../upkeep.ts'
 import type { Operation } from './operation.ts'
+import { healthRow, pruneOptions, pruneOutcome } from './upkeep.ts'
 
 const SECRET_MAX_CHARS = 200
 

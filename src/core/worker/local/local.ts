@@ -27,7 +27,7 @@ import { areFifos, makeFifos } from './fifo.ts'
 import { holdersOf, stdioWithLifeline, watchLifeline } from './lifeline.ts'
 import { LocalChannel } from './local-channel.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
-import { killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
+import { escapedFrom, killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
 
 /** Where the driver keeps the state of a worker: in the instance's directory. */
 export interface LocalPlaces {
@@ -212,15 +212,15 @@ class LocalWorker implements Worker {
       this.#noteEnd = resolve
     })
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
-    this.#stops.push(watchAndSweep([places.root], (swept) => this.#tryLook(swept)))
+    this.#stops.push(watchAndSweep([places.root], (swept) => this.#tryCheck(swept)))
     if (!adopted) return
     // Only the parent process is notified of an exit; an adopting host has to poll.
-    const look = setInterval(() => this.#lookForExit(), SWEEP_MS).unref()
+    const exitTimer = setInterval(() => this.#checkExit(), SWEEP_MS).unref()
     this.#stops.push(
-      () => clearInterval(look),
-      watchLifeline(places.lifeline, () => this.#lookUntilExit(1)),
+      () => clearInterval(exitTimer),
+      watchLifeline(places.lifeline, () => this.#pollForExit(1)),
     )
-    setImmediate(() => this.#tryLook(true))
+    setImmediate(() => this.#tryCheck(true))
   }
 
   noteExit(code: number | null, signal: string | null): void {
@@ -249,7 +249,14 @@ class LocalWorker implements Worker {
 
   async isGone(): Promise<boolean> {
     const table = await freshProcesses()
-    return unlessScarce(() => processesOf(markOf(this.#places, this.#identity, this.#sawAlive), table))?.length === 0
+    const isGone = unlessScarce(() => {
+      const { lifeline: _, ...mark } = markOf(this.#places, this.#identity, this.#sawAlive)
+      if (processesOf(mark, table).length > 0) return false
+      const { length } = escapedFrom(this.#places.lifeline)
+      if (length > 0) this.condition.escaped = Math.max(length, this.condition.escaped ?? 0)
+      return length === 0
+    })
+    return isGone === true
   }
 
   release(): void {
@@ -259,27 +266,27 @@ class LocalWorker implements Worker {
   }
 
   /** Runs often and for each worker, so it only tests whether a process with that pid exists. The sweep checks its identity. */
-  #lookForExit(): void {
-    if (!hasProcess(this.#identity.pid)) this.#tryLook(true)
+  #checkExit(): void {
+    if (!hasProcess(this.#identity.pid)) this.#tryCheck(true)
   }
 
   /** A process closes its files shortly before it counts as ended. One that only closed its lifeline is left to the sweep. */
-  #lookUntilExit(waitMs: number): void {
-    this.#tryLook(true)
+  #pollForExit(waitMs: number): void {
+    this.#tryCheck(true)
     if (this.condition.engine === 'exited' || this.condition.link === 'down' || waitMs > EXIT_LIMIT_MS) return
-    setTimeout(() => this.#lookUntilExit(waitMs * 2), waitMs).unref()
+    setTimeout(() => this.#pollForExit(waitMs * 2), waitMs).unref()
   }
 
   /** A failure for lack of resources is tried again at the next check. */
-  #tryLook(swept: boolean): void {
+  #tryCheck(swept: boolean): void {
     try {
-      this.#look(swept)
+      this.#check(swept)
     } catch (error) {
       if (systemCode(error) === undefined) throw error
     }
   }
 
-  #look(swept: boolean): void {
+  #check(swept: boolean): void {
     this.channel.poll()
     if (!swept || this.condition.engine === 'exited') return
     if (!isSameProcess(this.#identity)) this.#markEnded()

@@ -62,7 +62,7 @@ export class ProcessTable {
 }
 
 /** Scans now. Throws where it lacks file descriptors or memory. */
-export function lookAtProcesses(): ProcessTable {
+export function scanProcesses(): ProcessTable {
   const begin = performance.now()
   const known = carried
   carried = new Map()
@@ -83,7 +83,7 @@ export function lookAtProcesses(): ProcessTable {
 
 /** A snapshot no older than this, or a new one: for sampling, not for killing. */
 export function recentProcesses(maxAgeMs: number): ProcessTable {
-  return last !== undefined && performance.now() - last.at < maxAgeMs ? last.table : lookAtProcesses()
+  return last !== undefined && performance.now() - last.at < maxAgeMs ? last.table : scanProcesses()
 }
 
 /** A snapshot that starts after this call, shared with all callers until it starts. Scans take at most half of the time. */
@@ -92,16 +92,16 @@ export function freshProcesses(): Promise<ProcessTable> {
     const restMs = last === undefined ? 0 : last.at + last.tookMs - performance.now()
     await sleep(Math.max(0, restMs))
     coming = undefined
-    return await lookRetrying()
+    return await scanRetrying()
   })()
   return coming
 }
 
 /** A failed scan does not show that there are no processes. */
-async function lookRetrying(): Promise<ProcessTable> {
+async function scanRetrying(): Promise<ProcessTable> {
   for (;;) {
     try {
-      return lookAtProcesses()
+      return scanProcesses()
     } catch (error) {
       if (!isScarcity(error)) throw error
       await sleep(SCARCE_MS)

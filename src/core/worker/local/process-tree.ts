@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isScarcity } from '../../errors.ts'
 import { holdersOf, isLifelineHeld } from './lifeline.ts'
-import { freshProcesses, lookAtProcesses } from './process-table.ts'
+import { freshProcesses, scanProcesses } from './process-table.ts'
 
 /** What identifies a worker's processes. */
 export interface TreeMark {
@@ -19,12 +19,16 @@ export interface TreeMark {
  * Pids of every living process of the tree. A grandchild may have left session and parent, but keeps the mark. Where no process is
  * left by these signs, the lifeline leads to those that cleared their environment as well.
  */
-export function processesOf(mark: TreeMark, table = lookAtProcesses()): number[] {
+export function processesOf(mark: TreeMark, table = scanProcesses()): number[] {
   if (table.isEmpty) return groupOf(mark.leader)
   const found = table.tree(mark.leader, mark.variable)
   found.delete(process.pid)
-  if (found.size > 0 || mark.lifeline === undefined || !isLifelineHeld(mark.lifeline)) return [...found]
-  return holdersOf(mark.lifeline, true)
+  return found.size > 0 || mark.lifeline === undefined ? [...found] : escapedFrom(mark.lifeline)
+}
+
+/** The processes that still hold the lifeline. Where no other sign leads to a process of the worker, these have escaped. */
+export function escapedFrom(lifeline: string): number[] {
+  return isLifelineHeld(lifeline) ? holdersOf(lifeline, true) : []
 }
 
 /** The number of processes and threads, and their private memory; undefined where there is no /proc. */
@@ -56,11 +60,11 @@ export function signalAll(pids: readonly number[], name: 'SIGTERM' | 'SIGKILL'):
 }
 
 /** Scans and kills until two scans in a row find no process: a process that forks while it is killed is caught by the next scan. */
-export async function killTree(look: () => TreeMark, limitMs: number): Promise<boolean> {
+export async function killTree(findMark: () => TreeMark, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs
   for (let empty = 0; empty < 2; ) {
     const table = await freshProcesses()
-    const pids = unlessScarce(() => processesOf(look(), table))
+    const pids = unlessScarce(() => processesOf(findMark(), table))
     if (pids === undefined) {
       await sleep(SCARCE_MS)
       continue
@@ -74,9 +78,9 @@ export async function killTree(look: () => TreeMark, limitMs: number): Promise<b
 }
 
 /** undefined where it cannot be determined now, for lack of file descriptors or memory. */
-export function unlessScarce<T>(look: () => T): T | undefined {
+export function unlessScarce<T>(work: () => T): T | undefined {
   try {
-    return look()
+    return work()
   } catch (error) {
     if (!isScarcity(error)) throw error
     return undefined
@@ -86,7 +90,7 @@ export function unlessScarce<T>(look: () => T): T | undefined {
 /** Every living process that carries the variable, by its value; empty where there is no /proc. */
 export function carriersOf(name: 'RESOLVE_DIR' | 'RESOLVE_INQUIRY'): Map<string, number[]> {
   const found = new Map<string, number[]>()
-  for (const [entry, pids] of lookAtProcesses().marked) {
+  for (const [entry, pids] of scanProcesses().marked) {
     if (entry.startsWith(`${name}=`)) found.set(entry.slice(name.length + 1), [...pids])
   }
   return found

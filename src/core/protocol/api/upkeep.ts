@@ -1,7 +1,20 @@
 /** The options and results of `prune` and `doctor`. */
-import { instanceId } from './instance.ts'
-import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text, time } from './schema.ts'
-import { STATUSES } from './status.ts'
+import { instanceId } from '../instance.ts'
+import {
+  closed,
+  count,
+  flag,
+  integer,
+  listOf,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+  time,
+} from '../schema.ts'
+import { STATUSES } from '../status.ts'
 
 export const pruneOptions = closed({
   older_than_ms: integer({ minimum: 0, description: 'Only what ended at least this long ago' }),

@@ -1,0 +1,124 @@
+/**
+ * What the data of every event of tiers 1 and 2 holds (spec, Events; R17, R18): docs/events.md is compared with it, and the host can
+ * record no event of the platform that does not fit. What a resolver writes is forwarded as it is: readers take it for hostile.
+ */
+import { ARTIFACT_KINDS, type PlatformEvent, type ResolverEvent } from '../event.ts'
+import { form, payload } from '../form.ts'
+import { instanceError, instanceId } from '../instance.ts'
+import { EXECUTORS } from '../journal.ts'
+import {
+  anyObject,
+  count,
+  flag,
+  integer,
+  listOf,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  type Schema,
+  type Static,
+  text,
+} from '../schema.ts'
+import { STATUSES } from '../status.ts'
+
+export const SETUP_CAUSES = ['setup_commands', 'repo_clone', 'container_init', 'manifest_parse', 'git_sidecar'] as const
+
+const outcome = oneOf(['success', 'failed'])
+
+const actor = { actor: text(), via: text() }
+
+export const EVENT_DATA = {
+  'platform.container.creating': object({ image: text(), incarnation: count() }),
+  'platform.setup.starting': object({ total: count() }),
+  'platform.setup.progress': object({
+    step: count(),
+    total: count(),
+    description: text(),
+    exit_code: optional(integer()),
+  }),
+  'platform.setup.completed': object({ total: count(), cached: flag(), duration_s: number() }),
+  'platform.setup.failed': object({ cause: oneOf(SETUP_CAUSES), error: text(), stage: text() }),
+  'platform.worker.launched': object({
+    incarnation: count(),
+    executor: oneOf(EXECUTORS),
+    events_offset: count(),
+  }),
+  'platform.worker.ready': object({ incarnation: count() }),
+  'platform.worker.failed': object({ cause: text(), error: text() }),
+  'platform.worker.adopted': object({ epoch: count() }),
+  'platform.instance.status_changed': object({
+    from: oneOf(STATUSES),
+    to: oneOf(STATUSES),
+    reason: optional(text()),
+    output: optional(nullable(text())),
+    error: optional(nullable(instanceError)),
+  }),
+  'platform.input.requested': object({
+    request_id: text(),
+    prompt: text(),
+    schema: form,
+    status: oneOf(['pending']),
+  }),
+  'platform.input.answered': object({ request_id: text(), ...actor }),
+  'platform.message.accepted': object({ number: count(), message_type: text(), ...actor }),
+  'platform.watchdog.warning': object({
+    kind: text(),
+    value: number(),
+    limit: number(),
+    paths: optional(listOf(text())),
+  }),
+  'platform.event.rejected': object({
+    reason: text(),
+    bytes: count(),
+    lines: optional(count()),
+    detail: optional(text()),
+    request_id: optional(text()),
+  }),
+  'platform.egress.denied': object({ host: text(), port: integer(), reason: text(), count: count() }),
+  'platform.resolver.session_dispatched': null,
+  'platform.resolver.session_completed': null,
+  'platform.reality_check.submitted': null,
+  'platform.reality_check.runner_started': null,
+  'platform.reality_check.recipe_step': null,
+  'platform.reality_check.dtu_provisioned': null,
+  'platform.reality_check.completed': null,
+  'platform.reality_check.failed': null,
+  'platform.reality_check.cancelled': null,
+  'resolver:created': object({
+    resolver_name: text(),
+    resolver_version: text(),
+    instance_id: instanceId(),
+    params: payload,
+    capabilities_granted: listOf(text()),
+  }),
+  'resolver:phase': object({ name: text(), previous_phase: optional(text()) }),
+  'resolver:progress': object({
+    milestone: text(),
+    fraction: nullable(number({ minimum: 0, maximum: 1 })),
+    label: optional(text()),
+  }),
+  'resolver:artifact': object({
+    kind: oneOf(ARTIFACT_KINDS),
+    value: text(),
+    metadata: optional(anyObject()),
+  }),
+  'resolver:input_requested': object({ request_id: text(), prompt: text() }),
+  'resolver:input_responded': object({ request_id: text(), outcome: text(), duration_s: number() }),
+  'resolver:health': object({ signals: anyObject() }),
+  'resolver:completed': object({
+    outcome,
+    summary: text(),
+    duration_s: number(),
+    artifact_count: count(),
+    error: optional(instanceError),
+  }),
+} as const satisfies Record<PlatformEvent | ResolverEvent, Schema | null>
+
+/** What an event of the platform carries. One that is not written yet carries nothing. */
+export type EventData<T extends PlatformEvent> = (typeof EVENT_DATA)[T] extends infer S
+  ? S extends Schema
+    ? Static<S>
+    : never
+  : never
