@@ -1,10 +1,10 @@
-/** Ends a worker whose run is over, with the whole process tree (R20, R26): shutdown, SIGTERM, SIGKILL. */
+/** Ends the worker of a finished run with its whole process tree (R20, R26): shutdown, SIGTERM, SIGKILL. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failpoint } from '../../failpoints.ts'
 import { SHUTDOWN_LIMIT_MS, TERM_LIMIT_MS } from '../../limits.ts'
 import type { Driver, Worker } from '../../worker/worker.ts'
 
-/** Returns when not one process of the worker is left. */
+/** Returns when no process of the worker is left. */
 export async function endWorker(worker: Worker, driver: Driver, askToShutDown: () => void): Promise<void> {
   if (worker.condition.engine === 'running') {
     askToShutDown()
@@ -12,7 +12,7 @@ export async function endWorker(worker: Worker, driver: Driver, askToShutDown: (
     await Promise.race([worker.ended, sleep(SHUTDOWN_LIMIT_MS, undefined, { ref: false })])
   }
   if (await worker.isGone()) return await driver.discard()
-  // What the main process left behind when it ended by itself has no work left to save.
+  // If the main process ended by itself, its remaining processes have no work left to save.
   const limitMs = worker.condition.engine === 'running' ? TERM_LIMIT_MS : SHUTDOWN_LIMIT_MS
   failpoint('end.terminating')
   worker.signal('SIGTERM')

@@ -14,12 +14,12 @@ export interface RunWatchParts {
   driver: Driver
   coordination: CoordinationDirectory
   worker: Worker
-  /** Carries over the last events of a worker that has ended. */
+  /** Forwards the last events of a worker that has ended. */
   drain: () => void
 }
 
 export class RunWatch {
-  /** The end of the run, or that the instance was released before it. */
+  /** The end of the run, or `released` if the instance was released before it. */
   readonly ended: Promise<RunEnd | 'released'>
   readonly #parts: RunWatchParts
   #settle: (end: RunEnd | 'released') => void = () => {}
@@ -34,12 +34,12 @@ export class RunWatch {
     })
   }
 
-  /** Looks whether the run has ended; called whenever something may have changed. */
+  /** Checks whether the run has ended; called whenever something may have changed. */
   check(): void {
     if (this.#isOver) return
     this.#unlessScarce(
       () => this.#check(),
-      // The next look asks again.
+      // The next check tries again.
       () => {},
     )
   }
@@ -61,7 +61,7 @@ export class RunWatch {
       return
     }
     if (now.completion === null) return
-    // The result may be a moment behind its event.
+    // The result may arrive a moment after its event.
     this.#graceTimer ??= this.#endLater(exit)
   }
 
@@ -73,7 +73,7 @@ export class RunWatch {
     return setTimeout(() => this.#unlessScarce(end, again), OUTCOME_GRACE_MS)
   }
 
-  /** A result that this process may not read now, for want of files, is none that was not given. */
+  /** While this process has too few file descriptors to read the result, the result is not taken as missing. */
   #unlessScarce(step: () => void, otherwise: () => void): void {
     try {
       step()
@@ -83,7 +83,7 @@ export class RunWatch {
     }
   }
 
-  /** Ends the run because it cannot go on as it is. */
+  /** Ends the run because of a fault. */
   breakOff(fault: InstanceError): void {
     this.#fault ??= fault
     this.check()
@@ -106,7 +106,7 @@ export class RunWatch {
   }
 }
 
-/** Calls run(); that the resolver acknowledged it is noted, that it refused ends the run. */
+/** Calls run(). Its acknowledgement is recorded; a refusal ends the run. */
 export function letRun(calls: ResolverCalls, ledger: Ledger, incarnation: number, watch: RunWatch): void {
   calls
     .call('resolver.run', { resume: incarnation > 1 })
@@ -121,7 +121,7 @@ export function letRun(calls: ResolverCalls, ledger: Ledger, incarnation: number
         watch.breakOff({ code: 'run_refused', detail: error.message })
       },
     )
-    // What could not be noted is asked again by the next host (R42).
+    // If it was not recorded, the next host calls run() again (R42).
     .catch(() => {})
   failpoint('run.sent')
 }

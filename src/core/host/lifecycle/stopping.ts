@@ -1,4 +1,4 @@
-/** Stop, cancel, pause and the end of a lifetime: what is asked of a run, and the protocol that carries it out (spec, Rules 3; R20, R24, R26, R27). */
+/** Carries out stop, cancel, pause and the end of a lifetime on a run (spec, Rules 3; R20, R24, R26, R27). */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
@@ -14,12 +14,12 @@ import type { StopRequest } from './outcome.ts'
 export interface StoppingParts {
   ledger: Ledger
   driver: Driver
-  /** The worker and its calls, once there are any. */
+  /** The worker and its calls; undefined before the launch. */
   reach: () => { worker: Worker; calls: ResolverCalls } | undefined
-  /** Ends a wait that a stop must not sit through. */
+  /** Ends a wait that must not delay a stop. */
   interrupt: () => void
   isReleased: () => boolean
-  /** Leaves it to the next host, which takes the stop up from the inbox. */
+  /** Releases the instance: the next host takes the stop from the inbox. */
   giveUp: (error: unknown) => void
   warn: (kind: string, value: number, limit: number) => void
 }
@@ -28,7 +28,7 @@ export class Stopping {
   readonly #parts: StoppingParts
   #request: StopRequest | undefined
 
-  /** Takes up what was asked of this incarnation before, by a host that is gone (R12). */
+  /** Takes up a stop of this incarnation that an earlier host accepted (R12). */
   constructor(parts: StoppingParts) {
     this.#parts = parts
     const intent = parts.ledger.inbox.stop
@@ -37,12 +37,12 @@ export class Stopping {
     }
   }
 
-  /** What is asked of the run now. */
+  /** The pending stop, cancel, pause or end of the lifetime. */
   get request(): StopRequest | undefined {
     return this.#request
   }
 
-  /** Legal in every status that is not final (R20). On disk when this returns. */
+  /** Allowed in every status that is not final (R20). On disk when this returns. */
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
     const { ledger } = this.#parts
     if (isTerminal(ledger.status)) throw fail('invalid_state', { action: how, status: ledger.status })
@@ -66,7 +66,7 @@ export class Stopping {
     this.#begin({ kind: 'pause', reason: PAUSE_REASON, forced: false })
   }
 
-  /** R27: the instance was up for as long as it may. */
+  /** R27: the instance has used up its lifetime. */
   endLifetime(): void {
     if (this.#request !== undefined && this.#request.kind !== 'pause') return
     this.#begin({ kind: 'lifetime', reason: LIFETIME_REASON, forced: false })
@@ -76,7 +76,7 @@ export class Stopping {
     this.#carryOut().catch(this.#parts.giveUp)
   }
 
-  /** The protocol: ask, wait, then SIGTERM, then SIGKILL. A pause only asks: it must not cost a run its work. */
+  /** Ask, wait, then SIGTERM, then SIGKILL. A pause only asks, because it must not cost a run its work. */
   async #carryOut(): Promise<void> {
     const stop = this.#request
     const reached = this.#parts.reach()
@@ -109,7 +109,7 @@ export class Stopping {
   }
 
   #giveUpPause(): void {
-    // The warning in the journal also gives the pause up in the inbox.
+    // The warning in the journal also removes the pause from the inbox.
     this.#parts.warn(PAUSE_IGNORED, STOP_LIMIT_MS, STOP_LIMIT_MS)
     this.#request = undefined
   }
