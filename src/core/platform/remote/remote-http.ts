@@ -174,9 +174,11 @@ export class RemoteHttp {
 
   async #send(request: Request, key: string | undefined): Promise<Answer> {
     const { name, ask } = request
+    const address = addressOf(name, ask.params ?? {}, ask.query)
+    if (address === undefined) throw unaddressable(ask.params ?? {})
     const answer = await this.#agent.request({
       origin: this.#address.origin,
-      path: `${this.#address.base}${addressOf(name, ask.params ?? {}, ask.query)}`,
+      path: `${this.#address.base}${address}`,
       method: OPERATIONS[name].method,
       headers: this.#headers(ask, key),
       body: ask.body === undefined ? null : JSON.stringify(ask.body),
@@ -246,7 +248,14 @@ function refused(code: 'token_refused' | 'shutting_down', detail: string): Resol
 }
 
 function nameOf({ name, ask }: Request): string {
-  return `${OPERATIONS[name].method} ${API}${addressOf(name, ask.params ?? {})}`
+  return `${OPERATIONS[name].method} ${API}${addressOf(name, ask.params ?? {}) ?? OPERATIONS[name].path}`
+}
+
+/** Nothing has a name that cannot be part of an address. */
+function unaddressable({ id, name, rid, path }: Readonly<Record<string, string>>): ResolveError {
+  if (path !== undefined) return fail('path_refused', { path })
+  if (rid !== undefined) return fail('request_unknown', { request: rid, instance: id ?? '' })
+  return name === undefined ? fail('instance_unknown', { id: id ?? '' }) : fail('resolver_unknown', { name })
 }
 
 function parse(bytes: Buffer): unknown {
