@@ -199,7 +199,7 @@ export class InstanceHost {
   async #endBeforeRun(worker: Worker, came: unknown): Promise<void> {
     const { ledger, driver } = this.#parts
     await driver.sweep()
-    // An adopted or resumed run may have spoken already, though nobody noted that it was ready.
+    // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
     if (ledger.status !== 'starting' && !this.#isClosed) this.#monitor?.finish()
     await this.#finish(orEndedBeforeRun(await failedToBegin({ ...this.#held, isToEnd: this.#isToEnd() }, worker, came)))
   }
@@ -257,7 +257,7 @@ export class InstanceHost {
   /** `decideEnding` is told what is asked of the run at the very end: what was accepted until then counts. */
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger } = this.#parts
-    // Before the end is told: whoever hears of it finds no secret left, even if this host dies in between (R43).
+    // Before the end is recorded: a reader of the end finds no secret left, even if this host dies in between (R43).
     await cleanUp(this.#held)
     failpoint('end.tidied')
     if (this.#isClosed) return
