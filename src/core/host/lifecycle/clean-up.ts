@@ -1,4 +1,4 @@
-/** What a host does when a run is over, before its end is told: no sandbox, network or secret stays behind, nothing half written, no question open (R43). */
+/** Cleans up after a run, before its end is written: removes sandboxes, network, secrets, half-written files and open requests (R43). */
 import { failpoint } from '../../failpoints.ts'
 import { requestFile } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
@@ -19,7 +19,7 @@ export interface Remains {
   write: (line: () => void) => Promise<void>
 }
 
-/** How many files a warning names. */
+/** A warning names at most this many files. */
 const PATHS_TOLD = 10
 
 export async function cleanUp(remains: Remains): Promise<void> {
@@ -30,32 +30,32 @@ export async function cleanUp(remains: Remains): Promise<void> {
     () => driver.rewriteOutput((text) => ledger.redactor.text(text)),
     () => scrubFiles(coordination, ledger.redactor),
     () => failpoint('end.scrubbing'),
-    // After the others: whoever does them again has to know what to look for.
+    // After the other steps: a host that repeats them needs the secrets of the config to search for them.
     () => scrubConfig(coordination, config),
     () => coordination.clearDrafts(),
-    // Nobody answers them any more; after a resume one may be asked again under its name.
+    // They cannot be answered any more. After a resume the resolver may ask one again under the same name.
     ...pendingRequests(ledger.story).map(
       ({ id }) =>
         () =>
           coordination.remove(requestFile(id)),
     ),
   ]
-  // Each waits for room on a full disk, as the end itself does; what the resolver planted there must not keep the run from ending.
+  // Each step waits while the disk is full, as the end itself does. Any other failure, which a resolver can provoke, must not block the end.
   for (const step of steps) await remains.write(step).catch(() => {})
 }
 
-/** Each step is tried, whatever becomes of those before it. */
+/** Runs every step, even where an earlier one throws. */
 export function tryAll(...steps: (() => void)[]): void {
   for (const step of steps) {
     try {
       step()
     } catch {
-      // As said above.
+      // The next step runs all the same.
     }
   }
 }
 
-/** Data files keep their bytes: that they hold a known secret is told. */
+/** Data files are not changed: a warning names those that contain a known secret. */
 async function warnOfData({ ledger, coordination, write }: Remains): Promise<void> {
   const found = await findInData(coordination, ledger.redactor).catch(() => [])
   if (found.length === 0) return

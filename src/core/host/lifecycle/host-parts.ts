@@ -1,4 +1,4 @@
-/** What a host of one instance is made with; {@link file://./../process/host-process.ts} gathers it. */
+/** The parts that a host of one instance is made from; {@link file://./../process/host-process.ts} provides them. */
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
@@ -9,11 +9,11 @@ export interface HostParts {
   epoch: number
   /** The home the instance is in. */
   home: string
-  /** Whether this host is still the owner; asked now and then. */
+  /** Whether this host still owns the instance. Called at each periodic check. */
   stillOwns: () => boolean
-  /** Lets go of the ownership. May be called twice. */
-  letGo: () => void
-  /** How often the watchdog looks. */
+  /** Gives up the ownership of the instance. May be called twice. */
+  release: () => void
+  /** The interval of the watchdog. */
   watchdogMs?: number | undefined
   egress?: InstanceEgressParts['egress']
 }

@@ -1,4 +1,4 @@
-/** Brings an instance to a worker: the one that is there from an earlier host, or a new one (architecture, decision 2). */
+/** Gets the worker of an instance: adopts the one that an earlier host started, or starts a new one (architecture, decision 2). */
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
@@ -20,14 +20,14 @@ export interface Launch {
   epoch: number
   /** Writes to the journal, waiting for room where the disk is full. */
   write: (line: () => void) => Promise<void>
-  /** Ends a launch that is no longer wanted: the instance is stopped, or another host's. */
+  /** Aborts the launch: the instance is stopped, or this host released it. */
   signal: AbortSignal
-  /** Whether this host has let go of the instance: then nothing of it is touched any more. */
+  /** Whether this host has released the instance: then it touches nothing of it any more. */
   isReleased: () => boolean
   resources: InstanceResources
 }
 
-/** A worker of the wanted incarnation, or the ending where there can be none. */
+/** A worker of the wanted incarnation, or the ending of the instance where there cannot be one. */
 export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
   const { ledger, driver, coordination, epoch, write } = launch
   const { incarnation, wantedIncarnation } = ledger.story
@@ -36,7 +36,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
     requireCoordination(coordination)
     worker = await driver.adopt(coordination, wantedIncarnation)
   } catch (error) {
-    // What the worker did to its coordination directory or its stdio cannot be mended; its processes can be ended.
+    // What the worker did to its coordination directory or its stdio cannot be repaired; its processes can be ended.
     if (!(error instanceof ResolveError)) throw error
     await driver.sweep()
     return failed(error.code, error.message)
@@ -46,7 +46,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
     failpoint('adoption.reached')
     launch.resources.egress.reopen()
     coordination.clearDrafts()
-    // Its host died between the start and the journal line about it.
+    // The earlier host died after it started the worker and before it wrote this line.
     if (incarnation < wantedIncarnation) await noteLaunch(launch)
     await write(() => ledger.record('platform.worker.adopted', { epoch }))
     failpoint('adoption.noted')
@@ -83,7 +83,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     failpoint('launch.noted')
     return worker
   } catch (error) {
-    // Whoever ended the launch knows why.
+    // The caller that aborted the launch knows why.
     if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'setup_failed') {
@@ -101,7 +101,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
   }
 }
 
-/** A worker that ended before it was ready, or said why it will not be. */
+/** The ending of an instance whose worker ended before it was ready, or refused to initialize. */
 export async function failedToBegin(
   { ledger, driver, write, isToEnd }: Pick<Launch, 'ledger' | 'driver' | 'write'> & { isToEnd: boolean },
   worker: Worker,

@@ -4,6 +4,7 @@ import { failpoint } from '../../failpoints.ts'
 import { OUTCOME_GRACE_MS } from '../../limits.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
+import type { Monitor } from '../ingest/monitor.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RunEnd } from './outcome.ts'
@@ -14,8 +15,7 @@ export interface RunWatchParts {
   driver: Driver
   coordination: CoordinationDirectory
   worker: Worker
-  /** Carries over the last events of a worker that has ended. */
-  drain: () => void
+  monitor: Monitor
 }
 
 export class RunWatch {
@@ -34,46 +34,46 @@ export class RunWatch {
     })
   }
 
-  /** Looks whether the run has ended; called whenever something may have changed. */
+  /** Checks whether the run has ended. Called whenever this may have changed. */
   check(): void {
     if (this.#isOver) return
     this.#unlessScarce(
       () => this.#check(),
-      // The next look asks again.
+      // The next check tries again.
       () => {},
     )
   }
 
   #check(): void {
     const exit = this.#fault ?? { code: 'worker_exited', detail: '' }
-    const now = this.#whatWasSaid()
+    const now = this.#reported()
     if (now.result !== null || this.#fault !== undefined) {
       this.#end({ ...now, exit })
       return
     }
-    const { worker, driver, ledger, drain } = this.#parts
+    const { worker, driver, ledger, monitor } = this.#parts
     if (worker.condition.engine !== 'running') {
-      drain()
+      monitor.finish()
       const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
       const { engine, outOfMemory } = worker.condition
       const code = engine === 'lost' ? 'worker_lost' : outOfMemory === true ? 'out_of_memory' : exit.code
-      this.#end({ ...this.#whatWasSaid(), exit: { code, detail } })
+      this.#end({ ...this.#reported(), exit: { code, detail } })
       return
     }
     if (now.completion === null) return
-    // The result may be a moment behind its event.
+    // The result may be written a moment after its event.
     this.#graceTimer ??= this.#endLater(exit)
   }
 
   #endLater(exit: InstanceError): NodeJS.Timeout {
-    const end = () => this.#end({ ...this.#whatWasSaid(), exit })
+    const end = () => this.#end({ ...this.#reported(), exit })
     const again = () => {
       this.#graceTimer = this.#endLater(exit)
     }
     return setTimeout(() => this.#unlessScarce(end, again), OUTCOME_GRACE_MS)
   }
 
-  /** A result that this process may not read now, for want of files, is none that was not given. */
+  /** Where the process has no file descriptors left, the result cannot be read now. That does not mean that there is no result. */
   #unlessScarce(step: () => void, otherwise: () => void): void {
     try {
       step()
@@ -95,7 +95,7 @@ export class RunWatch {
     this.#settle('released')
   }
 
-  #whatWasSaid(): Pick<RunEnd, 'result' | 'completion'> {
+  #reported(): Pick<RunEnd, 'result' | 'completion'> {
     return { result: readResult(this.#parts.coordination), completion: this.#parts.ledger.story.completion }
   }
 
@@ -106,7 +106,7 @@ export class RunWatch {
   }
 }
 
-/** Calls run(); that the resolver acknowledged it is noted, that it refused ends the run. */
+/** Calls `resolver.run`. An acknowledgement is written to the journal; a refusal ends the run. */
 export function letRun(calls: ResolverCalls, ledger: Ledger, incarnation: number, watch: RunWatch): void {
   calls
     .call('resolver.run', { resume: incarnation > 1 })
@@ -121,7 +121,7 @@ export function letRun(calls: ResolverCalls, ledger: Ledger, incarnation: number
         watch.breakOff({ code: 'run_refused', detail: error.message })
       },
     )
-    // What could not be noted is asked again by the next host (R42).
+    // Where the mark could not be written, the next host calls again (R42).
     .catch(() => {})
   failpoint('run.sent')
 }

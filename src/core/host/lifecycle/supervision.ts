@@ -1,4 +1,4 @@
-/** What looks after a worker while it is up: its lifetime and its watchdog, started and stopped together. */
+/** Supervises a worker while it is up: starts and stops its lifetime and its watchdog together. */
 import type { Story } from '../../view/story.ts'
 import type { Worker } from '../../worker/worker.ts'
 import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
@@ -8,12 +8,12 @@ export interface SupervisionOptions {
   worker: Worker
   story: Story
   warn: (kind: string, value: number, limit: number) => void
-  /** It was up for as long as it may (R27). */
+  /** Called when the worker was up for as long as it may be (R27). */
   onLifetimeOver: () => void
   watchdogMs: number | undefined
 }
 
-/** Answers its stop. */
+/** Returns the function that stops it. */
 export function superviseWorker({ worker, story, warn, onLifetimeOver, watchdogMs }: SupervisionOptions): () => void {
   const limitMs = lifetimeMs()
   const stopLifetime = startLifetime(
