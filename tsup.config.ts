@@ -29,42 +29,25 @@ const withoutDevtools: Plugin = {
 }
 
 /**
- * Parts that oclif's parser, flags and args import but never call here: its help classes, its process exit, its spinner, its
- * debug log, and reading arguments from stdin. A stub throws if one is called. The help entry bundles oclif whole.
+ * Loads each module of oclif at its first use: every one requires all others at its start, and a command needs a fifth of them.
+ * Turns `const help_1 = require('./help')` into a function and each use of `help_1` into its call. Nothing of oclif is left out.
  */
-const LEFT_OUT_OF_OCLIF: Readonly<Record<string, RegExp>> = {
-  './help': /[\\/](?:flags|parser[\\/]index)\.js$/,
-  './handle': /[\\/]errors[\\/]index\.js$/,
-  'wrap-ansi': /[\\/]errors[\\/]/,
-  'node:readline': /[\\/]parser[\\/]parse\.js$/,
-  debug: /[\\/]logger\.js$/,
-  // oclif needs these only to search for commands, plugins and their configuration. The catalog bundles its own `semver`.
-  lilconfig: /./,
-  tinyglobby: /./,
-  minimatch: /./,
-  semver: /./,
-}
-
-const withoutTheRestOfOclif: Plugin = {
-  name: 'without-the-rest-of-oclif',
+const lazyOclif: Plugin = {
+  name: 'lazy-oclif',
   setup(build) {
-    build.onResolve(
-      { filter: /^(?:\.\/help|\.\/handle|wrap-ansi|node:readline|debug|lilconfig|tinyglobby|minimatch|semver)$/ },
-      (asked) => {
-        const isLeftOut =
-          /[\\/]@oclif[\\/]core[\\/]/.test(asked.importer) && LEFT_OUT_OF_OCLIF[asked.path]?.test(asked.importer)
-        return isLeftOut ? { path: asked.path, namespace: 'left-out-of-oclif' } : undefined
-      },
-    )
-    build.onLoad({ filter: /.*/, namespace: 'left-out-of-oclif' }, ({ path }) => ({
-      contents:
-        path === 'debug'
-          ? 'const deaf = () => {}; module.exports = () => deaf; module.exports.enabled = () => false'
-          : `const leftOut = () => { throw new Error('${path} is left out of this build: see tsup.config.ts.') }
-             module.exports = new Proxy(leftOut, { get: (_, name) => (name === '__esModule' ? false : leftOut) })`,
-    }))
+    build.onLoad({ filter: /[\\/]@oclif[\\/]core[\\/]lib[\\/].*\.js$/ }, ({ path }) => {
+      let code = readFileSync(path, 'utf8')
+      for (const [line, name = '', value = ''] of code.matchAll(REQUIRED)) {
+        const others = code.replace(line, '').replace(new RegExp(`\\b${name}\\b`, 'g'), `(${name}Lazy())`)
+        // A function is hoisted: the order of the lines does not matter.
+        code = `${others}\nvar ${name}Value; function ${name}Lazy() { return (${name}Value ??= ${value}); }\n`
+      }
+      return { contents: code }
+    })
   },
 }
+
+const REQUIRED = /^const (\w+_\d+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
 
 /**
  * dockerode needs these only for an engine over ssh, for BuildKit, and for building from a folder. None of this is used:
@@ -166,7 +149,7 @@ const PROGRAMS = entries({
 const programs: Options[] = [
   {
     ...shared,
-    esbuildPlugins: [inPieces(PROGRAMS), withoutDevtools, withoutTheRestOfOclif, withoutRemoteEngines],
+    esbuildPlugins: [inPieces(PROGRAMS), withoutDevtools, lazyOclif, withoutRemoteEngines],
     banner: { js: requireBanner },
     env: { NODE_ENV: 'production' },
     entry: PROGRAMS,

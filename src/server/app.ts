@@ -1,6 +1,7 @@
 /**
- * The HTTP app: a platform in, requests answered out. It opens no port; {@link file://./http/listen.ts} does, and a host's own
- * socket. A request passes {@link file://./request/entry.ts}, its route, and, where anything is thrown, {@link file://./request/answer-errors.ts}.
+ * The HTTP app: answers requests with a platform. It opens no port: {@link file://./http/listen.ts} and a host's own socket
+ * do. A request passes {@link file://./request/entry.ts} and its route; {@link file://./request/answer-errors.ts} answers
+ * anything thrown.
  */
 import { type FastifyInstance, fastify, LogController } from 'fastify'
 import { fail } from '../core/errors.ts'
@@ -23,17 +24,17 @@ import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
 import { healthHandlers, serverHandlers } from './routes/server.ts'
 
-/** Ready to be injected into or listened with. Closing it does not close the platform. */
+/** Ready to be injected into or listened with. Closing the app does not close the platform. */
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const app = fastify({
     ...(parts.logger === undefined ? {} : { loggerInstance: parts.logger }),
-    // Requests are seen by parts.observe, each once.
+    // `parts.observe` logs each request once.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: HTTP_BODY_MAX_BYTES,
-    // What comes while it closes is told so by the entry, in our words.
+    // The entry refuses requests during a shutdown, with our own error body.
     return503OnClosing: false,
     frameworkErrors: answerFrameworkError,
-    // Longer than any name; the routes say what they take.
+    // Longer than any name; each route checks its own parameters.
     routerOptions: { maxParamLength: HTTP_HEADERS_MAX_BYTES },
   })
   parts.observe?.(app)
@@ -51,7 +52,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   return app
 }
 
-/** One for each operation: the compiler names a missing one. */
+/** One handler for each operation: the compiler reports a missing one. */
 function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
   return {
     ...listHandlers(parts),

@@ -1,4 +1,4 @@
-/** The background host: a process of its own that goes on with instances when nobody is at a terminal. Built to dist/host.js. */
+/** The background host: a separate process that continues instances when no terminal is attached. Built to dist/host.js. */
 import { dirname } from 'node:path'
 import { installedFile, openLocalPlatform } from '../core/index.ts'
 import { socketDoor } from './socket-door.ts'
@@ -9,7 +9,7 @@ if (home === undefined || ids.length === 0) {
   process.exit(2)
 }
 
-// A terminal that closes, or a Ctrl-C in it, is not meant for a host in the background.
+// A closing terminal, or a Ctrl-C in it, must not end a background host.
 process.on('SIGHUP', () => {})
 process.on('SIGINT', () => {})
 

@@ -1,6 +1,6 @@
 /**
- * `serve` put together: a home, its tokens, the app, a port, and whoever looks after instances without a host. What of the home
- * is damaged is told and put aside, and the rest is served (reliability F22).
+ * The program behind `serve`: it opens a home, its tokens, the app, a port, and the supervisor that adopts instances without
+ * a host. Damaged parts of the home are reported and skipped, and the rest is served (reliability F22).
  */
 import { fail, ResolveError } from '../core/errors.ts'
 import {
@@ -31,9 +31,9 @@ export interface ServeOptions {
   /** The folder with one folder per built-in resolver. */
   builtins: string
   host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number
-  /** Further names that requests may ask for. */
+  /** More host names that requests may use. */
   allowedHosts?: readonly string[]
   version: string
   /** The folder of the built page. */
@@ -42,18 +42,24 @@ export interface ServeOptions {
   env?: NodeJS.ProcessEnv
 }
 
-/** How often the tokens are looked at where nobody uses one. */
+/** How often the token file is checked while no request uses a token. */
 const LOOK_MS = 3_000
 
 export interface Serving {
   url: string
   /** A new link that signs a browser in, once and within 15 minutes. */
   signInLink(): string
-  /** Lets requests finish and lets go of what is hosted; workers run on. Answers how many instances are left without a host. */
+  /**
+   * Lets requests finish and releases the hosted instances; their workers keep running. Returns how many instances are left
+   * without a host.
+   */
   close(): Promise<number>
 }
 
-/** Throws `address_refused`, `address_taken`, `home_unusable`, `tokens_broken`, `usage`; nothing is left open then. */
+/**
+ * Throws `address_refused`, `address_taken`, `home_unusable`, `tokens_broken`, `usage`; everything opened so far is closed
+ * then.
+ */
 export async function startServing(options: ServeOptions): Promise<Serving> {
   const { home, builtins, host, port, version, env = process.env } = options
   const closing = new Closing()
@@ -76,7 +82,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       if (problem === null) findings.remove('tokens')
       else findings.add('tokens', `${problem.message} No token is valid until the file is fixed.`)
     }
-    // Containers, networks and sandboxes that outlived their instance; where no engine is, there are none.
+    // Removes containers, networks and sandboxes that outlived their instance; without an engine there are none.
     const stopReaping = startReaper(home)
     closing.add(async () => stopReaping())
     const looking = setInterval(lookAtTokens, LOOK_MS).unref()
@@ -143,7 +149,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       url: listening.url,
       signInLink: () => `${listening.url}/#code=${signIn.code()}`,
       async close() {
-        // Counted before they are let go of: each goes on, and whoever comes next adopts it.
+        // Counted before they are released: each keeps running, and the next host adopts it.
         const left = platform.hosted().length
         await closing.run()
         return left
@@ -155,7 +161,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
   }
 }
 
-/** What was opened, closed in the other direction; one that fails keeps none from being closed. */
+/** Closes what was opened, in reverse order; a failing step does not keep the others from running. */
 class Closing {
   readonly #steps: (() => Promise<unknown>)[] = []
 
@@ -168,7 +174,7 @@ class Closing {
   }
 }
 
-/** What of the home is damaged: each thing is told once, and `health` is `degraded` while there is any. */
+/** The damaged parts of the home: each is reported once, and `health` is `degraded` while there is any. */
 class Findings {
   readonly #told = new Map<string, string>()
   readonly #tell: (message: string) => void
@@ -206,7 +212,7 @@ function troubleText(id: string, error: unknown): string {
     : `${id} has no host and can't be adopted: ${reason}`
 }
 
-/** R38, threats WEB-3: whoever can reach the port must have something to show. */
+/** R38, threats WEB-3: a server that other machines can reach must have at least one token. */
 function refuseWithoutToken(tokens: Tokens, host: string): void {
   const now = Date.now()
   if (tokens.list().some((entry) => !isExpired(entry, now))) return

@@ -1,6 +1,6 @@
 /**
- * The API on the socket of any process that hosts instances (R39). Nothing of it is loaded until somebody asks: most hosts are
- * never asked, and one that only looks whether a host lives sends nothing.
+ * The API on the socket of any process that hosts instances (R39). It is loaded at the first request: most hosts never get
+ * one, and a check whether a host lives sends no data.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,7 +17,8 @@ export const socketDoor: SocketDoor = (platform) => {
         (error: unknown) => {
           process.emitWarning(error instanceof Error ? error : String(error))
           socket.destroy()
-          // What it would load was replaced by another version: a host that nobody can ask makes room for one that can be.
+          // The files to load were replaced by another version. This host cannot answer, so it releases its instances to one
+          // that can.
           void platform.letGo()
         },
       )

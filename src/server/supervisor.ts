@@ -1,6 +1,7 @@
 /**
- * Sees to it that every instance that is up has a host: what nobody owns is adopted by this process, at the start and whenever
- * its host dies (architecture, decision 2). What can't be adopted or read is told of once, and keeps no other waiting.
+ * Keeps a host for every live instance: this process adopts instances without an owner, at the start and whenever their host
+ * dies (architecture, decision 2). An instance that cannot be adopted or read is reported once, and does not delay the
+ * others.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LiveInstanceReport, LocalPlatform, Status } from '../core/index.ts'
@@ -9,9 +10,9 @@ import { ATTEND_NEWBORN_MS, ATTEND_PARALLEL, ATTEND_RETRY_MAX_MS, ATTEND_SWEEP_M
 export interface SupervisorParts {
   platform: Pick<LocalPlatform, 'host' | 'hosted' | 'hasHost'>
   report: { look(): Promise<LiveInstanceReport> }
-  /** Told of each adoption. */
+  /** Called for each adoption. */
   onAdopted?: (id: string) => void
-  /** Told once of each instance that can't be read or adopted, and again when the reason changes. */
+  /** Called once for each instance that cannot be read or adopted, and again when the reason changes. */
   onTrouble?: (id: string, error: unknown) => void
   sweepMs?: number
 }
@@ -21,12 +22,12 @@ export interface Supervisor {
   ready: Promise<void>
   counts(): LiveInstanceReport['counts']
   adoptions(): number
-  /** What is in trouble now. */
+  /** The current problems. */
   troubled(): string[]
   stop(): Promise<void>
 }
 
-/** Begins at once. Never throws for what it finds. */
+/** Starts at once. Never throws for the state of an instance. */
 export function startSupervisor(parts: SupervisorParts): Supervisor {
   const supervisor = new Sweeper(parts)
   const stopped = new AbortController()
@@ -57,10 +58,10 @@ interface Trouble {
   nextAt: number
 }
 
-/** The key of what concerns the home itself. */
+/** The key of problems with the home itself. */
 const HOME = ''
 const FIRST_RETRY_MS = 1_000
-/** Whoever is lost again so soon after its adoption is adopted more and more rarely. */
+/** An instance that loses its host again within this time after its adoption is retried less and less often. */
 const STEADY_MS = 60_000
 
 class Sweeper {
@@ -83,7 +84,7 @@ class Sweeper {
       for (const { id, error } of broken) this.#trouble(id, error)
       const hosted = new Set(this.#parts.platform.hosted())
       const waiting = live.filter(({ id, status, createdAt }) => {
-        // Whoever creates one owns it a moment later.
+        // The process that creates an instance owns it a moment later.
         const isNewborn = status === 'created' && Math.abs(Date.now() - createdAt) < ATTEND_NEWBORN_MS
         return !hosted.has(id) && !isNewborn && this.#isDue(id)
       })
@@ -137,7 +138,7 @@ class Sweeper {
     this.troubles.set(id, { message, tries, nextAt: performance.now() + wait })
   }
 
-  /** What has ended, or was mended or removed, is in no trouble any more. */
+  /** Drops problems of instances that have ended, were repaired or were removed. */
   #forget(present: ReadonlySet<string>): void {
     for (const id of this.troubles.keys()) if (!present.has(id)) this.troubles.delete(id)
     for (const id of this.#adoptedAt.keys()) if (!present.has(id)) this.#adoptedAt.delete(id)

@@ -3,7 +3,18 @@
  * test/fixtures/homes/mailbox-layout was made by that version; its hosts and workers were killed.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -153,4 +164,50 @@ test('a host that is killed while it takes the layout over leaves nothing twice'
         .sort(),
     ).toEqual([1, 2, 'q'])
   }
+})
+
+test('hostile files in that layout are left out, and the rest is taken over', async () => {
+  const hostile = mailboxOf(PAUSED)
+  const put = (name: string, content: string) => writeFileSync(join(hostile, name), content)
+  const outside = join(home, 'outside.json')
+  writeFileSync(outside, '{"kind":"answer","request_id":"linked","payload":{},"at":"1"}')
+  symlinkSync(outside, join(hostile, 'answer-linked.json'))
+  symlinkSync('/dev/zero', join(hostile, 'answer-zero.json'))
+  symlinkSync(hostile, join(hostile, 'message-circle.json'))
+  rmSync(join(instancePaths(home, PAUSED).root, 'name.json'), { force: true })
+  execFileSync('mkfifo', [join(hostile, 'answer-fifo.json'), join(instancePaths(home, PAUSED).root, 'name.json')])
+  put('answer-torn.json', '{"kind":"answer","request_id":"torn"')
+  put('answer-list.json', '[{"kind":"answer"}]')
+  put('answer-null.json', 'null')
+  put('answer-none.json', '{"kind":"answer","payload":{}}')
+  put('answer-number.json', '{"kind":"answer","request_id":7,"payload":{}}')
+  put('message-word.json', '{"kind":"message","number":"9","payload":{}}')
+  put('message-far.json', '{"kind":"message","number":1e300,"payload":{}}')
+  put('message-less.json', '{"kind":"message","number":-1,"payload":{}}')
+  put('answer-deep.json', `{"kind":"answer","request_id":"deep","payload":${'['.repeat(200_000)}`)
+  put('stop.json', '{"kind":"other","how":"stop"}')
+  truncateSync(join(hostile, 'answer-torn.json'), 3 * 1024 ** 3)
+  const expected = [1, 2, 'q']
+  const whatIsThere = () =>
+    readJournal(instancePaths(home, PAUSED).journal)
+      .inbox.all()
+      .map((one) => ('number' in one ? one.number : one.request_id))
+      .sort()
+  expect(whatIsThere()).toEqual(expected)
+  expect(await platform.messages(PAUSED)).toHaveLength(2)
+  await platform.rename(PAUSED, 'Renamed')
+  expect(existsSync(hostile)).toBe(false)
+  expect(whatIsThere()).toEqual(expected)
+  expect(readFileSync(outside, 'utf8')).toContain('linked')
+})
+
+test('names of prototypes are names like others', async () => {
+  const { journal } = instancePaths(home, PAUSED)
+  const answer = '{"kind":"answer","request_id":"__proto__","payload":{"__proto__":{"polluted":true}},"at":"1"}'
+  writeFileSync(join(mailboxOf(PAUSED), 'answer-__proto__.json'), answer)
+  await platform.rename(PAUSED, '__proto__')
+  const { inbox, story } = readJournal(journal)
+  expect(inbox.answer('__proto__')).toMatchObject({ request_id: '__proto__' })
+  expect(story.creation.name).toBe('__proto__')
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })

@@ -17,7 +17,13 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { JOURNAL_SYNC_MS } from '../../src/core/limits.ts'
 import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { creationLine, parseLine } from '../../src/core/store/journal-line.ts'
-import { JournalReader, offsetAfter, readCreationRecord, readPlace } from '../../src/core/store/journal-reader.ts'
+import {
+  JournalReader,
+  offsetAfter,
+  type PlacedPrivate,
+  readCreationRecord,
+  readPlace,
+} from '../../src/core/store/journal-reader.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 
 let path: string
@@ -218,3 +224,25 @@ function openFiles(): string[] {
     }
   })
 }
+
+test('a damaged byte in one line does not move the places of the payloads after it', () => {
+  const writer = JournalWriter.open(path)
+  fill(writer, 1, 0)
+  writer.appendPrivate({ kind: 'answer', request_id: 'q', payload: { is: 'whole' }, actor: 'ada', via: 'cli', at: '' })
+  writer.close()
+  const bytes = readFileSync(path)
+  bytes[bytes.indexOf('pad') + 1] = 0xff
+  writeFileSync(path, bytes)
+  const reader = new JournalReader(path, 0)
+  const found = reader.readAll().find((line) => 'kind' in line)
+  reader.close()
+  expect(readPlace((found as PlacedPrivate).place)).toMatchObject({ payload: { is: 'whole' } })
+})
+
+test('a private line that was damaged after it was found is told as a broken journal', () => {
+  const writer = JournalWriter.open(path)
+  const { place } = writer.appendPrivate({ kind: 'name', name: 'Bob', at: '' })
+  writer.close()
+  writeFileSync(path, readFileSync(path, 'latin1').replace('"Bob"', '"Bob '), 'latin1')
+  expect(() => readPlace(place)).toThrow(expect.objectContaining({ code: 'journal_broken' }))
+})

@@ -74,6 +74,22 @@ test('a name that the record does not have is told, and other private lines are 
   expect(readRecord(paths)).toEqual({ ...toldByJournal(), name: null })
 })
 
+test.each([
+  ['is not JSON', 'p\tname\t{"name":}'],
+  ['was cut', 'p\tname\t{"name":"Fir'],
+  ['has no kind', 'p'],
+  ['has another first byte', 'q\tname\t{"name":"Other"}'],
+])('where the line of a name %s, the record says what the whole journal says', (_, damaged) => {
+  appendFileSync(paths.journal, `${damaged}\n`)
+  expect(() => readRecord(paths)).toThrow(expect.objectContaining({ code: 'journal_broken' }))
+})
+
+test.each(['{"name":7}', '{"name":{}}', '{}'])('a name that is no name is passed over: %s', (mark) => {
+  appendFileSync(paths.journal, `p\tname\t{"name":"Good"}\np\tname\t${mark}\n`)
+  expect(readRecord(paths)).toMatchObject({ name: 'Good' })
+  expect(readRecord(paths)).toEqual(toldByJournal())
+})
+
 test('a request that the record does not have is counted', () => {
   append('platform.input.requested', { request_id: 'q', prompt: '?', schema: { type: 'form', components: [] } })
   expect(readRecord(paths)).toMatchObject({ pending_inputs: 1 })

@@ -94,6 +94,8 @@ const attempts = {
   'form': () => { const f = document.createElement('form'); f.action = 'https://spy.example/'; f.target = '_top'; document.body.append(f); f.submit(); return new Promise((_, no) => setTimeout(() => no(new Error('stayed')), 500)) },
   'service worker': () => navigator.serviceWorker.register('/x.js'),
   'another instance': () => props.fetchData('../../' + OTHER + '/record.json'),
+  'another route': () => props.fetchData('../../../health'),
+  'its own stderr': () => props.fetchData('../stderr'),
   'config': () => props.fetchData('../config.json'),
 }
 let props

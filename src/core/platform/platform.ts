@@ -3,6 +3,8 @@
  * {@link file://./local/local.ts} serves it from this machine's home directory.
  * Every method throws a `ResolveError` of the catalogue where it cannot do what it says.
  */
+
+import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
 import type {
@@ -17,7 +19,6 @@ import type {
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { Static } from '../protocol/schema.ts'
 import type { Status } from '../protocol/status.ts'
-import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { Story } from '../view/story.ts'
 
 export interface CreateRequest {

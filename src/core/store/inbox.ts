@@ -128,7 +128,7 @@ export class Inbox {
         this.#hasSandbox = true
         break
       case 'name':
-        this.#name = (line as { name: string | null }).name
+        this.#takeName((line as { name?: unknown }).name)
         break
       case 'imported':
         this.#isImported = true
@@ -146,15 +146,19 @@ export class Inbox {
     if (isOver || isGivenUp) this.#stop = undefined
   }
 
+  #takeName(name: unknown): void {
+    if (typeof name === 'string' || name === null) this.#name = name
+  }
+
   /** The first answer to a request wins (R25). */
   #takeAnswer(answer: KeptAnswer): void {
-    if (this.#answers.has(answer.request_id)) return
+    if (typeof answer.request_id !== 'string' || this.#answers.has(answer.request_id)) return
     this.#answers.set(answer.request_id, { ...answer, kind: 'answer' })
     this.#undelivered.add(this.#answers.get(answer.request_id) as KeptAnswer)
   }
 
   #takeMessage(message: KeptMessage): void {
-    if (this.#messages.has(message.number)) return
+    if (!Number.isSafeInteger(message.number) || message.number < 1 || this.#messages.has(message.number)) return
     const kept: KeptMessage = { ...message, kind: 'message' }
     this.#messages.set(kept.number, kept)
     if (kept.key !== undefined) this.#numbers.set(kept.key, kept.number)

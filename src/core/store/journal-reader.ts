@@ -17,6 +17,7 @@ import {
 
 const CHUNK_BYTES = 256 * 1024
 const PROBE_BYTES = 4 * 1024
+const LF = 0x0a
 
 /** A private line, and the position of its JSON. */
 export type PlacedPrivate = PrivateText & { place: Place }
@@ -51,14 +52,17 @@ export class JournalReader {
     const start = this.#offset
     const bytes = this.#readChunk()
     if (bytes === undefined) return []
-    const texts = textsOf(bytes)
-    if (!hasPrivate(bytes)) return texts.map((text) => numbered(this.#path, text))
-    let offset = start
-    return texts.map((text) => {
-      const at = offset
-      offset += Buffer.byteLength(text) + 1
-      return isPrivate(text) ? this.#parsePrivate(text, at) : numbered(this.#path, text)
-    })
+    if (!hasPrivate(bytes)) return textsOf(bytes).map((text) => numbered(this.#path, text))
+    // Counted in bytes: a damaged byte in one line must not move the places of the lines after it.
+    const lines: (JournalLine | PlacedPrivate)[] = []
+    for (let at = 0; at < bytes.length; ) {
+      const end = bytes.indexOf(LF, at)
+      const text = bytes.toString('utf8', at, end)
+      const line = isPrivate(text) ? this.#parsePrivate(text, start + at, end - at) : numbered(this.#path, text)
+      lines.push(line)
+      at = end + 1
+    }
+    return lines
   }
 
   close(): void {
@@ -71,15 +75,11 @@ export class JournalReader {
     return bytes
   }
 
-  #parsePrivate(text: string, offset: number): PlacedPrivate {
+  #parsePrivate(text: string, offset: number, bytes: number): PlacedPrivate {
     const line = parsePrivateLine(text)
     if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a private line has no kind' })
-    const place = {
-      path: this.#path,
-      offset: offset + privatePrefixOf(line.kind).length,
-      bytes: Buffer.byteLength(line.text),
-    }
-    return { ...line, place }
+    const prefix = privatePrefixOf(line.kind).length
+    return { ...line, place: { path: this.#path, offset: offset + prefix, bytes: bytes - prefix } }
   }
 }
 
@@ -106,17 +106,21 @@ function hasPrivate(bytes: Buffer): boolean {
   return bytes[0] === PRIVATE_START[1] || bytes.includes(PRIVATE_START)
 }
 
-/** The JSON at a position. Throws the file system's error, and `journal_broken` where it is cut short. */
+/** The JSON at a position. Throws the file system's error, and `journal_broken` where it is cut short or is no JSON. */
 export function readPlace({ path, offset, bytes }: Place): unknown {
   const buffer = Buffer.allocUnsafe(bytes)
-  const fd = fs.openSync(path, 'r')
+  const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
   try {
     const read = fs.readSync(fd, buffer, 0, bytes, offset)
     if (read < bytes) throw fail('journal_broken', { path, reason: 'it was cut short' })
   } finally {
     fs.closeSync(fd)
   }
-  return JSON.parse(buffer.toString('utf8'))
+  try {
+    return JSON.parse(buffer.toString('utf8'))
+  } catch (cause) {
+    throw fail('journal_broken', { path, reason: 'a private line is not JSON' }, { cause })
+  }
 }
 
 /**

@@ -3,8 +3,10 @@
  * marks, and `name.json`. {@link file://./journal-projection.ts} reads them for instances that still have them; the next host
  * of such an instance writes them into the journal.
  */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { INPUT_MAX_BYTES } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../protocol/journal.ts'
 import type { Place } from './journal-line.ts'
 
@@ -15,6 +17,8 @@ export interface FoundLine {
 }
 
 const SENT = '.sent.json'
+/** A payload of full size with the fields around it. */
+const FILE_MAX_BYTES = 2 * INPUT_MAX_BYTES
 
 /** Whether this instance's directory has files of that layout. */
 export function hasMailboxLayout(root: string): boolean {
@@ -27,22 +31,23 @@ export function readMailboxLayout(root: string): FoundLine[] {
   const marks: FoundLine[] = []
   for (const name of namesIn(mailboxIn(root))) {
     const path = join(mailboxIn(root), name)
-    const found = (line: PrivateLine): FoundLine => ({ line, place: { path, offset: 0, bytes: sizeOf(path) } })
+    const found = (line: PrivateLine, bytes = 0): FoundLine => ({ line, place: { path, offset: 0, bytes } })
     const run = /^run-(\d+)\.sent\.json$/.exec(name)
     if (run !== null) marks.push(found({ kind: 'run', incarnation: Number(run[1]) }))
     else if (name === `sandbox${SENT}`) marks.push(found({ kind: 'sandbox' }))
     else if (/^(answer|message|stop)/.test(name) && name.endsWith('.json')) {
-      const line = readJson(path) as AnswerIntent | MessageIntent | StopIntent | undefined
+      const { value, bytes } = readJson(path) ?? {}
+      const line = value as AnswerIntent | MessageIntent | StopIntent | undefined
       if (line?.kind === 'stop') marks.push(found(line))
       if (line?.kind !== 'answer' && line?.kind !== 'message') continue
-      sent.push(found(line))
+      sent.push(found(line, bytes))
       if (name.endsWith(SENT)) marks.push(found(deliveredOf(line)))
     }
   }
-  const renamed = readJson(nameIn(root)) as { name?: unknown } | undefined
-  if (typeof renamed?.name === 'string' || renamed?.name === null) {
+  const renamed = readJson(nameIn(root))?.value
+  if (typeof renamed?.['name'] === 'string' || renamed?.['name'] === null) {
     const place = { path: nameIn(root), offset: 0, bytes: 0 }
-    marks.push({ line: { kind: 'name', name: renamed.name, at: '' }, place })
+    marks.push({ line: { kind: 'name', name: renamed['name'], at: '' }, place })
   }
   return [...sent.sort(byTime), ...marks]
 }
@@ -85,18 +90,20 @@ function namesIn(directory: string): string[] {
   }
 }
 
-function readJson(path: string): object | undefined {
+/** A JSON object in a regular file. A link is not followed, and a FIFO must not block the process. */
+function readJson(path: string): { value: Record<string, unknown>; bytes: number } | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as object
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stat = fstatSync(fd)
+      if (!stat.isFile() || stat.size > FILE_MAX_BYTES) return undefined
+      const content = readFileSync(fd)
+      const value: unknown = JSON.parse(content.toString('utf8'))
+      return isObject(value) ? { value, bytes: content.length } : undefined
+    } finally {
+      closeSync(fd)
+    }
   } catch {
     return undefined
-  }
-}
-
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size
-  } catch {
-    return 0
   }
 }

@@ -3,13 +3,15 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import type { NameMark } from '../protocol/journal.ts'
 import { phaseName } from '../view/story.ts'
-import { isPrivate, parseEnvelope, parseLine, parsePrivateLine, privatePrefixOf } from './journal-line.ts'
+import { isPrivate, parseEnvelope, parseLine, parsePrivateLine } from './journal-line.ts'
 import { readWholeLines } from './journal-reader.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const PHASE = 'resolver:phase'
 /** Events of the platform that change a record in ways that only the whole story can compute. */
 const CHANGES = /^platform\.(instance|input)\./
+
+type Named = Pick<NameMark, 'name'>
 
 /**
  * The record after the lines of the journal from offset `from` on. undefined where the whole story must be read: the lines
@@ -26,7 +28,9 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
       if (bytes === undefined) return { ...record, name, phase, updated_at }
       at += bytes.length
       const texts = bytes.toString('utf8', 0, bytes.length - 1).split('\n')
-      name = nameIn(texts.filter(isPrivate), name)
+      const named = nameIn(texts.filter(isPrivate), name)
+      if (named === undefined) return undefined
+      name = named.name
       const lines = texts.filter((text) => !isPrivate(text)).map(parseLine)
       for (const line of lines) {
         if (line === undefined) return undefined
@@ -44,9 +48,19 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
   }
 }
 
-/** The last name in the private lines. */
-function nameIn(lines: readonly string[], before: string | null): string | null {
-  const last = lines.findLast((line) => line.startsWith(privatePrefixOf('name')))
-  const text = last === undefined ? undefined : parsePrivateLine(last)?.text
-  return text === undefined ? before : (JSON.parse(text) as NameMark).name
+/** The last name in the private lines; undefined where one of these lines is damaged. */
+function nameIn(lines: readonly string[], before: string | null): Named | undefined {
+  const parsed = lines.map(parsePrivateLine)
+  if (parsed.includes(undefined)) return undefined
+  const last = parsed.findLast((line) => line?.kind === 'name')
+  return last === undefined ? { name: before } : parseName(last.text)
+}
+
+function parseName(text: string): Named | undefined {
+  try {
+    const { name } = JSON.parse(text) as Partial<NameMark>
+    return typeof name === 'string' || name === null ? { name } : undefined
+  } catch {
+    return undefined
+  }
 }

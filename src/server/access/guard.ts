@@ -1,6 +1,6 @@
 /**
- * Keeps pages of other sites out, before routing and before any token is looked at (R37; threats WEB-1, WEB-2): only exact
- * names of this server in `Host`, only our own `Origin`, and no cross-site request to the API. There are no CORS headers at all.
+ * Refuses requests from pages of other sites, before routing and before any token is read (R37; threats WEB-1, WEB-2): only
+ * exact names of this server in `Host`, only our own `Origin`, no cross-site request to the API. There are no CORS headers.
  */
 import type { IncomingMessage } from 'node:http'
 import { fail } from '../../core/errors.ts'
@@ -12,14 +12,14 @@ export interface Guard {
 }
 
 export interface GuardOptions {
-  /** What the server listens on: a name or an address, without brackets and without a port. */
+  /** The host that the server listens on: a name or an address, without brackets and without a port. */
   boundHost?: string
-  /** From `--allowed-host`: `name`, `name:port` or `[address]:port`; without a port every port will do. Throws `usage`. */
+  /** From `--allowed-host`: `name`, `name:port` or `[address]:port`; without a port, any port is allowed. Throws `usage`. */
   allowedHosts?: readonly string[]
 }
 
 interface Authority {
-  /** Lower case, an IPv6 address in brackets. */
+  /** Lower case; an IPv6 address has brackets. */
   name: string
   port: string | undefined
 }
@@ -27,14 +27,14 @@ interface Authority {
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/
 
-/** Of a socket that no browser can open. */
+/** For a unix socket, which no browser can open. */
 export const noGuard: Guard = { check() {} }
 
 export function hostGuard({ boundHost, allowedHosts = [] }: GuardOptions = {}): Guard {
   const own = new Set(boundHost === undefined ? LOOPBACK : [...LOOPBACK, bracketed(boundHost)])
   const allowed = allowedHosts.map(toAllowed)
 
-  /** `port` is where the request came in; a name of ours counts with exactly that one. */
+  /** `port` is the port that got the request; our own names are allowed with exactly that port. */
   function isOurs(host: Authority, port: number | undefined): boolean {
     if (own.has(host.name) && (host.port ?? '80') === String(port)) return true
     return allowed.some(({ name, port }) => name === host.name && (port === undefined || port === host.port))
@@ -47,14 +47,14 @@ export function hostGuard({ boundHost, allowedHosts = [] }: GuardOptions = {}): 
       if (host === undefined || count(rawHeaders, 'host') !== 1 || !isOurs(host, socket.localPort)) {
         throw fail('host_refused', host === undefined ? {} : { host: String(headers.host).slice(0, 120) })
       }
-      // Given twice, it is one text with a comma in it: nobody's.
+      // Node joins a repeated header with a comma, which matches no name.
       if (!isOwnOrigin(headers.origin, host, allowed)) throw fail('origin_refused', {})
       if (isApi(url) && !isSameSite(rawHeaders)) throw fail('origin_refused', {})
     },
   }
 }
 
-/** The origin that was called; or an allowed name as a proxy before us has it, which need not pass the Host on. */
+/** The called origin; or an allowed name as a proxy sees it, which may not pass the Host header on. */
 function isOwnOrigin(origin: string | undefined, host: Authority, allowed: readonly Authority[]): boolean {
   if (origin === undefined) return true
   const [, scheme, rest] = /^(https?):\/\/([^/]*)$/.exec(origin.toLowerCase()) ?? []
@@ -65,12 +65,12 @@ function isOwnOrigin(origin: string | undefined, host: Authority, allowed: reado
   return isSame(host) || allowed.some(isSame)
 }
 
-/** Every browser of today says how a request came about; who is none says nothing. */
+/** Every current browser sends Sec-Fetch-Site; other clients do not. */
 function isSameSite(rawHeaders: readonly string[]): boolean {
   return valuesOf(rawHeaders, 'sec-fetch-site').every((value) => ['same-origin', 'none'].includes(value))
 }
 
-/** Decoded once, as the router does: `/%61pi` is the API too. What can't be decoded is treated as if it were. */
+/** Decoded once, as the router does: `/%61pi` is the API too. An address that cannot be decoded counts as the API. */
 function isApi(url: string): boolean {
   const path = url.split(/[?#;]/, 1)[0] ?? ''
   try {

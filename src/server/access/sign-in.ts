@@ -1,10 +1,9 @@
 /**
- * Sign-in links: each has a one-time code in its fragment, and a code is worth one token (R38; threats WEB-4).
- *
- * Only digests of tokens are stored, so no start can show a token that an earlier one made. The first start of all makes an
- * admin token at once, as R38 says: its text stays in this process's memory, the first code hands it out, and it is forgotten
- * and revoked where nobody came for it in time. Every other code makes its token when it is redeemed: there is nothing
- * to revoke for a link that nobody followed. Codes live in memory alone and end with the process.
+ * Sign-in links: each has a one-time code in its fragment, and a code is exchanged for one token (R38; threats WEB-4). Only
+ * digests of tokens are stored, so no start can show a token that an earlier one made. The very first start makes an admin
+ * token at once (R38): its text stays in this process's memory, and the first code returns it. If the code is not redeemed in
+ * time, the token is revoked. Every other code makes its token when it is redeemed, so an unused link leaves nothing to
+ * revoke. Codes exist only in memory and end with the process.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fail, ResolveError } from '../../core/errors.ts'
@@ -12,11 +11,14 @@ import { isExpired, type NewToken, type Tokens } from '../../core/index.ts'
 import { SIGN_IN_CODE_LIMIT_MS, SIGN_IN_TOKEN_MS } from '../../core/limits.ts'
 
 export interface SignIn {
-  /** A new code for a link, good once and for 15 minutes. */
+  /** A new code for a link, valid once and for 15 minutes. */
   code(): string
-  /** Throws `code_refused`; `too_many` after ten wrong ones within a minute; what `Tokens.create` throws, and then the code stays good. */
+  /**
+   * Throws `code_refused`; `too_many` after ten wrong codes within a minute; the errors of `Tokens.create`, and then the code
+   * stays valid.
+   */
   redeem(code: string): Promise<NewToken>
-  /** Takes every code back, and the first token where nobody came for it. */
+  /** Revokes every code, and the first token if it was not redeemed. */
   close(): Promise<void>
 }
 
@@ -34,7 +36,10 @@ const CODE_BYTES = 24
 const WRONG_PER_MINUTE = 10
 const MINUTE_MS = 60_000
 
-/** Makes the first token where no token opens anything; on a full disk whoever follows the link makes it. Throws what `Tokens.create` throws. */
+/**
+ * Makes the first token where no valid token exists; on a full disk the redemption of the first link makes it. Throws the
+ * errors of `Tokens.create`.
+ */
 export async function openSignIn(tokens: Tokens, options: SignInOptions = {}): Promise<SignIn> {
   const now = options.now ?? Date.now
   const isFirst = tokens.list().every((entry) => isExpired(entry, now()))
@@ -53,7 +58,7 @@ class Codes implements SignIn {
   readonly #tokens: Tokens
   readonly #now: () => number
   #pending: Pending[] = []
-  /** When each of the last wrong codes came. */
+  /** The times of the latest wrong codes. */
   #wrong: number[] = []
   #first: NewToken | undefined
   readonly #forgetting: NodeJS.Timeout | undefined
@@ -63,7 +68,7 @@ class Codes implements SignIn {
     this.#now = now
     this.#first = first
     if (first === undefined) return
-    // Where it can't be revoked now, it is a token nobody knows: it opens nothing.
+    // If revoking fails now, the token remains, but its text was never shown.
     this.#forgetting = setTimeout(() => void this.#forget().catch(() => {}), SIGN_IN_CODE_LIMIT_MS)
     this.#forgetting.unref()
   }
@@ -81,13 +86,13 @@ class Codes implements SignIn {
     if (this.#wrong.length >= WRONG_PER_MINUTE) throw fail('too_many', { what: 'wrong codes', limit: WRONG_PER_MINUTE })
     const digest = digestOf(code)
     const good = this.#good()
-    // All are compared: the answer takes as long for the first as for none.
+    // Compares all codes, so that the time of an answer does not depend on which one matches.
     const [found] = good.filter((one) => timingSafeEqual(one.digest, digest))
     if (found === undefined) {
       this.#wrong.push(now)
       throw fail('code_refused', {})
     }
-    // Gone before anything is waited for: two that come together get one token.
+    // Removed before the first await: of two requests with the same code only one gets a token.
     this.#pending = good.filter((one) => one !== found)
     const first = this.#first
     this.#first = undefined

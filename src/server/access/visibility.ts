@@ -1,4 +1,4 @@
-/** What of this machine is told to whom: where files lie, and what a worker's environment holds, only to its owner (R7). */
+/** Decides who may see which facts of this machine: only its owner sees file paths and the environment of workers (R7). */
 import type { CatalogEntry, Story } from '../../core/index.ts'
 
 type ToldEntry = Omit<CatalogEntry, 'dir' | 'source'> & { dir: string | null; source: string | null }
@@ -13,7 +13,7 @@ export function toldStory(story: Story, isOwner: boolean): Story {
   return { ...story, creation: visibleCreation(story.creation) }
 }
 
-/** To anybody but the owner. */
+/** The view for callers other than the owner. */
 export function visibleCreation(creation: Story['creation']): Story['creation'] {
   return { ...creation, environment: {}, resolver: { ...creation.resolver, dir: '' } }
 }

@@ -1,8 +1,11 @@
-/** What a `Range` header asks for: one part of a file, or else the whole of it (RFC 9110, 14.2). */
+/** Parses a `Range` header: one part of a file, or the whole file (RFC 9110, 14.2). */
 import { fail } from '../../core/errors.ts'
 import type { ByteRange } from '../../core/index.ts'
 
-/** Undefined where the whole file is to be sent: no header, several parts, or none that can be read. Throws `range_unsatisfiable`. */
+/**
+ * Undefined where the whole file is to be sent: no header, several ranges, or an unreadable one. Throws
+ * `range_unsatisfiable`.
+ */
 export function rangeOf(header: string | undefined, bytes: number): ByteRange | undefined {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.replaceAll(' ', '') ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined

@@ -1,4 +1,7 @@
-/** By its name alone, what a data file is served as (threats UI-1): a closed table; what it does not have is only ever downloaded. */
+/**
+ * The content type of a data file, by its name alone (threats UI-1). The table is closed; a type outside it is served as a
+ * download.
+ */
 
 interface ContentType {
   type: string
@@ -34,7 +37,7 @@ const TYPES: Readonly<Record<string, ContentType>> = {
   wasm: downloaded('application/wasm'),
 }
 
-/** Programs and notes are text to read, never to run. */
+/** Programs and notes are served as plain text, so that they cannot run. */
 const READ_AS_TEXT =
   'txt log md markdown jsonl ndjson dot diff patch js mjs cjs jsx ts mts cts tsx css py rb go rs c h cpp java sh sql yaml yml toml ini'
 
@@ -48,7 +51,7 @@ export function contentTypeOf(path: string): ContentType {
   return Object.hasOwn(TYPES, extension) ? (TYPES[extension] ?? UNKNOWN) : UNKNOWN
 }
 
-/** For a file that is not shown in place: its name in ASCII, and as it is (RFC 6266). */
+/** For a download: the file's name in ASCII, and in full (RFC 6266). */
 export function attachment(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1)
   const plain = name.replace(/[^\w .,()+@=-]/g, '_')

@@ -1,16 +1,16 @@
 /**
- * Which data file an address means (threats WEB-7). It is read as it was sent: everything that decodes, resolves or
- * normalises an address first would turn an attempt to leave the directory into a request for something else.
+ * Finds the data file that an address names (threats WEB-7). It reads the raw request target: decoding, resolving or
+ * normalising it first would turn an attempt to leave the directory into a request for another file.
  */
 import { fail } from '../../core/errors.ts'
 
-/** What stands before the path of the file: "", api, instances, {id}, data. */
+/** The parts before the path of the file: "", api, instances, {id}, data. */
 const BEFORE = 5
 
-/** Still encoded after it was decoded once: a dot, a slash, a backslash, a NUL. */
+/** A dot, slash, backslash or NUL that is still encoded after one decoding. */
 const ENCODED = /%(?:2e|2f|5c|00|25)/i
 
-/** `url` is the target of the request. Throws `path_refused`. */
+/** `url` is the request target. Throws `path_refused`. */
 export function dataPathOf(url: string): string {
   const raw = url.split('?', 1)[0] as string
   return raw.split('/').slice(BEFORE).map(decodeOnce).join('/')

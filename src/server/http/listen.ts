@@ -1,4 +1,4 @@
-/** Opens the port: the app on node:http with limits on what a connection may cost, and a close that lets requests finish. */
+/** Opens the port: node:http with limits for each connection, and a close that lets requests finish. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -16,7 +16,7 @@ import {
   HTTP_REQUEST_LIMIT_MS,
 } from '../../core/limits.ts'
 
-/** What a connection may cost; each can be made smaller. */
+/** Limits for each connection; tests make them smaller. */
 const LIMITS = {
   headersMs: HTTP_HEADERS_LIMIT_MS,
   requestMs: HTTP_REQUEST_LIMIT_MS,
@@ -29,20 +29,23 @@ const LIMITS = {
 
 export interface ListenOptions {
   host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number
-  /** Sees every request before the app does, also those no route is found for. */
+  /** Called for every request before the app handles it, also where no route exists. */
   observe?: (request: IncomingMessage, response: ServerResponse) => void
-  /** Told of what was answered before it was a request. */
+  /** Called for an answer to bytes that were not a valid request. */
   onRefused?: (error: ResolveError) => void
   limits?: Partial<typeof LIMITS>
 }
 
 export interface Listening {
-  /** Where a browser on this machine finds it: `http://127.0.0.1:10120`. */
+  /** The address for a browser on this machine: `http://127.0.0.1:10120`. */
   url: string
   port: number
-  /** Takes nothing new, closes the app (which ends its event streams), lets requests finish for 5 s, then cuts. */
+  /**
+   * Accepts no new connections, closes the app (which ends its event streams), lets requests finish for 5 s, then destroys
+   * the rest.
+   */
   close(): Promise<void>
 }
 
@@ -56,7 +59,7 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: limits.lookMs,
-    // The guard says more about a missing Host than an empty 400 would.
+    // The guard's refusal of a missing Host says more than an empty 400.
     requireHostHeader: false,
   })
   server.maxConnections = limits.connections
@@ -74,7 +77,7 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
   return { url: urlOf(options.host, port), port, close: () => underWay.close(() => app.close(), limits.closeMs) }
 }
 
-/** The connections of a server, and the answers that are not out yet. */
+/** The connections of a server, and its unfinished answers. */
 class UnderWay {
   readonly #server: Server
   readonly #sockets = new Set<Duplex>()
@@ -108,7 +111,7 @@ class UnderWay {
 
   async #close(closeApp: () => Promise<void>, limitMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    // Whoever is answered now is told not to come again on this connection.
+    // During a shutdown an answer tells the client not to reuse the connection.
     for (const response of this.#responses) if (!response.headersSent) response.shouldKeepAlive = false
     const appClosed = closeApp()
     this.#cutIdle()
@@ -138,7 +141,7 @@ const UNREADABLE_HEADERS = {
   Connection: 'close',
 }
 
-/** What never became a request is answered here: there is nothing a route could be found for. */
+/** Answers bytes that are not a valid request; no route can be found for them. */
 function answerUnreadable(error: Error, socket: Duplex, tell: ListenOptions['onRefused']): void {
   const { _httpMessage: begun } = socket as Duplex & { _httpMessage?: ServerResponse }
   if (systemCode(error) === 'ECONNRESET' || !socket.writable || begun?.headersSent === true) {
@@ -182,7 +185,7 @@ function bind(server: Server, { host, port }: ListenOptions): Promise<void> {
     server.once('error', onError)
     server.listen({ host, port }, () => {
       server.off('error', onError)
-      // Later ones concern one connection (no descriptors left): it is not the end of the others.
+      // Later errors concern one connection (no file descriptors left) and do not stop the server.
       server.on('error', () => {})
       resolve()
     })

@@ -1,4 +1,4 @@
-/** Reads the built page once, at the start: a closed list of files, each with its type. */
+/** Reads the built page once, at the start, into a closed list of files, each with its type. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative, sep } from 'node:path'
 
@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** By their path below `folder`, with "/"; what has another type, and source maps, are no part of the page. */
+/** Keyed by the path below `folder`, with "/". Source maps and files of other types are left out. */
 export function readPage(folder: string): Map<string, PageFile> {
   const files = new Map<string, PageFile>()
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

@@ -1,6 +1,6 @@
 /**
- * The event streams that are open now, and how each is written: no faster than its socket takes it, never more in memory
- * than one piece, and gone when its reader stalls (R15, threats WEB-11). The events route opens them.
+ * The open event streams. Each is written only as fast as its socket accepts, holds at most one piece in memory, and ends
+ * when its reader stalls (R15, threats WEB-11). The events route opens them.
  */
 import type { ServerResponse } from 'node:http'
 import { performance } from 'node:perf_hooks'
@@ -22,13 +22,16 @@ const LIMITS: StreamLimits = {
   readersPerToken: SSE_READERS_PER_TOKEN,
 }
 
-/** How soon a reader that was cut off shall come back. */
+/** When a disconnected reader shall reconnect. */
 const RETRY_MS = 1_000
-/** What a socket is handed at once: a longer page is drained piece by piece, so that a slow reader is told from a stalled one. */
+/**
+ * The most that a socket gets in one write. A longer page is drained piece by piece, so that a slow reader is not mistaken
+ * for a stalled one.
+ */
 const PIECE_BYTES = 64 * 1024
-/** Pieces in one turn of the event loop: who replays a long journal does not keep the others waiting. */
+/** Pieces per turn of the event loop: replaying a long journal does not block other readers. */
 const PIECES_PER_TURN = 4
-/** How long a stream that is ended from this side has to take its last bytes. */
+/** How long a stream that the server ends has to drain. */
 const FAREWELL_MS = 1_000
 
 const HEARTBEAT = ': heartbeat\n\n'
@@ -39,20 +42,20 @@ const HEADERS = {
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
   'x-content-type-options': 'nosniff',
-  // A stream has its connection to itself; nothing waits on it after the end.
+  // A stream has its own connection, which serves no further request.
   connection: 'close',
 }
 
 export interface StreamRequest extends HeldFeed {
-  /** Where in the journal it begins. */
+  /** The offset in the journal at which it begins. */
   offset: number
-  /** Whether it goes on until the instance ends, and then says so. */
+  /** Whether it goes on until the instance ends, and then sends `done`. */
   follow: boolean
-  /** Whose token it is; null has no limit. */
+  /** The id of the reader's token; null has no limit. */
   tokenId: string | null
-  /** Whether its token is still good; asked with every heartbeat. Default: yes. */
+  /** Whether the token is still valid; called with every heartbeat. Default: always. */
   mayStay?: () => boolean
-  /** Told why a stream was broken off from this side. */
+  /** Called with the reason when the server ends a stream. */
   onBreak?: (error: unknown) => void
 }
 
@@ -67,17 +70,17 @@ export class EventStreams {
     this.#limits = { ...LIMITS, ...limits }
   }
 
-  /** How many are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#open.size
   }
 
-  /** Events that were handed to readers so far. */
+  /** The number of events sent to readers so far. */
   get sent(): number {
     return this.#sent
   }
 
-  /** Throws `too_many` where a token has as many readers as it may. */
+  /** Throws `too_many` where a token has the most readers it may have. */
   admit(tokenId: string | null): void {
     const limit = this.#limits.readersPerToken
     if (tokenId !== null && (this.#readers.get(tokenId) ?? 0) >= limit) {
@@ -86,8 +89,8 @@ export class EventStreams {
   }
 
   /**
-   * Answers a request with a stream; it ends by itself, with its reader, or with {@link close}, and then releases the feed.
-   * Whatever it throws, it throws before the answer has begun.
+   * Answers a request with a stream. It ends by itself, with its reader, or with {@link close}, and then releases the feed.
+   * Errors are thrown before the answer begins.
    */
   open(response: ServerResponse, request: StreamRequest, headers: Record<string, string> = {}): void {
     const { tokenId } = request
@@ -113,7 +116,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends every stream without `done`: its reader may go on where it is, elsewhere or later. */
+  /** Ends every stream without `done`: its reader may continue from the same place, at another server or later. */
   close(): void {
     for (const stream of [...this.#open]) stream.end(undefined, FAREWELL_MS)
   }
@@ -135,7 +138,7 @@ export class EventStreams {
   }
 }
 
-/** One reader: an offset in the journal, and what of the last page its socket has not been handed yet. */
+/** One reader: its offset in the journal, and the part of the last page that its socket has not got yet. */
 class Stream {
   readonly #response: ServerResponse
   readonly #request: StreamRequest
@@ -185,7 +188,7 @@ class Stream {
     this.#pump()
   }
 
-  /** Called now and then: a heartbeat where it is due, an end where the reader takes nothing. */
+  /** Called regularly: sends a heartbeat that is due, or ends the stream of a reader that accepts nothing. */
   look(now: number): void {
     if (this.#waitsSince !== undefined) {
       const waits = now - this.#waitsSince
@@ -195,13 +198,13 @@ class Stream {
     }
     if (now < this.#nextHeartbeat) return
     this.#nextHeartbeat = now + this.#limits.heartbeatMs
-    // Coming again it is told why.
+    // When the reader comes again, it gets the reason.
     if (this.#request.mayStay?.() === false) this.end(undefined, FAREWELL_MS)
-    // Inside a frame a comment would not be one.
+    // Inside an unfinished frame, a comment would become part of the frame.
     else if (this.#rest === undefined) this.#hand(HEARTBEAT)
   }
 
-  /** What is under way still reaches a reader that takes it within the limit. */
+  /** Data in flight still reaches a reader that accepts it within the limit. */
   end(farewell?: string, limitMs = this.#limits.stallLimitMs): void {
     if (this.#isOver) return
     const response = this.#response
@@ -216,7 +219,7 @@ class Stream {
     response.once('close', () => clearTimeout(limit))
   }
 
-  /** Hands over what there is while the socket takes it. */
+  /** Writes available data while the socket accepts it. */
   #pump(): void {
     try {
       for (let pieces = 0; pieces < PIECES_PER_TURN; pieces += 1) {
@@ -235,7 +238,7 @@ class Stream {
     })
   }
 
-  /** Whether there is something to hand over; at the end of everything the stream ends. */
+  /** Whether there is data to write. Ends the stream where the instance has ended and all is sent. */
   #fetch(): boolean {
     if (this.#rest !== undefined) return true
     const { feed, follow } = this.#request
@@ -267,7 +270,7 @@ class Stream {
     if (!this.#response.write(bytes)) this.#waitsSince ??= performance.now()
   }
 
-  /** Frees everything; the response may still be under way to its reader. */
+  /** Releases everything; the last bytes may still be on their way to the reader. */
   leave(): void {
     if (this.#isOver) return
     this.#isOver = true

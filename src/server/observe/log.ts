@@ -1,6 +1,7 @@
 /**
- * The log of `serve` on stderr: a line a request, and what happens beside them. JSON for a program, a short line on a terminal.
- * Nothing secret is written: requests come without query, headers and bodies, and whatever looks like a token is cut (R37, WEB-4).
+ * The log of `serve` on stderr: one line per request, and other events of the server. JSON for a program, a short line on a
+ * terminal. It holds no secret: requests are logged without query, headers and bodies, and text in the form of a token is cut
+ * (R37, WEB-4).
  */
 import { styleText } from 'node:util'
 import { type DestinationStream, destination, type Logger, pino, stdSerializers } from 'pino'
@@ -11,7 +12,7 @@ export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent'] as const
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** RESOLVE_LOG, `info` by default; undefined where it is no level. */
+/** RESOLVE_LOG, `info` by default; undefined for an unknown level. */
 export function levelFrom(env: NodeJS.ProcessEnv): LogLevel | undefined {
   const wanted = env['RESOLVE_LOG'] || 'info'
   return LOG_LEVELS.find((level) => level === wanted)
@@ -19,18 +20,18 @@ export function levelFrom(env: NodeJS.ProcessEnv): LogLevel | undefined {
 
 export interface LogOptions {
   level?: LogLevel
-  /** A short line a person reads, in place of JSON. */
+  /** A short line for a person, instead of JSON. */
   human?: boolean
   color?: boolean
-  /** Default: stderr, without ever waiting for whoever reads it. */
+  /** Default: stderr, without waiting for its reader. */
   write?: (line: string) => void
 }
 
 export interface Log {
-  /** For the app, whose routes tell faults to it. */
+  /** For the app, whose routes log faults with it. */
   logger: Logger
   requests: Observer
-  /** Writes out what is still held back. */
+  /** Writes the buffered lines. */
   flush(): void
 }
 
@@ -50,16 +51,16 @@ export function openLog({ level = 'info', human = false, color = false, write }:
   return { logger, requests: requestLog(logger), flush: out.flush }
 }
 
-/** Never blocks the event loop: a reader that stalls costs 8 MiB, and then lines. */
+/** Never blocks the event loop: a stalled reader costs 8 MiB of memory, and then lines are dropped. */
 function stderr(): { write: (line: string) => void; flush: () => void } {
   const stream = destination({ dest: 2, sync: false, maxLength: LOG_BUFFER_MAX_BYTES })
-  // Nobody reads any more: that is no reason to end.
+  // The reader of stderr is gone: the server goes on without a log.
   stream.on('error', () => {})
   const flush = () => {
     try {
       stream.flushSync()
     } catch {
-      // Not open yet, or closed.
+      // Not open yet, or already closed.
     }
   }
   return { write: (line) => void stream.write(line), flush }
@@ -106,7 +107,7 @@ function humanLine(json: string, color: boolean): string {
   return `${time} ${sign}${printable(`${line.msg ?? ''}${stack}`)}\n`
 }
 
-/** What came from outside moves no cursor. */
+/** Control characters from outside must not move the cursor of a terminal. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
 }

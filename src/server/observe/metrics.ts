@@ -1,18 +1,21 @@
-/** What `serve` counts, for Prometheus: GET /api/metrics reads it as text. A registry of its own, so that two servers in a process stay apart. */
+/**
+ * The metrics of `serve` for Prometheus; GET /api/metrics reads them as text. It has its own registry, so that two servers in
+ * one process do not share numbers.
+ */
 import { METHODS } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Status } from '../../core/index.ts'
 import type { Observer } from './observe.ts'
 
-/** Where the numbers come from that are not counted here; asked at each reading. */
+/** Numbers that are counted elsewhere; read at each scrape. */
 export interface MetricSources {
-  /** Event streams that are open, and events that went out on all so far. */
+  /** Open event streams, and events sent on all streams so far. */
   streams?: () => { open: number; sent: number }
-  /** How many instances there are of each status. */
+  /** The number of instances by status. */
   instances?: () => Readonly<Partial<Record<Status, number>>>
-  /** How many instances this process hosts. */
+  /** The number of instances that this process hosts. */
   hosted?: () => number
-  /** How many it took over from hosts that were gone, since it started. */
+  /** The number of instances it adopted from dead hosts since it started. */
   adoptions?: () => number
 }
 
@@ -84,7 +87,7 @@ export function openMetrics(sources: MetricSources = {}): Metrics {
   }
 }
 
-/** Anybody can send any word; a label has few. */
+/** A client can send any method; a label must have few values. */
 function methodOf(method: string): string {
   return METHODS.includes(method) ? method : 'other'
 }

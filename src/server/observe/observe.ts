@@ -1,38 +1,41 @@
-/** Sees each request once, from its first byte to its last, for the log, the metrics and the traces; also what no route is found for. */
+/**
+ * Observes each request once, from its first byte to its last, for the log, the metrics and the traces; also requests without
+ * a route.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** A request that was answered, or whose sender went away before. Nothing in it is secret: no query, no header, no body. */
+/** A request that was answered, or whose client disconnected. It holds no secret: no query, no header, no body. */
 export interface Seen {
-  /** Of the request, in this process. */
+  /** The number of the request in this process. */
   id: string
   method: string
-  /** As it was sent, without the query; only printable ASCII. */
+  /** As received, without the query; printable ASCII only. */
   path: string
   /** The pattern of its route (`/api/instances/:id`); null where there is none. */
   route: string | null
   status: number
-  /** Whether its answer went out to the end. */
+  /** Whether the whole answer was sent. */
   finished: boolean
   ms: number
-  /** Of the answer, with its headers. */
+  /** Bytes of the answer, including its headers. */
   bytes: number
-  /** Whose token it came with (never the token); null for none. */
+  /** The name of the caller's token, never its text; null for none. */
   token: string | null
-  /** The instance it is about. */
+  /** The instance that the request is about. */
   instance: string | null
 }
 
 export interface Observer {
-  /** Called when a request begins; what it returns is called when that one is over. */
+  /** Called when a request begins. The function it returns is called when the request is over. */
   begin(request: IncomingMessage): (seen: Seen) => void
 }
 
 export interface Observation {
-  /** For `listen`: called before the app gets a request. */
+  /** For `listen`: called before the app handles a request. */
   begin(request: IncomingMessage, response: ServerResponse): void
-  /** For `AppParts.observe`: learns the route, the caller and the instance of each. */
+  /** For `AppParts.observe`: adds the route, the caller and the instance of each request. */
   watch(app: FastifyInstance): void
 }
 
@@ -91,18 +94,18 @@ function routeOf(request: FastifyRequest | undefined): Pick<Seen, 'route' | 'tok
   }
 }
 
-/** A target may hold a query, or a name and password before its host: neither is kept (R37). */
+/** A target may contain a query, or a user name and password before its host: both are removed (R37). */
 function pathOf(target: string): string {
   const path = (target.split(/[?#]/, 1)[0] ?? '').replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '')
   return withoutSecrets(path.replace(/[^\x21-\x7e]/g, (char) => encodeURIComponent(char)).slice(0, PATH_MAX_CHARS))
 }
 
-/** Cuts tokens and one-time codes as they are made, wherever somebody put them. */
+/** Cuts tokens and one-time codes, recognised by their form, anywhere in the text. */
 export function withoutSecrets(text: string): string {
   return text
     .replace(/rslv_([0-9a-f]{8})_[A-Za-z0-9_-]+/g, 'rslv_$1_…')
     .replace(/((?:token|code)(?:=|%3[dD]))[^\s"&\\]+/g, '$1…')
 }
 
-/** The rest of a longer one says nothing. */
+/** Longer ones are cut: the rest carries no information. */
 const PATH_MAX_CHARS = 500

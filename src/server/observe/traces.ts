@@ -11,18 +11,18 @@ import type { Observer } from './observe.ts'
 
 export interface Traces {
   requests: Observer
-  /** Sends what is left, for 2 s at most. */
+  /** Sends the remaining spans, for 2 s at most. */
   close(): Promise<void>
 }
 
 export interface TracesOptions {
   env: NodeJS.ProcessEnv
   version: string
-  /** Told that spans are lost because nobody takes them; at most once a minute. */
+  /** Called when spans are lost because the collector does not accept them; at most once a minute. */
   onLost?: () => void
 }
 
-/** Undefined where the environment asks for none. */
+/** Undefined where the environment does not ask for traces. */
 export async function openTraces(options: TracesOptions): Promise<Traces | undefined> {
   return isWanted(options.env) ? await startTraces(options) : undefined
 }
@@ -56,7 +56,7 @@ async function startTraces({ env, version, onLost }: TracesOptions): Promise<Tra
   })
   const tracer = provider.getTracer('resolve', version)
 
-  /** The caller's span, where it names one (W3C Trace Context). */
+  /** The caller's span, if the request names one (W3C Trace Context). */
   function parentOf({ headers }: IncomingMessage): Context {
     const [, traceId, spanId, flags] = TRACEPARENT.exec(String(headers['traceparent'] ?? '')) ?? []
     if (traceId === undefined || spanId === undefined) return api.ROOT_CONTEXT

@@ -23,7 +23,7 @@ const KEY_PARAMETER = {
   schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_MAX_CHARS },
 }
 
-/** The parts of an address, which are the same wherever they stand. */
+/** The path parameters, which are the same in every operation. */
 const PARTS: Readonly<Record<string, Json>> = {
   id: { description: 'The instance', example: '0123456789ab' },
   rid: { description: 'The question' },
@@ -120,7 +120,7 @@ function jsonContent(schema: Schema, schemas: Json): Json {
   return { 'application/json': { schema: reference(schema, schemas) } }
 }
 
-/** The schema as it stands in the document: what has a name is a component there. */
+/** The schema as the document has it: a named shape is a reference to a component. */
 function reference(schema: Schema, schemas: Json): Json {
   const name = schema[NAME]
   if (name === undefined) return inlined(schema, schemas)

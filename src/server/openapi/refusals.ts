@@ -1,11 +1,11 @@
-/** What an operation may refuse, as answers by status with an example of each code: for {@link file://./document.ts}. */
+/** The error answers of an operation, by status, with an example of each code: for {@link file://./document.ts}. */
 import { type ErrorCode, fail } from '../../core/errors.ts'
 import { type Operation, refusalsOf } from '../../core/protocol/api/operation.ts'
 import { errorBody, formErrorBody } from '../../core/protocol/http.ts'
 import type { Schema } from '../../core/protocol/schema.ts'
 import { bodyOf } from '../request/answer-errors.ts'
 
-/** The details that each code is shown with. */
+/** The details in each code's example. */
 const EXAMPLES = {
   usage: { problem: '--limit takes a number' },
   invalid_json: { where: 'params' },
@@ -57,7 +57,7 @@ const EXAMPLES = {
 
 type ExampleCode = keyof typeof EXAMPLES
 
-/** Answers by status, for each code that the operation may refuse with. */
+/** The answers by status, for the codes that the operation refuses with. */
 export function refusalAnswers(operation: Operation, reference: (schema: Schema) => unknown): Record<string, unknown> {
   const errors = refusalsOf(operation).map((code) => fail(code, EXAMPLES[code as ExampleCode] as never))
   const answers: Record<string, unknown> = {}

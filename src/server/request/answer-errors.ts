@@ -1,4 +1,4 @@
-/** Turns whatever was thrown into the answer that R7 rules: `{detail, code}`, never a stack or a path of this machine. */
+/** Turns any thrown value into the error body of R7, `{detail, code}`, without a stack or a path of this machine. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
 import { HTTP_BODY_MAX_BYTES } from '../../core/limits.ts'
@@ -16,29 +16,29 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
     .send(bodyOf(error, request.caller?.isOwner ?? false))
 }
 
-/** Before any route and any hook: an address that can't be read. */
+/** For an address that cannot be parsed: it fails before any route and any hook. */
 export function answerFrameworkError(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
   harden(reply)
   answerError(thrown, request, reply)
 }
 
-/** `isOwner`: the caller is whom this machine's paths belong to (R39). */
+/** `isOwner`: the caller owns the home, and may see paths of this machine (R39). */
 export function bodyOf(error: ResolveError, isOwner: boolean): ErrorBody {
   if (error.code === 'form_invalid') return { detail: 'Validation failed', errors: [...error.errors] }
   const { outside } = error
   const detail = isOwner && error.code !== 'bug' ? error.message : outside
-  // Where the sentence is not for the outside, its hint isn't either.
+  // A hint belongs to the full message: where the message is withheld, so is its hint.
   const hint = detail === error.message ? error.hint : undefined
   return {
     detail,
     code: error.code,
     ...(hint === undefined ? {} : { hint }),
-    // Its owner may be a server, which passes the error on to somebody else.
+    // The owner may be a server, which passes the error on to its own callers.
     ...(detail === outside ? {} : { outside }),
   }
 }
 
-/** The error of the catalogue that says it: what is known is passed on, anything else is a fault of ours. */
+/** Maps a thrown value to an error of the catalogue. An unknown one becomes `bug`. */
 export function toCatalogue(thrown: unknown, request?: FastifyRequest): ResolveError {
   if (thrown instanceof ResolveError) return thrown
   const trouble = diskTrouble(thrown, 'it')
@@ -72,7 +72,7 @@ function problemOf(error: FastifyError): string {
   return `${where} ${first?.message ?? 'is not as it must be'}${allowed}`.slice(0, 300)
 }
 
-/** What was announced; an unannounced body is over the limit by at least one. */
+/** The announced size; a body without one exceeds the limit by at least one byte. */
 function bytesOf(request: FastifyRequest | undefined): number {
   const announced = Number(request?.headers['content-length'])
   return announced > HTTP_BODY_MAX_BYTES ? announced : HTTP_BODY_MAX_BYTES + 1

@@ -1,4 +1,4 @@
-/** What every request passes before its route: the headers of every answer, where it comes from, who calls, and what that one may. */
+/** The checks that every request passes before its route: security headers, origin, caller and scope. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import { API, covers } from '../../core/protocol/http.ts'
@@ -14,7 +14,7 @@ const SAFE_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-/** Routes of one instance have it here; a token of one instance reaches no others. */
+/** The prefix of the routes of one instance; a token of one instance reaches no other instance. */
 const ONE_INSTANCE = `${API}/instances/:id`
 
 export function addEntry(app: FastifyInstance, { access, guard }: AppParts): void {
@@ -28,30 +28,30 @@ export function addEntry(app: FastifyInstance, { access, guard }: AppParts): voi
     try {
       if (isClosing) throw fail('shutting_down', {})
       guard.check(request.raw)
-      // A server that is no proxy is asked for paths; anything else would be read differently by everyone who looks at it.
+      // An origin server gets paths as request targets. Proxies and servers could read any other form differently.
       if (!request.raw.url?.startsWith('/')) throw fail('request_malformed', { problem: 'its target is not a path' })
       const needs = needsOf(request)
-      if (needs === 'nobody') return
+      if (needs === 'none') return
       request.caller = access.identify({ ...credentialsOf(request) })
       refuseForeign(request, request.caller)
       if (!covers(request.caller.scope, needs)) {
         throw fail('scope_missing', { needed: needs, has: request.caller.scope })
       }
     } catch (error) {
-      // What was refused before it was read is not read to its end.
+      // A refused request's body is not read to its end.
       if (hasBody(request)) reply.header('connection', 'close')
       throw error
     }
   })
 }
 
-/** The headers of every answer, also of those that no route gives. */
+/** Sets the security headers; answers that come from no route carry them too. */
 export function harden(reply: FastifyReply): void {
   reply.headers(SAFE_HEADERS)
 }
 
-function needsOf(request: FastifyRequest): 'read' | 'run' | 'admin' | 'nobody' {
-  if (request.is404) return isOfApi(request) ? 'read' : 'nobody'
+function needsOf(request: FastifyRequest): 'read' | 'run' | 'admin' | 'none' {
+  if (request.is404) return isOfApi(request) ? 'read' : 'none'
   return request.routeOptions.config.needs ?? 'admin'
 }
 
@@ -59,17 +59,17 @@ function isOfApi(request: FastifyRequest): boolean {
   return request.url === API || request.url.startsWith(`${API}/`) || request.url.startsWith(`${API}?`)
 }
 
-/** S-AUTH-02, R37: a token in the address is believed on the events route only. */
+/** S-AUTH-02, R37: a token in the address counts on the events route only. */
 export function credentialsOf(request: FastifyRequest): Credentials {
   const { headers, rawHeaders } = request.raw
   if (request.routeOptions.url !== `${ONE_INSTANCE}/events`) return { headers, rawHeaders }
   const { token } = request.query as { token?: unknown }
   if (token === undefined) return { headers, rawHeaders }
-  // Given twice it is nobody's.
+  // A repeated token parameter is no valid credential.
   return { headers, rawHeaders, queryToken: typeof token === 'string' ? token : '' }
 }
 
-/** WEB-12: to a token of one instance every other one is unknown. */
+/** WEB-12: a token of one instance gets "unknown" for every other instance. */
 function refuseForeign(request: FastifyRequest, caller: Caller): void {
   if (caller.instance === null || request.is404) return
   const { config, url } = request.routeOptions

@@ -1,4 +1,4 @@
-/** Gives a POST with an Idempotency-Key one effect and one answer, however often it is sent (R11). */
+/** Makes a POST with an Idempotency-Key take effect once and get one answer, however often it is sent (R11). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { Claim, KeptAnswer } from '../../core/index.ts'
@@ -14,15 +14,15 @@ declare module 'fastify' {
   }
 }
 
-/** What says that an answer was given before. */
+/** The header that marks a repeated answer. */
 export const REPLAYED = 'idempotency-replayed'
 
 export function addIdempotency(app: FastifyInstance, { keys }: AppParts): void {
   app.decorateRequest('held', null)
   app.addHook('preHandler', async (request, reply) => {
-    // What nobody in particular asks for (a sign-in) is kept for nobody: its answer is a secret.
+    // Answers to requests without a caller (a sign-in) are not stored: they contain a secret.
     if (keys === undefined || request.method !== 'POST' || request.caller === null || request.is404) return
-    // What only looks has no effect to keep from happening twice, and would fill the disk for whoever may only look.
+    // A read has no effect that could happen twice. Storing it would let callers with the scope read fill the disk.
     if (request.routeOptions.config.needs === 'read') return
     const key = keyOf(request)
     if (key === undefined) return
@@ -34,12 +34,12 @@ export function addIdempotency(app: FastifyInstance, { keys }: AppParts): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const { held } = request
     if (held === null) return payload
-    // A fault of ours is no answer: who asks again is served again, under the same names.
+    // A server fault is not stored: a retry runs again, with the same key and id.
     if (reply.statusCode < 500) await keep(held, reply, payload)
     held.release()
     return payload
   })
-  // The answer may never have been sent.
+  // The connection may have ended before the answer was sent.
   app.addHook('onResponse', async ({ held }) => held?.release())
 }
 
@@ -50,7 +50,7 @@ function replay(reply: FastifyReply, { status, location, body }: KeptAnswer): Fa
   return sendText(reply, body)
 }
 
-/** The effect is there: where its answer can't be kept, it is given all the same, and asked for again it finds the effect. */
+/** The request has taken effect. Where its answer cannot be stored, it is sent all the same, and a retry finds the effect. */
 async function keep(held: Claim, reply: FastifyReply, payload: unknown): Promise<void> {
   const location = reply.getHeader('location')
   const answer = {

@@ -1,4 +1,7 @@
-/** Reads the body of a request: JSON in UTF-8, not too deep, and without a key that means something to the language. */
+/**
+ * Parses the body of a request: JSON in UTF-8, of limited depth, without keys such as `__proto__` that JavaScript treats
+ * specially.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import { JSON_MAX_DEPTH } from '../../core/limits.ts'
@@ -11,7 +14,7 @@ export function addJsonBody(app: FastifyInstance): void {
   })
 }
 
-/** Throws `invalid_json`, and `request_invalid` for what is JSON and yet refused. */
+/** Throws `invalid_json`, and `request_invalid` for valid JSON that is refused. */
 export function parseBody(body: Buffer, where = 'body'): unknown {
   const value = parsed(body, where)
   const rest: { value: unknown; depth: number }[] = [{ value, depth: 1 }]

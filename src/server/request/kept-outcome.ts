@@ -1,9 +1,12 @@
-/** What an act that was tried before without an answer comes to: a retry is not refused because its first try had its effect (R11). */
+/**
+ * Answers a retry of a pause, resume or stop whose first try got no answer: the retry is not refused because the first try
+ * took effect (R11).
+ */
 import type { FastifyRequest } from 'fastify'
 import { ResolveError } from '../../core/errors.ts'
 import type { InstanceRecord, Platform, Status } from '../../core/index.ts'
 
-/** The statuses each act leads to. */
+/** The statuses that each action leads to. */
 const LEADS_TO = { pause: ['paused'], resume: ['running'], stop: ['cancelled'] } as const satisfies Record<
   string,
   readonly Status[]

@@ -1,4 +1,4 @@
-/** Makes a route of every operation of the table: its address, scope and checks come from there, its handler from `routes/`. */
+/** Adds a route for every operation of the table. The table gives address, scope and checks; the handlers are in `routes/`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Operation } from '../../core/protocol/api/operation.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../core/protocol/api/operations.ts'
 import { sendJson } from './send-json.ts'
 
-/** A request that was let in and checked. */
+/** A request that passed the access and schema checks. */
 export interface Call<N extends OperationName> {
   params: ParamsOf<N>
   query: QueryOf<N>
@@ -20,7 +20,7 @@ export interface Call<N extends OperationName> {
   reply: FastifyReply
 }
 
-/** Gives the result, which is sent with the status of the table; or sends something itself and gives the reply. */
+/** Returns the result, which is sent with the table's status, or sends the answer itself and returns the reply. */
 export type Handler<N extends OperationName> = (call: Call<N>) => Given<N> | Promise<Given<N>>
 
 type Given<N extends OperationName> = [ResultOf<N>] extends [never] ? unknown : FastifyReply | ResultOf<N>
@@ -42,9 +42,9 @@ function addOperation(app: FastifyInstance, operation: Operation, handler: (call
   app.route({
     method,
     url: path.replace(/\{\+\w+\}/, '*').replace(/\{(\w+)\}/g, ':$1'),
-    // A HEAD of a stream would be a stream that is never read.
+    // A HEAD request would open a stream that is never read.
     exposeHeadRoute: answer.type !== 'text/event-stream',
-    config: { needs: scope ?? 'nobody', narrows },
+    config: { needs: scope ?? 'none', narrows },
     schema: {
       ...(query === undefined ? {} : { querystring: query }),
       ...(headers === undefined ? {} : { headers }),

@@ -1,4 +1,4 @@
-/** What the HTTP app is put together from, and what every route may know of its caller. */
+/** The parts that the HTTP app is built from, and the caller that every route can read. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { IdempotencyKeys, LocalPlatform } from '../../core/index.ts'
@@ -9,59 +9,59 @@ import type { Guard } from '../access/guard.ts'
 import type { SignIn } from '../access/sign-in.ts'
 import type { EventStreams } from '../http/sse.ts'
 
-/** What is degraded is told to those with a token, by GET /doctor: here it is one word. */
+/** The details need a token and are in GET /doctor; health is one word. */
 export interface HealthView {
   status: 'ok' | 'degraded'
 }
 
 export interface HealthParts {
-  /** Default: `ok`, for whoever can answer is there. */
+  /** Default: `ok`, because a process that answers is up. */
   health?: () => HealthView
-  /** Without: there are no metrics here. */
+  /** If absent, there are no metrics. */
   metrics?: { read(): Promise<{ text: string; type: string }> }
 }
 
 export interface AppParts extends HealthParts {
-  /** What is served. */
+  /** The platform that the app serves. */
   platform: LocalPlatform
-  /** Who may. */
+  /** Identifies the caller of a request. */
   access: Access
-  /** From where: Host, Origin, Sec-Fetch-Site. */
+  /** Checks Host, Origin and Sec-Fetch-Site. */
   guard: Guard
-  /** One-time codes. Without: nobody can sign in with one. */
+  /** One-time codes. If absent, sign-in links are refused. */
   signIn?: SignIn
-  /** What was answered to which Idempotency-Key (R11). Without: the platform's own are all there is. */
+  /** Stored answers by Idempotency-Key (R11). If absent, only the keys that the platform itself keeps count. */
   keys?: IdempotencyKeys
-  /** Adds the hooks of log, metrics and traces, before any other. */
+  /** Adds the hooks of log, metrics and traces, before all others. */
   observe?: (app: FastifyInstance) => void
-  /** Is told of faults. Without: nobody is. */
+  /** Receives faults. If absent, they are not logged. */
   logger?: FastifyBaseLogger
-  /** Where event streams are kept. Default: their own place. */
+  /** The open event streams. Default: a registry of this app. */
   streams?: EventStreams
-  /** The folder of the built page. Without: GET / tells where the API is. */
+  /** The folder of the built page. If absent, GET / says where the API is. */
   page?: string
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may: a token of this scope; `nobody` asks for none. Default: admin. */
-    needs?: Scope | 'nobody'
-    /** Serves a token of one instance too, and shows it nothing of the others. */
+    /** The scope that a token needs; `none`: the route needs no token. Default: admin. */
+    needs?: Scope | 'none'
+    /** A token of one instance may call it, and sees nothing of other instances. */
     narrows?: boolean
   }
   interface FastifyRequest {
-    /** Null on routes that ask for no token. */
+    /** Null on routes that need no token. */
     caller: Caller | null
   }
 }
 
-/** Who calls. Throws `token_missing` on a route that asks for no token. */
+/** The caller. Throws `token_missing` on a route that needs no token. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null) throw fail('token_missing', {})
   return request.caller
 }
 
-/** Who acts, and by which door, as the journal shall have it (R25). */
+/** The actor and the interface, as the journal records them (R25). */
 export function actorOf(request: FastifyRequest): Actor {
   const caller = callerOf(request)
   const given = request.headers[IDEMPOTENCY_KEY]

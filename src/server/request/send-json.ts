@@ -1,4 +1,4 @@
-/** Sends JSON as it is: a value that the framework would take for "no body", or text that is JSON already. */
+/** Sends JSON unchanged, also for values that the framework would treat as "no body", and for text that is JSON already. */
 import type { FastifyReply } from 'fastify'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

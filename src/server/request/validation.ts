@@ -1,13 +1,16 @@
-/** How requests are checked: bodies exactly as they are, the query and headers as the text they are (ajv, JSON Schema 2020-12). */
+/** Validates requests (ajv, JSON Schema 2020-12): bodies without any conversion, query and headers as strings. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FastifyInstance } from 'fastify'
 
-/** The schemas are our own, and a test validates the document they make: checking them at each start would take longer than the rest of it. */
+/**
+ * The schemas are ours, and a test validates the document made from them: validating them at each start would take most of
+ * the start time.
+ */
 const SOUND = { strict: true, allowUnionTypes: true, validateSchema: false }
 
 type Check = ((value: unknown) => boolean) & { errors?: ErrorObject[] | null }
 
-/** Checks requests by the schemas of the table. Answers are documented by theirs, not rewritten. */
+/** Validates requests by the schemas of the table. Answers are documented by their schemas, not rewritten. */
 export function addValidation(app: FastifyInstance): void {
   const exact = new Ajv2020(SOUND)
   const textual = new Ajv2020({ ...SOUND, coerceTypes: 'array', useDefaults: true })
@@ -17,7 +20,7 @@ export function addValidation(app: FastifyInstance): void {
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
 }
 
-/** Compiled with its first request: a host's socket is asked for one route or two, and at once. */
+/** Compiled at the first request: a host's socket usually serves one or two routes, and must answer at once. */
 function compiledLater(ajv: Ajv2020, schema: object): Check {
   let compiled: ValidateFunction | undefined
   const check: Check = (value) => {

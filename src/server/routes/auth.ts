@@ -7,7 +7,7 @@ import type { Handlers } from '../request/operations.ts'
 
 export interface AuthParts {
   access: Access
-  /** Without: no code is good. */
+  /** If absent, every code is refused. */
   signIn?: SignIn
 }
 
@@ -20,7 +20,7 @@ export function authHandlers({ access, signIn }: AuthParts) {
     },
 
     postAuthVerify: async ({ body }) => {
-      // As it is: no header's white space around it, no scheme before it.
+      // Compared exactly: unlike in a header, no white space and no scheme is removed.
       if ('token' in body) return viewOf(access.identify({ headers: {}, rawHeaders: [], queryToken: body.token }))
       if (signIn === undefined) throw fail('code_refused', {})
       const { token, entry } = await signIn.redeem(body.code)

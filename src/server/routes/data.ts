@@ -1,4 +1,7 @@
-/** The files an instance writes for its consumers: listed, and each served so that nothing in it can run here (R13; threats WEB-7, UI-1). */
+/**
+ * Lists the files that an instance writes for its consumers, and serves each so that it cannot run scripts here (R13; threats
+ * WEB-7, UI-1).
+ */
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
@@ -9,7 +12,7 @@ import { dataPathOf } from '../http/data-path.ts'
 import type { Handlers } from '../request/operations.ts'
 import type { AppParts } from '../request/parts.ts'
 
-/** A file that a resolver wrote gets no script, no form, no origin. */
+/** A file of a resolver gets no script, no form and no origin. */
 const SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 export function dataHandlers({ platform }: AppParts) {
@@ -42,7 +45,7 @@ export function dataHandlers({ platform }: AppParts) {
   } satisfies Partial<Handlers>
 }
 
-/** A file that was cut meanwhile ends the connection: its reader must not take the next answer for the rest of this one. */
+/** A file that became shorter while it was sent ends the connection: the client must not read the next answer as its rest. */
 async function* exactly(
   stream: AsyncIterable<Buffer>,
   bytes: number,

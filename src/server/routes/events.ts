@@ -10,11 +10,11 @@ import type { Handlers } from '../request/operations.ts'
 export interface EventParts {
   platform: { feed(id: string): HeldFeed }
   access?: Access
-  /** Its own by default. */
+  /** Default: a registry of its own. */
   streams?: EventStreams
 }
 
-/** Streams end when `app` closes; their readers can go on where they were. */
+/** Streams end when `app` closes; their readers can continue from the same place. */
 export function eventHandlers(app: FastifyInstance, parts: EventParts) {
   const streams = parts.streams ?? new EventStreams()
   app.addHook('preClose', async () => streams.close())
@@ -39,7 +39,7 @@ export function eventHandlers(app: FastifyInstance, parts: EventParts) {
   } satisfies Partial<Handlers>
 }
 
-/** A token that was revoked, or whose time is over, opens no door that it opened before either. */
+/** A token that was revoked or has expired also ends the streams that it opened before. */
 function isStillGood(request: FastifyRequest, access: Access | undefined): boolean {
   try {
     access?.identify(credentialsOf(request))
@@ -49,7 +49,7 @@ function isStillGood(request: FastifyRequest, access: Access | undefined): boole
   }
 }
 
-/** The number after which the stream begins. A browser that comes back sends the header, and the same address as before. */
+/** The number after which the stream begins. A reconnecting browser sends the header, and the same address as before. */
 function cursorOf(request: FastifyRequest, after: string | undefined): number {
   const header = request.headers['last-event-id']
   const cursor = (header === '' ? undefined : header) ?? after ?? '0'
@@ -61,7 +61,7 @@ function shown(cursor: unknown): string {
   return String(cursor).slice(0, 40)
 }
 
-/** What was set for every answer goes out with this one too. */
+/** The headers that every answer has are sent with this one too. */
 function headersOf(reply: FastifyReply): Record<string, string> {
   const all = Object.entries(reply.getHeaders())
   return Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])))

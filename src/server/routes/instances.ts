@@ -1,4 +1,4 @@
-/** Runs of a resolver: created, read, renamed, paused, resumed, stopped, exported (spec, Endpoints; R6, R9). */
+/** The handlers for instances: create, read, rename, pause, resume, stop, export (spec, Endpoints; R6, R9). */
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
@@ -46,7 +46,7 @@ export function instanceHandlers({ platform }: AppParts) {
 
     getInstanceExport: async ({ params: { id }, request, reply }) => {
       const { isOwner, scope } = callerOf(request)
-      // No more than the other operations show this caller.
+      // Hides what the other operations hide from this caller.
       const archive = await platform.export(id, {
         stderr: covers(scope, 'run'),
         ...(isOwner ? {} : { tell: visibleCreation }),

@@ -1,4 +1,7 @@
-/** GET /instances: a page of them, newest first, with a link to the next; or the one that a reference means (R3, R9). */
+/**
+ * GET /instances: a page of instances, newest first, with a link to the next page; or the one that a reference means (R3,
+ * R9).
+ */
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { InstancePage, InstanceRecord, Platform, Status } from '../../core/index.ts'
@@ -36,7 +39,7 @@ async function pageOf(platform: Platform, query: Query, status: Status[] | undef
 
 const CURSOR = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\|[0-9a-f]{12}$/
 
-/** All that a token of one instance may know of (WEB-12). */
+/** The instances that a token of one instance may see (WEB-12). */
 async function only(platform: Platform, instance: string): Promise<InstancePage> {
   return { records: [await platform.record(instance)], cursor: null }
 }
@@ -66,7 +69,7 @@ function fits(record: InstanceRecord, { resolver }: Query, status: Status[] | un
   )
 }
 
-/** The same list, from there on. */
+/** The same list from the cursor on. */
 function nextUrl({ url }: FastifyRequest, cursor: string): string {
   const [path, text = ''] = url.split('?', 2)
   const query = new URLSearchParams(text)

@@ -1,4 +1,4 @@
-/** What a browser gets outside of /api: the page where it is built, or else where the API is. */
+/** Serves everything outside of /api: the page if it is built, else a text that says where the API is. */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -6,7 +6,7 @@ import { API } from '../../core/protocol/http.ts'
 import { type PageFile, readPage } from '../http/page-files.ts'
 import type { AppParts } from '../request/parts.ts'
 
-/** Our own files only; a viewport runs in a frame of its own, without an origin (threats UI-3). */
+/** Allows our own files only; a viewport runs in its own frame, without an origin (threats UI-3). */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -36,16 +36,16 @@ const INDEX = 'index.html'
 /** The document of the frame that viewports run in. */
 const FRAME = 'viewport.html'
 
-/** The page's own addresses; whatever else it has none for is answered by none. */
+/** The addresses of the page itself; an unknown address outside of /api gets an empty 404. */
 const SCREENS = ['/instances', '/inbox', '/resolvers', '/sign-in']
 
 export function pageRoutes(app: FastifyInstance, { page }: AppParts): void {
   const files = page === undefined ? undefined : readPage(page)
   const index = files?.get(INDEX) ?? { type: 'text/html; charset=utf-8', bytes: Buffer.from(PLAIN) }
-  const route = { config: { needs: 'nobody' as const } }
+  const route = { config: { needs: 'none' as const } }
   app.get('/', route, async (request, reply) => show(request, reply.headers(PAGE_HEADERS), index))
   if (files === undefined) return
-  // Each file has an address of its own: nothing a browser sends is ever made into a path.
+  // Each file has a route of its own: text from a browser never becomes a file path.
   for (const [name, file] of files) {
     if (name === INDEX) continue
     const headers = headersOf(name, file)
@@ -61,11 +61,14 @@ export function pageRoutes(app: FastifyInstance, { page }: AppParts): void {
 
 function headersOf(name: string, file: PageFile): Record<string, string> {
   if (name === FRAME) return { 'content-security-policy': framePolicy(file), 'x-frame-options': 'SAMEORIGIN' }
-  // Their names change with what is in them.
+  // The name of such a file changes with its content.
   return name.startsWith('assets/') ? { 'cache-control': 'public, max-age=31536000, immutable' } : {}
 }
 
-/** Its one program by its digest, modules the page hands it, and no way out: no requests, no forms, no frames, no origin. */
+/**
+ * The frame runs one program, allowed by its digest, and modules that the page hands it. It has no network, no forms, no
+ * frames and no origin.
+ */
 function framePolicy({ bytes }: PageFile): string {
   const [, program = ''] = /<script>([\s\S]*)<\/script>/.exec(bytes.toString('utf8')) ?? []
   const digest = createHash('sha256').update(program).digest('base64')
@@ -91,7 +94,7 @@ function show(request: FastifyRequest, reply: FastifyReply, file: PageFile): Fas
   return reply.header('content-encoding', 'gzip').send(bytes)
 }
 
-/** As the router takes it: a colon and an asterisk would mean something. */
+/** Escaped for the router, which gives colons and asterisks a meaning. */
 function escaped(name: string): string {
   return name.replaceAll(':', '::').replaceAll('*', '%2a')
 }

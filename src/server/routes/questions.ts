@@ -1,4 +1,4 @@
-/** What an instance asks, its answers, and the messages it is sent (spec, Endpoints; R9, R25, R28). */
+/** The handlers for input requests, their answers, and messages (spec, Endpoints; R9, R25, R28). */
 import { fail } from '../../core/errors.ts'
 import type { Handlers } from '../request/operations.ts'
 import { type AppParts, actorOf } from '../request/parts.ts'

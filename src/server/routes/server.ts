@@ -15,7 +15,7 @@ export function serverHandlers({ platform }: AppParts) {
   } satisfies Partial<Handlers>
 }
 
-/** These two need no platform. */
+/** Health and metrics need no platform. */
 export function healthHandlers({ health, metrics }: HealthParts) {
   return {
     getHealth: () => health?.() ?? { status: 'ok' },

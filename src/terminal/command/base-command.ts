@@ -3,9 +3,9 @@
  * only parses flags and renders help; it prints no errors and sets no exit codes (docs/cli.md, Ending).
  */
 import { userInfo } from 'node:os'
-import type { Command, Interfaces } from '@oclif/core'
+import type { Interfaces } from '@oclif/core'
+import { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
-import { parse } from '@oclif/core/parser'
 import type { LocalPlatform, Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
@@ -16,6 +16,7 @@ import { type Output, outputFrom } from '../output/output.ts'
 import { carryFlags, commandLine } from '../output/shell.ts'
 import { builtinsDirectory, isCi, isScreenReader, surroundings } from '../output/surroundings.ts'
 import { withoutValues } from './bug-report.ts'
+import { oclifConfig } from './oclif-config.ts'
 import { reportError } from './report-error.ts'
 import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewhere } from './server-choice.ts'
 
@@ -36,16 +37,12 @@ export interface Described {
 export type FlagsOf<T extends Described> = Interfaces.InferredFlags<(typeof BaseCommand)['baseFlags'] & T['flags']>
 export type ArgsOf<T extends Described> = Interfaces.InferredArgs<T['args']>
 
-export abstract class BaseCommand<T extends Described> {
-  static id = ''
-  static summary: string | undefined
-  static description: string | undefined
-  static aliases: string[] = []
-  static examples: Command.Example[] = []
-  static args: Interfaces.ArgInput = {}
-  static flags: Interfaces.FlagInput = {}
-  static strict = true
-  static baseFlags = {
+export abstract class BaseCommand<T extends Described> extends Command {
+  static override id = ''
+  static override examples: Command.Example[] = []
+  static override args: Interfaces.ArgInput = {}
+  static override flags: Interfaces.FlagInput = {}
+  static override baseFlags = {
     json: Flags.boolean({ description: 'print one JSON document on stdout', helpGroup: 'GLOBAL' }),
     quiet: Flags.boolean({ char: 'q', description: 'print no progress and no notices', helpGroup: 'GLOBAL' }),
     'no-input': Flags.boolean({ description: 'never ask a question on the terminal', helpGroup: 'GLOBAL' }),
@@ -66,7 +63,6 @@ export abstract class BaseCommand<T extends Described> {
   /** Where the command can work. */
   static place: Place = 'anywhere'
 
-  protected readonly argv: string[]
   protected flags!: FlagsOf<T>
   protected args!: ArgsOf<T>
   /** All positional arguments, in order. */
@@ -83,17 +79,18 @@ export abstract class BaseCommand<T extends Described> {
   #remote: Promise<Platform> | undefined
 
   constructor(argv: string[]) {
-    this.argv = argv
+    super(argv, oclifConfig())
     this.output = outputFrom(argv)
   }
 
   /** Runs the command; returns its exit code (default 0). */
   protected abstract act(): Promise<number | undefined>
 
-  private async run(): Promise<number> {
+  async run(): Promise<number> {
     const { flags, baseFlags, args, strict } = this.ctor
-    const parsed = await parse([...this.argv], {
-      flags: { ...baseFlags, ...flags },
+    const parsed = await this.parse({
+      flags,
+      baseFlags,
       args: fromWordsAlone(args),
       strict,
     })
@@ -122,7 +119,7 @@ export abstract class BaseCommand<T extends Described> {
     return code
   }
 
-  private get ctor(): typeof BaseCommand {
+  protected override get ctor(): typeof BaseCommand {
     return this.constructor as typeof BaseCommand
   }
 

@@ -2,8 +2,8 @@
 
 import { CommandHelp } from '@oclif/core/help'
 import type { Described } from '../command/base-command.ts'
+import { oclifConfig } from '../command/oclif-config.ts'
 import { pad } from '../output/width.ts'
-import { oclifConfig } from './oclif-config.ts'
 
 export interface CommandSummary {
   /** `instance run`. */

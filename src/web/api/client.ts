@@ -8,7 +8,7 @@ import {
   type ResultOf,
 } from '../../core/protocol/api/operations.ts'
 import { API, DOOR, IDEMPOTENCY_KEY } from '../../core/protocol/http.ts'
-import { jsonOf, problemOf, unreachable } from './problem.ts'
+import { jsonOf, problemOf, unaddressable, unreachable } from './problem.ts'
 import { currentToken, endSession } from './session.ts'
 
 type Ask<N extends OperationName> = RequestOf<N> & { headers?: Record<string, string>; signal?: AbortSignal }
@@ -20,7 +20,9 @@ const RETRY_MS = [300, 1_000, 2_500]
 export async function ask<N extends OperationName>(name: N, request: Ask<N>): Promise<Response> {
   const token = currentToken()
   const { params = {}, query, body, headers, signal } = request
-  const response = await fetch(API + addressOf(name, params, query), {
+  const address = addressOf(name, params, query)
+  if (address === undefined) throw unaddressable()
+  const response = await fetch(API + address, {
     method: OPERATIONS[name].method,
     headers: {
       [DOOR]: 'page',

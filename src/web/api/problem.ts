@@ -26,6 +26,15 @@ export function unreachable(): Problem {
   return new Problem(0, { detail: "Can't reach the server.", code: 'unreachable', hint: 'The page keeps trying.' })
 }
 
+/** A name or path that the browser would resolve into another address is never sent (threats UI-3). */
+export function unaddressable(): Problem {
+  return new Problem(400, {
+    detail: 'The name or path is not valid.',
+    code: 'path_refused',
+    hint: 'It must not contain empty, "." or ".." parts.',
+  })
+}
+
 /** The body of a successful answer, which fits the schema of the table. Throws a {@link Problem} for anything else. */
 export async function jsonOf<N extends JsonOperation>(name: N, response: Response): Promise<ResultOf<N>> {
   const body: unknown = await response.json().catch(() => undefined)

@@ -1,8 +1,8 @@
 /** The list of resolvers, and the screen of one: description, form, command line, recent runs. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { plainCommand } from '../../core/view/command-line.ts'
 import type { Resolver } from '../../core/protocol/catalog.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 import { instancesQuery, resolverQuery, resolversQuery } from '../api/queries.ts'
 import { Ago } from '../parts/ago.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'

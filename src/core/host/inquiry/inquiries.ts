@@ -1,7 +1,7 @@
 /**
- * Asks resolvers on behalf of one platform: for the form of an input, and for everything a creation needs. Starting a process or a
- * container costs more than any question, so it is kept for the next one: the form that a page or a command asked for a moment ago, and
- * the creation that follows, are answered by the same process (docs/decisions/0016-creation.md).
+ * Asks resolvers for the form of an input, and for everything a creation needs. Starting a process or container costs more
+ * than any question, so it is kept for a while: the form that a page or a command shows, and the creation that follows, come
+ * from the same process (docs/decisions/0016-creation.md).
  */
 import { ResolveError } from '../../errors.ts'
 import { INQUIRIES_AT_ONCE, INQUIRIES_WAITING, INQUIRY_LOCAL_IDLE_MS, INQUIRY_PINNED_IDLE_MS } from '../../limits.ts'
@@ -15,7 +15,10 @@ import { Inquiry } from './inquiry.ts'
 import { type OtherUsers, type PoolTerms, RefCountedPool } from './ref-counted-pool.ts'
 import { sourceStamp } from './source-stamp.ts'
 
-/** A reader may ask, so the number of questions is limited; a resolver that hangs keeps no callers of another one waiting. */
+/**
+ * Callers with a read token may ask, so the number of questions is limited. The limit is for each resolver, so that one that
+ * hangs does not delay the callers of another.
+ */
 const inquiryLimiter = new ConcurrencyLimiter('questions to one resolver', {
   atOnce: INQUIRIES_AT_ONCE,
   waiting: INQUIRIES_WAITING,
@@ -37,8 +40,8 @@ export class Inquiries {
   }
 
   /**
-   * Runs `work` with a resolver that answers questions, where its instances run; it may be begun a second time.
-   * Throws `too_many`, and what opening the resolver throws.
+   * Runs `work` with a process or container of the resolver. If it ends or hangs, `work` may be run again with a fresh one.
+   * Throws `too_many`, and the errors of opening the resolver.
    */
   async ask<T>(entry: CatalogEntry, executor: Executor, work: (inquiry: Inquiry) => Promise<T>): Promise<T> {
     const giveBack = await inquiryLimiter.take(entry.name)
@@ -68,7 +71,7 @@ export class Inquiries {
     } catch (error) {
       if (!mayBeOthersDoing(error, others())) throw error
     }
-    // Only a resolver of its own shows whether this question ends it.
+    // A process that no other caller uses shows whether this question itself fails.
     const own = await this.#open(entry, executor)
     try {
       return await work(own)
@@ -95,14 +98,14 @@ export class Inquiries {
   }
 }
 
-/** A resolver that ended may have been ended by another question, or after the last one; one that is silent may be busy with another. */
+/** A shared process may have been ended by another caller's question, or may be busy with it. */
 function mayBeOthersDoing(error: unknown, others: OtherUsers): boolean {
   if (!(error instanceof ResolveError)) return false
   if (error.code === 'resolver_gone') return others !== 'none'
   return error.code === 'resolver_silent' && others === 'meanwhile'
 }
 
-/** Another manifest or commit is another resolver. */
+/** A resolver with another manifest or commit gets a process of its own. */
 function keyOf({ name, dir, commit, manifest }: CatalogEntry, executor: Executor): string {
   return JSON.stringify([executor, name, dir, commit, manifest])
 }
@@ -112,7 +115,7 @@ function termsOf({ dir, commit }: CatalogEntry, executor: Executor): PoolTerms {
   if (executor === 'docker') {
     return { version: stamp ?? '', idleMs: commit === null ? INQUIRY_LOCAL_IDLE_MS : INQUIRY_PINNED_IDLE_MS }
   }
-  // What such a process read elsewhere when it started (an installed package, a file of the user) is never older than this.
+  // Limits the age of what such a process read elsewhere when it started (an installed package, a file of the user).
   const keptMs = stamp === undefined ? 0 : INQUIRY_LOCAL_IDLE_MS
   return { version: stamp ?? '', idleMs: keptMs, ageMs: keptMs }
 }

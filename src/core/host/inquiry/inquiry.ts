@@ -1,4 +1,7 @@
-/** One resolver that only answers questions: its form, and what a creation needs (spec, Resolver plugin contract; docs/threats.md 1.2). */
+/**
+ * A resolver process that only answers questions: the form, and what a creation needs (spec, Resolver plugin contract;
+ * docs/threats.md 1.2).
+ */
 import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
@@ -12,14 +15,14 @@ import type { Keepable } from './ref-counted-pool.ts'
 /** A process or a container that runs the resolver, without secrets and without an instance. */
 export interface RunningResolver {
   channel: Channel
-  /** The last it wrote to stderr. */
+  /** The end of its stderr. */
   stderr(): string
-  /** Why its program could not be started, where it is a process. */
+  /** Why its program could not be started, if it is a process. */
   launchError?(): Error | undefined
   close(): Promise<void>
 }
 
-/** Close it after use. */
+/** The caller closes it after use. */
 export class Inquiry implements Keepable {
   readonly #entry: CatalogEntry
   readonly #resolver: RunningResolver
@@ -32,12 +35,12 @@ export class Inquiry implements Keepable {
     this.#calls = new ResolverCalls(resolver.channel, { epoch: 0 })
   }
 
-  /** Whether it ended, is silent or was closed. */
+  /** Whether it has ended, hangs or was closed. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** The form for these params; null for none (R44). Throws `form_malformed` where it is not one (R30). */
+  /** The form for these params; null for none (R44). Throws `form_malformed` for an invalid form (R30). */
   async form(params: Payload | null): Promise<Form | null> {
     const answer = await this.#ask('resolver.getInstantiationSchema', { params })
     if (answer === null) return null
@@ -46,7 +49,7 @@ export class Inquiry implements Keepable {
     throw fail('form_malformed', { where: `form of ${this.#entry.name}`, errors: parsed.errors })
   }
 
-  /** The form for this input (R10), and every check of it that fails (R35). Throws as {@link form}. */
+  /** The form for this input (R10), and every failing check of the input (R35). Throws like {@link form}. */
   async check(input: Payload): Promise<FormCheck> {
     const form = await this.form(input)
     const { errors = [], fields = [] } = formRefusal(form, input) ?? {}
@@ -54,9 +57,8 @@ export class Inquiry implements Keepable {
   }
 
   /**
-   * The go-ahead for an instance with this input: its form accepts the input, and this is the workspace spec, null for none.
-   * Both are asked now, whatever was answered before: they may depend on the time, the network or other files.
-   * Throws `form_invalid`, and as {@link form}.
+   * Accepts an input for a new instance and returns its workspace spec; null for none. Both calls are made anew, because
+   * their answers may depend on the time, the network or other files. Throws `form_invalid`, and like {@link form}.
    */
   async admit(input: Payload, credentials: readonly string[]): Promise<Record<string, unknown> | null> {
     const refusal = formRefusal(await this.form(input), input)
@@ -90,7 +92,7 @@ export class Inquiry implements Keepable {
       return fail('launch_failed', { command, reason }, { cause: launchError })
     }
     const { dir, manifest } = this.#entry
-    // With the Node that runs it here: the one on the user's PATH may be too old for its TypeScript.
+    // Uses the Node that runs this program: the one on the user's PATH may be too old for TypeScript.
     const command = manifest.command.map((word, at) => (at === 0 && word === 'node' ? process.execPath : word))
     const byHand = `cd ${dir} && ${command.join(' ')}`
     return fail(
@@ -101,7 +103,7 @@ export class Inquiry implements Keepable {
   }
 }
 
-/** What a program that failed said of it: the place and the error of a stack trace, or the last lines of anything else. */
+/** The cause of a failure in a program's output: place and error of a stack trace, else the last lines. */
 function summaryOf(stderr: string): string {
   const lines = stderr
     .split('\n')

@@ -1,24 +1,24 @@
 /**
- * Keeps what is slow to open: callers that want the same thing share it, and it stays open for a while after the last of them.
- * {@link file://./inquiries.ts} keeps the processes and containers that answer questions about a resolver in it.
+ * Shares things that are slow to open: callers that want the same thing share it, and it stays open for a while after its
+ * last use. {@link file://./inquiries.ts} keeps the processes and containers that answer questions about a resolver in it.
  */
 
 export interface Keepable {
-  /** Whether it is of no use any more. */
+  /** Whether it can no longer be used. */
   readonly isOver: boolean
   close(): Promise<void>
 }
 
 export interface PoolTerms {
-  /** A thing that was opened for another version is not used again. */
+  /** A thing that was opened for another version is not reused. */
   version: string
-  /** How long it stays open after its last use. Milliseconds. */
+  /** How long it stays open after its last use, in milliseconds. */
   idleMs: number
-  /** How long after its opening it may get new users. Milliseconds; default: for ever. */
+  /** How long after its opening it accepts new users, in milliseconds; default: without limit. */
   ageMs?: number
 }
 
-/** Who else used the thing: it may be their doing that it ended. */
+/** Whether others used the thing too, so that one of them may have ended it. */
 export type OtherUsers = 'none' | 'before' | 'meanwhile'
 
 export interface Use<T> {
@@ -29,7 +29,7 @@ export interface Use<T> {
 interface Kept<T> {
   thing: Promise<T>
   version: string
-  /** When it gets no new users any more, by the process's clock, which is never set back. */
+  /** When it stops accepting new users, by the process's monotonic clock. */
   until: number
   users: number
   others: OtherUsers
@@ -41,7 +41,7 @@ export class RefCountedPool<T extends Keepable> {
   readonly #closing = new Set<Promise<void>>()
   #isClosed = false
 
-  /** Runs `work` with what is kept under `key`, or with what `open` opens. Throws what both throw. */
+  /** Runs `work` with the thing under `key`, opening it if needed. Throws the errors of both functions. */
   async use<R>(key: string, terms: PoolTerms, open: () => Promise<T>, work: (use: Use<T>) => Promise<R>): Promise<R> {
     const kept = this.#take(key, terms) ?? this.#add(key, terms, open)
     try {
@@ -51,7 +51,7 @@ export class RefCountedPool<T extends Keepable> {
     }
   }
 
-  /** Closes everything; what is still in use closes under its users. */
+  /** Closes everything, including things in use. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const [key, kept] of this.#kept) this.#retire(key, kept)
@@ -79,7 +79,7 @@ export class RefCountedPool<T extends Keepable> {
     return kept
   }
 
-  /** Resolves when it is closed, where this was its last use: a caller that is limited gives its turn back only then. */
+  /** Resolves after closing, where this was the last use: a limited caller frees its place only then. */
   async #leave(key: string, kept: Kept<T>, idleMs: number): Promise<void> {
     const isOver = await kept.thing.then(
       (thing) => thing.isOver,
@@ -99,7 +99,7 @@ export class RefCountedPool<T extends Keepable> {
     void this.#end(kept)
   }
 
-  /** By itself and not by its key: the timer of one thing must never end its successor. */
+  /** Compares the thing, not only the key: the timer of one thing must not remove its successor. */
   #forget(key: string, kept: Kept<T>): void {
     if (this.#kept.get(key) === kept) this.#kept.delete(key)
   }

@@ -1,12 +1,15 @@
-/** Looks for many byte strings at once, mostly skipping (Wu and Manber): {@link file://./redact.ts} asks it about every event line. */
+/**
+ * Searches for many byte strings at once, skipping most bytes (Wu and Manber): {@link file://./redact.ts} checks every event
+ * line with it.
+ */
 
 const BLOCK = 2
-/** Of blocks that share a slot the smallest shift counts. Every instance has such a table: 8 KiB skip as well as 64 would. */
+/** Blocks that share a slot get the smallest shift of them. Every instance has such a table; 8 KiB skips as well as 64 would. */
 const SLOTS = 1 << 13
 
 export class ByteSearch {
   readonly #window: number
-  /** By the slot of a block of two bytes: how far the window may move when it ends with that block. */
+  /** By the slot of a two-byte block: how far the window may move when it ends with that block. */
   readonly #shifts: Uint8Array
   /** The needles whose window ends with a block of that slot. */
   readonly #endingWith = new Map<number, Buffer[]>()
@@ -44,7 +47,7 @@ export class ByteSearch {
   }
 }
 
-/** In memory of their own: a short buffer from the shared pool would keep 64 KiB of it for as long as the instance is up. */
+/** In its own memory: a short buffer from the shared pool would keep 64 KiB of it alive as long as the instance. */
 function togetherAlone(needles: readonly Buffer[]): Buffer[] {
   const all = Buffer.alloc(needles.reduce((sum, { length }) => sum + length, 0))
   let end = 0
@@ -55,7 +58,7 @@ function togetherAlone(needles: readonly Buffer[]): Buffer[] {
   })
 }
 
-/** By hand: what differs differs at once, and a call into the runtime costs more than a line. */
+/** A loop, because most candidates differ at once, and a call into the runtime costs more. */
 function startsWith(bytes: Buffer, start: number, needle: Buffer): boolean {
   for (let at = 0; at < needle.length; at += 1) if (bytes[start + at] !== needle[at]) return false
   return true

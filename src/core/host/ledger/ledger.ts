@@ -1,6 +1,6 @@
 /**
- * What a host knows of an instance, and its only way to write: each line goes to the journal first, then into the story, which
- * readers see, or into the inbox, which is the host's own.
+ * The state of an instance as its host knows it, and the only code that writes it. Each line goes to the journal first, then
+ * into the story, which readers see, or into the inbox, which only the host uses.
  */
 import { dirname } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
@@ -22,7 +22,7 @@ import { Redactor } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
 
-/** A line of the resolver that may go on as it is. */
+/** A line of the resolver that was checked and may be forwarded. */
 export interface ForwardedLine {
   text: string
   event: EventEnvelope
@@ -32,10 +32,10 @@ export interface ForwardedLine {
 /** An event of the platform, before it has a number and a time. */
 export type News = { [T in PlatformEvent]: { type: T; data: EventData<T> } }[PlatformEvent]
 
-/** What a consumer asks of an instance and the host accepts. */
+/** What a consumer sends to an instance and the host accepts. */
 export type Intent = AnswerIntent | MessageIntent | StopIntent
 
-/** An answer or a message as the inbox has it: its payload is read when it is needed. */
+/** An answer or a message in the inbox; its payload is read from the journal when it is needed. */
 export type Kept = KeptAnswer | KeptMessage
 
 interface LedgerPaths {
@@ -51,7 +51,7 @@ export interface MoveDetails {
 
 export class Ledger {
   readonly story: Story
-  /** What was accepted of consumers, and how far it came. */
+  /** What was accepted from consumers, and how much of it was delivered. */
   readonly inbox: Inbox
   readonly #writer: JournalWriter
   readonly #paths: LedgerPaths
@@ -66,7 +66,10 @@ export class Ledger {
     this.inbox = inbox
   }
 
-  /** For the owner of the instance only. Throws `journal_broken`, and `disk_full` where an earlier layout has to be taken over. */
+  /**
+   * For the owner of the instance only. Throws `journal_broken`, and `disk_full` while converting the layout of an earlier
+   * version.
+   */
   static open(paths: LedgerPaths): Ledger {
     let writer = JournalWriter.open(paths.journal)
     try {
@@ -76,7 +79,7 @@ export class Ledger {
       writer.close()
       if (!(error instanceof ResolveError) || error.code !== 'journal_broken') throw error
     }
-    // Damage in the middle: what stands before it is kept, the rest is frozen beside it.
+    // The journal is damaged in the middle: the part before the damage goes on, and the damaged file is frozen beside it.
     writer = JournalWriter.open(freeze(paths.journal))
     return new Ledger(writer, paths, readJournal(paths.journal))
   }
@@ -85,12 +88,12 @@ export class Ledger {
     return this.story.status
   }
 
-  /** How far the worker's events file has been carried over. */
+  /** The offset up to which the worker's events file is in the journal. */
   get sourceEnd(): number {
     return this.#writer.sourceEnd
   }
 
-  /** From now on nothing that holds one of these secrets goes into the journal (threats B9). */
+  /** From now on these secrets are redacted from everything that goes into the journal (threats B9). */
   hide(redactor: Redactor): void {
     this.#redactor = redactor
   }
@@ -99,29 +102,29 @@ export class Ledger {
     return this.#redactor
   }
 
-  /** Writes an event of the platform. Throws `disk_full`, and then nothing was written. */
+  /** Writes an event of the platform. Throws `disk_full`; then nothing was written. */
   record<T extends PlatformEvent>(type: T, data: EventData<T>, sourceEnd: number | null = null): void {
     const event = this.#toEvent({ type, data } as News)
     const first = this.#writer.append([{ text: JSON.stringify(event), sourceEnd }])
     this.#apply(first, event)
   }
 
-  /** Writes a private line. Throws `disk_full`, and then nothing was written. */
+  /** Writes a private line. Throws `disk_full`; then nothing was written. */
   keep(line: PrivateLine): void {
     const { place } = this.#writer.appendPrivate(line)
     this.inbox.take(line.kind, line, place)
     this.#changed()
   }
 
-  /** Notes that the resolver acknowledged `run()`. Throws `disk_full`. */
+  /** Records that the resolver acknowledged `run()`. Throws `disk_full`. */
   markRun(incarnation: number): void {
     const boot = bootId()
     this.keep({ kind: 'run', incarnation, ...(boot === undefined ? {} : { boot }) })
   }
 
   /**
-   * Accepts what a consumer sent: its private line and the events that tell of it are one append and one sync.
-   * Throws `disk_full`, and then nothing was accepted.
+   * Accepts what a consumer sent: its private line and its events are one append and one sync. Throws `disk_full`; then
+   * nothing was accepted.
    */
   accept(intent: Intent, news: readonly News[] = []): void {
     const subject = intent.kind === 'stop' && intent.how === 'pause' ? 'pause' : intent.kind
@@ -136,7 +139,7 @@ export class Ledger {
     if (news.some(({ type }) => type === 'platform.instance.status_changed')) this.#saveRecord()
   }
 
-  /** Gives the instance another name; on disk when this returns. Throws `disk_full`. */
+  /** Renames the instance; on disk when this returns. Throws `disk_full`. */
   rename(name: string | null): void {
     this.keep({ kind: 'name', name, at: new Date().toISOString() })
     this.story.creation.name = name
@@ -144,16 +147,16 @@ export class Ledger {
     this.#saveRecord()
   }
 
-  /** The payload of what was accepted. Throws what the file system throws. */
+  /** The payload of an accepted answer or message. Throws the file system's error. */
   payloadOf(kept: { place: Place }): Payload {
     return readPayload(kept)
   }
 
-  /** Carries lines of the resolver over, in one write. Throws `disk_full`, and then none was. */
+  /** Appends lines of the resolver in one write. Throws `disk_full`; then none was appended. */
   forward(lines: readonly ForwardedLine[]): void {
     let safe = lines
     let bytes = this.#writer.format(lines)
-    // Most lines hold no secret, and one search says so of all of them.
+    // Most lines hold no secret, and one search over all of them shows it.
     if (this.#redactor.suspects(bytes)) {
       safe = lines.map((line) => this.#withoutSecrets(line))
       bytes = this.#writer.format(safe)
@@ -163,7 +166,7 @@ export class Ledger {
     this.#changed()
   }
 
-  /** The very same bytes where they hold no secret; else the envelope written anew (docs/decisions/0010-secrets.md). */
+  /** The same line where it holds no secret; else with a redacted envelope (docs/decisions/0010-secrets.md). */
   #withoutSecrets(line: ForwardedLine): ForwardedLine {
     if (!this.#redactor.suspects(Buffer.from(line.text))) return line
     const { event_type: type, data } = line.event
@@ -174,9 +177,9 @@ export class Ledger {
   }
 
   /**
-   * Moves the status along the table and puts it on disk: before `run()` may be called, so that a power loss never has it called twice,
-   * and before an end is told. `starting` waits for no sync: nothing has happened that it would have to tell of. Throws `invalid_state` for a move that is
-   * not in it.
+   * Moves the status. The move is on disk before `run()` is called, so that a power failure never causes a second call, and
+   * before the end of an instance is reported. `starting` is not synced, because nothing has happened yet that could be
+   * repeated. Throws `invalid_state` for a move that the table does not allow.
    */
   move(to: Status, details: MoveDetails = {}): void {
     const from = this.story.status
@@ -189,7 +192,7 @@ export class Ledger {
     failpoint('move.saved')
   }
 
-  /** R25: awaiting_input holds exactly while a request is pending. Mends what a crash or a full disk left half done. */
+  /** R25: the status is awaiting_input exactly while a request is pending. Repairs what a crash or a full disk left half done. */
   reconcile(): void {
     const isAsking = pendingRequests(this.story).length > 0
     if (isAsking && this.status === 'running') this.move('awaiting_input')
@@ -233,12 +236,12 @@ export class Ledger {
     try {
       writeRecord(this.#paths, this.story)
     } catch {
-      // A cache: what it lacks is read from the journal. A full disk must not end a run because of it.
+      // The record is a cache, which readers complete from the journal. A full disk must not end a run because of it.
     }
   }
 }
 
-/** Writes into the journal what an earlier version kept beside it, and removes that. Done twice it changes nothing. */
+/** Writes the files of an earlier version into the journal, and removes them. Repeating it changes nothing. */
 function takeOver({ journal }: LedgerPaths, writer: JournalWriter): void {
   const root = dirname(journal)
   if (!readJournal(journal).inbox.isImported) {

@@ -1,6 +1,6 @@
 /**
- * Replaces known secret values, however they are written, by `[redacted]` (threats B9). Best effort: what a resolver transforms in
- * its own way is not found. {@link file://./ledger.ts} uses it for everything that goes into the journal.
+ * Replaces known secret values, in every common encoding, by `[redacted]` (threats B9). Best effort: a value that a resolver
+ * transforms in its own way is not found. {@link file://./ledger.ts} uses it for everything that goes into the journal.
  */
 import { SECRET_MIN_CHARS } from '../../limits.ts'
 import { ByteSearch } from './byte-search.ts'
@@ -8,12 +8,12 @@ import { ByteSearch } from './byte-search.ts'
 export const REDACTED = '[redacted]'
 
 export class Redactor {
-  /** Knows nothing, changes nothing. */
+  /** Has no secrets, and changes nothing. */
   static readonly idle = new Redactor([])
   readonly #needles: RegExp | undefined
   readonly #search: ByteSearch | undefined
 
-  /** `secrets`: the values themselves; shorter ones than 8 characters are passed over, for they would be found everywhere. */
+  /** `secrets`: the values. Values shorter than 8 characters are ignored, because they would match everywhere. */
   constructor(secrets: readonly string[]) {
     const needles = needlesOf(secrets)
     if (needles.length === 0) return
@@ -22,24 +22,24 @@ export class Redactor {
     this.#search = new ByteSearch(inBytes, SECRET_MIN_CHARS)
   }
 
-  /** Whether there is anything to look for. */
+  /** Whether there are secrets to search for. */
   get isIdle(): boolean {
     return this.#needles === undefined
   }
 
-  /** False where these bytes, JSON or text, certainly hold no secret: one search that mostly skips, nothing is copied. */
+  /** False where these bytes, JSON or text, certainly hold no secret. One search that skips most bytes; nothing is copied. */
   suspects(bytes: Buffer): boolean {
     if (this.#search === undefined) return false
-    // An escape that no writer of JSON needs may hide a value: such a line is looked into.
+    // An unnecessary JSON escape may hide a value, so such a line is parsed and checked.
     return this.#search.isIn(bytes) || (bytes.includes(BACKSLASH) && NEEDLESS_ESCAPE.test(bytes.toString('latin1')))
   }
 
-  /** Whether a secret stands in these bytes as it is, or in one of the forms looked for. */
+  /** Whether these bytes contain a secret, in any of the searched forms. */
   holds(bytes: Buffer): boolean {
     return this.#search?.isIn(bytes) === true
   }
 
-  /** The last bytes of a text, cut after it was cleaned: a secret cut in two would not be found. */
+  /** The end of a text, cut after redaction: a secret that the cut splits would not be found. */
   tail(read: (maxBytes: number) => string, maxBytes: number): string {
     return Buffer.from(this.text(read(maxBytes + MARGIN_BYTES)))
       .subarray(-maxBytes)
@@ -50,7 +50,7 @@ export class Redactor {
     return this.#needles === undefined ? text : text.replace(this.#needles, REDACTED)
   }
 
-  /** A JSON value without the secrets in its texts, names and numbers; the same one where it holds none. */
+  /** A JSON value with the secrets in its strings, keys and numbers redacted; the same value where it holds none. */
   value<T>(value: T): T {
     return (this.#needles === undefined ? value : this.#clean(value)) as T
   }
@@ -65,7 +65,7 @@ export class Redactor {
     }
     const entries = Object.entries(value).map(([name, item]) => [this.text(name), this.#clean(item)] as const)
     const fields = value as Record<string, unknown>
-    // A value that moved under another name changed as well.
+    // A value whose key changed is a change too.
     const isSame = entries.every(([name, item]) => Object.hasOwn(fields, name) && fields[name] === item)
     return isSame ? value : Object.fromEntries(entries)
   }
@@ -73,14 +73,14 @@ export class Redactor {
 
 let latest: { key: string; redactor: Redactor } | undefined
 
-/** The redactor of these secrets; made once for as long as the same ones are asked for. */
+/** The redactor of these secrets; cached for the next call with the same ones. */
 export function redactorOf(secrets: readonly string[]): Redactor {
   const key = JSON.stringify(secrets)
   if (latest?.key !== key) latest = { key, redactor: secrets.length === 0 ? Redactor.idle : new Redactor(secrets) }
   return latest.redactor
 }
 
-/** Every form a value is looked for in, the longest first, so that a whole value goes before a line of it. */
+/** Every form of a value that is searched for, the longest first, so that a whole value is replaced before one of its lines. */
 function needlesOf(secrets: readonly string[]): string[] {
   const needles = new Set<string>()
   for (const secret of secrets) {
@@ -113,7 +113,10 @@ const BACKSLASH = 0x5c
 const NEEDLESS_ESCAPE = /\\u00[2-7]/
 const NOT_ASCII = /[^\x20-\x7e]/g
 
-/** What is the same in base64 wherever the value begins: the characters that hold nothing but bits of it, at each of 3 offsets. */
+/**
+ * The part of the base64 text that is the same wherever the value begins: the characters that contain only bits of it, at
+ * each of 3 offsets.
+ */
 function base64FormsOf(value: string): string[] {
   const bytes = Buffer.from(value)
   return [0, 1, 2].flatMap((offset) => {

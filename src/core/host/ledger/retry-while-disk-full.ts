@@ -1,10 +1,13 @@
-/** Waits for room on a full disk: a run must not be lost because a line of its journal could not be written (reliability F7). */
+/**
+ * Retries a write while the disk is full: a run must not be lost because a journal line could not be written (reliability
+ * F7).
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ResolveError, systemCode } from '../../errors.ts'
 
 const RETRY_MS = 250
 
-/** Repeats what a full disk refuses until there is room, or until `isOver`; every other error is thrown. */
+/** Repeats `disk_full` failures until there is space, or until `isOver`; other errors are thrown. */
 export async function retryWhileDiskFull(write: () => void, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     try {

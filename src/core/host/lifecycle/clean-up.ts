@@ -1,4 +1,7 @@
-/** Cleans up after a run, before its end is written: removes sandboxes, network, secrets, half-written files and open requests (R43). */
+/**
+ * Cleans up after a run, before its end is recorded: removes sandboxes, networks, secrets, unfinished files and open requests
+ * (R43).
+ */
 import { failpoint } from '../../failpoints.ts'
 import { requestFile } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
@@ -15,11 +18,11 @@ export interface Remains {
   coordination: CoordinationDirectory
   config: InstanceConfig
   resources: InstanceResources
-  /** Writes to the journal, waiting for room where the disk is full. */
+  /** Writes to the journal; while the disk is full, it waits for free space. */
   write: (line: () => void) => Promise<void>
 }
 
-/** A warning names at most this many files. */
+/** The most files that a warning names. */
 const PATHS_TOLD = 10
 
 export async function cleanUp(remains: Remains): Promise<void> {
@@ -30,32 +33,33 @@ export async function cleanUp(remains: Remains): Promise<void> {
     () => driver.rewriteOutput((text) => ledger.redactor.text(text)),
     () => scrubFiles(coordination, ledger.redactor),
     () => failpoint('end.scrubbing'),
-    // After the other steps: a host that repeats them needs the secrets of the config to search for them.
+    // After the others: if a host dies here, the next one needs the config to know the secrets.
     () => scrubConfig(coordination, config),
     () => coordination.clearDrafts(),
-    // They cannot be answered any more. After a resume the resolver may ask one again under the same name.
+    // They can no longer be answered; after a resume a request may be asked again under the same name.
     ...pendingRequests(ledger.story).map(
       ({ id }) =>
         () =>
           coordination.remove(requestFile(id)),
     ),
   ]
-  // Each step waits while the disk is full, as the end itself does. Any other failure, which a resolver can provoke, must not block the end.
+  // Each step waits for space on a full disk, as the end itself does. Files planted by the resolver must not keep the run
+  // from ending.
   for (const step of steps) await remains.write(step).catch(() => {})
 }
 
-/** Runs every step, even where an earlier one throws. */
+/** Tries each step, even after others failed. */
 export function tryAll(...steps: (() => void)[]): void {
   for (const step of steps) {
     try {
       step()
     } catch {
-      // The next step runs all the same.
+      // The next steps still run.
     }
   }
 }
 
-/** Data files are not changed: a warning names those that contain a known secret. */
+/** Data files are not changed: a warning says that they contain a known secret. */
 async function warnOfData({ ledger, coordination, write }: Remains): Promise<void> {
   const found = await findInData(coordination, ledger.redactor).catch(() => [])
   if (found.length === 0) return

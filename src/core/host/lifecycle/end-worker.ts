@@ -1,4 +1,4 @@
-/** Ends a worker whose run is over, with the whole process tree (R20, R26): shutdown, SIGTERM, SIGKILL. */
+/** Ends the worker of a finished run with its whole process tree (R20, R26): shutdown, SIGTERM, SIGKILL. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failpoint } from '../../failpoints.ts'
 import { SHUTDOWN_LIMIT_MS, TERM_LIMIT_MS } from '../../limits.ts'
@@ -16,7 +16,7 @@ export async function endWorker(
     await Promise.race([worker.ended, sleep(SHUTDOWN_LIMIT_MS, undefined, { ref: false })])
   }
   if (await worker.isGone()) return await driver.discard()
-  // Where the main process has ended by itself, the processes it left have no work to save: they get less time.
+  // If the main process ended by itself, its remaining processes have no work left to save.
   const limitMs = worker.condition.engine === 'running' ? TERM_LIMIT_MS : SHUTDOWN_LIMIT_MS
   failpoint('end.terminating')
   worker.signal('SIGTERM')

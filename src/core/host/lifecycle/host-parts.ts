@@ -1,4 +1,4 @@
-/** The parts that a host of one instance is made from; {@link file://./../process/host-process.ts} provides them. */
+/** The parts that a host of one instance is made with; {@link file://./../process/host-process.ts} creates them. */
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
@@ -9,9 +9,9 @@ export interface HostParts {
   epoch: number
   /** The home the instance is in. */
   home: string
-  /** Whether this host still owns the instance. Called at each periodic check. */
+  /** Whether this host is still the owner; called at intervals. */
   stillOwns: () => boolean
-  /** Gives up the ownership of the instance. May be called twice. */
+  /** Releases the ownership. May be called twice. */
   release: () => void
   /** The interval of the watchdog. */
   watchdogMs?: number | undefined

@@ -1,4 +1,4 @@
-/** Gets the worker of an instance: adopts the one that an earlier host started, or starts a new one (architecture, decision 2). */
+/** Gets an instance its worker: adopts the one of an earlier host, or starts a new one (architecture, decision 2). */
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
@@ -18,16 +18,16 @@ export interface Launch {
   coordination: CoordinationDirectory
   config: InstanceConfig
   epoch: number
-  /** Writes to the journal, waiting for room where the disk is full. */
+  /** Writes to the journal; while the disk is full, it waits for free space. */
   write: (line: () => void) => Promise<void>
-  /** Aborts the launch: the instance is stopped, or this host released it. */
+  /** Aborts the launch: the instance is stopped, or another host owns it. */
   signal: AbortSignal
-  /** Whether this host has released the instance: then it touches nothing of it any more. */
+  /** Whether this host has released the instance: then it must not change anything of it. */
   isReleased: () => boolean
   resources: InstanceResources
 }
 
-/** A worker of the wanted incarnation, or the ending of the instance where there cannot be one. */
+/** A worker of the wanted incarnation, or the ending if there can be none. */
 export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
   const { ledger, driver, coordination, epoch, write } = launch
   const { incarnation, wantedIncarnation } = ledger.story
@@ -36,7 +36,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
     requireCoordination(coordination)
     worker = await driver.adopt(coordination, wantedIncarnation)
   } catch (error) {
-    // What the worker did to its coordination directory or its stdio cannot be repaired; its processes can be ended.
+    // A damaged coordination directory or stdio cannot be repaired, but the worker's processes can be ended.
     if (!(error instanceof ResolveError)) throw error
     await driver.sweep()
     return failed(error.code, error.message)
@@ -46,7 +46,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
     failpoint('adoption.reached')
     launch.resources.egress.reopen()
     coordination.clearDrafts()
-    // The earlier host died after it started the worker and before it wrote this line.
+    // Its host died between the start and the journal line about it.
     if (incarnation < wantedIncarnation) await noteLaunch(launch)
     await write(() => ledger.record('platform.worker.adopted', { epoch }))
     failpoint('adoption.noted')
@@ -83,7 +83,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     failpoint('launch.noted')
     return worker
   } catch (error) {
-    // The caller that aborted the launch knows why.
+    // The caller that aborted the launch knows the reason.
     if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'setup_failed') {
@@ -101,7 +101,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
   }
 }
 
-/** The ending of an instance whose worker ended before it was ready, or refused to initialize. */
+/** The ending of a worker that ended before it was ready, or refused to initialize. */
 export async function failedToBegin(
   { ledger, driver, write, isToEnd }: Pick<Launch, 'ledger' | 'driver' | 'write'> & { isToEnd: boolean },
   worker: Worker,

@@ -1,4 +1,4 @@
-/** The lifetime of an instance: how long its worker may be up (R27), warned of at 80 %. */
+/** Measures the lifetime of an instance: how long its worker may be up (R27); warns at 80 %. */
 import { INSTANCE_LIFETIME_MS, LIFETIME_WARNING_FRACTION } from '../../limits.ts'
 import { hasWorker } from '../../protocol/status.ts'
 import type { Story } from '../../view/story.ts'
@@ -12,7 +12,7 @@ export function lifetimeMs(env: NodeJS.ProcessEnv = process.env): number {
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** How long workers of the instance have been up so far, by the journal; a clock that jumped back counts as standing still. */
+/** How long the instance's workers were up so far, by the journal. A clock that jumped back counts as zero. */
 export function upMs(story: Story, nowMs: number): number {
   let total = 0
   for (const [index, change] of story.history.entries()) {
@@ -24,7 +24,7 @@ export function upMs(story: Story, nowMs: number): number {
   return total
 }
 
-/** Calls back at 80 % and at the end of what is left. Answers its stop. */
+/** Calls back at 80 % and at 100 % of the lifetime. Returns the function that stops it. */
 export function startLifetime(
   limitMs: number,
   usedMs: number,
@@ -33,7 +33,7 @@ export function startLifetime(
 ): () => void {
   const warnAt = limitMs * LIFETIME_WARNING_FRACTION
   const timers = [after(warnAt - usedMs, () => onWarning(warnAt)), after(limitMs - usedMs, onEnd)]
-  // A host that adopts late has nothing to warn of twice.
+  // A host that adopts after the 80 % mark does not repeat the warning.
   if (usedMs > warnAt) clearTimeout(timers[0])
   return () => {
     for (const timer of timers) clearTimeout(timer)

@@ -1,4 +1,4 @@
-/** Decides what a run's end means (R21–R24, R26, R27). Pure. */
+/** Decides the final status of a run (R21–R24, R26, R27). Pure. */
 
 import type { InstanceError, ResolverResult } from '../../protocol/instance.ts'
 import { LIFETIME_REASON, PAUSE_REASON } from '../../protocol/methods.ts'
@@ -7,19 +7,19 @@ import { REQUESTS_WITHDRAWN, type StoryCompletion } from '../../view/story.ts'
 
 export { REQUESTS_WITHDRAWN }
 
-/** What is known when a run has ended, strongest first. */
+/** What a run left when it ended; the first that is present counts. */
 export interface RunEnd {
   result: ResolverResult | null
   completion: StoryCompletion | null
-  /** Why there is neither: the process ended, or spoke no protocol. */
+  /** The error when there is neither: the process ended, or broke the protocol. */
   exit: InstanceError
 }
 
-/** What was asked of the run before it ended. */
+/** What a consumer or the lifetime demanded of the run before it ended. */
 export interface StopRequest {
   kind: 'stop' | 'cancel' | 'pause' | 'lifetime'
   reason: string
-  /** The worker had to be terminated. */
+  /** The worker was killed. */
   forced: boolean
 }
 
@@ -30,33 +30,37 @@ export interface Ending {
   error: InstanceError | null
 }
 
-/** What is made of what was asked of the run until its very end. */
+/** Decides the ending with the stop that is pending when it is recorded. */
 export type EndingOf = (stop: StopRequest | undefined) => Ending
 
 export function decide(end: RunEnd, stop: StopRequest | undefined, supportsResume: boolean): Ending {
-  const said = whatWasSaid(end)
-  if (said === undefined) return withoutWord(end, stop)
-  if (stop?.kind === 'lifetime' && said.status !== 'paused') return lifetimeExceeded(said.output)
-  switch (said.status) {
+  const reported = reportedBy(end)
+  if (reported === undefined) return withoutReport(end, stop)
+  if (stop?.kind === 'lifetime' && reported.status !== 'paused') return lifetimeExceeded(reported.output)
+  switch (reported.status) {
     case 'completed':
-      return { status: 'completed', output: said.output, error: null }
+      return { status: 'completed', output: reported.output, error: null }
     case 'failed':
-      return { status: 'failed', output: said.output, error: said.error ?? { code: 'resolver_failed', detail: '' } }
+      return {
+        status: 'failed',
+        output: reported.output,
+        error: reported.error ?? { code: 'resolver_failed', detail: '' },
+      }
     case 'cancelled':
-      return cancelled(said, stop)
+      return cancelled(reported, stop)
     case 'paused':
-      return paused(said, stop, supportsResume)
+      return paused(reported, stop, supportsResume)
   }
 }
 
-interface Said {
+interface Reported {
   status: ResolverResult['status']
   output: string | null
   error: InstanceError | null
 }
 
-/** R21: the result, then `resolver:completed`. */
-function whatWasSaid({ result, completion }: RunEnd): Said | undefined {
+/** R21: the result counts, else `resolver:completed`. */
+function reportedBy({ result, completion }: RunEnd): Reported | undefined {
   if (result !== null) {
     const detail = result.error ?? completion?.error?.detail ?? ''
     const failed = result.status === 'failed'
@@ -72,16 +76,16 @@ function whatWasSaid({ result, completion }: RunEnd): Said | undefined {
     const status = error?.code === 'cancelled' ? 'cancelled' : 'failed'
     return { status, output: null, error: error ?? { code: 'resolver_failed', detail: summary } }
   }
-  // R23: a paused run says so at the beginning of its summary.
+  // R23: the summary of a paused run begins with "paused".
   return { status: summary.startsWith('paused') ? 'paused' : 'completed', output: summary, error: null }
 }
 
-/** Whether the instance is to end; a pause is asked of a run, and waits for it. */
+/** Whether the instance shall end. A pause only concerns a running resolver, and waits for it. */
 export function isToEnd(stop: StopRequest | undefined): stop is StopRequest {
   return stop !== undefined && stop.kind !== 'pause'
 }
 
-/** Of an instance whose resolver never ran: what it was to be, unless it was to end anyway. */
+/** The ending of an instance whose resolver never ran: `ending`, unless a stop is pending. */
 export function orEndedBeforeRun(ending: Ending): EndingOf {
   return (stop) => (isToEnd(stop) ? endedBeforeRun(stop) : ending)
 }
@@ -91,7 +95,7 @@ function endedBeforeRun(stop: StopRequest): Ending {
   return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: null, error: null }
 }
 
-function withoutWord(end: RunEnd, stop: StopRequest | undefined): Ending {
+function withoutReport(end: RunEnd, stop: StopRequest | undefined): Ending {
   if (stop?.kind === 'lifetime') return lifetimeExceeded(null)
   if (stop !== undefined && stop.kind !== 'pause') {
     return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: null, error: null }
@@ -99,23 +103,23 @@ function withoutWord(end: RunEnd, stop: StopRequest | undefined): Ending {
   return { status: 'failed', output: null, error: end.exit }
 }
 
-function cancelled(said: Said, stop: StopRequest | undefined): Ending {
+function cancelled(reported: Reported, stop: StopRequest | undefined): Ending {
   if (stop === undefined) {
-    const detail = said.error?.detail || 'The resolver returned "cancelled" without a stop request.'
-    return { status: 'failed', output: said.output, error: { code: 'cancelled', detail } }
+    const detail = reported.error?.detail || 'The resolver returned "cancelled" without a stop request.'
+    return { status: 'failed', output: reported.output, error: { code: 'cancelled', detail } }
   }
-  return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: said.output, error: null }
+  return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: reported.output, error: null }
 }
 
-function paused(said: Said, stop: StopRequest | undefined, supportsResume: boolean): Ending {
-  if (stop?.kind === 'cancel') return { status: 'cancelled', reason: stop.reason, output: said.output, error: null }
-  if (stop?.kind === 'lifetime' && !supportsResume) return lifetimeExceeded(said.output)
+function paused(reported: Reported, stop: StopRequest | undefined, supportsResume: boolean): Ending {
+  if (stop?.kind === 'cancel') return { status: 'cancelled', reason: stop.reason, output: reported.output, error: null }
+  if (stop?.kind === 'lifetime' && !supportsResume) return lifetimeExceeded(reported.output)
   if (!supportsResume) {
     const detail = 'The resolver returned "paused", but its manifest does not say supports_resume.'
-    return { status: 'failed', output: said.output, error: { code: 'not_resumable', detail } }
+    return { status: 'failed', output: reported.output, error: { code: 'not_resumable', detail } }
   }
   const reason = stop === undefined ? undefined : stop.kind === 'pause' ? PAUSE_REASON : stop.reason
-  return { status: 'paused', ...(reason === undefined ? {} : { reason }), output: said.output, error: null }
+  return { status: 'paused', ...(reason === undefined ? {} : { reason }), output: reported.output, error: null }
 }
 
 function lifetimeExceeded(output: string | null): Ending {

@@ -1,4 +1,4 @@
-/** What a run left behind: its result in `status.json`, and how its process ended (R21). */
+/** Reads what a run left: its result in `status.json`, and how its process ended (R21). */
 import { isScarcity } from '../../errors.ts'
 import { CONTAINER_MEMORY_BYTES, COORDINATION_FILE_MAX_BYTES, GIB } from '../../limits.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
@@ -9,7 +9,10 @@ import type { Redactor } from '../ledger/redact.ts'
 const DETAIL_BYTES = 2_000
 const DETAIL_LINES = 3
 
-/** null for none, for a mere checkpoint (spec, Worker container layout), and for what is no JSON of ours. Throws where it can't be read now. */
+/**
+ * null if there is none, for a checkpoint (spec, Worker container layout), and for an invalid one. Throws where it cannot be
+ * read now.
+ */
 export function readResult(coordination: CoordinationDirectory): ResolverResult | null {
   try {
     const bytes = coordination.read(STATUS_FILE, COORDINATION_FILE_MAX_BYTES)

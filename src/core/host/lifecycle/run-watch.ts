@@ -19,7 +19,7 @@ export interface RunWatchParts {
 }
 
 export class RunWatch {
-  /** The end of the run, or that the instance was released before it. */
+  /** The end of the run, or `released` if the instance was released before it. */
   readonly ended: Promise<RunEnd | 'released'>
   readonly #parts: RunWatchParts
   #settle: (end: RunEnd | 'released') => void = () => {}
@@ -34,7 +34,7 @@ export class RunWatch {
     })
   }
 
-  /** Checks whether the run has ended. Called whenever this may have changed. */
+  /** Checks whether the run has ended; called whenever something may have changed. */
   check(): void {
     if (this.#isOver) return
     this.#unlessScarce(
@@ -53,6 +53,7 @@ export class RunWatch {
     }
     const { worker, driver, ledger, monitor } = this.#parts
     if (worker.condition.engine !== 'running') {
+      // Forwards the last events.
       monitor.finish()
       const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
       const { engine, outOfMemory } = worker.condition
@@ -61,7 +62,7 @@ export class RunWatch {
       return
     }
     if (now.completion === null) return
-    // The result may be written a moment after its event.
+    // The result may arrive a moment after its event.
     this.#graceTimer ??= this.#endLater(exit)
   }
 
@@ -73,7 +74,7 @@ export class RunWatch {
     return setTimeout(() => this.#unlessScarce(end, again), OUTCOME_GRACE_MS)
   }
 
-  /** Where the process has no file descriptors left, the result cannot be read now. That does not mean that there is no result. */
+  /** While this process has too few file descriptors to read the result, the result is not taken as missing. */
   #unlessScarce(step: () => void, otherwise: () => void): void {
     try {
       step()
@@ -83,7 +84,7 @@ export class RunWatch {
     }
   }
 
-  /** Ends the run because it cannot go on as it is. */
+  /** Ends the run because of a fault. */
   breakOff(fault: InstanceError): void {
     this.#fault ??= fault
     this.check()
@@ -106,7 +107,7 @@ export class RunWatch {
   }
 }
 
-/** Calls `resolver.run`. An acknowledgement is written to the journal; a refusal ends the run. */
+/** Calls run(). Its acknowledgement is recorded; a refusal ends the run. */
 export function letRun(calls: ResolverCalls, ledger: Ledger, incarnation: number, watch: RunWatch): void {
   calls
     .call('resolver.run', { resume: incarnation > 1 })
@@ -121,7 +122,7 @@ export function letRun(calls: ResolverCalls, ledger: Ledger, incarnation: number
         watch.breakOff({ code: 'run_refused', detail: error.message })
       },
     )
-    // Where the mark could not be written, the next host calls again (R42).
+    // If it was not recorded, the next host calls run() again (R42).
     .catch(() => {})
   failpoint('run.sent')
 }

@@ -1,4 +1,4 @@
-/** Supervises a worker while it is up: starts and stops its lifetime and its watchdog together. */
+/** Supervises a running worker: its lifetime and its watchdog, started and stopped together. */
 import type { Story } from '../../view/story.ts'
 import type { Worker } from '../../worker/worker.ts'
 import { lifetimeMs, startLifetime, upMs } from './lifetime.ts'
@@ -8,7 +8,7 @@ export interface SupervisionOptions {
   worker: Worker
   story: Story
   warn: (kind: string, value: number, limit: number) => void
-  /** Called when the worker was up for as long as it may be (R27). */
+  /** Called when the lifetime is used up (R27). */
   onLifetimeOver: () => void
   watchdogMs: number | undefined
 }

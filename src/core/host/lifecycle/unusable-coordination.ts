@@ -1,7 +1,10 @@
-/** Stands for the coordination directory of a worker that cannot be used any more: every use says why, so the instance can still be ended. */
+/**
+ * A stand-in for a coordination directory that can no longer be used: every use throws the reason, so the instance can still
+ * be ended.
+ */
 import type { CoordinationDirectory, Driver } from '../../worker/worker.ts'
 
-/** The coordination directory of the worker, or one that says why there is none. */
+/** The coordination directory of the worker, or a stand-in with the reason why there is none. */
 export function openCoordination(driver: Driver): CoordinationDirectory {
   try {
     return driver.openCoordination()
@@ -29,7 +32,7 @@ function unusableCoordination(why: unknown): CoordinationDirectory {
   }
 }
 
-/** Throws what {@link unusableCoordination} was made with, where it was. */
+/** Throws the reason that {@link unusableCoordination} was made with, if it is one. */
 export function requireCoordination(coordination: CoordinationDirectory): void {
   coordination.names('data', 1)
 }

@@ -1,6 +1,6 @@
 /**
- * Looks after what a worker takes, the third layer of defence (spec, Limits; R17): it warns, the kernel's limits hold.
- * {@link file://./instance-host.ts} starts one beside each worker.
+ * Watches the resources that a worker uses, and warns; the kernel enforces the limits. It is the third layer of defence
+ * (spec, Limits; R17).
  */
 import {
   CONTAINER_MEMORY_BYTES,
@@ -16,7 +16,7 @@ import {
 } from '../../limits.ts'
 import type { Usage } from '../../worker/worker.ts'
 
-/** `limit` is what must not be passed; a warning comes before it. */
+/** `limit` is the hard limit; the warning comes earlier. */
 export interface Warning {
   kind: 'processes' | 'memory' | 'disk' | 'disk_floor' | 'oom'
   value: number
@@ -24,19 +24,19 @@ export interface Warning {
 }
 
 export interface WatchdogOptions {
-  /** undefined where nothing can be told now. */
+  /** undefined where usage cannot be measured now. */
   usage: () => Promise<Usage | undefined>
   warn: (warning: Warning) => void
   periodMs?: number | undefined
 }
 
-/** Samples until it is stopped. Answers its stop. */
+/** Samples until it is stopped. Returns the function that stops it. */
 export function startWatchdog({ usage, warn, periodMs = WATCHDOG_MS }: WatchdogOptions): () => void {
   const judge = new Judge()
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
   const look = async () => {
-    // Nothing a worker does to its directory, and no engine that is away, may end its host.
+    // A failed measurement (a worker changed its directory, the engine is unreachable) must not end the host.
     const now = await usage().catch(() => undefined)
     if (isStopped) return
     if (now !== undefined) for (const warning of judge.warnings(now)) warn(warning)
@@ -49,7 +49,7 @@ export function startWatchdog({ usage, warn, periodMs = WATCHDOG_MS }: WatchdogO
   }
 }
 
-/** Which samples are worth a warning: the first above a mark, and again only after it was well below. */
+/** Decides which samples get a warning: the first above a mark, and another only after usage fell well below it. */
 export class Judge {
   readonly #warned = new Set<Warning['kind']>()
   #oomKills = 0
@@ -86,7 +86,10 @@ export class Judge {
     return isNew
   }
 
-  /** A process of the worker was ended for want of memory, and the worker goes on: the end of its main process is told by its end. */
+  /**
+   * The kernel killed a process of the worker for lack of memory, and the worker goes on. If it kills the main process, the
+   * end of the run says so.
+   */
   #more(kills: number): Warning | undefined {
     if (kills <= this.#oomKills) return undefined
     this.#oomKills = kills

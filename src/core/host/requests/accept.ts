@@ -1,4 +1,7 @@
-/** Accepts what consumers send to a live instance: answers, messages, and questions for its message types (spec, Endpoints 1 and 2; R25). */
+/**
+ * Accepts answers and messages for a live instance, and asks its resolver for the message types (spec, Endpoints 1 and 2;
+ * R25).
+ */
 import { fail, type ResolveError } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
@@ -11,7 +14,7 @@ import type { CoordinationDirectory } from '../../worker/worker.ts'
 import { readState } from '../ingest/state-snapshot.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger, News } from '../ledger/ledger.ts'
-import { isTold, newsOf, type Sent, type SentFiles } from './publish.ts'
+import { eventOf, isRecorded, type Sent, type SentFiles } from './publish.ts'
 
 export interface RequestContext {
   ledger: Ledger
@@ -50,18 +53,21 @@ export function acceptAnswer(context: RequestContext, requestId: string, payload
     ...actor,
     at: new Date().toISOString(),
   }
-  ledger.accept(answer, [newsOf(answer), ...moveAfter(ledger, requestId)])
+  ledger.accept(answer, [eventOf(answer), ...moveAfter(ledger, requestId)])
   publish(context, answer)
 }
 
-/** R25: with the last open request answered the instance is running again. */
+/** R25: when the last open request is answered, the instance is running again. */
 function moveAfter({ story, status }: Ledger, requestId: string): News[] {
   const isLast = pendingRequests(story).every(({ id }) => id === requestId)
   if (!isLast || status !== 'awaiting_input') return []
   return [{ type: 'platform.instance.status_changed', data: { from: status, to: 'running' } }]
 }
 
-/** The catalog of message types for the present state (spec, Message type). Throws what the call throws, `form_malformed`. */
+/**
+ * The message types that the resolver accepts in its present state (spec, Message type). Throws the error of the call,
+ * `form_malformed`.
+ */
 export async function askMessageTypes(context: RequestContext, calls: ResolverCalls): Promise<MessageType[]> {
   const answer = await calls.ask('resolver.getMessageTypes', { instance_state: readState(context.coordination) ?? {} })
   if (answer === null) return []
@@ -92,12 +98,12 @@ export function acceptMessage(
   const at = new Date().toISOString()
   const number = inbox.nextNumber
   const message: MessageIntent = { kind: 'message', number, message_type: type, payload, ...actor, at }
-  ledger.accept(message, [newsOf(message)])
+  ledger.accept(message, [eventOf(message)])
   publish(context, message)
   return number
 }
 
-/** The number of the message that came with this key before. Throws `disk_full`. */
+/** The number of the message that was accepted with this key. Throws `disk_full`. */
 export function acceptedMessage(context: RequestContext, key: string | undefined): number | undefined {
   const { inbox } = context.ledger
   const number = inbox.numberOf(key)
@@ -106,20 +112,20 @@ export function acceptedMessage(context: RequestContext, key: string | undefined
   return number
 }
 
-/** A call that is repeated: what was appended for it is on disk before it is acknowledged. */
-function acceptAgain({ ledger }: RequestContext, sent: Parameters<typeof newsOf>[0]): void {
-  const news = isTold(ledger, sent) ? undefined : newsOf(sent)
+/** For a repeated call: makes sure that the first acceptance is on disk before it is acknowledged again. */
+function acceptAgain({ ledger }: RequestContext, sent: Parameters<typeof eventOf>[0]): void {
+  const news = isRecorded(ledger, sent) ? undefined : eventOf(sent)
   if (news !== undefined) ledger.record(news.type, news.data)
   ledger.reconcile()
   ledger.sync()
 }
 
-/** It was accepted: a file that cannot be written now is written at its delivery. */
+/** A file that cannot be written now is written at the delivery. */
 function publish({ files }: RequestContext, sent: Sent): void {
   try {
     files.write(sent)
   } catch {
-    // As said above.
+    // The delivery tries again.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Calls accepted answers and messages into the resolver, one after the other, at least once each (R42). */
+/** Delivers accepted answers and messages to the resolver, one after the other, each at least once (R42). */
 import { ResolveError, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { AnswerIntent, Delivered, MessageIntent } from '../../protocol/journal.ts'
@@ -6,16 +6,16 @@ import { pendingRequests } from '../../view/story.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Kept } from '../ledger/ledger.ts'
 import type { RequestContext } from './accept.ts'
-import { isTold, newsOf, type Sent } from './publish.ts'
+import { eventOf, isRecorded, type Sent } from './publish.ts'
 
 const RETRY_MS = 500
 
 export class Delivery {
   readonly #context: RequestContext
   readonly #calls: ResolverCalls
-  /** Waits for room where the disk is full. */
+  /** Writes to the journal; while the disk is full, it waits for free space. */
   readonly #write: (line: () => void) => Promise<void>
-  /** Called by this host without an answer: the next host, or the next run, calls again. */
+  /** What this host has tried to deliver. Without an acknowledgement, the next host or the next run delivers it again. */
   readonly #tried = new Set<Kept>()
   #isBusy = false
   #isAsked = false
@@ -28,19 +28,19 @@ export class Delivery {
     this.#write = write
   }
 
-  /** Tells of answers that were accepted and are told of nowhere; see `isTold`. */
+  /** Records the missing events of accepted answers; see `isRecorded`. */
   tellAccepted(): void {
     const { ledger } = this.#context
     for (const { id } of pendingRequests(ledger.story)) {
       const answer = ledger.inbox.answer(id)
-      if (answer !== undefined) this.#tell(answer)
+      if (answer !== undefined) this.#recordEvent(answer)
     }
   }
 
-  /** Writes the files of everything that was accepted: after the machine went down, none of them is sure to be on disk. */
+  /** Writes the files of everything that was accepted: after a power failure any of them may be missing. */
   restoreFiles(): void {
     for (const kept of this.#context.ledger.inbox.all()) {
-      if (isTold(this.#context.ledger, kept)) this.#context.files.write(this.#whole(kept))
+      if (isRecorded(this.#context.ledger, kept)) this.#context.files.write(this.#whole(kept))
     }
   }
 
@@ -49,7 +49,7 @@ export class Delivery {
     clearTimeout(this.#retryTimer)
   }
 
-  /** Starts delivering what is there; what comes meanwhile follows. */
+  /** Starts the delivery of everything that is accepted; what is accepted meanwhile follows. */
   deliverAll(): void {
     this.#isAsked = true
     if (this.#isBusy) return
@@ -68,36 +68,39 @@ export class Delivery {
         }
       }
     } finally {
-      // In the same turn as the last look: a call of deliverAll in between would be forgotten.
+      // In the same turn as the last check of #isAsked, so that no call of deliverAll is lost in between.
       this.#isBusy = false
     }
   }
 
-  /** What could not be marked is delivered once more by the next host. */
+  /** If marking fails, the next host delivers it again. */
   #mark(kept: Kept): void {
     try {
       failpoint(`${kept.kind}.called`)
       this.#context.ledger.keep(deliveredOf(kept))
       failpoint(`${kept.kind}.marked`)
     } catch {
-      // As said above.
+      // The next host delivers it again.
     }
   }
 
   async #deliver(kept: Kept): Promise<boolean> {
     try {
-      // It was acknowledged: a full disk may keep it waiting, and must not lose it to this run.
+      // It was acknowledged to its sender: on a full disk it waits, but this run must get it.
       await this.#write(() => this.#publish(kept))
       await this.#call(this.#whole(kept))
       return true
     } catch (error) {
       if (!(error instanceof ResolveError) && systemCode(error) !== undefined) this.#retryLater(kept)
-      // An error the resolver itself answered with is an answer; silence, a closed channel and a broken disk are not.
+      // An error from the resolver acknowledges the delivery. Silence, a closed channel or a disk error does not.
       return error instanceof ResolveError && error.code === 'resolver_refused'
     }
   }
 
-  /** It was acknowledged, and its file cannot be written now: the resolver must not wait for the next host. */
+  /**
+   * It was acknowledged, but its file cannot be written now. Retries in this host, because the resolver must not wait for the
+   * next one.
+   */
   #retryLater(kept: Kept): void {
     this.#tried.delete(kept)
     if (this.#isClosed) return
@@ -108,14 +111,14 @@ export class Delivery {
   }
 
   #publish(kept: Kept): void {
-    this.#tell(kept)
+    this.#recordEvent(kept)
     this.#context.files.write(this.#whole(kept))
   }
 
-  #tell(kept: Kept): void {
+  #recordEvent(kept: Kept): void {
     const { ledger } = this.#context
-    if (isTold(ledger, kept)) return
-    const { type, data } = newsOf(kept)
+    if (isRecorded(ledger, kept)) return
+    const { type, data } = eventOf(kept)
     ledger.record(type, data)
   }
 

@@ -1,6 +1,7 @@
 /**
- * What an accepted answer or message makes: an event for readers, and a file in `.resolve/` for the resolver. Both are derived from the
- * private line in the journal: the file needs no sync, and the next host writes it again until the resolver took the answer.
+ * Publishes an accepted answer or message: an event for readers, and a file in `.resolve/` for the resolver. Both are derived
+ * from the private line in the journal, so the file needs no sync: the next host writes it again until the resolver has taken
+ * the answer.
  */
 import { failpoint } from '../../failpoints.ts'
 import { messageFile, responseFile } from '../../protocol/coordination.ts'
@@ -12,8 +13,8 @@ import type { Ledger, News } from '../ledger/ledger.ts'
 export type Sent = AnswerIntent | MessageIntent
 type Named = Pick<AnswerIntent, 'kind' | 'request_id'> | Pick<MessageIntent, 'kind' | 'number'>
 
-/** The event that tells readers of it; the payload is not in it. */
-export function newsOf(sent: Omit<AnswerIntent, 'payload'> | Omit<MessageIntent, 'payload'>): News {
+/** The event for readers; it does not contain the payload. */
+export function eventOf(sent: Omit<AnswerIntent, 'payload'> | Omit<MessageIntent, 'payload'>): News {
   const { actor, via } = sent
   if (sent.kind === 'answer') {
     return { type: 'platform.input.answered', data: { request_id: sent.request_id, actor, via } }
@@ -22,8 +23,8 @@ export function newsOf(sent: Omit<AnswerIntent, 'payload'> | Omit<MessageIntent,
   return { type: 'platform.message.accepted', data: { number, message_type, actor, via } }
 }
 
-/** Whether its event is in the journal. Only a torn append and the layout of an earlier version leave one without. */
-export function isTold({ story }: Ledger, sent: Named): boolean {
+/** Whether its event is in the journal. It is missing only after a torn append, or in the layout of an earlier version. */
+export function isRecorded({ story }: Ledger, sent: Named): boolean {
   return sent.kind === 'answer'
     ? !story.requests.some(({ id, status }) => id === sent.request_id && status === 'pending')
     : story.messages.some(({ number }) => number === sent.number)
@@ -38,7 +39,7 @@ export class SentFiles {
     this.#coordination = coordination
   }
 
-  /** Once for each answer and message. Throws what writing throws. */
+  /** Writes the file of an answer or message, once. Throws the file system's error. */
   write(sent: Sent): void {
     const { path, content } = fileOf(sent)
     if (this.#written.has(path)) return

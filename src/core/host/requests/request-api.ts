@@ -10,17 +10,17 @@ import { acceptAnswer, acceptedMessage, acceptMessage, askMessageTypes, type Req
 export class RequestApi {
   readonly #context: RequestContext
   readonly #deliver: () => void
-  /** Resolves when the worker can be asked, or with undefined when it never will be. */
+  /** Resolves when the worker accepts calls, or with undefined when it never will. */
   readonly #reached = Promise.withResolvers<ResolverCalls | undefined>()
   #isClosed = false
 
-  /** `deliver` is called after something was accepted. */
+  /** `deliver` is called after each acceptance. */
   constructor(context: RequestContext, deliver: () => void) {
     this.#context = context
     this.#deliver = deliver
   }
 
-  /** The worker can be asked from now on. */
+  /** From now on the worker accepts calls. */
   open(calls: ResolverCalls): void {
     this.#reached.resolve(calls)
   }
@@ -30,28 +30,28 @@ export class RequestApi {
     this.#reached.resolve(undefined)
   }
 
-  /** On disk when this returns. Throws as {@link acceptAnswer}. */
+  /** On disk when this returns. Throws like {@link acceptAnswer}. */
   answer(requestId: string, payload: Payload, actor: Actor): void {
     this.#accept(() => acceptAnswer(this.#context, requestId, payload, actor))
   }
 
-  /** Throws `invalid_state`, and as {@link askMessageTypes}. */
+  /** Throws `invalid_state`, and like {@link askMessageTypes}. */
   async messageTypes(): Promise<MessageType[]> {
     this.#refuseUnlessUp()
-    // An instance that was resumed, or adopted, a moment ago has its worker in a moment.
+    // An instance that was just resumed or adopted gets its worker in a moment.
     const limit = sleep(MESSAGE_TYPES_LIMIT_MS, undefined, { ref: false })
     const calls = await Promise.race([this.#reached.promise, limit])
     this.#refuseUnlessUp(calls !== undefined)
     try {
       return await askMessageTypes(this.#context, calls as ResolverCalls)
     } catch (error) {
-      // Its worker ended while it was asked.
+      // The worker ended during the call.
       this.#refuseUnlessUp()
       throw error
     }
   }
 
-  /** The number the message got; on disk when this returns. Throws `invalid_state`, and as {@link acceptMessage}. */
+  /** The number of the message; on disk when this returns. Throws `invalid_state`, and like {@link acceptMessage}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
     const before = acceptedMessage(this.#context, actor.key)
     if (before !== undefined) return before
@@ -60,7 +60,7 @@ export class RequestApi {
     return this.#accept(() => acceptMessage(this.#context, types, type, payload, actor))
   }
 
-  /** What was appended is delivered, even where its acknowledgement failed. */
+  /** Delivers what was appended, even where acknowledging it failed. */
   #accept<T>(accept: () => T): T {
     try {
       return accept()

@@ -9,8 +9,8 @@ import type { HeldFeed } from './journal-feed.ts'
 const ALIVE_MS = 60_000
 
 /**
- * Yields every event after `after`, once and in order. With `follow` it waits for more until the instance has ended or the signal
- * fires. Throws `journal_broken`, and what kept an orphaned instance from getting a host.
+ * Yields every event after `after`, once and in order. With `follow` it waits for more until the instance has ended or the
+ * signal fires. Throws `journal_broken`, and the reason why an orphaned instance cannot get a host.
  */
 export async function* followJournal(hold: () => HeldFeed, options: FollowOptions): AsyncGenerator<JournalEvent> {
   const { after = 0, follow = false, signal } = options

@@ -1,7 +1,7 @@
 /**
- * One instance's journal for all its readers in this process (R15, threats WEB-11): a reader is no more than an offset, and
- * a thousand readers at the same place cost one read and one formatting. The event stream of the HTTP API reads pages of it,
- * {@link file://./follow.ts} reads lines.
+ * Reads one instance's journal for all its readers in this process (R15, threats WEB-11). A reader is only an offset, so a
+ * thousand readers at the same offset cost one read and one formatting. The HTTP event stream reads pages from it; {@link
+ * file://./follow.ts} reads lines.
  */
 import * as fs from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -13,24 +13,24 @@ import { formatPage, type Page } from './journal-page.ts'
 
 export type { Page } from './journal-page.ts'
 
-/** How much is read at once; a longer line comes whole. */
+/** Bytes per read; a longer line is read whole. */
 const PAGE_BYTES = 64 * 1024
-/** What is kept of one journal for readers that are near each other. */
+/** Bytes of formatted pages that one feed caches, for readers close to each other. */
 const KEPT_BYTES = 1024 * 1024
-/** How long readers wait for a larger page at most. */
-const REST_MAX_MS = 25
-/** How often a followed instance is looked after. */
+/** The longest pause between two notifications, which gives readers larger pages. */
+const PAUSE_MAX_MS = 25
+/** The interval at which the feed makes sure that the instance has a host. */
 const ATTEND_MS = 2_000
 
-/** Events as the lines they stand in. */
+/** Parsed journal lines. */
 export interface Stretch {
   lines: JournalLine[]
-  /** The offset of the first line after these. */
+  /** The offset after these lines. */
   next: number
   count: number
 }
 
-/** What a feed asks of the platform: a host for an orphaned instance, and whether all has been said. */
+/** The platform's part in a feed: it gets an orphaned instance a host, and knows whether the instance has ended. */
 export interface FedInstance {
   ensureHost: () => Promise<void>
   hasEnded: () => boolean
@@ -40,55 +40,58 @@ export class JournalFeed {
   readonly #path: string
   readonly #instance: FedInstance
   #file: { fd: number; ino: number }
-  /** How far the journal had come at the last look. */
+  /** The size of the journal at the last check. */
   #size = 0
-  /** How far those who wait were told that it had come. */
-  #toldSize = 0
-  /** Where only an unfinished line, or private lines, stand up to the end: there is no event until the journal has grown. */
-  #barren = -1
+  /** The size of the journal at the last notification of the followers. */
+  #notifiedSize = 0
+  /**
+   * An offset after which the journal has only private lines or an unfinished line: until the journal grows, there is no
+   * event.
+   */
+  #emptyFrom = -1
   readonly #pages = new Map<number, Page>()
   #keptBytes = 0
   readonly #followers = new Set<() => void>()
-  #stopBell: (() => void) | undefined
-  #cancelRound: (() => void) | undefined
-  #restUntil = 0
-  #isTelling = false
+  #stopListening: (() => void) | undefined
+  #cancelNotification: (() => void) | undefined
+  #pauseUntil = 0
+  #isNotifying = false
   #hasEnded = false
   #trouble: unknown
 
-  /** Throws `journal_broken`, or what the file system throws where the journal cannot be opened. */
+  /** Throws `journal_broken`, or the file system's error where the journal cannot be opened. */
   constructor(path: string, instance: FedInstance) {
     this.#path = path
     this.#instance = instance
     this.#file = openFile(path)
-    this.#look()
+    this.#updateSize()
   }
 
-  /** Whether the instance is known to have ended. A reader that has come to the present end has then seen all of it. */
+  /** Whether the instance is known to have ended. A reader at the end of the journal has then seen everything. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
 
-  /** Why the instance has no host, at the last try to get it one. */
+  /** Why the last try to get the instance a host failed. */
   get trouble(): unknown {
     return this.#trouble
   }
 
-  /** As {@link cursor}; a number that the journal has not come to is before what comes next. */
+  /** Like {@link cursor}, but a number beyond the end gives the offset of the next event. */
   seek(after: number): number {
-    this.#look()
+    this.#updateSize()
     return seekAfter(this.#file.fd, after)
   }
 
-  /** The offset from which everything after number `after` stands; 0 is before the first event. Throws `cursor_unknown`. */
+  /** The offset after event number `after`; 0 gives the offset before the first event. Throws `cursor_unknown`. */
   cursor(after: number): number {
     const offset = Number.isSafeInteger(after) && after >= 0 ? offsetAfter(this.#file.fd, after) : undefined
     if (offset === undefined) throw fail('cursor_unknown', { cursor: String(after) })
-    this.#look()
+    this.#updateSize()
     return offset
   }
 
-  /** What stands from `offset` on, up to a page of it; undefined at the end as it was at the last look. Throws `journal_broken`. */
+  /** The next page from `offset` on; undefined at the end of the journal as of the last check. Throws `journal_broken`. */
   read(offset: number): Page | undefined {
     const kept = this.#pages.get(offset)
     if (kept !== undefined) return kept
@@ -99,7 +102,7 @@ export class JournalFeed {
     return page
   }
 
-  /** As {@link read}, as lines. They are not kept for other readers. */
+  /** Like {@link read}, as lines. They are not cached. */
   readLines(offset: number): Stretch | undefined {
     return this.#next(offset, (bytes, at) => {
       const lines = linesIn(this.#path, bytes)
@@ -107,15 +110,15 @@ export class JournalFeed {
     })
   }
 
-  /** What stands from `offset` on, made of its bytes; private lines before the first event are passed over. */
+  /** Applies `make` to the next bytes from `offset` on; skips bytes that have only private lines. */
   #next<T extends { next: number; count: number }>(
     offset: number,
     make: (bytes: Buffer, at: number) => T,
   ): T | undefined {
-    // A page may hold more than there was at the last look.
-    if (offset > this.#size) this.#look()
+    // The last page may reach further than the journal did at the last check.
+    if (offset > this.#size) this.#updateSize()
     if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was truncated' })
-    if (offset === this.#size || offset === this.#barren) return undefined
+    if (offset === this.#size || offset === this.#emptyFrom) return undefined
     for (let at = offset; ; ) {
       const bytes = readWholeLines(this.#file.fd, at, PAGE_BYTES)
       if (bytes === undefined) break
@@ -123,33 +126,33 @@ export class JournalFeed {
       if (made.count > 0) return made
       at = made.next
     }
-    this.#barren = offset
+    this.#emptyFrom = offset
     return undefined
   }
 
-  /** Calls `onNews` when the journal has grown or the instance has ended. Answers its stop. */
+  /** Calls `onNews` when the journal has grown or the instance has ended. Returns the function that stops it. */
   follow(onNews: () => void): () => void {
     this.#followers.add(onNews)
     if (!this.#hasEnded) this.#hasEnded = this.#instance.hasEnded()
-    this.#stopBell ??= this.#listen()
-    this.#look()
+    this.#stopListening ??= this.#listen()
+    this.#updateSize()
     return () => {
       this.#followers.delete(onNews)
-      if (this.#followers.size === 0) this.#rest()
+      if (this.#followers.size === 0) this.#stop()
     }
   }
 
   close(): void {
-    this.#rest()
+    this.#stop()
     fs.closeSync(this.#file.fd)
   }
 
-  /** Notices growth. */
-  #look(): void {
+  /** Updates the known size of the journal. */
+  #updateSize(): void {
     const { size } = fs.fstatSync(this.#file.fd)
     if (size === this.#size) return
     this.#size = size
-    this.#barren = -1
+    this.#emptyFrom = -1
   }
 
   #keep(offset: number, page: Page): void {
@@ -162,84 +165,87 @@ export class JournalFeed {
     }
   }
 
-  /** A watch as accelerator, a sweep as guarantee (architecture, decision 3). */
+  /** The file watch is fast, the timer is reliable (architecture, decision 3). */
   #listen(): () => void {
-    const ring = () => this.#ring()
-    const sweep = setInterval(ring, SWEEP_MS).unref()
-    const care = setInterval(() => void this.#care(), ATTEND_MS).unref()
+    const onChange = () => this.#notifySoon()
+    const sweep = setInterval(onChange, SWEEP_MS).unref()
+    const check = setInterval(() => void this.#checkInstance(), ATTEND_MS).unref()
     let watcher: fs.FSWatcher | undefined
     try {
-      watcher = fs.watch(this.#path, { persistent: false }, ring)
+      watcher = fs.watch(this.#path, { persistent: false }, onChange)
       watcher.on('error', () => watcher?.close())
     } catch {
-      // Watches may be used up on this machine; the sweep does.
+      // This machine may have no watches left; the timer is enough.
     }
     return () => {
       clearInterval(sweep)
-      clearInterval(care)
+      clearInterval(check)
       watcher?.close()
     }
   }
 
-  #rest(): void {
-    this.#stopBell?.()
-    this.#stopBell = undefined
-    this.#cancelRound?.()
-    this.#cancelRound = undefined
+  #stop(): void {
+    this.#stopListening?.()
+    this.#stopListening = undefined
+    this.#cancelNotification?.()
+    this.#cancelNotification = undefined
   }
 
-  /** However often it rings, there is one round at a time, and after it a rest as long as it took: many readers get larger pages. */
-  #ring(): void {
-    if (this.#isTelling || this.#followers.size === 0 || this.#cancelRound !== undefined) return
-    const wait = this.#restUntil - performance.now()
-    // A timer takes a millisecond at least.
+  /**
+   * Schedules a notification, unless one is scheduled or running. After each one the feed pauses for as long as it took, so
+   * that many readers get larger pages.
+   */
+  #notifySoon(): void {
+    if (this.#isNotifying || this.#followers.size === 0 || this.#cancelNotification !== undefined) return
+    const wait = this.#pauseUntil - performance.now()
+    // A timer takes at least a millisecond.
     if (wait <= 0) {
-      const round = setImmediate(() => this.#go())
-      this.#cancelRound = () => clearImmediate(round)
+      const round = setImmediate(() => this.#notify())
+      this.#cancelNotification = () => clearImmediate(round)
     } else {
-      const round = setTimeout(() => this.#go(), wait)
-      this.#cancelRound = () => clearTimeout(round)
+      const round = setTimeout(() => this.#notify(), wait)
+      this.#cancelNotification = () => clearTimeout(round)
     }
   }
 
-  #go(): void {
-    this.#cancelRound = undefined
-    this.#look()
-    // Growth that another noticed first is news all the same.
-    if (this.#size === this.#toldSize) return
+  #notify(): void {
+    this.#cancelNotification = undefined
+    this.#updateSize()
+    // Compares with the size of the last notification: a read in between may have noticed the growth already.
+    if (this.#size === this.#notifiedSize) return
     const begin = performance.now()
-    this.#isTelling = true
-    this.#tell()
-    // What readers hand to their sockets is written before this, and is most of the work.
+    this.#isNotifying = true
+    this.#notifyFollowers()
+    // The sockets' writes run before this callback. They are most of the work, and count as its time.
     setImmediate(() => {
-      this.#isTelling = false
+      this.#isNotifying = false
       const end = performance.now()
-      this.#restUntil = end + Math.min(end - begin, REST_MAX_MS)
-      this.#ring()
+      this.#pauseUntil = end + Math.min(end - begin, PAUSE_MAX_MS)
+      this.#notifySoon()
     })
   }
 
-  #tell(): void {
-    this.#look()
-    this.#toldSize = this.#size
+  #notifyFollowers(): void {
+    this.#updateSize()
+    this.#notifiedSize = this.#size
     for (const onNews of [...this.#followers]) onNews()
   }
 
-  async #care(): Promise<void> {
+  async #checkInstance(): Promise<void> {
     try {
-      this.#renew()
+      this.#reopenIfReplaced()
       if (this.#hasEnded) return
-      this.#trouble = await this.#attend()
+      this.#trouble = await this.#ensureHost()
     } catch {
-      // The journal cannot be opened now; the next look tries again, and readers keep what they have.
+      // The journal cannot be opened now. The next check tries again; readers keep the open file.
     }
-    // Without followers the feed may be closed by now, and its file with it.
+    // Without followers the feed, and its file, may be closed by now.
     if (this.#followers.size === 0) return
-    if (this.#hasEnded || this.#trouble !== undefined) this.#tell()
+    if (this.#hasEnded || this.#trouble !== undefined) this.#notifyFollowers()
   }
 
-  /** Answers why the instance can have no host now; the next look tries again. */
-  async #attend(): Promise<unknown> {
+  /** Returns why the instance cannot have a host now; the next check tries again. */
+  async #ensureHost(): Promise<unknown> {
     try {
       await this.#instance.ensureHost()
       this.#hasEnded = this.#instance.hasEnded()
@@ -249,8 +255,11 @@ export class JournalFeed {
     }
   }
 
-  /** A damaged journal is frozen and its trusted part goes on in another file, with the same lines at the same offsets. */
-  #renew(): void {
+  /**
+   * A damaged journal was replaced: its trusted part is now in another file, with the same lines at the same offsets. Opens
+   * that file.
+   */
+  #reopenIfReplaced(): void {
     const now = fs.statSync(this.#path, { throwIfNoEntry: false })
     if (now === undefined || now.ino === this.#file.ino) return
     const fresh = openFile(this.#path)
@@ -258,14 +267,14 @@ export class JournalFeed {
     this.#file = fresh
     this.#pages.clear()
     this.#keptBytes = 0
-    this.#stopBell?.()
-    this.#stopBell = this.#listen()
-    this.#tell()
+    this.#stopListening?.()
+    this.#stopListening = this.#listen()
+    this.#notifyFollowers()
   }
 }
 
 function openFile(path: string): { fd: number; ino: number } {
-  // What somebody put in its place keeps nobody waiting.
+  // Non-blocking, so that a FIFO in place of the journal cannot block.
   const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
   const stat = fs.fstatSync(fd)
   if (stat.isFile()) return { fd, ino: stat.ino }
@@ -273,10 +282,10 @@ function openFile(path: string): { fd: number; ino: number } {
   throw fail('journal_broken', { path, reason: 'it is not a regular file' })
 }
 
-/** A reader's hold on a feed. */
+/** A reader's reference to a feed. */
 export interface HeldFeed {
   feed: JournalFeed
-  /** Lets go of it; the last one closes it. Letting go twice counts once. */
+  /** Releases the reference; the last release closes the feed. A second call has no effect. */
   release: () => void
 }
 
@@ -284,7 +293,7 @@ export interface HeldFeed {
 export class JournalFeeds {
   readonly #feeds = new Map<string, { feed: JournalFeed; holders: number }>()
 
-  /** How many journals are open. */
+  /** The number of open journals. */
   get size(): number {
     return this.#feeds.size
   }

@@ -1,19 +1,22 @@
-/** Turns raw lines of a journal into frames of the event stream, without parsing what they hold, and leaves private lines out (R15). */
+/**
+ * Formats raw journal lines as frames of the event stream, without parsing their envelopes, and leaves private lines out
+ * (R15).
+ */
 import { fail } from '../../errors.ts'
 import { isStatus, isTerminal } from '../../protocol/status.ts'
 import { PRIVATE_MARK } from '../../store/journal-line.ts'
 
-/** A stretch of a journal as it goes over the wire. */
+/** A part of a journal, formatted for the event stream. */
 export interface Page {
-  /** `id: SEQ\ndata: ENVELOPE\n\n` for each line, envelopes byte for byte as they stand in the journal. Shared: never written to. */
+  /** `id: SEQ\ndata: ENVELOPE\n\n` for each line, with the envelope's bytes unchanged. Shared by readers: never modified. */
   frames: Buffer
-  /** The offset of the first line after these. */
+  /** The offset after these lines. */
   next: number
-  /** The number of the last event in it. */
+  /** The number of its last event. */
   lastSeq: number
-  /** How many events are in it; none where only private lines stood there. */
+  /** The number of its events; 0 where there were only private lines. */
   count: number
-  /** Whether it ends with the move into a final status. Nothing is shown after that. */
+  /** Whether its last event is the move to a final status. No event is shown after that. */
   isFinal: boolean
 }
 
@@ -26,7 +29,7 @@ const PRIVATE = PRIVATE_MARK.charCodeAt(0)
 const [ZERO, NINE] = [0x30, 0x39]
 const ID = Buffer.from('id: ')
 const DATA = Buffer.from('\ndata: ')
-/** What a line can be longer by as a frame: both words and an LF more, two TABs less. */
+/** How much longer a frame can be than its line: two field names and one LF more, two TABs less. */
 const GROWTH = ID.length + DATA.length + 1 - 2
 const MOVE = Buffer.from('"platform.instance.status_changed"')
 
@@ -87,13 +90,13 @@ function numberIn(bytes: Buffer, start: number, end: number): number {
   return number
 }
 
-/** A few bytes are copied faster here than by a call. Answers where the next go. */
+/** Copies a few bytes faster than a call would. Returns the next position. */
 function put(to: Buffer, at: number, from: Buffer, start: number, end: number): number {
   for (let next = start; next < end; next += 1) to[at + next - start] = from[next] as number
   return at + end - start
 }
 
-/** Host and journal let no raw CR through; one all the same would cut a frame in two (threats WEB-10). */
+/** Host and journal write no raw CR, which would split a frame in two (threats WEB-10). */
 function clearReturns(bytes: Buffer): void {
   for (let at = bytes.indexOf(CR); at !== -1; at = bytes.indexOf(CR, at + 1)) bytes[at] = SPACE
 }

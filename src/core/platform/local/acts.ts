@@ -1,6 +1,6 @@
 /**
- * What a consumer does to an instance: answer, message, pause, resume, stop, cancel. The host decides, one turn at a time; this
- * finds it, in this process or another, and replaces one that is gone first.
+ * Carries out what a consumer does to an instance: answer, message, pause, resume, stop, cancel. It finds the instance's
+ * host, in this process or another, and replaces a dead one first. The host decides, one action at a time.
  */
 import { randomUUID } from 'node:crypto'
 import { fail, ResolveError } from '../../errors.ts'
@@ -75,8 +75,8 @@ export class Acts {
   }
 
   /**
-   * Gives the instance another name. Where no host owns it, this process owns it for as long as the append takes: an instance that
-   * has ended has no host, and only an owner may write to a journal.
+   * Renames the instance. Where no host owns it, this process owns it for the duration of the append: an instance that has
+   * ended has no host, and only an owner may write to a journal.
    */
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
     const { home, hosts, paths, record } = this.#parts

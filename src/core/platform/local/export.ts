@@ -1,4 +1,7 @@
-/** Everything that is known of an instance, as one archive (docs/on-disk.md, Export). Works while it runs: what is there at the beginning is taken. */
+/**
+ * Exports everything about an instance as one archive (docs/on-disk.md, Export). A running instance is exported as it is at
+ * the beginning.
+ */
 import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { ResolveError } from '../../errors.ts'
@@ -14,9 +17,9 @@ import { readJournal } from '../../store/journal-projection.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
 import type { Story } from '../../view/story.ts'
 
-/** What an archive leaves out for a reader without every right. Default: nothing. */
+/** What the archive leaves out for a caller without full rights. Default: nothing. */
 export interface ExportOptions {
-  /** The creation as it is told. */
+  /** Replaces the creation record by the one that the caller may see. */
   tell?: (creation: CreationRecord) => CreationRecord
   stderr?: boolean
 }
@@ -28,10 +31,10 @@ export interface InstanceToExport extends ExportOptions {
   state: Record<string, unknown> | null
 }
 
-/** The archive's bytes, gzip'd. Secrets are in none of its files: `config.json` stays out. */
+/** The gzip'd bytes of the archive. No file in it has secrets: `config.json` is left out. */
 export function exportInstance(instance: InstanceToExport): AsyncIterable<Buffer> {
   const zip = createGzip()
-  // An end of either is the end of both: a reader that goes away closes the journal, a fault here reaches the reader.
+  // Each end closes the other: a reader that disconnects closes the journal, and an error here reaches the reader.
   pipeline(Readable.from(tar(entriesOf(instance))), zip, () => undefined)
   return zip
 }
@@ -68,12 +71,12 @@ async function* entriesOf({
       const { bytes, modifiedMs: at, read } = openData(paths, file.path)
       yield { path: `${folder}/data/${file.path}`, bytes, modifiedMs: at, content: read(0, bytes) }
     } catch {
-      // It was taken away, or swapped for something that is no file, since it was listed.
+      // The file was removed, or replaced by something that is not a file, after it was listed.
     }
   }
 }
 
-/** Where a resolver put something else in the place of its data, there is none to keep. */
+/** If a resolver replaced its data directory by something else, there is no data to export. */
 function dataOf(paths: InstancePaths): ListedFile[] {
   try {
     return listData(paths)
@@ -83,7 +86,10 @@ function dataOf(paths: InstancePaths): ListedFile[] {
   }
 }
 
-/** Input requests with their answers, and messages, as the host accepted them: never the copies that a resolver can change. */
+/**
+ * Input requests with their answers, and messages, as the host accepted them; not the copies in `.resolve/`, which a resolver
+ * can change.
+ */
 function* intentsOf(
   paths: InstancePaths,
   story: Story,
@@ -105,13 +111,13 @@ const JOURNALS: readonly { path: string; of: (line: JournalLine) => string | und
   { path: 'events.jsonl', of: ({ seq, text }) => (seq === 0 ? undefined : `${text}\n`) },
 ]
 
-/** The first line is the creation. */
+/** The first line is the creation record. */
 function told(line: JournalLine, tell: ExportOptions['tell']): JournalLine {
   if (line.seq !== 0 || tell === undefined) return line
   return { ...line, text: JSON.stringify(tell(JSON.parse(line.text) as CreationRecord)) }
 }
 
-/** The lines up to a number, so that both files tell the same story however much is appended meanwhile. */
+/** The lines up to a sequence number, so that both files describe the same state although the journal grows meanwhile. */
 function* linesUpTo(
   journal: string,
   lastSeq: number,

@@ -13,8 +13,8 @@ import { readSoundRecord } from './sound-reads.ts'
 const TURN_MS = 10
 
 /**
- * `index` is kept by a process that lists often. Records are read for the page alone: an input may have a megabyte, and a home
- * thousands of them.
+ * A process that lists often keeps `index`. Only the records of the page are read, because an input can have a megabyte, and
+ * a home thousands of instances.
  */
 export async function listInstances(
   home: string,

@@ -1,6 +1,6 @@
 /**
- * Which instances of a home are up, for a process that lives long: what rests is not read again, so that ten thousand finished
- * ones cost a look at one directory. `serve` calls it every few seconds.
+ * Finds the live instances of a home for `serve`, which calls it every few seconds. Instances that have ended are not read
+ * again, so ten thousand of them cost one directory listing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isTerminal, type Status } from '../../protocol/status.ts'

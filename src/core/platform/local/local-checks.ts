@@ -5,7 +5,7 @@ import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Executor } from '../../protocol/journal.ts'
 
-/** What was asked for; else a container where the manifest has one. */
+/** The requested executor; the default is a container where the manifest has one. */
 export function chooseExecutor(entry: CatalogEntry, wanted: Executor | 'auto'): Executor {
   if (wanted !== 'auto') return wanted
   return entry.manifest.container === undefined ? 'local' : 'docker'
@@ -17,7 +17,7 @@ export function refuseTooLarge(payload: Payload): void {
   if (bytes > INPUT_MAX_BYTES) throw fail('input_too_large', { what: 'input', bytes, limit: INPUT_MAX_BYTES })
 }
 
-/** What container_setup adds to the environment: names and values that are texts, nothing else (R44). */
+/** The environment that container_setup adds: only names and values that are strings (R44). */
 export function environmentOf(spec: Record<string, unknown> | null): Record<string, string> {
   const setup = spec?.['container_setup']
   const wanted =

@@ -47,23 +47,29 @@ import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
 
-/** What a program that hosts instances can do beside what a consumer can. */
+/** What a program that hosts instances can do, besides the calls of a consumer. */
 export interface LocalPlatform extends Platform {
-  /** Where the instances of the home stand: one for all that look in this process. */
+  /** The index of the home's instances: one for all callers in this process. */
   readonly index: InstanceIndex
   catalog(): Promise<Catalog>
-  /** The module that shows a resolver's instances in the page. Throws `resolver_unknown`, `file_unknown`. */
+  /** The module that the page uses to show a resolver's instances. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
-  /** Takes the instance over where it has no host; returns whether this process hosts it now. One that has ended, or pauses, needs no host. */
+  /**
+   * Adopts the instance if it has no host; returns whether this process hosts it now. An instance that has ended or is paused
+   * needs no host.
+   */
   host(id: string): Promise<boolean>
-  /** The instances this process hosts. */
+  /** The instances that this process hosts. */
   hosted(): string[]
-  /** The instance's journal as frames of an event stream, shared by all its readers here; to be released. Throws `instance_unknown`. */
+  /**
+   * The instance's journal as frames of an event stream, shared by all its readers in this process; the caller releases it.
+   * Throws `instance_unknown`.
+   */
   feed(id: string): HeldFeed
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
-  /** As `close`, but the instances hosted here are left without a host, their workers running: the next host adopts them. */
+  /** Like `close`, but releases the hosted instances and leaves their workers running: the next host adopts them. */
   letGo(): Promise<void>
 }
 
@@ -71,11 +77,11 @@ export interface LocalOptions {
   home: string
   /** The folder with one folder per built-in resolver. */
   builtins: string
-  /** Takes up what other processes ask of the instances hosted here; without one they can't (R39). */
+  /** Answers API requests of other processes for the instances hosted here; without it they cannot send any (R39). */
   door?: SocketDoor
 }
 
-/** What answers on the socket of a process that hosts instances: the API itself, in `src/server`. */
+/** The handler of the socket of a process that hosts instances: the API itself, in `src/server`. */
 export type SocketDoor = (platform: LocalPlatform) => OnConnection
 
 /** Throws `home_unusable`. */
@@ -113,7 +119,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   catalog(): Promise<Catalog> {
-    // Only what names a resolver needs it: reading an instance does not.
+    // Only operations that name a resolver need the catalog; reading an instance does not.
     this.#catalog ??= import('../../catalog/catalog.ts').then(({ openCatalog }) =>
       openCatalog({ home: this.#home, builtins: this.#builtins }),
     )

@@ -1,4 +1,4 @@
-/** What must be known before the first line of a journal: that the input is valid, and what the worker needs (R10, R44). */
+/** Collects what a creation needs before the first line of the journal: a valid input, and the plan for the worker (R10, R44). */
 import { fail } from '../../errors.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import { availableCredentials } from '../../host/launch/config.ts'
@@ -9,7 +9,10 @@ import { newInstanceId } from '../../store/home.ts'
 import type { CreateRequest } from '../platform.ts'
 import { environmentOf } from './local-checks.ts'
 
-/** The creation of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and what the resolver's process may. */
+/**
+ * The creation record of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and the errors of the
+ * resolver's process.
+ */
 export async function prepareCreation(
   inquiries: Inquiries,
   entry: CatalogEntry,

@@ -5,8 +5,8 @@ import { readOwner } from '../../store/owners.ts'
 import type { Platform } from '../platform.ts'
 
 /**
- * Calls the owner as a platform; `ownSocket` is where this process listens itself. Throws `host_unreachable` where none can be
- * reached, else what the host answers.
+ * Calls the owner's API. `ownSocket` is the socket of this process. Throws `host_unreachable` where no owner can be reached,
+ * and the errors that the host answers with.
  */
 export async function callOwner<T>(
   home: string,

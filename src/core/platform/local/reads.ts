@@ -1,4 +1,7 @@
-/** What can be read of an instance, whether this process hosts it or not: its record, story, questions, messages and files. */
+/**
+ * Reads everything about an instance, whether this process hosts it or not: record, story, input requests, messages and
+ * files.
+ */
 import { existsSync } from 'node:fs'
 import { fail } from '../../errors.ts'
 import { openData } from '../../host/ingest/instance-files.ts'
@@ -79,7 +82,7 @@ export class Reads {
     }
   }
 
-  /** Not to be kept: a hosted one changes as the instance goes on. */
+  /** Not to be kept: the story of a hosted instance changes with its events. */
   #journal(id: string): JournalProjection {
     return this.#hosts.get(id)?.ledger ?? readJournal(this.paths(id).journal)
   }

@@ -1,19 +1,19 @@
-/** What is asked of an instance that has no worker: the clearest reason why it cannot be done (R7, R25). */
+/** Decides how an action on an instance without a worker is refused: with the most specific error (R7, R25). */
 import { fail, type ResolveError } from '../../errors.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readJournal } from '../../store/journal-projection.ts'
 import type { Story } from '../../view/story.ts'
 
-/** Something a consumer does to an instance. */
+/** An action of a consumer on an instance. */
 export interface Act {
   action: 'answer' | 'send a message to' | 'pause' | 'stop'
-  /** Of an answer: the request. */
+  /** For an answer: the id of the input request. */
   request?: string
-  /** Names this very call. */
+  /** The idempotency key of the call. */
   key?: string
 }
 
-/** What a host that went away had accepted of this very call: a message's number, true for an answer; else undefined. */
+/** What an earlier host accepted for the same call: a message's number, true for an answer, undefined for neither. */
 export function wasAccepted(paths: InstancePaths, act: Act): { number: number } | true | undefined {
   if (act.key === undefined) return undefined
   const { inbox } = readJournal(paths.journal)

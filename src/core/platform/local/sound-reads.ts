@@ -1,11 +1,11 @@
-/** Reads that a damaged or hostile instance must not break for the others. */
+/** Reads that tolerate a damaged or hostile instance, for lists and records. */
 import { ResolveError } from '../../errors.ts'
 import { readInstanceState } from '../../host/ingest/instance-files.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readRecord } from '../../store/record.ts'
 
-/** A damaged instance must not hide the others from a list. */
+/** Undefined for a damaged instance, so that a list still shows the others. */
 export function readSoundRecord(paths: InstancePaths): InstanceRecord | undefined {
   try {
     return readRecord(paths)
@@ -14,7 +14,7 @@ export function readSoundRecord(paths: InstancePaths): InstanceRecord | undefine
   }
 }
 
-/** What a resolver planted in place of its state must not hide the record. */
+/** Null where a resolver put something else in place of its state, so that the record is still returned. */
 export function readSoundState(paths: InstancePaths): Record<string, unknown> | null {
   try {
     return readInstanceState(paths)

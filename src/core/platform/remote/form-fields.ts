@@ -5,8 +5,8 @@ import type { Check, Form, Payload } from '../../protocol/form.ts'
 type FieldMessage = { id: string; message: string }
 
 /**
- * The sentences, each with its field, in their order; none where the form does not tell for certain. The patterns of the form come
- * from a server and are not run here: whether a check with one fails is known from the sentences.
+ * The messages in their order, each with its field; none where the form does not show them for certain. The form's patterns
+ * come from a server and are not run here: the messages show whether a check with a pattern failed.
  */
 export function fieldsOf(form: Form, payload: Payload, errors: readonly string[]): FieldMessage[] {
   const plain = form.components.map((one) => ({

@@ -3,29 +3,29 @@ import { fail } from '../../errors.ts'
 import { API } from '../../protocol/http.ts'
 import type { Actor } from '../../protocol/instance.ts'
 
-/** A server's address, or the unix socket of a host of this machine, whose caller is its owner (R39). */
+/** A server's address, or the unix socket of a host on this machine, which treats its caller as the owner (R39). */
 export type RemoteOptions =
   | {
       url: string
-      /** Sent as the bearer token; empty counts as none. */
+      /** Sent as the bearer token; an empty one is not sent. */
       token?: string | undefined
-      /** By which door the consumer comes, for the journal (R25); default: http. */
+      /** The interface of the consumer, for the journal (R25); default: http. */
       door?: 'cli' | 'page' | undefined
-      /** How long an event stream that broke is tried again without success, in ms; default 60 s. */
+      /** How long a broken event stream is retried without success, in ms; default 60 s. */
       waitLimitMs?: number
     }
   | {
       socket: string
-      /** Who acts, where an act does not say it. */
+      /** The actor of calls that name none. */
       actor?: Actor | undefined
       waitLimitMs?: number
     }
 
 export interface RemoteAddress {
-  /** As errors name it: never with a secret. */
+  /** The address in error messages: never with a secret. */
   shown: string
   origin: string
-  /** What stands before every path: the server's own prefix and /api. */
+  /** The prefix of every path: the server's own prefix and /api. */
   base: string
   token: string | undefined
   door: 'cli' | 'page' | undefined
@@ -34,7 +34,7 @@ export interface RemoteAddress {
   waitLimitMs: number | undefined
 }
 
-/** Throws `usage` for what is no address of a server, and for a token that can't travel in a header. */
+/** Throws `usage` for an invalid address of a server, and for a token that a header cannot hold. */
 export function addressOf(options: RemoteOptions): RemoteAddress {
   const { waitLimitMs } = options
   if ('socket' in options) {
@@ -70,7 +70,7 @@ export function serverUrl(text: string): URL {
   return url
 }
 
-/** Anything else is not repeated: whatever was meant may hold a secret. */
+/** Other text is not quoted in the error: it may contain a secret. */
 function isHostAndPort(text: string): boolean {
   return /^(?:[a-z\d.-]+:\d{1,5}|localhost|\d{1,3}(?:\.\d{1,3}){3})\/?$/i.test(text)
 }

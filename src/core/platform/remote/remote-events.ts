@@ -17,8 +17,9 @@ import type { Answer, RemoteHttp } from './remote-http.ts'
 import { isSilent } from './remote-trouble.ts'
 
 /**
- * As `platform.events`: without `follow` up to now, with it until the instance has ended or the signal fires. Resumes after the
- * last event it gave. Throws `server_unreachable` after a minute without success, `server_strange` where an event is missing.
+ * Like `platform.events`: without `follow` up to now, with it until the instance has ended or the signal fires. After a break
+ * it resumes after the last event that it yielded. Throws `server_unreachable` after a minute without success,
+ * `server_strange` where an event is missing.
  */
 export async function* followRemote(
   http: RemoteHttp,
@@ -93,28 +94,28 @@ function isCrowded(error: unknown): boolean {
   return error instanceof ResolveError && error.code === 'too_many'
 }
 
-/** How long to wait before each try, when to say that the connection is lost, and when to give up. */
+/** Decides how long to wait before each try, when to report the connection as lost, and when to give up. */
 class WaitLimit {
   readonly #http: RemoteHttp
   readonly #limitMs: number
-  readonly #tell: (connection: Connection) => void
+  readonly #report: (connection: Connection) => void
   #failingSince: number | undefined
   #why: ResolveError | undefined
   #pauseMs = REMOTE_RECONNECT_MIN_MS
-  #telling: NodeJS.Timeout | undefined
-  #isTold = false
+  #reportTimer: NodeJS.Timeout | undefined
+  #isReported = false
 
   constructor(http: RemoteHttp, tell: (connection: Connection) => void = () => {}) {
     this.#http = http
     this.#limitMs = http.waitLimitMs ?? REMOTE_PATIENCE_MS
-    this.#tell = tell
+    this.#report = tell
   }
 
   heard(): void {
     const since = this.#failingSince
-    if (this.#isTold && since !== undefined) this.#tell({ state: 'back', since })
+    if (this.#isReported && since !== undefined) this.#report({ state: 'back', since })
     this.end()
-    this.#isTold = false
+    this.#isReported = false
     this.#failingSince = undefined
     this.#why = undefined
     this.#pauseMs = REMOTE_RECONNECT_MIN_MS
@@ -136,24 +137,24 @@ class WaitLimit {
     this.#failingSince ??= now
     const givesUpAt = this.#failingSince + this.#limitMs
     if (now >= givesUpAt) throw this.#givenUp()
-    this.#tellSoon(this.#failingSince, givesUpAt)
+    this.#reportSoon(this.#failingSince, givesUpAt)
     const pauseMs = Math.min(this.#pauseMs, givesUpAt - now)
     this.#pauseMs = Math.min(REMOTE_RECONNECT_MAX_MS, this.#pauseMs * 2)
     await sleep(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
   }
 
   end(): void {
-    clearTimeout(this.#telling)
-    this.#telling = undefined
+    clearTimeout(this.#reportTimer)
+    this.#reportTimer = undefined
   }
 
   /** A connection that is had again at once was not lost to anybody. */
-  #tellSoon(since: number, givesUpAt: number): void {
+  #reportSoon(since: number, givesUpAt: number): void {
     // Whoever has too many streams open is told so by the server, which is there.
-    if (this.#isTold || isCrowded(this.#why)) return
-    this.#telling ??= setTimeout(() => {
-      this.#isTold = true
-      this.#tell({ state: 'lost', since, givesUpAt })
+    if (this.#isReported || isCrowded(this.#why)) return
+    this.#reportTimer ??= setTimeout(() => {
+      this.#isReported = true
+      this.#report({ state: 'lost', since, givesUpAt })
     }, REMOTE_LOST_MS)
   }
 

@@ -1,4 +1,4 @@
-/** One data file of an instance, fetched over HTTP, whole or a part: for {@link file://./remote.ts}. */
+/** Fetches a data file of an instance over HTTP, whole or in part: for {@link file://./remote.ts}. */
 import { fail } from '../../errors.ts'
 import type { ByteRange, DataContent } from '../platform.ts'
 import type { Answer, RemoteHttp } from './remote-http.ts'
@@ -9,10 +9,10 @@ export interface WantedFile {
   choose?: (bytes: number) => ByteRange
 }
 
-/** Throws `path_refused` without asking for a path that an HTTP client or proxy would resolve into another one. */
+/** Throws `path_refused`, without sending a request, for a path that an HTTP client or proxy would resolve to another one. */
 export async function openRemoteFile(http: RemoteHttp, { id, path, choose }: WantedFile): Promise<DataContent> {
   if (path.split('/').some((part) => part === '' || part === '.' || part === '..' || /[\\\0]/.test(part))) {
-    // An instance that is unknown is told first, as on this machine.
+    // As on this machine, an unknown instance is reported before a refused path.
     await http.json('getInstanceHost', { params: { id } })
     throw fail('path_refused', { path })
   }
@@ -28,7 +28,7 @@ export async function openRemoteFile(http: RemoteHttp, { id, path, choose }: Wan
   if (choose === undefined) return { ...known, stream: http.bytesOf(whole) }
   const { from, to } = chosen(choose, whole, bytes)
   if (from === 0 && to === bytes) return { ...known, stream: http.bytesOf(whole) }
-  // Its size is known now; the rest of this answer is not wanted.
+  // This answer gave the size; the rest of it is not needed.
   whole.body.destroy()
   if (to <= from) return { ...known, stream: nothing() }
   const part = await http.open('getInstanceDataFile', { ...ask, headers: { range: `bytes=${from}-${to - 1}` } })

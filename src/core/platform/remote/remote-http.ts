@@ -1,6 +1,7 @@
 /**
- * Requests to a resolve server, over TCP or a unix socket: sent again where the connection broke, their answers bounded and
- * checked, every trouble an error of the catalogue. Loaded by {@link file://./remote.ts} with its first request.
+ * Sends requests to a resolve server, over TCP or a unix socket. It retries broken connections, limits and checks the
+ * answers, and turns every failure into an error of the catalogue. {@link file://./remote.ts} loads it with its first
+ * request.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -32,20 +33,20 @@ import { isAbsent, isBroken, trouble } from './remote-trouble.ts'
 export interface Ask {
   query?: QueryValues
   body?: unknown
-  /** An act: it has a key, so that asked again it happens once (R11). */
+  /** Set for an action: it gets an idempotency key, so that a retry takes effect only once (R11). */
   act?: { actor?: Actor }
   headers?: Record<string, string>
-  /** Until the answer begins. */
+  /** The limit until the answer begins. */
   limitMs?: number
   signal?: AbortSignal
-  /** Called before the request is sent again: whether the server got the first one is unknown. */
+  /** Called before a retry: it is unknown whether the server got the first request. */
   onRetry?: () => void
 }
 
-/** An operation's parts of the address, query and body as the table of operations has them, and how it is asked. */
+/** The path parameters, query and body of an operation, and how to send them. */
 export type AskOf<N extends OperationName> = Omit<Ask, 'query' | 'body'> & RequestOf<N>
 
-/** Which operation, and what it is asked with. */
+/** An operation and its arguments. */
 interface Request {
   name: OperationName
   ask: Ask & { params?: Readonly<Record<string, string>> | undefined }
@@ -68,12 +69,12 @@ export class RemoteHttp {
     return this.#address.shown
   }
 
-  /** How long a stream of events that broke is tried again; undefined: the usual time. */
+  /** How long a broken event stream is retried; undefined: the default. */
   get waitLimitMs(): number | undefined {
     return this.#address.waitLimitMs
   }
 
-  /** The JSON of its answer, which fits the schema of the table. */
+  /** The JSON of the answer, checked against the schema of the table. */
   async json<N extends JsonOperation>(name: N, ask: AskOf<N>): Promise<ResultOf<N>> {
     return (await this.jsonAndHeaders(name, ask)).value
   }
@@ -95,12 +96,12 @@ export class RemoteHttp {
     return await this.#persist({ name, ask }, async (answer) => (await this.#read(answer)).toString())
   }
 
-  /** For an answer without a body worth reading. */
+  /** Sends a request and ignores the body of the answer. */
   async done<N extends OperationName>(name: N, ask: AskOf<N>): Promise<void> {
     await this.#persist({ name, ask }, async (answer) => void (await this.#read(answer)))
   }
 
-  /** An answer whose body the caller reads, by {@link bytesOf}; it can't end early unnoticed. */
+  /** An answer whose body the caller reads with {@link bytesOf}, which notices a body that ends early. */
   async open<N extends OperationName>(name: N, ask: AskOf<N>): Promise<Answer> {
     const request: Request = { name, ask }
     return await this.#persist(request, async (answer) => {
@@ -111,12 +112,12 @@ export class RemoteHttp {
     })
   }
 
-  /** One try, for a caller with a wait limit of its own. Throws `ResolveError`s and, where there was no answer, what undici throws. */
+  /** One try, for a caller that has its own wait limit. Throws `ResolveError`s, and undici's error where there was no answer. */
   async tryOnce<N extends OperationName>(name: N, ask: AskOf<N>): Promise<Answer> {
     return await this.#send({ name, ask }, undefined)
   }
 
-  /** The bytes of a body; throws where it ends before its length. */
+  /** The bytes of a body; throws where the body ends before its announced length. */
   async *bytesOf({ body, headers }: Answer): AsyncGenerator<Buffer> {
     const wanted = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
     let got = 0
@@ -145,10 +146,10 @@ export class RemoteHttp {
     return trouble(error, this.shown)
   }
 
-  /** Whether a later try may find what this one did not: an address that never answered is wrong. */
+  /** Whether a retry may succeed. An address that never answered is considered wrong. */
   isPassing(error: unknown): boolean {
     if (error instanceof ResolveError) return error.code === 'shutting_down'
-    // A host of this machine is gone exactly when its socket refuses.
+    // A refusing socket shows that a host on this machine is gone.
     return isBroken(error) || (isAbsent(error) && this.#wasReached && this.#address.socket === undefined)
   }
 
@@ -173,9 +174,11 @@ export class RemoteHttp {
 
   async #send(request: Request, key: string | undefined): Promise<Answer> {
     const { name, ask } = request
+    const address = addressOf(name, ask.params ?? {}, ask.query)
+    if (address === undefined) throw unaddressable(ask.params ?? {})
     const answer = await this.#agent.request({
       origin: this.#address.origin,
-      path: `${this.#address.base}${addressOf(name, ask.params ?? {}, ask.query)}`,
+      path: `${this.#address.base}${address}`,
       method: OPERATIONS[name].method,
       headers: this.#headers(ask, key),
       body: ask.body === undefined ? null : JSON.stringify(ask.body),
@@ -184,7 +187,7 @@ export class RemoteHttp {
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
     })
     this.#wasReached = true
-    // A reader of the body gets its error there; without a reader the error would end the process.
+    // The reader of the body gets the error; without this listener it would end the process.
     answer.body.on('error', () => {})
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
     throw await this.#refusal(request, answer)
@@ -215,7 +218,7 @@ export class RemoteHttp {
     const told = received(parse(await this.#read(answer)))
     if (told?.code === 'route_unknown') return this.strange(`it does not know ${nameOf(request)}`)
     if (told !== undefined) return told
-    // A proxy in between may refuse, too, or stand before a server that is down.
+    // A proxy may have refused, or the server behind it may be down.
     if (status === 401) return refused('token_refused', `${this.shown} asks for another token.`)
     if (status === 403) return refused('token_refused', `${this.shown} refuses this token.`)
     if (status === 502 || status === 503 || status === 504) {
@@ -233,7 +236,7 @@ export class RemoteHttp {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       bytes += chunk.length
-      // Leaving the loop ends the connection.
+      // The throw leaves the loop, which closes the connection.
       if (bytes > REMOTE_ANSWER_MAX_BYTES) throw this.strange('its response is too long')
     }
     return Buffer.concat(chunks)
@@ -245,7 +248,14 @@ function refused(code: 'token_refused' | 'shutting_down', detail: string): Resol
 }
 
 function nameOf({ name, ask }: Request): string {
-  return `${OPERATIONS[name].method} ${API}${addressOf(name, ask.params ?? {})}`
+  return `${OPERATIONS[name].method} ${API}${addressOf(name, ask.params ?? {}) ?? OPERATIONS[name].path}`
+}
+
+/** Nothing has a name that cannot be part of an address. */
+function unaddressable({ id, name, rid, path }: Readonly<Record<string, string>>): ResolveError {
+  if (path !== undefined) return fail('path_refused', { path })
+  if (rid !== undefined) return fail('request_unknown', { request: rid, instance: id ?? '' })
+  return name === undefined ? fail('instance_unknown', { id: id ?? '' }) : fail('resolver_unknown', { name })
 }
 
 function parse(bytes: Buffer): unknown {

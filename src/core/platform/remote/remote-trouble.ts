@@ -1,4 +1,4 @@
-/** Says in words why a server was not reached, and whether it is worth another try: for {@link file://./remote-http.ts}. */
+/** Explains why a server was not reached, and whether a retry makes sense: for {@link file://./remote-http.ts}. */
 import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { REMOTE_ANSWER_LIMIT_MS, REMOTE_CONNECT_LIMIT_MS } from '../../limits.ts'
 
@@ -26,12 +26,12 @@ const REASONS: Readonly<Record<string, string>> = {
   EPROTO: 'it does not speak https',
 }
 
-/** A connection that was there and broke: asked again with the same key, nothing happens twice. */
+/** The connection existed and broke: a retry with the same key takes effect only once. */
 export function isBroken(error: unknown): boolean {
   return BROKEN.includes(systemCode(error) ?? '') || isCutShort(error)
 }
 
-/** An answer in chunks that ended before its last one: undici's parser says so, by name and words alone. */
+/** A chunked answer that ended before its last chunk. undici's parser reports it only by the name and message of its error. */
 function isCutShort(error: unknown): boolean {
   return isUnparsed(error) && error.message.includes('EOF')
 }
@@ -40,7 +40,7 @@ function isUnparsed(error: unknown): error is Error {
   return error instanceof Error && error.name === 'HTTPParserError'
 }
 
-/** Nobody is there, now. */
+/** The server does not accept connections now. */
 export function isAbsent(error: unknown): boolean {
   return ABSENT.includes(systemCode(error) ?? '')
 }
@@ -49,7 +49,7 @@ export function isSilent(error: unknown): boolean {
   return SILENT.includes(systemCode(error) ?? '')
 }
 
-/** An error of the catalogue: itself, `server_unreachable` or `server_strange`. */
+/** The error itself where it is of the catalogue; else `server_unreachable` or `server_strange`. */
 export function trouble(error: unknown, url: string): ResolveError {
   if (error instanceof ResolveError) return error
   const code = systemCode(error) ?? ''

@@ -1,6 +1,6 @@
 /**
- * The platform of a server, over HTTP: everything a consumer can do there, with the errors it would meet on the server's own
- * machine. What speaks HTTP is loaded with the first request, so that a command that stays on this machine does not load it.
+ * The platform of a remote server: what a consumer can do over HTTP, with the errors that it would get on the server's own
+ * machine. The HTTP code is loaded with the first request, so that commands on local homes do not load it.
  */
 import { type ErrorCode, fail, ResolveError } from '../../errors.ts'
 import { REMOTE_PAGE_RECORDS } from '../../limits.ts'
@@ -36,12 +36,12 @@ import type { AskOf, RemoteHttp } from './remote-http.ts'
 
 export type { RemoteOptions } from './remote-address.ts'
 
-/** Sends nothing yet. Throws `usage` for an address or a token that can't be one. */
+/** Sends nothing yet. Throws `usage` for an invalid address or token. */
 export function openRemotePlatform(options: RemoteOptions): Platform {
   return new ServerPlatform(addressOf(options))
 }
 
-/** A schema's params go into the address up to this; more is sent as a body. */
+/** The longest params of a schema request that are sent in the address; longer ones are sent as a body. */
 const PARAMS_MAX_CHARS = 4_000
 const PRUNE_LIMIT_MS = 10 * 60_000
 
@@ -71,7 +71,7 @@ class ServerPlatform implements Platform {
     return await this.#json('postResolverCheck', { params: { name }, body: { input } })
   }
 
-  /** The server hosts it, whatever `host` says. */
+  /** The server hosts the instance; `host` is ignored. */
   async create({ resolver, input, name, parent_id, executor }: CreateRequest): Promise<InstanceRecord> {
     const body = {
       resolver,
@@ -126,7 +126,7 @@ class ServerPlatform implements Platform {
     return await this.#json('getInstanceStory', { params: { id } })
   }
 
-  /** A token that may only read leaves it to the server, which looks after its instances. */
+  /** With a read token nothing is requested: the server's supervisor adopts instances anyway. */
   async ensureHost(id: string): Promise<void> {
     try {
       await (await this.#http()).done('postInstanceAttend', { params: { id } })
@@ -213,7 +213,7 @@ class ServerPlatform implements Platform {
     try {
       return await this.#json('deleteInstance', { params: { id }, act: {}, onRetry })
     } catch (error) {
-      // The first request, whose answer was lost, may be the one that cancelled it.
+      // The first request, whose answer was lost, may have cancelled it.
       if (!isRepeated || !isCode(error, 'invalid_state')) throw error
       const record = await this.record(id)
       if (record.status !== 'cancelled') throw error
@@ -244,7 +244,7 @@ class ServerPlatform implements Platform {
     return await this.#json('postDoctor', { body: { fix: true }, act: {} })
   }
 
-  /** The server hosts every instance of its own: nothing is handed over. */
+  /** The server keeps its instances: there is nothing to release. */
   async leave(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -261,7 +261,7 @@ class ServerPlatform implements Platform {
   }
 }
 
-/** A form that fails over HTTP has sentences alone (R7): the field that each is about is found out here. */
+/** A refused form has only messages over HTTP (R7): this finds the field of each message. */
 async function withFields<T>(
   call: () => Promise<T>,
   find: (errors: readonly string[]) => Promise<FormCheck['fields']>,
@@ -293,7 +293,7 @@ function nextCursor(link: string | string[] | undefined): string | undefined {
   return new URL(next, 'http://localhost').searchParams.get('cursor') ?? undefined
 }
 
-/** Where files are on the server's machine is shown to its owner alone; for others it is empty. */
+/** A server shows paths to its owner only; for other callers they are empty. */
 function withoutPlaces(entry: Resolver): CatalogEntry {
   return { ...entry, dir: entry.dir ?? '', source: entry.source ?? '' }
 }
