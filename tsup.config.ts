@@ -38,7 +38,7 @@ const lazyOclif: Plugin = {
     build.onLoad({ filter: /[\\/]@oclif[\\/]core[\\/]lib[\\/].*\.js$/ }, ({ path }) => {
       let code = readFileSync(path, 'utf8')
       for (const [line, name = '', value = ''] of code.matchAll(REQUIRED)) {
-        const others = code.replace(line, '').replace(new RegExp(`\\b${name}\\b`, 'g'), `(${name}Lazy())`)
+        const others = code.replace(line, '').replace(new RegExp(`(?<!\\.)\\b${name}\\b`, 'g'), `(${name}Lazy())`)
         // A function is hoisted: the order of the lines does not matter.
         code = `${others}\nvar ${name}Value; function ${name}Lazy() { return (${name}Value ??= ${value}); }\n`
       }
@@ -47,7 +47,7 @@ const lazyOclif: Plugin = {
   },
 }
 
-const REQUIRED = /^const (\w+_\d+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
+const REQUIRED = /^(?:const|var) (\w+_\d+|Errors|Parser) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
 
 /**
  * dockerode needs these only for an engine over ssh, for BuildKit, and for building from a folder. None of this is used:

@@ -1,6 +1,8 @@
 /** Holds how the source is written: opening sentences, one catalogue of errors, words, size. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sourceFiles } from './source-files.ts'
+import { root, sourceFiles } from './source-files.ts'
 
 const files = sourceFiles('src')
 
@@ -21,6 +23,23 @@ test('messages for a person contain no "please", "successfully", "oops" or "sorr
   const strings = files.flatMap(({ path, code }) => [...code.matchAll(STRING)].map(([text]) => ({ path, text })))
   expect(strings.length).toBeGreaterThan(100)
   expect(strings.filter(({ text }) => words.test(text))).toEqual([])
+})
+
+test('comments, identifiers and messages name who acts: no "nobody", "whoever" or "somebody"', () => {
+  const words = /nobody|whoever|somebody/i
+  const lines = files.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, at) => (words.test(line) ? [`${path}:${at + 1} ${line.trim()}`] : [])),
+  )
+  expect(lines).toEqual([])
+})
+
+test('pages for users name who acts: no "nobody", "whoever" or "somebody"', () => {
+  const pages = [
+    'README.md',
+    ...readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  ]
+  expect(pages.length).toBeGreaterThan(10)
+  expect(pages.filter((path) => /nobody|whoever|somebody/i.test(readFileSync(join(root, path), 'utf8')))).toEqual([])
 })
 
 test('the source holds no TODO, FIXME or other mark of unfinished work', () => {

@@ -65,6 +65,14 @@ test('ARCHITECTURE.md shows every status', () => {
   expect(STATUSES.filter((status) => !page('ARCHITECTURE.md').includes(`\`${status}\``))).toEqual([])
 })
 
+test('ARCHITECTURE.md, Where to look, names files of the core that exist', () => {
+  const [, section = ''] = page('ARCHITECTURE.md').split('## Where to look\n')
+  const [table = ''] = section.split('\n## ')
+  const named = [...table.matchAll(/`([a-z][\w-]*\/[\w/.-]*)`/g)].map(([, path = '']) => path)
+  expect(named.length).toBeGreaterThan(5)
+  expect(named.filter((path) => path !== 'src/core' && !existsSync(join(root, 'src/core', path)))).toEqual([])
+})
+
 test('every link of a page to a file of the checkout exists', () => {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => `docs/${file}`)
   const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...docs].filter((file) => file.endsWith('.md'))

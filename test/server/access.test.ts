@@ -94,7 +94,7 @@ test.each(MALFORMED)('%s is refused with 401 and the accepted scheme (R37, WEB-5
 test('only the events route takes the token as a query parameter (S-AUTH-02)', async () => {
   const events = await served.ask(`/api/instances/${mine}/events?follow=false&token=${token}`)
   expect([events.status, events.headers.get('content-type')]).toEqual([200, expect.stringContaining('event-stream')])
-  const routes = served.routes.filter(({ url, needs }) => needs !== 'nobody' && !url.endsWith('/events'))
+  const routes = served.routes.filter(({ url, needs }) => needs !== 'none' && !url.endsWith('/events'))
   expect(routes.length).toBeGreaterThan(25)
   for (const route of routes) {
     const { status } = await served.ask(`${filled(route, mine)}?token=${tokens.admin}`, [], { method: route.method })
@@ -103,7 +103,7 @@ test('only the events route takes the token as a query parameter (S-AUTH-02)', a
 })
 
 test('every route of the API asks for a token, but the three that R37 names', () => {
-  const open = served.routes.filter(({ url, needs }) => url.startsWith('/api') && needs === 'nobody')
+  const open = served.routes.filter(({ url, needs }) => url.startsWith('/api') && needs === 'none')
   expect(open.map(({ method, url }) => `${method} ${url}`).toSorted()).toEqual([
     'GET /api/auth/status',
     'GET /api/health',
@@ -118,7 +118,7 @@ test('an unknown route asks for a token too, so that routes cannot be guessed', 
 })
 
 test('every route refuses the scopes below its own with 403, and no others (R38)', async () => {
-  const guarded = served.routes.filter(({ needs }) => needs !== 'nobody')
+  const guarded = served.routes.filter(({ needs }) => needs !== 'none')
   expect(new Set(guarded.map(({ needs }) => needs))).toEqual(new Set(SCOPES))
   for (const route of guarded) {
     for (const scope of SCOPES) {
@@ -173,7 +173,7 @@ test('a token of one instance lists only that one, and is refused elsewhere (WEB
   expect(await listed(`?reference=${foreign}`)).toBe(404)
   expect(await listed('?reference=@last')).toEqual([mine])
   const elsewhere = served.routes.filter(
-    ({ url, needs, narrows }) => needs !== 'nobody' && !narrows && !url.startsWith('/api/instances/:id'),
+    ({ url, needs, narrows }) => needs !== 'none' && !narrows && !url.startsWith('/api/instances/:id'),
   )
   expect(elsewhere.length).toBeGreaterThan(5)
   for (const route of elsewhere) {

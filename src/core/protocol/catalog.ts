@@ -23,7 +23,7 @@ export const resolver = named(
     source: nullable(text(), { description: 'Null for a directory of the server' }),
     commit: nullable(commit()),
     ref: nullable(text()),
-    dir: nullable(text(), { description: 'Null outside of the machine' }),
+    dir: nullable(text(), { description: 'Null for callers other than the owner' }),
     manifest,
     viewport_commit: optional(commit()),
     added_at: time(),

@@ -75,7 +75,7 @@ export const instanceRecord = named(
   'Instance',
   object({
     instance_id: instanceId(),
-    name: nullable(text(), { description: 'For people' }),
+    name: nullable(text(), { description: 'A name for people' }),
     resolver: text(),
     resolver_version: text(),
     status: oneOf(STATUSES),
@@ -85,7 +85,7 @@ export const instanceRecord = named(
     supports_resume: flag(),
     resolver_state: nullable(anyObject(), { description: 'The latest state snapshot' }),
     phase: nullable(text()),
-    pending_inputs: count({ description: 'The number of questions that wait for an answer' }),
+    pending_inputs: count({ description: 'The number of open input requests' }),
     created_at: time(),
     updated_at: time(),
     ended_at: nullable(time()),

@@ -85,8 +85,8 @@ After --timeout (exit code 124) the instance continues; "resolve instance wait I
   server: {
     summary: 'using a server from another machine',
     text: () => `  resolve serve                          on the server: prints its address
-    resolve token create --name ada        on the server: prints a token, once
-    export RESOLVE_TOKEN=rslv_…            on your machine
+  resolve token create --name ada        on the server: prints a token, once
+  export RESOLVE_TOKEN=rslv_…            on your machine
   resolve run hello --server http://127.0.0.1:10120
 
 With --server URL, or RESOLVE_URL, a command uses that server instead of this machine. The flag takes precedence.
@@ -99,8 +99,8 @@ serve, doctor, token, worker, completion and resolver add, update and remove alw
   },
   forms: {
     summary: 'forms, checks and questions',
-    text: () => `A form has fields of type text, textarea, select and checkbox. Fields can have checks. A form with a failing check is not accepted;
-    all failing messages are printed, in the order of the fields. The exit code is then 5.
+    text: () => `A form has fields of type text, textarea, select and checkbox. Fields can have checks. A form with a failing check is not accepted:
+the command prints all failing messages, in the order of the fields, and ends with exit code 5.
 
 A form can depend on the values given so far: "resolve resolver schema NAME -i field=value" prints the form for these values.
 "resolve inbox" lists the open questions of all instances with the commands that answer them. The first valid answer counts.`,

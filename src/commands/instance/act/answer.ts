@@ -16,8 +16,9 @@ import { commandLine } from '../../../terminal/output/shell.ts'
 
 export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
   static override summary = 'Answer a question of an instance'
-  static override description =
-    'Without a request id, answers the only open question. On a terminal, opens the form if no field is given.'
+  static override description = `Without a request id, answers the only open question.
+On a terminal, opens the form if no field is given.
+Without a terminal, sends only the given fields; without fields, it sends an empty answer.`
   static override examples = [
     'resolve instance answer @last -i approve=yes',
     'resolve instance answer 3fa2 gate-1 --input-file answer.json',

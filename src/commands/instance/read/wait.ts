@@ -12,9 +12,9 @@ import { EXIT, type ExitCode, exitCodeOf, worstExitCode } from '../../../termina
 
 export default class InstanceWait extends BaseCommand<typeof InstanceWait> {
   static override summary = 'Wait until instances have ended'
-  static override description = `Exits 0 when all completed, otherwise with the code of the worst.
+  static override description = `The exit code is 0 if all instances completed, otherwise that of the worst outcome.
 Those are, from the worst: failed 1, cancelled 3, paused 9, a question open 8.
-With --until settled a paused instance and an open question count as reached.`
+--until settled also stops waiting for an instance that is paused or has an open question.`
   static override examples = [
     'resolve instance wait 3fa2 91bc --timeout 10m',
     'resolve instance wait @last --until settled --json',
@@ -24,7 +24,11 @@ With --until settled a paused instance and an open question count as reached.`
   static override flags = {
     timeout: Flags.string({ helpValue: 'DUR', description: 'stop waiting after 30s, 5m, 1h30m (exit code 124)' }),
     any: Flags.boolean({ description: 'return when the first instance is done' }),
-    until: Flags.string({ options: ['terminal', 'settled'], default: 'terminal', description: 'what to wait for' }),
+    until: Flags.string({
+      options: ['terminal', 'settled'],
+      default: 'terminal',
+      description: 'terminal: it has ended; settled: it has ended, is paused or has an open question',
+    }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceWait>

@@ -1,11 +1,14 @@
-/** Yields the events of a journal to one consumer in this process: a terminal, an export of a run, a test. It reads through a feed. */
+/**
+ * Yields the events of a journal to one consumer in this process: a terminal, an export of a run, a test. It reads from a
+ * feed.
+ */
 import type { EventEnvelope } from '../../protocol/event.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import { isStatus, isTerminal } from '../../protocol/status.ts'
 import type { FollowOptions } from '../platform.ts'
 import type { HeldFeed } from './journal-feed.ts'
 
-/** A waiting process stays alive: the timers of a feed do not keep it. */
+/** Keeps a waiting process alive, because the timers of a feed do not. */
 const ALIVE_MS = 60_000
 
 /**
@@ -23,7 +26,7 @@ export async function* followJournal(hold: () => HeldFeed, options: FollowOption
   try {
     let offset = feed.seek(after)
     while (!signal?.aborted) {
-      // Made before the look: news that comes in between ends the wait.
+      // Created before the read: growth during the read ends the wait.
       const news = new Promise<void>((resolve) => {
         wake = resolve
       })
@@ -49,7 +52,7 @@ export async function* followJournal(hold: () => HeldFeed, options: FollowOption
   }
 }
 
-/** Whether the event is the transition into a final status, after which nothing comes. */
+/** Whether the event is the move to a final status, after which no event comes. */
 function isEnd(event: EventEnvelope): boolean {
   if (event.event_type !== 'platform.instance.status_changed') return false
   const { to } = event.data

@@ -18,7 +18,7 @@ import { refuseTooLarge } from './local-checks.ts'
 import { callOwner } from './reach-host.ts'
 import { type Act, refusal, wasAccepted } from './refusal.ts'
 
-/** An act with the two ways to do it: on a host of this process, and on another one's. */
+/** An action, and how to do it: on a host of this process, or at the host of another process. */
 interface HostCall<T> extends Act {
   here: (host: InstanceHost) => T | Promise<T>
   there: (owner: Platform) => Promise<T>
@@ -88,7 +88,7 @@ export class Acts {
         try {
           return await callOwner(home, id, hosts.socketPath, (owner) => owner.rename(id, name))
         } catch (error) {
-          // It let go between the look and the call.
+          // The host released the instance between the check and the call.
           if (tries === RENAME_TRIES || !isElsewhere(error)) throw error
           continue
         }
@@ -105,7 +105,7 @@ export class Acts {
     })
   }
 
-  /** Of several at once one goes on with it, the others are told that it is no longer paused. */
+  /** Of several concurrent calls one resumes it; the others get `invalid_state`. */
   async resume(id: string, where: { host?: 'here' | 'background' }): Promise<InstanceRecord> {
     const { hosts, paths, record, leave } = this.#parts
     paths(id)
@@ -130,7 +130,7 @@ export class Acts {
     return await this.#parts.record(id)
   }
 
-  /** A pause may come first: then it is stopped where it stands (R20). */
+  /** If a pause comes first, the paused instance is stopped without a worker (R20). */
   async #stopLive(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
     try {
       await this.#ask(id, {
@@ -146,7 +146,7 @@ export class Acts {
     }
   }
 
-  /** A paused instance has no worker, and so no host: this process owns it for a moment. */
+  /** A paused instance has no worker and no host: this process owns it for a moment. */
   async #stopPaused(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
     const { hosts, record } = this.#parts
     const host = await hosts.own(id, (ledger) => {
@@ -154,7 +154,7 @@ export class Acts {
       ledger.move('cancelled', { reason, output: ledger.story.output, error: null })
     })
     if (host !== undefined) return await hosts.over(id)
-    // Another command was faster: it has ended the instance, or resumed it.
+    // Another command was faster: it ended or resumed the instance.
     const { status } = await record(id)
     if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
     if (status === 'paused') throw fail('host_unreachable', { instance: id, reason: 'another command is changing it' })
@@ -179,19 +179,22 @@ export class Acts {
       return await callOwner(home, id, hosts.socketPath, call.there)
     } catch (error) {
       if (!isElsewhere(error)) throw error
-      // It ended, or handed over, between the look and the call; what it accepted before stands.
+      // The instance ended, or changed its host, between the check and the call. An earlier acceptance of this call stands.
       const accepted = wasAccepted(paths, call) ?? this.#answerWithoutWorker(paths, call)
       if (accepted !== undefined) return accepted as T
       await ensureHost(id)
       const taken = hosts.get(id)
       if (taken !== undefined) return await call.here(taken)
-      // It ended while a host was found for it.
+      // The instance ended while a host was found for it.
       const late = this.#answerWithoutWorker(paths, call)
       return late === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : (late as T)
     }
   }
 
-  /** Of an instance that has ended, or pauses: what was accepted of this very call before, else its refusal. */
+  /**
+   * For an instance that has ended or is paused: what this same call was accepted with before, else its refusal. Undefined
+   * for others.
+   */
   #answerWithoutWorker(paths: InstancePaths, act: Act): unknown {
     const { status } = readRecord(paths)
     if (!isTerminal(status) && status !== 'paused') return undefined
@@ -201,7 +204,7 @@ export class Acts {
   }
 }
 
-/** Whether the host that was asked is gone, or found that another one owns the instance. */
+/** Whether the called host is gone, or another host owns the instance. */
 function isElsewhere(error: unknown): boolean {
   return error instanceof ResolveError && (error.code === 'host_unreachable' || error.code === 'ownership_lost')
 }

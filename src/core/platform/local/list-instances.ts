@@ -9,7 +9,7 @@ import type { IndexEntry } from '../../store/instance-index-file.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
 
-/** How long a list keeps the others of its process waiting at a time. */
+/** How long a list runs before it yields to other work of its process. */
 const TURN_MS = 10
 
 /**
@@ -23,12 +23,12 @@ export async function listInstances(
 ): Promise<InstancePage> {
   const page = await readPage(home, filter, index)
   if (!page.isMisplaced) return page
-  // The index is not what one of us wrote: once more without it.
+  // The index does not match the instances: read once more without it.
   index.distrust()
   return await readPage(home, filter, index)
 }
 
-/** `isMisplaced`: an instance does not stand where the instance index has it, so another may be missing. */
+/** `isMisplaced`: an instance has another position than the index says, so the page may lack one. */
 async function readPage(
   home: string,
   filter: InstanceFilter,
@@ -42,18 +42,18 @@ async function readPage(
   let isMisplaced = false
   const rest = cursor === undefined ? entries : entries.slice(firstAfter(entries, cursor))
   for (const entry of rest) {
-    // Most of a large home: passed by without a look.
+    // Most entries of a large home are skipped here, without reading the instance.
     if (entry.isFinal && !fits(entry, filter)) continue
     const pause = yieldTurn()
     if (pause !== undefined) await pause
     if (!mayFit(entry, filter, index)) continue
     const record = readSoundRecord(instancePaths(home, entry.id))
-    // Removed meanwhile, or gone on.
+    // It was removed or changed its status meanwhile.
     if (record === undefined || !fits(record, filter)) continue
     isMisplaced ||= orderOf(record) !== entry.order
     if (limit !== undefined) bytes += JSON.stringify(record).length
     const last = records.at(-1)
-    // As many as fit, but one always: a page is answered whole.
+    // As many as fit; one is always returned, so that a page is never empty before the end.
     if (last !== undefined && (records.length === limit || bytes > PAGE_MAX_BYTES)) {
       return { records, cursor: orderOf(last), isMisplaced }
     }
@@ -84,7 +84,7 @@ function fits({ status, resolver }: { status: Status; resolver: string }, filter
   return filter.resolver === undefined || filter.resolver === resolver
 }
 
-/** Answers what to wait for, where it is time for the others; it mostly is not, and a wait for nothing costs too. */
+/** Returns a promise to await when it is time to yield, and mostly undefined, because each await costs time. */
 function breathing(): () => Promise<void> | undefined {
   let since = performance.now()
   return () => {

@@ -17,20 +17,20 @@ export interface LiveInstance {
 }
 
 export interface LiveInstanceReport {
-  /** What needs a host: neither ended nor paused. */
+  /** The instances that need a host: neither ended nor paused. */
   live: LiveInstance[]
   counts: Partial<Record<Status, number>>
-  /** What can't be read, and why. */
+  /** The instances that cannot be read, and why. */
   broken: { id: string; error: unknown }[]
 }
 
-/** How long one look keeps the others of its process waiting at a time. */
+/** How long one pass runs before it yields to other work of its process. */
 const TURN_MS = 10
 
 export class LiveInstances {
   readonly #home: string
   readonly #index: InstanceIndex
-  /** Read again only when its files change. */
+  /** Read again only when the instance's files change. */
   readonly #broken = new Map<string, { error: unknown; fingerprint: string }>()
 
   constructor(home: string, index = new InstanceIndex(home)) {
@@ -38,7 +38,7 @@ export class LiveInstances {
     this.#index = index
   }
 
-  /** Throws `home_unusable`; a damaged instance is told of, and hides no other. */
+  /** Throws `home_unusable`. A damaged instance is reported in `broken` and does not hide the others. */
   async look(): Promise<LiveInstanceReport> {
     const report: LiveInstanceReport = { live: [], counts: {}, broken: [] }
     const ids = this.#index.ids()

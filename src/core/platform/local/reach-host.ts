@@ -1,4 +1,4 @@
-/** Asks the live host that owns an instance, in whatever process, over that host's own socket (architecture, decision 2; R39). */
+/** Calls the live host that owns an instance, in any process, over that host's socket (architecture, decision 2; R39). */
 import { fail, ResolveError } from '../../errors.ts'
 import { instancePaths } from '../../store/home.ts'
 import { readOwner } from '../../store/owners.ts'

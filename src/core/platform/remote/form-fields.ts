@@ -1,4 +1,7 @@
-/** Finds which field of a form each failing sentence is about: for {@link file://./remote.ts}, since a refusal has sentences alone (R7). */
+/**
+ * Finds the field that each failing message of a form is about: for {@link file://./remote.ts}, since a refusal has messages
+ * only (R7).
+ */
 import { failingChecks } from '../../forms/validate.ts'
 import type { Check, Form, Payload } from '../../protocol/form.ts'
 
@@ -20,7 +23,8 @@ export function fieldsOf(form: Form, payload: Payload, errors: readonly string[]
       .filter((check) => isPattern(check) || messages.includes(check.message))
       .map(({ message }) => ({ id, message }))
   })
-  // Two fields may share a sentence: it is certain where looking from the front and from the back finds the same.
+  // Two fields may have the same message: the match is certain only where a search from the front and one from the back
+  // agree.
   const found = inOrder(mayFail, errors)
   const again = inOrder(mayFail.toReversed(), errors.toReversed()).toReversed()
   return JSON.stringify(found) === JSON.stringify(again) ? found : []

@@ -68,12 +68,12 @@ async function* followed(
           if (signal?.aborted) return
         }
       }
-      // It ended whole: that is all there is up to now. Who follows is told when nothing more comes.
+      // The stream ended completely. Without `follow`, these were all events up to now.
       if (!follow) return
     } catch (error) {
       if (signal?.aborted) return
       if (isBeyondEnd(error) && !isResumed && last > 0) {
-        // As on this machine, where a number that is not reached yet is waited for.
+        // As on this machine: a number that the journal has not reached yet is waited for.
         last = 0
         continue
       }
@@ -125,7 +125,7 @@ class WaitLimit {
     this.#why = why
   }
 
-  /** How long the next try may take: no longer than there is wait limit. */
+  /** The limit of the next try: no longer than the rest of the wait limit. */
   limitMs(): number {
     if (this.#failingSince === undefined) return REMOTE_SILENCE_LIMIT_MS
     const left = this.#failingSince + this.#limitMs - Date.now()
@@ -148,9 +148,9 @@ class WaitLimit {
     this.#reportTimer = undefined
   }
 
-  /** A connection that is had again at once was not lost to anybody. */
+  /** A connection that returns at once is not reported as lost. */
   #reportSoon(since: number, givesUpAt: number): void {
-    // Whoever has too many streams open is told so by the server, which is there.
+    // A reader with too many open streams gets an error from a server that is up.
     if (this.#isReported || isCrowded(this.#why)) return
     this.#reportTimer ??= setTimeout(() => {
       this.#isReported = true
@@ -166,12 +166,12 @@ class WaitLimit {
   }
 }
 
-/** What each piece of the body completes; empty for a heartbeat. */
+/** The messages that each chunk of the body completes; none for a heartbeat. */
 async function* messagesOf(http: RemoteHttp, { body, headers }: Answer): AsyncGenerator<EventSourceMessage[]> {
   if (!String(headers['content-type'] ?? '').startsWith('text/event-stream')) {
     throw http.strange('the response to an events request is not an event stream')
   }
-  // Without either, the end of the stream cannot be told from a broken connection.
+  // Without either header, the end of the stream looks like a broken connection.
   if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) {
     throw http.strange('its event stream has neither a length nor chunked encoding')
   }

@@ -36,7 +36,12 @@ export async function checkCatalog({ home, builtins }: { home: string; builtins:
   }
 }
 
-const OK: HealthRow = { check: 'resolver', state: 'ok', message: 'Each has its files and its manifest', mend: null }
+const OK: HealthRow = {
+  check: 'resolver',
+  state: 'ok',
+  message: 'Each resolver has its files and its manifest',
+  mend: null,
+}
 
 async function checkResolver({ name, dir, kind, source }: CatalogEntry): Promise<HealthRow | undefined> {
   try {

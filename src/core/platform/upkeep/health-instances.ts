@@ -30,10 +30,10 @@ export async function checkInstances(plan: Plan): Promise<HealthRow[]> {
   }
   return [
     ...orOk(journals, 'journals', `${statuses.size} journals can be read to their end`),
-    ...orOk(await unattended(plan, statuses), 'hosts', 'Every instance that is up has a host'),
-    ...orOk(await orphans(plan, statuses), 'orphans', 'No worker outlived its instance'),
-    ...orOk(await orphanedContainers(plan), 'containers', 'No container outlived its instance'),
-    ...orOk(await leftovers(plan), 'leftovers', 'Nothing was left half made or half removed'),
+    ...orOk(await unattended(plan, statuses), 'hosts', 'Every running instance has a host'),
+    ...orOk(await orphans(plan, statuses), 'orphans', 'No worker is left of an ended instance'),
+    ...orOk(await orphanedContainers(plan), 'containers', 'No container is left of an ended instance'),
+    ...orOk(await leftovers(plan), 'leftovers', 'No directory of an interrupted creation or removal is left'),
   ]
 }
 
@@ -131,7 +131,7 @@ async function leftovers({ home, fix }: Plan): Promise<HealthRow[]> {
   const row: HealthRow = {
     check: 'leftovers',
     state: 'failed',
-    message: `${found.length} ${found.length === 1 ? 'directory was' : 'directories were'} left half made or half removed`,
+    message: `${found.length} ${found.length === 1 ? 'directory is' : 'directories are'} left of interrupted creations or removals`,
     mend: 'resolve doctor --fix',
   }
   if (!fix) return [row]

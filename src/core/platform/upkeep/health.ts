@@ -47,10 +47,11 @@ function checkHome({ home, fix }: HealthPlan): HealthRow[] {
   }
   const open = [home, instancesDirectory(home), join(home, 'resolvers')].filter((path) => modeOf(path) !== 0o700)
   const usable: HealthRow = { check: 'home', state: 'ok', message: `The home is ${home}`, mend: null }
-  if (open.length === 0) return [usable, { check: 'modes', state: 'ok', message: 'Only you can read it', mend: null }]
+  if (open.length === 0)
+    return [usable, { check: 'modes', state: 'ok', message: 'Only you can read the home', mend: null }]
   const modes = open.map((path) => `${path} has mode ${modeOf(path).toString(8)}`).join(', ')
   const mend = `chmod 700 ${open.map(quoteWord).join(' ')}`
-  if (!fix) return [usable, { check: 'modes', state: 'failed', message: `${modes}: it is not yours alone`, mend }]
+  if (!fix) return [usable, { check: 'modes', state: 'failed', message: `${modes}: other users may reach it`, mend }]
   try {
     for (const path of open) chmodSync(path, 0o700)
   } catch {

@@ -8,21 +8,23 @@ import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'
 
-const name = nullable(text({ maxLength: 200 }), { description: 'For people' })
+const name = nullable(text({ maxLength: 200 }), { description: 'A name for people' })
 
 const record = { 200: { description: 'The record', json: instanceRecord } } as const
 
 const listQuery = object({
   status: optional(
     listOf(text(), {
-      description: `Only these, given again or with commas: ${STATUSES.join(', ')}`,
+      description: `Only instances with these statuses; the parameter may be repeated, or list them with commas: ${STATUSES.join(', ')}`,
       examples: [['running', 'awaiting_input']],
     }),
   ),
-  resolver: optional(text({ description: 'Only of this resolver' })),
+  resolver: optional(text({ description: 'Only instances of this resolver' })),
   limit: optional(integer({ minimum: 1, maximum: PAGE_MAX_RECORDS, default: PAGE_DEFAULT_RECORDS })),
-  cursor: optional(text({ description: 'From the link to the next page' })),
-  reference: optional(text({ description: 'The one that this id, unique prefix of 4 or more, or @last means' })),
+  cursor: optional(text({ description: 'The cursor in the link to the next page' })),
+  reference: optional(
+    text({ description: 'Only one instance: its id, a unique prefix of at least 4 characters, or @last' }),
+  ),
 })
 
 const createBody = closed({
@@ -32,7 +34,7 @@ const createBody = closed({
   parent_id: optional(nullable(text({ maxLength: 200 }))),
   executor: optional(
     oneOf(['auto', ...EXECUTORS], {
-      description: 'Anything but auto needs the scope admin: it leaves what the manifest says',
+      description: 'A value other than auto overrides the manifest, and needs the scope admin',
     }),
   ),
 })
@@ -46,10 +48,12 @@ const stopBody = nullable(
 
 const eventsQuery = object({
   token: optional(text({ description: 'The access token, where no header can be sent' })),
-  after: optional(text({ description: 'Only events with a greater number; the header Last-Event-ID wins over it' })),
+  after: optional(
+    text({ description: 'Only events with a greater number; the header Last-Event-ID takes precedence' }),
+  ),
   follow: optional(
     oneOf(['true', 'false'], {
-      description: 'false: end after what there is now, without the closing {"type":"done"}',
+      description: 'false: end after the existing events, without the closing {"type":"done"}',
     }),
   ),
 })
@@ -66,7 +70,9 @@ export const INSTANCE_OPERATIONS = {
     answers: {
       200: {
         description: 'Newest first',
-        headers: { Link: text({ description: 'Where the next page is, with rel="next"; none on the last' }) },
+        headers: {
+          Link: text({ description: 'The address of the next page, with rel="next"; absent on the last page' }),
+        },
         json: listOf(instanceRecord),
       },
     },
@@ -81,8 +87,8 @@ export const INSTANCE_OPERATIONS = {
     body: createBody,
     answers: {
       202: {
-        description: 'It is on disk, and will be run',
-        headers: { Location: text({ description: 'Where its record is' }) },
+        description: 'The instance is stored on disk and will be run',
+        headers: { Location: text({ description: 'The path of its record' }) },
         json: instanceRecord,
       },
     },
@@ -125,7 +131,7 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}/story',
     scope: 'read',
     tag: 'instances',
-    summary: 'Read what its events tell',
+    summary: 'Read its story: the summary of its events',
     answers: { 200: { description: 'The story', json: story } },
     refuses: ['instance_unknown', 'journal_broken'],
   },
@@ -136,7 +142,10 @@ export const INSTANCE_OPERATIONS = {
     tag: 'instances',
     summary: 'Read its state snapshot',
     answers: {
-      200: { description: 'What the resolver wrote last; null before it wrote any', json: nullable(anyObject()) },
+      200: {
+        description: 'The latest snapshot that the resolver wrote; null before the first one',
+        json: nullable(anyObject()),
+      },
     },
     refuses: ['instance_unknown'],
   },
@@ -145,7 +154,7 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}/pause',
     scope: 'run',
     tag: 'instances',
-    summary: 'Ask for a pause',
+    summary: 'Request a pause',
     answers: record,
     refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', ...HOST_TROUBLE],
   },
@@ -154,7 +163,7 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}/resume',
     scope: 'run',
     tag: 'instances',
-    summary: 'Go on from a pause',
+    summary: 'Resume a paused instance',
     answers: record,
     refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', ...HOST_TROUBLE],
   },
@@ -163,7 +172,7 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}/stop',
     scope: 'run',
     tag: 'instances',
-    summary: 'Ask for a graceful stop',
+    summary: 'Request a graceful stop',
     body: stopBody,
     bodyOptional: true,
     answers: record,
@@ -177,7 +186,7 @@ export const INSTANCE_OPERATIONS = {
     summary: 'Follow the events of an instance',
     query: eventsQuery,
     headers: object({
-      'last-event-id': optional(text({ description: 'The number of the last event the reader has' })),
+      'last-event-id': optional(text({ description: 'The number of the last event that the client got' })),
     }),
     answers: {
       200: {
@@ -194,7 +203,7 @@ export const INSTANCE_OPERATIONS = {
     scope: 'run',
     tag: 'instances',
     summary: "Read the end of its worker's stderr",
-    answers: { 200: { description: 'As it was written', type: 'text/plain' } },
+    answers: { 200: { description: 'The text, unchanged', type: 'text/plain' } },
     refuses: ['instance_unknown'],
   },
   getInstanceExport: {
@@ -202,8 +211,8 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}/export',
     scope: 'read',
     tag: 'instances',
-    summary: 'Export all that is known of it',
-    answers: { 200: { description: "A gzip'd tar, without secrets", type: 'application/gzip' } },
+    summary: 'Export everything about the instance',
+    answers: { 200: { description: "A gzip'd tar archive, without secrets", type: 'application/gzip' } },
     refuses: ['instance_unknown', 'journal_broken'],
   },
   getInstanceHost: {
@@ -211,10 +220,10 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}/host',
     scope: 'read',
     tag: 'instances',
-    summary: 'Tell whether a live host owns it',
+    summary: 'Check whether a live host owns it',
     answers: {
       200: {
-        description: 'It looks, and starts none',
+        description: 'The result of the check; no host is started',
         json: named('Host', object({ attended: flag({ description: 'Whether a live host owns the instance' }) })),
       },
     },
@@ -225,8 +234,8 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}/attend',
     scope: 'run',
     tag: 'instances',
-    summary: 'See to it that a live host owns it',
-    answers: { 204: { description: 'One does, or it needs none' } },
+    summary: 'Make sure that a live host owns it',
+    answers: { 204: { description: 'A live host owns it, or it needs none' } },
     refuses: ['instance_unknown', ...HOST_TROUBLE],
   },
 } as const satisfies Record<string, Operation>

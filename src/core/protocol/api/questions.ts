@@ -24,9 +24,9 @@ export const QUESTION_OPERATIONS = {
     path: '/instances/{id}/input-requests',
     scope: 'read',
     tag: 'questions',
-    summary: 'List its questions',
+    summary: 'List its input requests',
     query: object({ status: optional(oneOf(REQUEST_STATUSES)) }),
-    answers: { 200: { description: 'In their order', json: listOf(inputRequest) } },
+    answers: { 200: { description: 'In the order of their creation', json: listOf(inputRequest) } },
     refuses: ['instance_unknown', 'request_invalid', 'journal_broken'],
   },
   getInstanceInputRequest: {
@@ -34,8 +34,8 @@ export const QUESTION_OPERATIONS = {
     path: '/instances/{id}/input-requests/{rid}',
     scope: 'read',
     tag: 'questions',
-    summary: 'Read a question',
-    answers: { 200: { description: 'The question', json: inputRequest } },
+    summary: 'Read an input request',
+    answers: { 200: { description: 'The input request', json: inputRequest } },
     refuses: ['instance_unknown', 'request_unknown', 'journal_broken'],
   },
   postInstanceInputRequest: {
@@ -43,10 +43,10 @@ export const QUESTION_OPERATIONS = {
     path: '/instances/{id}/input-requests/{rid}',
     scope: 'run',
     tag: 'questions',
-    summary: 'Answer a question',
+    summary: 'Answer an input request',
     description: 'The first valid answer wins.',
     body: payload,
-    answers: { 204: { description: 'The answer is on disk, and will be delivered' } },
+    answers: { 204: { description: 'The answer is stored on disk and will be delivered' } },
     refuses: [
       ...(['instance_unknown', 'request_unknown', 'form_invalid', 'invalid_state'] as const),
       ...(['already_answered', 'request_cancelled'] as const),
@@ -58,8 +58,8 @@ export const QUESTION_OPERATIONS = {
     path: '/instances/{id}/message-types',
     scope: 'read',
     tag: 'questions',
-    summary: 'List the messages it takes now',
-    answers: { 200: { description: 'They can change with the phase', json: listOf(messageType) } },
+    summary: 'List the message types that it accepts now',
+    answers: { 200: { description: 'The types can change with the phase', json: listOf(messageType) } },
     refuses: [
       ...(['instance_unknown', 'invalid_state', 'resolver_silent', 'resolver_gone', 'form_malformed'] as const),
       ...HOST_TROUBLE,
@@ -70,13 +70,17 @@ export const QUESTION_OPERATIONS = {
     path: '/instances/{id}/messages',
     scope: 'read',
     tag: 'questions',
-    summary: 'List the messages it was sent, as many as fit into a page',
+    summary: 'List the messages that were sent to it, one page',
     query: object({
       after: optional(
-        integer({ minimum: 0, default: 0, description: 'Only those with a greater number; the next page' }),
+        integer({
+          minimum: 0,
+          default: 0,
+          description: 'Only messages with a greater number: the last number of a page gives the next page',
+        }),
       ),
     }),
-    answers: { 200: { description: 'In their order', json: listOf(sentMessage) } },
+    answers: { 200: { description: 'In the order of their creation', json: listOf(sentMessage) } },
     refuses: ['instance_unknown', 'journal_broken', 'request_invalid'],
   },
   postInstanceMessages: {
@@ -99,7 +103,7 @@ export const QUESTION_OPERATIONS = {
     scope: 'read',
     tag: 'data',
     summary: 'List its data files',
-    answers: { 200: { description: 'By path', json: listOf(dataFile) } },
+    answers: { 200: { description: 'Sorted by path', json: listOf(dataFile) } },
     refuses: ['instance_unknown', 'host_unreachable'],
   },
   getInstanceDataFile: {
@@ -108,16 +112,16 @@ export const QUESTION_OPERATIONS = {
     scope: 'read',
     tag: 'data',
     summary: 'Read a data file',
-    description: 'A HEAD tells its size and age. One range of bytes may be asked for.',
-    headers: object({ range: optional(text({ description: 'One range', examples: ['bytes=0-1023'] })) }),
+    description: 'HEAD gives its size and modification time. One range of bytes can be requested.',
+    headers: object({ range: optional(text({ description: 'One byte range', examples: ['bytes=0-1023'] })) }),
     answers: {
       200: {
-        description: 'The file, with the content type its name tells',
+        description: 'The file, with the content type of its file name',
         headers: fileHeaders,
         type: 'application/octet-stream',
       },
       206: {
-        description: 'The part asked for',
+        description: 'The requested part',
         headers: { ...fileHeaders, 'Content-Range': text() },
         type: 'application/octet-stream',
       },

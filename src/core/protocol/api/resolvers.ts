@@ -11,7 +11,7 @@ export const RESOLVER_OPERATIONS = {
     scope: 'read',
     tag: 'resolvers',
     summary: 'List the resolvers',
-    answers: { 200: { description: 'By name', json: listOf(resolver) } },
+    answers: { 200: { description: 'Sorted by name', json: listOf(resolver) } },
     refuses: ['catalog_broken'],
   },
   getResolver: {
@@ -30,7 +30,7 @@ export const RESOLVER_OPERATIONS = {
     tag: 'resolvers',
     summary: 'Read the form of a new instance',
     query: object({
-      params: optional(text({ description: 'What is filled in so far, as JSON', examples: ['{"name":"Ada"}'] })),
+      params: optional(text({ description: 'The values filled in so far, as JSON', examples: ['{"name":"Ada"}'] })),
     }),
     answers: { 200: { description: 'The form; null where the resolver has none', json: nullable(form) } },
     refuses: ['resolver_unknown', 'invalid_json', 'request_invalid', ...RESOLVER_TROUBLE],
@@ -42,7 +42,7 @@ export const RESOLVER_OPERATIONS = {
     tag: 'resolvers',
     summary: 'Check an input without creating anything',
     body: object({ input: payload }),
-    answers: { 200: { description: 'What it says', json: formCheck } },
+    answers: { 200: { description: 'The form and every failing check', json: formCheck } },
     refuses: ['resolver_unknown', ...RESOLVER_TROUBLE],
   },
   getResolverViewportJs: {

@@ -26,8 +26,8 @@ const scope = named('Scope', oneOf(SCOPES))
 
 const opens = {
   scope,
-  name: text({ description: 'Who acts, as the journal tells it' }),
-  instance: nullable(text(), { description: 'The only instance it opens; null for all' }),
+  name: text({ description: 'The name of the actor in the journal' }),
+  instance: nullable(text(), { description: 'The only instance that the token opens; null for all' }),
   expires_at: nullable(text(), { description: 'ISO-8601, UTC; null for never' }),
 }
 
@@ -49,7 +49,7 @@ export const SERVER_OPERATIONS = {
     path: '/doctor',
     scope: 'admin',
     tag: 'server',
-    summary: 'Look after the machine and the home',
+    summary: 'Check the machine and the home',
     answers: checks,
   },
   postDoctor: {
@@ -57,7 +57,7 @@ export const SERVER_OPERATIONS = {
     path: '/doctor',
     scope: 'admin',
     tag: 'server',
-    summary: 'Look after them, and mend what is safe to mend',
+    summary: 'Check the machine and the home, and repair what is safe to repair',
     body: nullable(object({ fix: optional(flag()) })),
     bodyOptional: true,
     answers: checks,
@@ -67,11 +67,11 @@ export const SERVER_OPERATIONS = {
     path: '/auth/status',
     scope: null,
     tag: 'server',
-    summary: 'What the token of this very request opens',
-    description: 'Answers 200 also without a token, or with one that opens nothing.',
+    summary: 'Read what the token of this request may do',
+    description: 'Also answers 200 without a token, or with an invalid one.',
     answers: {
       200: {
-        description: 'What it opens',
+        description: 'The rights of the token',
         json: either(
           object({ authenticated: constant(true), ...opens }),
           object({
@@ -87,12 +87,12 @@ export const SERVER_OPERATIONS = {
     path: '/auth/verify',
     scope: null,
     tag: 'server',
-    summary: 'Sign in: turn the code of a sign-in link into a token, or look at a token',
-    description: 'A code works once, within 15 minutes; its token is answered once and kept nowhere.',
+    summary: 'Exchange the code of a sign-in link for a token, or check a token',
+    description: 'A code works once, within 15 minutes. Its token is returned once, and its text is not stored.',
     body: either(closed({ code: secret }), closed({ token: secret })),
     answers: {
       200: {
-        description: 'What the token opens; after a code also the token itself',
+        description: 'The rights of the token; for a code also the token itself',
         json: object({ token: optional(text()), ...opens }),
       },
     },
@@ -103,9 +103,9 @@ export const SERVER_OPERATIONS = {
     path: '/health',
     scope: null,
     tag: 'server',
-    summary: 'Whether the server answers',
-    description: '`degraded`: something of its home is damaged and put aside; GET /doctor says what.',
-    answers: { 200: { description: 'It answers', json: object({ status: oneOf(['ok', 'degraded']) }) } },
+    summary: 'Check whether the server is up',
+    description: '`degraded`: a part of the home is damaged and not served; GET /doctor says which.',
+    answers: { 200: { description: 'The server is up', json: object({ status: oneOf(['ok', 'degraded']) }) } },
   },
   getMetrics: {
     method: 'GET',
@@ -120,7 +120,7 @@ export const SERVER_OPERATIONS = {
     path: '/openapi.json',
     scope: 'read',
     tag: 'server',
-    summary: 'Read this document',
+    summary: 'Read this OpenAPI document',
     narrows: true,
     answers: { 200: { description: 'OpenAPI 3.1', json: anyObject() } },
   },

@@ -17,11 +17,13 @@ import {
 import { STATUSES } from '../status.ts'
 
 export const pruneOptions = closed({
-  older_than_ms: integer({ minimum: 0, description: 'Only what ended at least this long ago' }),
+  older_than_ms: integer({ minimum: 0, description: 'Only instances that ended at least this long ago' }),
   status: optional(
-    listOf(oneOf(STATUSES), { description: 'Only these; an instance that has not ended is never removed' }),
+    listOf(oneOf(STATUSES), {
+      description: 'Only instances with these statuses; one that has not ended is never removed',
+    }),
   ),
-  dry_run: optional(flag({ description: 'List what would be removed, and remove nothing' })),
+  dry_run: optional(flag({ description: 'List what would be removed, without removing it' })),
 })
 
 export const pruned = object({
@@ -54,7 +56,7 @@ export const healthRow = named(
     state: oneOf(HEALTH_STATES),
     message: text(),
     mend: nullable(text(), {
-      description: 'The command that mends it; null where nothing has to be, or can be, mended',
+      description: 'The command that repairs it; null where no repair is needed or possible',
     }),
   }),
 )
