@@ -188,7 +188,7 @@ export class InstanceHost {
     const { ledger, driver } = this.#parts
     if (!this.#enter({ name: 'ending-before-run', session })) return
     await driver.sweep()
-    // An adopted or resumed run may have written events although the journal does not say that it was ready.
+    // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
     if (ledger.status !== 'starting' && !this.#isReleased) session.monitor.finish()
     const held = { ...this.#held, isToEnd: this.#stopping.isToEnd }
     await this.#finish(orEndedBeforeRun(await failedToBegin(held, session.worker, came)))
@@ -237,7 +237,7 @@ export class InstanceHost {
   /** `decideEnding` gets the request that is in force when the end is written: requests are accepted until then. */
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger } = this.#parts
-    // Before the end is written: a consumer that reads of the end finds no secret left, even if this host dies in between (R43).
+    // Before the end is recorded: a reader of the end finds no secret left, even if this host dies in between (R43).
     await cleanUp(this.#held)
     failpoint('end.tidied')
     if (this.#isReleased) return
