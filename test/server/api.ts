@@ -80,7 +80,12 @@ export async function openApi(
     observe: (instance) => instance.addHook('onError', async (_request, _reply, error) => void faults.push(error)),
     ...parts,
   })
-  const { url, port, close } = await listen(app, { host: '127.0.0.1', port: 0 })
+  const { url, port, close } = await listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    // A test that computes for seconds would find its kept connection closed by the server at its next request.
+    limits: { keepAliveMs: 120_000 },
+  })
 
   const call: Api['call'] = async (method, path, { body, raw, headers = {}, token = tokens.admin } = {}) => {
     const answer = await fetch(`${url}${path}`, {

@@ -65,6 +65,8 @@ function readCached(paths: { record: string; journal: string }): InstanceRecord 
   }
   const journal = statSync(paths.journal, { throwIfNoEntry: false })
   if (journal === undefined || journal.size === cached?.journal_bytes) return record
+  // A directory or a FIFO in its place cannot be read from an offset; reading the story says what is wrong.
+  if (!journal.isFile()) return undefined
   // A host writes the record slightly after the journal, or not at all if it is killed in between.
   return recordAfter(record, paths.journal, cached?.journal_bytes)
 }
