@@ -37,7 +37,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     return JSON.parse((await place.run('instance', 'list', '--all', '--json')).stdout).instances.length
   }
 
-  test('a field that appears by disclosure is filled in, and one that went is not submitted (S-FORM-21)', async () => {
+  test('a disclosed field is filled in, and a hidden one is not submitted (S-FORM-21)', async () => {
     const terminal = open()
     terminal.resolve('run', 'tour', '-i', 'subject=a mill', '--edit', '--detach')
     await terminal.until('[ Run ]')
@@ -160,7 +160,7 @@ describe.skipIf(skipsTmux)('forms on a real terminal', { timeout: 60_000 }, () =
     expect(first.screen()).not.toContain('[ Answer ]')
   })
 
-  test('an answer that is too late ends with exit code 7 and names who answered first, also while the form is open', async () => {
+  test('a late answer ends with exit code 7 and names who answered first, also while the form is open', async () => {
     const [first, second] = [open(), open()]
     first.resolve('run', 'doer', '-i', 'do=ask-twice', '--detach')
     await first.until('[ended 0]')

@@ -92,7 +92,7 @@ test('list --watch without a terminal prints each instance once, then a line for
   expect(own.map((line) => /waiting for you|cancelled/.exec(line)?.[0])).toEqual(['waiting for you', 'cancelled'])
 })
 
-test('resolve without a command lists later what waits, what runs and what ended last', async () => {
+test('resolve without a command lists, after the first run, waiting, running and recently ended instances', async () => {
   const { code, stdout } = await place.run()
   expect(code).toBe(0)
   expect(stdout).toMatch(/Waiting for you\n.*doer \(later\) {2}gate-1/)

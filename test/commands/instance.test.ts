@@ -188,7 +188,7 @@ test('pause, show, resume', async () => {
   expect(again.code).toBe(7)
 })
 
-test('resume follows only what is new, to the end', async () => {
+test('resume follows only new events, to the end', async () => {
   const { instance_id: id, status } = await made('-i', 'do=pause')
   expect(status).toBe('paused')
   const { code, stdout } = await place.run('instance', 'resume', id, '--jsonl')
@@ -198,7 +198,7 @@ test('resume follows only what is new, to the end', async () => {
   expect(lastLine(stdout)).toMatchObject({ type: 'done', instance: { status: 'completed', output: 'did pause' } })
 })
 
-test('a watch of a paused instance ends with 9, one that was resumed with its end', async () => {
+test('a watch of a paused instance ends with exit code 9; a watch of a resumed one ends when the instance does', async () => {
   const { instance_id: id } = await made('-i', 'do=pause')
   expect((await place.run('watch', id)).code).toBe(9)
   await place.run('instance', 'resume', id)
@@ -259,7 +259,7 @@ test('message lists the current types, sends one, and refuses an unknown type', 
   await place.run('instance', 'stop', id, '--force')
 })
 
-test('the list puts what waits first, and fits its filters', async () => {
+test('the list puts waiting instances first, and respects its filters', async () => {
   const { instance_id: waiting } = await made('-i', 'do=ask')
   const { instance_id: newest } = await made('-i', 'do=this')
   const rows = (await place.run('instance', 'list', '--all')).stdout.split('\n')

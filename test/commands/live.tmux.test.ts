@@ -88,7 +88,7 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
     expect(await second.until('[ended 3]')).toMatch(/⊘ counter [0-9a-f]{12} cancelled/)
   })
 
-  test('Ctrl-C three times forces what ignores a stop', { timeout: 60_000 }, async () => {
+  test('three times Ctrl-C kills a worker that ignores a stop', { timeout: 60_000 }, async () => {
     const terminal = open()
     terminal.resolve('run', 'ignores-stop', '--name', 'forced')
     await terminal.until('● running')

@@ -65,7 +65,7 @@ test('a git source is pinned to its commit, and update follows it', async () => 
   expect((await place.run('resolver', 'update', 'doer')).stdout).toBe('doer 1.0.0 is up to date\n')
 })
 
-test('every fault of a manifest is told at once', async () => {
+test('every fault of a manifest is reported at once', async () => {
   const broken = mkdtempSync(join(tmpdir(), 'resolve-broken-'))
   writeFileSync(
     join(broken, 'manifest.json'),

@@ -118,7 +118,7 @@ test('every command prints and exits as it does without a server', async () => {
   expect(differences).toEqual([])
 })
 
-test('events and archives come whole', async () => {
+test('events and archives arrive complete', async () => {
   const { stdout: id } = await remote('run', 'doer', '-i', 'do=nothing', '--detach')
   const lines = (await remote('instance', 'events', id.trim(), '--follow', '--jsonl')).stdout
   const journal: string[] = []

@@ -70,7 +70,7 @@ const check = (condition: unknown, message: string) => ({ condition, message })
 const required = (id: string) => ({ call: 'required', args: [{ path: `/${id}` }] })
 const regex = (id: string, pattern: string) => ({ call: 'regex', args: { value: { path: `/${id}` }, pattern } })
 
-test('a refused sentence is said of its field, without running a pattern; where that is not certain, of none', () => {
+test('a failing message is matched to its field without running a pattern, and to none if that is uncertain', () => {
   const text = (id: string, ...checks: unknown[]) => ({ id, type: 'text', checks })
   const form = (...components: unknown[]) => ({ type: 'form', components }) as unknown as Form
   const plain = form(

@@ -149,7 +149,7 @@ test('events arrive as they happen, and done when the instance ends', async () =
 })
 
 // verifies: S-RULE-06
-test('a reader of a paused instance stays until it goes on', async () => {
+test('a stream of a paused instance stays open until the instance is resumed', async () => {
   journal.move('paused')
   await serve()
   const { response } = await open()
@@ -212,7 +212,7 @@ function hurry(): TransformStream<Uint8Array, Uint8Array> {
   })
 }
 
-test('curl -N reads it to the end', async () => {
+test('curl -N reads a stream to its end', async () => {
   journal.add(3)
   await serve()
   const curl = promisify(execFile)('curl', ['-sN', '--max-time', '10', server.url])

@@ -133,7 +133,7 @@ test('after a crash between effect and answer the retry answers the same instanc
   expect(await count()).toBe(before + 1)
 })
 
-test('after such a crash a message is not sent twice, and the retry of a stop is not refused', async () => {
+test('after a crash between effect and answer a message is not sent twice, and the retry of a stop is not refused', async () => {
   const id = await api.create('chatty')
   await api.until(id, 'running')
   const at = `/api/instances/${id}`

@@ -138,7 +138,7 @@ test('connections over the limit are dropped, and the others go on (WEB-6)', asy
     .toBe(200)
 })
 
-test('a close lets a request finish, takes nothing new, and closes the connection after the answer', async () => {
+test('a close lets a request finish, accepts no new one, and closes the connection after the answer', async () => {
   const { url, port, finish, begun, close } = await start()
   const kept = await open(port)
   const answer = exchange(port, 'GET /held HTTP/1.1\r\nHost: x\r\n\r\n')

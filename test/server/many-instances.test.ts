@@ -56,7 +56,7 @@ test('the next server adopts every worker of a killed one, and no journal lost o
   }
 })
 
-test('a list holds each instance once, newest first, and each status its own', async () => {
+test('a list holds each instance once, newest first; a list by status holds only that status', async () => {
   const all = await listed()
   expect(all.map((record) => record.instance_id).slice(LIVE)).toEqual(seeded.toReversed())
   expect(new Set(all.slice(0, LIVE).map((record) => record.instance_id))).toEqual(new Set(live))

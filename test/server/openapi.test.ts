@@ -65,7 +65,7 @@ test('it has every route of the specification and of the rulings', () => {
   expect(have).toEqual(expect.arrayContaining(wanted))
 })
 
-test('docs/http.md lists every route with who may, and no other', () => {
+test('docs/http.md lists every route with its scope, and no other', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/http.md'), 'utf8')
   const listed = [...page.matchAll(/^\| `([A-Z]+ \/\S*)` \| (\S+) \|/gm)].map(([, route, scope]) => `${route} ${scope}`)
   const have = Object.entries(document['paths'] as Json).flatMap(([path, item]) =>
@@ -113,7 +113,7 @@ test('every operation has a summary, its scope, its answers, and an example of e
 const ENDLESS = (path: string) => path.endsWith('/events')
 
 // verifies: S-HTTP-13 R7 R8
-test('every GET answers what its schema says', async () => {
+test('the answer of every GET fits its schema', async () => {
   for (const operation of operations.filter(({ method, path }) => method === 'GET' && !ENDLESS(path))) {
     for (const id of ids) {
       const path = operation.path
@@ -128,7 +128,7 @@ test('every GET answers what its schema says', async () => {
 })
 
 // verifies: R7
-test('requests made from the document, whole and mangled, never meet a fault, a stack or a path, and are answered as it says', async () => {
+test('valid and mangled requests get documented answers, without a server fault, a stack or a path', async () => {
   const skipped = new Set(['/api/prune', '/api/doctor'])
   const tried = operations.filter(({ path }) => !ENDLESS(path) && !skipped.has(path))
   const seen = new Set<number>()

@@ -178,7 +178,7 @@ test('a home that cannot be read is reported, and the supervisor goes on', async
   await supervisor.stop()
 })
 
-test('thousands of ended instances are read once; further looks at them cost almost nothing (F14)', {
+test('thousands of ended instances are read once; further sweeps cost almost nothing (F14)', {
   timeout: 60_000,
 }, async () => {
   const home = temporaryHome()

@@ -74,7 +74,7 @@ describePage('the page: forms', () => {
   })
 
   // verifies: R10
-  test('a field appears, vanishes and comes back with its value; a vanished field is not submitted', async () => {
+  test('a field appears, disappears and reappears with its value; a hidden field is not submitted', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)
     await page.goto(`${server.url}/?resolver=tour`)
