@@ -31,7 +31,7 @@ import { readRequest } from './input-request.ts'
 /** How long a request file may be incomplete before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000
 /** The number of bytes read in one turn; the rest waits, so that a fast writer does not starve other instances. */
-const LOOK_MAX_BYTES = 1 * MIB
+const CHECK_MAX_BYTES = 1 * MIB
 /** After the worker's end, at most this much is searched for the end of a line: a file may claim any size (threats FS-7). */
 const LATE_LINE_MAX_BYTES = 64 * MIB
 /** More open requests than this are asked one after another. */
@@ -39,9 +39,9 @@ const PENDING_REQUESTS_MAX = 100
 
 export interface MonitorHooks {
   /** Called after each check, whatever it found. */
-  onLook: (swept: boolean) => void
+  onChecked: (swept: boolean) => void
   /** Another host owns the instance now. */
-  onLost: () => void
+  onOwnershipLost: () => void
   /** Reports a request that cannot be asked, with every reason (R30). */
   onRefused: (requestId: string, errors: readonly string[]) => void
 }
@@ -58,7 +58,7 @@ export class Monitor {
   readonly #tampered = new Set<string>()
   #rejected: { reason: string; bytes: number; lines: number; detail?: string } | undefined
   #stopWatch: () => void = () => {}
-  #isRung: NodeJS.Immediate | undefined
+  #scheduled: NodeJS.Immediate | undefined
   #isEndless = false
   #closed = false
 
@@ -71,26 +71,26 @@ export class Monitor {
   }
 
   /** Checks once at the end of this turn, however often it is called before that. */
-  ring(): void {
-    this.#isRung ||= setImmediate(() => {
-      this.#isRung = undefined
-      this.look()
+  checkSoon(): void {
+    this.#scheduled ||= setImmediate(() => {
+      this.#scheduled = undefined
+      this.check()
     })
   }
 
   start(): void {
-    this.#stopWatch = this.#coordination.watch((swept) => (swept ? this.look(true) : this.ring()))
-    this.look(true)
+    this.#stopWatch = this.#coordination.watch((swept) => (swept ? this.check(true) : this.checkSoon()))
+    this.check(true)
   }
 
   /**
    * Reads the new lines. Of a large amount it reads a part and schedules the rest. While the disk is full, the rest waits for
    * the next check.
    */
-  look(swept = false): void {
+  check(swept = false): void {
     if (this.#closed) return
     this.#carry(swept)
-    this.#hooks.onLook(swept)
+    this.#hooks.onChecked(swept)
   }
 
   #carry(swept: boolean, isLast = false): void {
@@ -113,7 +113,7 @@ export class Monitor {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    clearImmediate(this.#isRung)
+    clearImmediate(this.#scheduled)
     this.#stopWatch()
     this.#following.close()
   }
@@ -132,7 +132,7 @@ export class Monitor {
       // A failure for lack of resources is tried again at the next check.
       if (!(error instanceof ResolveError) && systemCode(error) === undefined) throw error
       const code = error instanceof ResolveError ? error.code : undefined
-      if (code === 'ownership_lost') this.#hooks.onLost()
+      if (code === 'ownership_lost') this.#hooks.onOwnershipLost()
       this.#splitter.reset()
       this.#rejected = undefined
       this.#following.seek(this.#ledger.sourceEnd)
@@ -149,7 +149,7 @@ export class Monitor {
   }
 
   #carryEvents(isLast: boolean): void {
-    let left = isLast ? Number.POSITIVE_INFINITY : LOOK_MAX_BYTES
+    let left = isLast ? Number.POSITIVE_INFINITY : CHECK_MAX_BYTES
     for (let chunk = this.#nextChunk(); chunk !== undefined; chunk = this.#nextChunk()) {
       failpoint('events.read')
       this.#carryChunk(chunk)
@@ -157,7 +157,7 @@ export class Monitor {
       this.#isEndless ||= isLast && this.#splitter.pendingBytes > LATE_LINE_MAX_BYTES
       left -= chunk.bytes.length
       if (left > 0) continue
-      this.ring()
+      this.checkSoon()
       return
     }
   }

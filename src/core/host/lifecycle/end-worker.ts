@@ -3,11 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { failpoint } from '../../failpoints.ts'
 import { SHUTDOWN_LIMIT_MS, TERM_LIMIT_MS } from '../../limits.ts'
 import type { Driver, Worker } from '../../worker/worker.ts'
+import type { ResolverCalls } from '../launch/resolver-calls.ts'
 
 /** Returns when no process of the worker is left. */
-export async function endWorker(worker: Worker, driver: Driver, askToShutDown: () => void): Promise<void> {
+export async function endWorker(
+  { worker, calls }: { worker: Worker; calls: ResolverCalls },
+  driver: Driver,
+): Promise<void> {
   if (worker.condition.engine === 'running') {
-    askToShutDown()
+    calls.shutdown()
     failpoint('end.asked')
     await Promise.race([worker.ended, sleep(SHUTDOWN_LIMIT_MS, undefined, { ref: false })])
   }
@@ -17,8 +21,8 @@ export async function endWorker(worker: Worker, driver: Driver, askToShutDown: (
   failpoint('end.terminating')
   worker.signal('SIGTERM')
   const deadline = Date.now() + limitMs
-  while (!(await worker.isGone()) && Date.now() < deadline) await sleep(LOOK_MS)
+  while (!(await worker.isGone()) && Date.now() < deadline) await sleep(POLL_MS)
   await driver.sweep()
 }
 
-const LOOK_MS = 50
+const POLL_MS = 50

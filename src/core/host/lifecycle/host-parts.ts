@@ -12,7 +12,7 @@ export interface HostParts {
   /** Whether this host is still the owner; called at intervals. */
   stillOwns: () => boolean
   /** Releases the ownership. May be called twice. */
-  letGo: () => void
+  release: () => void
   /** The interval of the watchdog. */
   watchdogMs?: number | undefined
   egress?: InstanceEgressParts['egress']

@@ -1,37 +1,32 @@
 /**
- * The story of one instance, as its host lives it: start → run → settle, from whatever point the journal stands at.
- * Any process can take it up again from there (architecture, decision 2); {@link file://./../process/host-process.ts} holds the running ones.
+ * Hosts one instance from wherever its journal stands: launch → get ready → run → settle. Any process can continue it from there
+ * (architecture, decision 2); {@link file://./../process/host-process.ts} keeps the hosts of this process.
  */
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
-import { isTerminal } from '../../protocol/status.ts'
+import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
-import { Monitor } from '../ingest/monitor.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
-import { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { redactorOf } from '../ledger/redact.ts'
 import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
 import type { RequestContext } from '../requests/accept.ts'
-import { Delivery } from '../requests/delivery.ts'
 import { SentFiles } from '../requests/publish.ts'
 import { RequestApi } from '../requests/request-api.ts'
 import { InstanceResources } from '../resources/instance-resources.ts'
 import { cleanUp, tryAll } from './clean-up.ts'
 import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
+import { type HostState, type Interruption, requireLegalMove } from './host-state.ts'
 import { failedToBegin, reachWorker } from './launch.ts'
-import { decide, type EndingOf, isToEnd, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import { decide, type EndingOf, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
 import { letRun, RunWatch } from './run-watch.ts'
 import { Stopping } from './stopping.ts'
-import { superviseWorker } from './supervision.ts'
 import { openCoordination } from './unusable-coordination.ts'
-
-/** Why a wait ended before what it waited for came. */
-type Interruption = 'ended' | 'stopped' | 'released'
+import { type SessionEvent, WorkerSession } from './worker-session.ts'
 
 export class InstanceHost {
   readonly #parts: HostParts
@@ -39,17 +34,9 @@ export class InstanceHost {
   readonly #config: InstanceConfig
   readonly #stopping: Stopping
   readonly #resources: InstanceResources
-  #worker: Worker | undefined
-  #calls: ResolverCalls | undefined
-  #monitor: Monitor | undefined
-  #delivery: Delivery | undefined
-  #runWatch: RunWatch | undefined
-  #isClosed = false
-  readonly #launch = new AbortController()
-  #stopSupervision: () => void = () => {}
-  #interrupt: (why: Interruption) => void = () => {}
-  readonly #sent: RequestContext
+  readonly #requests: RequestContext
   readonly #requestApi: RequestApi
+  #state: HostState = { name: 'idle' }
 
   constructor(parts: HostParts) {
     const { ledger, driver } = parts
@@ -58,24 +45,16 @@ export class InstanceHost {
     this.#config = buildConfig(ledger.story.creation, this.#coordination)
     ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination)])]))
     this.#resources = new InstanceResources({ ...parts, token: this.#config.sub_container_token, write: this.#write })
-    this.#sent = { ledger, coordination: this.#coordination, files: new SentFiles(this.#coordination) }
-    this.#requestApi = new RequestApi(this.#sent, () => this.#deliver())
-    this.#stopping = new Stopping({
-      ledger,
-      driver,
-      reach: () => (this.#worker && this.#calls ? { worker: this.#worker, calls: this.#calls } : undefined),
-      interrupt: () => this.#interruptLaunch(),
-      isReleased: () => this.#isClosed,
-      giveUp: (error) => this.#giveUp(error),
-      warn: (kind, value, limit) => this.#warn(kind, value, limit),
-    })
+    this.#requests = { ledger, coordination: this.#coordination, files: new SentFiles(this.#coordination) }
+    this.#requestApi = new RequestApi(this.#requests, () => this.#deliver())
+    this.#stopping = new Stopping(ledger, driver)
   }
 
   get ledger(): Ledger {
     return this.#parts.ledger
   }
 
-  /** Lives the instance until it ends or pauses, or until {@link release}. Never throws for what a resolver does. */
+  /** Returns when the instance has ended or paused, or was released. Never throws because of what a resolver does. */
   async live(): Promise<void> {
     const { status } = this.#parts.ledger
     try {
@@ -85,107 +64,102 @@ export class InstanceHost {
     }
   }
 
-  /** Lets go of the instance without touching its worker, for another host to adopt. */
+  /** Disconnects from the instance without touching its worker, so that another host can adopt it. */
   release(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#launch.abort()
+    const before = this.#state
+    if (!this.#enter({ name: 'released' })) return
+    if (before.name === 'launching') before.launch.abort()
     this.#requestApi.close()
-    this.#interrupt('released')
-    const { ledger, letGo } = this.#parts
+    if (before.name === 'getting-ready') before.interrupt('released')
+    const { ledger, release } = this.#parts
     tryAll(
-      () => this.#runWatch?.release(),
-      () => this.#stopSupervision(),
+      () => before.name === 'running' && before.runWatch.release(),
       () => this.#resources.close(),
-      () => this.#delivery?.close(),
-      () => this.#monitor?.close(),
-      () => this.#worker?.release(),
+      () => sessionOf(before)?.close(),
       () => this.#coordination.close(),
       () => ledger.close(),
-      letGo,
+      release,
     )
   }
 
-  /** A machine in trouble: what this host can't do the next one may, which may be of this process. */
+  // The state
+
+  /**
+   * The only method that changes the state. False where the host is released, which may happen during any wait: then the caller
+   * returns. Throws `bug` for a move that is not legal.
+   */
+  #enter(next: HostState): boolean {
+    if (this.#isReleased) return false
+    requireLegalMove(this.#state.name, next.name)
+    this.#state = next
+    return true
+  }
+
+  get #isReleased(): boolean {
+    return this.#state.name === 'released'
+  }
+
+  /** The machine failed this host, for example with an I/O error. The next host may succeed, in this process or another. */
   #giveUp(error: unknown): void {
-    if (this.#isClosed) return
+    if (this.#isReleased) return
     process.emitWarning(this.#parts.ledger.redactor.text(String(error)))
     this.release()
   }
 
   async #live(): Promise<void> {
+    const launched = await this.#launch()
+    if (launched === undefined) return
+    const session = await this.#getReady(launched)
+    if (session === undefined) return
+    const end = await this.#run(session)
+    if (end !== 'released') await this.#settle(session, end)
+  }
+
+  // Launch
+
+  /** The worker, adopted or new; undefined where the instance ended without one, or the host was released. */
+  async #launch(): Promise<Worker | undefined> {
     const { ledger } = this.#parts
+    const launch = new AbortController()
+    if (!this.#enter({ name: 'launching', launch })) return undefined
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
-    if (this.#isToEnd() && ledger.story.incarnation < ledger.story.wantedIncarnation) this.#launch.abort()
-    const isReleased = () => this.#isClosed
-    const worker = await reachWorker({ ...this.#held, signal: this.#launch.signal, isReleased })
-    if (this.#isClosed) return 'status' in worker ? undefined : worker.release()
-    if ('status' in worker) return await this.#finish(orEndedBeforeRun(worker))
-    this.#attach(worker)
-    if (!(await this.#becomeReady(worker))) return
-    const end = await this.#run(worker)
-    if (end !== 'released') await this.#settle(worker, end)
+    if (this.#stopping.isToEnd && ledger.story.incarnation < ledger.story.wantedIncarnation) launch.abort()
+    const isReleased = () => this.#isReleased
+    const reached = await reachWorker({ ...this.#held, signal: launch.signal, isReleased })
+    if (!('status' in reached)) return reached
+    if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(reached))
+    return undefined
   }
 
-  // Start
+  // Get ready
 
-  #attach(worker: Worker): void {
-    const { ledger, epoch } = this.#parts
-    this.#worker = worker
-    this.#calls = new ResolverCalls(worker.channel, {
-      epoch,
-      redactor: ledger.redactor,
-      onEvent: () => this.#monitor?.ring(),
-      onFinished: () => this.#runWatch?.check(),
-      onProtocolError: (detail) => {
-        this.#interrupt('ended')
-        this.#runWatch?.breakOff({ code: 'protocol_error', detail })
-      },
-    })
-    this.#resources.sandboxes.serve(this.#calls)
-    this.#delivery = new Delivery(this.#sent, this.#calls, this.#write)
-    this.#requestApi.open(this.#calls)
-    this.#monitor = new Monitor(this.#coordination, ledger, {
-      onLook: (swept) => this.#look(swept),
-      onLost: () => this.release(),
-      onRefused: (id, errors) => this.#calls?.refuse(id, errors),
-    })
-    void worker.ended.then(() => {
-      this.#interrupt('ended')
-      this.#runWatch?.check()
-    })
-    this.#stopSupervision = superviseWorker({
-      worker,
-      story: ledger.story,
-      warn: (kind, value, limit) => this.#warn(kind, value, limit),
-      onLifetimeOver: () => this.#stopping.endLifetime(),
-      watchdogMs: this.#parts.watchdogMs,
-    })
-  }
-
-  /** False where the story ended here. An adopting host says it again, which a resolver takes calmly (R42). */
-  async #becomeReady(worker: Worker): Promise<boolean> {
-    const { ledger } = this.#parts
-    const calls = this.#calls as ResolverCalls
-    const ready = calls.call('resolver.initialize', { config: this.#config, epoch: this.#parts.epoch })
-    if (ledger.status !== 'starting' && ledger.inbox.hasRun(worker.incarnation)) {
-      // It was ready before: an adopted worker may be too busy to say so again.
-      ready.catch(() => {})
-      return true
+  /** The session of a worker that is ready; undefined where the instance ended instead, or the host was released. */
+  async #getReady(worker: Worker): Promise<WorkerSession | undefined> {
+    if (this.#isReleased) {
+      worker.release()
+      return undefined
     }
-    const interrupted = new Promise<Interruption>((resolve) => {
-      this.#interrupt = resolve
-    })
-    if (this.#isToEnd()) this.#interrupt('stopped')
-    const asked = ready.then(() => 'ready' as const).catch((error: unknown) => error)
-    const came = await Promise.race([asked, interrupted])
-    this.#interrupt = () => {}
-    if (came === 'released') return false
-    // It was let run before: whatever it left behind decides, as at any end of a run.
-    if (came === 'ended' && ledger.status !== 'starting' && !this.#isToEnd()) return true
+    const { ledger, epoch } = this.#parts
+    const session = this.#openSession(worker)
+    const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<Interruption>()
+    this.#enter({ name: 'getting-ready', session, interrupt })
+    this.#requestApi.open(session.calls)
+    // An adopting host calls it again; a resolver must accept that (R42).
+    const ready = session.calls.call('resolver.initialize', { config: this.#config, epoch })
+    if (ledger.status !== 'starting' && ledger.inbox.hasRun(worker.incarnation)) {
+      // It was ready before. An adopted worker may be too busy to answer now.
+      ready.catch(() => {})
+      return session
+    }
+    if (this.#stopping.isToEnd) interrupt('stopped')
+    const answered = ready.then(() => 'ready' as const).catch((error: unknown) => error)
+    const came = await Promise.race([answered, interrupted])
+    if (this.#isReleased) return undefined
+    // It was told to run before and has ended since. Its result decides, as at the end of any run.
+    if (came === 'ended' && ledger.status !== 'starting' && !this.#stopping.isToEnd) return session
     if (came !== 'ready') {
-      await this.#endBeforeRun(worker, came)
-      return false
+      await this.#endBeforeRun(session, came)
+      return undefined
     }
     failpoint('ready.answered')
     await this.#write(() => {
@@ -193,81 +167,87 @@ export class InstanceHost {
       if (ledger.status === 'starting') ledger.move('running')
     })
     failpoint('ready.noted')
-    return !this.#isClosed
+    return session
   }
 
-  async #endBeforeRun(worker: Worker, came: unknown): Promise<void> {
+  #openSession(worker: Worker): WorkerSession {
+    const { ledger, epoch, watchdogMs } = this.#parts
+    const parts = {
+      ledger,
+      coordination: this.#coordination,
+      epoch,
+      requests: this.#requests,
+      sandboxes: this.#resources.sandboxes,
+      write: this.#write,
+      watchdogMs,
+    }
+    return WorkerSession.open(worker, parts, (event) => this.#on(event))
+  }
+
+  async #endBeforeRun(session: WorkerSession, came: unknown): Promise<void> {
     const { ledger, driver } = this.#parts
+    if (!this.#enter({ name: 'ending-before-run', session })) return
     await driver.sweep()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
-    if (ledger.status !== 'starting' && !this.#isClosed) this.#monitor?.finish()
-    await this.#finish(orEndedBeforeRun(await failedToBegin({ ...this.#held, isToEnd: this.#isToEnd() }, worker, came)))
+    if (ledger.status !== 'starting' && !this.#isReleased) session.monitor.finish()
+    const held = { ...this.#held, isToEnd: this.#stopping.isToEnd }
+    await this.#finish(orEndedBeforeRun(await failedToBegin(held, session.worker, came)))
   }
 
   // Run
 
-  async #run(worker: Worker): Promise<RunEnd | 'released'> {
+  async #run(session: WorkerSession): Promise<RunEnd | 'released'> {
     const { ledger, driver } = this.#parts
-    const watch = new RunWatch({
-      ledger,
-      driver,
-      coordination: this.#coordination,
-      worker,
-      drain: () => this.#monitor?.finish(),
-    })
-    this.#runWatch = watch
-    if (!ledger.inbox.hasRun(worker.incarnation))
-      letRun(this.#calls as ResolverCalls, ledger, worker.incarnation, watch)
-    if (ledger.inbox.isOfEarlierBoot) await this.#write(() => this.#delivery?.restoreFiles())
-    await this.#write(() => this.#delivery?.tellAccepted())
+    const { worker, calls, monitor, delivery } = session
+    const runWatch = new RunWatch({ ledger, driver, coordination: this.#coordination, worker, monitor })
+    if (!this.#enter({ name: 'running', session, runWatch })) return 'released'
+    if (!ledger.inbox.hasRun(worker.incarnation)) letRun(calls, ledger, worker.incarnation, runWatch)
+    if (ledger.inbox.isOfEarlierBoot) await this.#write(() => delivery.restoreFiles())
+    await this.#write(() => delivery.tellAccepted())
     failpoint('run.published')
     await this.#write(() => ledger.reconcile())
-    this.#monitor?.start()
-    this.#delivery?.deliverAll()
-    if (this.#stopping.request !== undefined) this.#stopping.begin()
-    const tooMuch = this.#calls?.protocolError
-    if (tooMuch !== undefined) watch.breakOff({ code: 'protocol_error', detail: tooMuch })
-    if (worker.condition.engine !== 'running') watch.check()
-    return await watch.ended
-  }
-
-  #look(swept: boolean): void {
-    if (swept && !this.#parts.stillOwns()) this.release()
-    else this.#runWatch?.check()
+    if (this.#isReleased) return 'released'
+    monitor.start()
+    delivery.deliverAll()
+    this.#carryOutRequest()
+    if (calls.protocolError !== undefined) this.#breakOff(calls.protocolError)
+    if (worker.condition.engine !== 'running') runWatch.check()
+    return await runWatch.ended
   }
 
   // Settle
 
-  async #settle(worker: Worker, end: RunEnd): Promise<void> {
+  async #settle(session: WorkerSession, end: RunEnd): Promise<void> {
     const { ledger, driver } = this.#parts
+    if (!this.#enter({ name: 'settling', session })) return
     failpoint('end.known')
-    this.#stopSupervision()
-    await endWorker(worker, driver, () => this.#calls?.shutdown())
-    const { escaped = 0 } = worker.condition
-    if (escaped > 0) this.#warn('escaped', escaped, 0)
+    session.endSupervision()
+    await endWorker(session, driver)
+    const { escaped = 0 } = session.worker.condition
+    if (escaped > 0) session.warn('escaped', escaped, 0)
     failpoint('end.gone')
-    if (this.#isClosed) return
-    this.#monitor?.finish()
+    if (this.#isReleased) return
+    session.monitor.finish()
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
     const supportsResume = ledger.story.creation.resolver.manifest.supports_resume === true
     await this.#finish((stop) => decide({ ...end, completion }, stop, supportsResume))
   }
 
-  /** `decideEnding` is told what is asked of the run at the very end: what was accepted until then counts. */
+  /** `decideEnding` gets the request that is in force when the end is written: requests are accepted until then. */
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger } = this.#parts
     // Before the end is recorded: a reader of the end finds no secret left, even if this host dies in between (R43).
     await cleanUp(this.#held)
     failpoint('end.tidied')
-    if (this.#isClosed) return
+    if (this.#isReleased) return
     await this.#write(() => {
       const { status, reason, output, error } = decideEnding(this.#stopping.request)
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
       ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
       failpoint('end.told')
-      // In the same turn: nothing more is accepted that no host would carry out.
+      // In the same turn: otherwise the host could accept a request that no host would carry out.
       this.release()
     })
   }
@@ -282,18 +262,47 @@ export class InstanceHost {
     }
   }
 
-  /** A pause is asked of a run, which can checkpoint; nothing else waits for one. */
-  #interruptLaunch(): void {
-    if (!this.#isToEnd()) return
-    this.#launch.abort()
-    this.#interrupt('stopped')
+  // What happens to the worker
+
+  #on(event: SessionEvent): void {
+    switch (event.type) {
+      case 'ownership_lost':
+        this.release()
+        break
+      case 'lifetime_over':
+        if (this.#stopping.endLifetime()) this.#takeUpRequest()
+        break
+      case 'checked':
+        if (event.swept && !this.#parts.stillOwns()) this.release()
+        else this.#checkRun()
+        break
+      case 'run_finished':
+        this.#checkRun()
+        break
+      case 'worker_ended':
+        this.#interrupt('ended')
+        this.#checkRun()
+        break
+      case 'protocol_error':
+        this.#interrupt('ended')
+        this.#breakOff(event.detail)
+        break
+    }
   }
 
-  #isToEnd(): boolean {
-    return isToEnd(this.#stopping.request)
+  #interrupt(why: Interruption): void {
+    if (this.#state.name === 'getting-ready') this.#state.interrupt(why)
   }
 
-  // What consumers ask
+  #breakOff(detail: string): void {
+    if (this.#state.name === 'running') this.#state.runWatch.breakOff({ code: 'protocol_error', detail })
+  }
+
+  #checkRun(): void {
+    if (this.#state.name === 'running') this.#state.runWatch.check()
+  }
+
+  // What consumers send
 
   /** On disk when this returns. Throws as {@link RequestApi.answer}. */
   answer(requestId: string, payload: Payload, actor: Actor): void {
@@ -307,12 +316,18 @@ export class InstanceHost {
   /** The number the message got; on disk when this returns. Throws as {@link RequestApi.message}. */
   async message(type: string, payload: Payload, actor: Actor): Promise<number> {
     const number = this.#requestApi.message(type, payload, actor)
-    number.catch((error: unknown) => this.#letGoIfLost(error))
+    number.catch((error: unknown) => this.#releaseIfLost(error))
     return await number
   }
 
+  /** On disk when this returns. Throws as {@link Stopping.stop}. */
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
-    this.#asOwner(() => this.#stopping.stop(how, reason, force))
+    this.#asOwner(() => this.#stopping.stop(how, reason, force) && this.#takeUpRequest())
+  }
+
+  /** On disk when this returns. Throws as {@link Stopping.pause}. */
+  pause(): void {
+    this.#asOwner(() => this.#stopping.pause() && this.#takeUpRequest())
   }
 
   /** On disk when this returns. Throws `disk_full`. */
@@ -320,33 +335,43 @@ export class InstanceHost {
     this.#asOwner(() => this.ledger.rename(name))
   }
 
-  pause(): void {
-    this.#asOwner(() => this.#stopping.pause())
-  }
-
-  #asOwner(act: () => void): void {
+  #asOwner(act: () => unknown): void {
     try {
       act()
     } catch (error) {
-      this.#letGoIfLost(error)
+      this.#releaseIfLost(error)
       throw error
     }
   }
 
-  /** Another host owns the instance: this one lets go, and the caller asks that one. */
-  #letGoIfLost(error: unknown): void {
+  /** Another host owns the instance: this one releases it, and the caller asks that one. */
+  #releaseIfLost(error: unknown): void {
     if (error instanceof ResolveError && error.code === 'ownership_lost') this.release()
   }
 
-  /** Before its run a resolver is told nothing; then all that waits. */
+  /** Before its run a resolver gets no answers and messages; then it gets all that wait. */
   #deliver(): void {
-    if (this.#runWatch !== undefined) this.#delivery?.deliverAll()
+    const { name } = this.#state
+    if (name === 'running' || name === 'settling') sessionOf(this.#state)?.delivery.deliverAll()
   }
 
-  #warn(kind: string, value: number, limit: number): void {
-    const data = { kind, value, limit }
-    this.#write(() => this.#parts.ledger.record('platform.watchdog.warning', data)).catch(() => {})
+  /** A stop ends a launch, and the wait for a ready worker. A pause waits for the run: only a run can checkpoint. */
+  #takeUpRequest(): void {
+    if (this.#stopping.isToEnd) {
+      if (this.#state.name === 'launching') this.#state.launch.abort()
+      this.#interrupt('stopped')
+    }
+    if (hasWorker(this.ledger.status)) this.#carryOutRequest()
   }
 
-  #write = (line: () => void): Promise<void> => retryWhileDiskFull(line, () => this.#isClosed)
+  #carryOutRequest(): void {
+    const session = sessionOf(this.#state)
+    if (session !== undefined) this.#stopping.carryOut(session).catch((error: unknown) => this.#giveUp(error))
+  }
+
+  #write = (line: () => void): Promise<void> => retryWhileDiskFull(line, () => this.#isReleased)
+}
+
+function sessionOf(state: HostState): WorkerSession | undefined {
+  return 'session' in state ? state.session : undefined
 }

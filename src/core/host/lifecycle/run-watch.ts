@@ -4,6 +4,7 @@ import { failpoint } from '../../failpoints.ts'
 import { OUTCOME_GRACE_MS } from '../../limits.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
+import type { Monitor } from '../ingest/monitor.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { RunEnd } from './outcome.ts'
@@ -14,8 +15,7 @@ export interface RunWatchParts {
   driver: Driver
   coordination: CoordinationDirectory
   worker: Worker
-  /** Forwards the last events of a worker that has ended. */
-  drain: () => void
+  monitor: Monitor
 }
 
 export class RunWatch {
@@ -46,18 +46,19 @@ export class RunWatch {
 
   #check(): void {
     const exit = this.#fault ?? { code: 'worker_exited', detail: '' }
-    const now = this.#whatWasSaid()
+    const now = this.#reported()
     if (now.result !== null || this.#fault !== undefined) {
       this.#end({ ...now, exit })
       return
     }
-    const { worker, driver, ledger, drain } = this.#parts
+    const { worker, driver, ledger, monitor } = this.#parts
     if (worker.condition.engine !== 'running') {
-      drain()
+      // Forwards the last events.
+      monitor.finish()
       const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
       const { engine, outOfMemory } = worker.condition
       const code = engine === 'lost' ? 'worker_lost' : outOfMemory === true ? 'out_of_memory' : exit.code
-      this.#end({ ...this.#whatWasSaid(), exit: { code, detail } })
+      this.#end({ ...this.#reported(), exit: { code, detail } })
       return
     }
     if (now.completion === null) return
@@ -66,7 +67,7 @@ export class RunWatch {
   }
 
   #endLater(exit: InstanceError): NodeJS.Timeout {
-    const end = () => this.#end({ ...this.#whatWasSaid(), exit })
+    const end = () => this.#end({ ...this.#reported(), exit })
     const again = () => {
       this.#graceTimer = this.#endLater(exit)
     }
@@ -95,7 +96,7 @@ export class RunWatch {
     this.#settle('released')
   }
 
-  #whatWasSaid(): Pick<RunEnd, 'result' | 'completion'> {
+  #reported(): Pick<RunEnd, 'result' | 'completion'> {
     return { result: readResult(this.#parts.coordination), completion: this.#parts.ledger.story.completion }
   }
 

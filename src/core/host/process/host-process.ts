@@ -156,7 +156,7 @@ export class HostProcess {
         void this.#keepReachable()
         return isStill(paths, held.epoch)
       },
-      letGo: () => {
+      release: () => {
         if (this.#held.get(id) !== held) return
         this.#held.delete(id)
         this.#giveAway(id, held)

@@ -1,0 +1,111 @@
+/** One worker while a host is connected to it: its calls, monitor, delivery and supervision, opened and closed together. */
+import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import { Monitor } from '../ingest/monitor.ts'
+import { ResolverCalls } from '../launch/resolver-calls.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { RequestContext } from '../requests/accept.ts'
+import { Delivery } from '../requests/delivery.ts'
+import type { SandboxBroker } from '../resources/sandbox-broker.ts'
+import { tryAll } from './clean-up.ts'
+import { superviseWorker } from './supervision.ts'
+
+/** What happens to a worker. The host decides by its state what follows. */
+export type SessionEvent =
+  | { type: 'worker_ended' }
+  /** The resolver says that its result is in `status.json`. */
+  | { type: 'run_finished' }
+  /** The resolver cannot be talked to any more. */
+  | { type: 'protocol_error'; detail: string }
+  /** The monitor has checked the files; `swept` for one of the periodic full checks. */
+  | { type: 'checked'; swept: boolean }
+  /** The journal refused an append: another host owns the instance. */
+  | { type: 'ownership_lost' }
+  /** The worker was up for as long as it may be (R27). */
+  | { type: 'lifetime_over' }
+
+export interface WorkerSessionParts {
+  ledger: Ledger
+  coordination: CoordinationDirectory
+  epoch: number
+  /** Answers and messages that were accepted. */
+  requests: RequestContext
+  sandboxes: SandboxBroker
+  /** Writes to the journal, waiting for room where the disk is full. */
+  write: (line: () => void) => Promise<void>
+  watchdogMs?: number | undefined
+}
+
+export class WorkerSession {
+  readonly worker: Worker
+  readonly calls: ResolverCalls
+  readonly delivery: Delivery
+  readonly monitor: Monitor
+  readonly #parts: WorkerSessionParts
+  readonly #endSupervision: () => void
+  #isClosed = false
+
+  /** Releases the worker where it throws. */
+  static open(worker: Worker, parts: WorkerSessionParts, emit: (event: SessionEvent) => void): WorkerSession {
+    try {
+      return new WorkerSession(worker, parts, emit)
+    } catch (error) {
+      tryAll(() => worker.release())
+      throw error
+    }
+  }
+
+  private constructor(worker: Worker, parts: WorkerSessionParts, emit: (event: SessionEvent) => void) {
+    const { ledger, coordination, epoch, requests, sandboxes, write, watchdogMs } = parts
+    this.#parts = parts
+    this.worker = worker
+    this.calls = new ResolverCalls(worker.channel, {
+      epoch,
+      redactor: ledger.redactor,
+      // Optional: a call may arrive before the monitor is made, which reads everything when it starts.
+      onEvent: () => this.monitor?.checkSoon(),
+      onFinished: () => emit({ type: 'run_finished' }),
+      onProtocolError: (detail) => emit({ type: 'protocol_error', detail }),
+    })
+    sandboxes.serve(this.calls)
+    this.delivery = new Delivery(requests, this.calls, write)
+    this.monitor = new Monitor(coordination, ledger, {
+      onChecked: (swept) => emit({ type: 'checked', swept }),
+      onOwnershipLost: () => emit({ type: 'ownership_lost' }),
+      onRefused: (id, errors) => this.calls.refuse(id, errors),
+    })
+    void worker.ended.then(() => emit({ type: 'worker_ended' }))
+    this.#endSupervision = superviseWorker({
+      worker,
+      story: ledger.story,
+      warn: (kind, value, limit) => this.warn(kind, value, limit),
+      onLifetimeOver: () => emit({ type: 'lifetime_over' }),
+      watchdogMs,
+    })
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Writes a warning about the worker to the journal, later where the disk is full now. */
+  warn(kind: string, value: number, limit: number): void {
+    const { ledger, write } = this.#parts
+    write(() => ledger.record('platform.watchdog.warning', { kind, value, limit })).catch(() => {})
+  }
+
+  /** No warnings and no end of the lifetime from here on: the run is over. */
+  endSupervision(): void {
+    this.#endSupervision()
+  }
+
+  /** Disconnects from the worker without changing it, so that the next host can adopt it. */
+  close(): void {
+    this.#isClosed = true
+    tryAll(
+      () => this.#endSupervision(),
+      () => this.delivery.close(),
+      () => this.monitor.close(),
+      () => this.worker.release(),
+    )
+  }
+}
