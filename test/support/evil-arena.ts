@@ -282,7 +282,10 @@ export class Arena {
   }
 
   async #statusOf(own: string): Promise<string> {
-    return ((await this.#send('GET', own)).body as InstanceRecord).status
+    const answer = await this.#send('GET', own)
+    const { status } = answer.body as InstanceRecord
+    if (status === undefined) expect.fail(`GET ${own} answers no record: ${JSON.stringify(answer)}`)
+    return status
   }
 
   #ended(id: string): Promise<void> {
