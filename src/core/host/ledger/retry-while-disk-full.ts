@@ -3,7 +3,7 @@
  * F7).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ResolveError, systemCode } from '../../errors.ts'
+import { isDiskFull } from '../../errors.ts'
 
 const RETRY_MS = 250
 
@@ -14,8 +14,7 @@ export async function retryWhileDiskFull(write: () => void, isOver: () => boolea
       write()
       return
     } catch (error) {
-      const code = error instanceof ResolveError ? error.code : systemCode(error)
-      if (code !== 'disk_full' && code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+      if (!isDiskFull(error)) throw error
       await sleep(RETRY_MS)
     }
   }
