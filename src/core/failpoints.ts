@@ -15,6 +15,8 @@ const STEPS = {
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
   /** Appends to the journal, for lines of any kind. */
   journal: ['writing', 'written'],
+  /** Appends to the log of an instance. */
+  log: ['writing', 'written'],
   move: ['recorded', 'synced', 'saved'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],

@@ -25,6 +25,7 @@ export type {
   HealthState,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   Pruned,
   PruneOptions,

@@ -9,6 +9,8 @@ export interface HostParts {
   epoch: number
   /** The home the instance is in. */
   home: string
+  /** The path of its log. */
+  log: string
   /** Whether this host is still the owner; called at intervals. */
   stillOwns: () => boolean
   /** Releases the ownership. May be called twice. */

@@ -151,6 +151,7 @@ export class HostProcess {
       driver: driver?.(executor, paths) ?? driverFor(executor, paths, this.#home),
       epoch,
       home: this.#home,
+      log: paths.log,
       ...options,
       stillOwns: () => {
         void this.#keepReachable()
