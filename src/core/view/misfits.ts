@@ -60,7 +60,7 @@ function unclearCheckboxes(form: FormLike, payload: Payload): Misfit[] {
   })
 }
 
-/** Options are compared as text (R51). */
+/** Options are compared as text. */
 function isOption({ options }: Pick<Field, 'options'>, value: unknown): boolean {
   return !Array.isArray(value) && options.some((option) => option.value === String(value))
 }
