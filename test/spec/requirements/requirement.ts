@@ -39,7 +39,6 @@ export const waits = {
   realityCheck: later('the reality check is not provided yet'),
   sessions: later('LLM sessions are not provided yet'),
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),
-  people: later('the doors for people are being changed to refuse what no form declares'),
   preparation: later('setup inside an instance, and its preparation, come with R48'),
   secrets: later('named secrets of the operator are not provided yet'),
   lost: later('reasons of stops and lost workers come with R57 and R58'),
