@@ -26,7 +26,10 @@ export default class InstanceWatch extends BaseCommand<typeof InstanceWatch> {
     const { lastSeq } = await platform.story(id)
     await platform.ensureHost(id)
     return await runSession({
-      ...(await planSession({ 'on-input': this.mayAsk ? 'prompt' : 'wait', verbose: this.flags.verbose }, this.mayAsk)),
+      ...(await planSession(
+        { 'on-input': this.mayAsk ? 'prompt' : 'wait', verbose: this.flags.verbose },
+        this.mayNotAsk,
+      )),
       platform,
       id,
       output: this.output,
