@@ -18,7 +18,7 @@ const BEHAVIOUR = `
     print('no frame\\n'); log('debug', 'a detail'); log('warn', 'a warning'); log('shout', 'of no level'); await sleep(300)
     say('key ' + me.config.credentials.llm_provider_api_key + '\\nwithout end')
   }
-  if (kind === 'asks') { say('before the question\\n'); const { x } = await me.ask('q', '?'); say('answer ' + x + '\\n') }
+  if (kind === 'asks') { say('before the question\\n'); const { x } = await me.ask('q', '?', { type: 'form', components: [{ id: 'x', type: 'text' }] }); say('answer ' + x + '\\n') }
   if (kind === 'counts') for (let n = 1; n <= 400; n += 1) {
     say('stderr ' + n + '\\n'); if (n % 20 === 0) print('noise ' + n + '\\n'); if (n % 10 === 0) log('info', 'log ' + n)
     await sleep(5)
@@ -108,7 +108,7 @@ test('logs --follow prints lines as they come, and ends with the instance', asyn
   const follower = place.start({}, 'instance', 'logs', id, '-f', '--raw')
   await follower.said('before the question\n')
   await until(place.home, id, (story) => story.status === 'awaiting_input')
-  await place.with({ stdin: '{"x":"given"}' }, 'instance', 'answer', id, 'q', '--input-file', '-')
+  expect((await place.run('instance', 'answer', id, '-i', 'x=given')).code).toBe(0)
   expect(await follower.ended).toMatchObject({ code: 0, stdout: 'before the question\nanswer given\n' })
 })
 

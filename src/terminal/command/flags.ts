@@ -36,8 +36,8 @@ export const followFlags = {
     options: ['prompt', 'leave', 'wait', 'cancel'],
     description: 'what to do when a question opens (default: prompt on a terminal, else leave)',
   }),
-  verbose: Flags.boolean({ description: 'also show what the worker prints and logs' }),
   timeout: Flags.string({ helpValue: 'DUR', description: 'leave after 30s, 5m, 1h30m; the instance continues' }),
+  verbose: Flags.boolean({ description: 'also show what the worker prints and logs' }),
 }
 
 export const idArg = { id: Args.string({ description: 'an id, a prefix of one, or @last' }) }

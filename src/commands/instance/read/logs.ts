@@ -12,9 +12,9 @@ import { logLine } from '../../../terminal/view/log-lines.ts'
 
 export default class InstanceLogs extends BaseCommand<typeof InstanceLogs> {
   static override summary = 'Print what the worker of an instance printed and logged'
-  static override description =
-    `The lines of its log messages, its stderr, and text on its stdout that is not the protocol, in the order in
-  which the host read them, each with the time of reading. Messages of level debug are left out without --all.
+  static override description = `Shows its log messages, its stderr, and text on its stdout that is not the protocol.
+  Each line has the time at which the host read it.
+  Messages of level debug are left out without --all.
   Control characters are removed, except with --raw and --jsonl.`
   static override examples = [
     'resolve instance logs @last --follow',
