@@ -59,6 +59,7 @@ const entries: Record<string, string | Later> = {
   R45: "Credentials come from the host's environment; a worker's environment is an allow-list",
   R46: waits.realityCheck('dtu_lifecycle and the default timeout of a reality check'),
   R47: "GET state answers the snapshot with the instance's own status, the latest phase and updated_at; before any state {status, phase}; state.json stays as written",
+  R49: 'manifest.json of a directory is read at every use; one that cannot be read or is malformed refuses the use with its error',
   R48: waits.preparation(
     'An instance exists before its setup runs; setup is prepared once and shown as it runs; POST to a resolver that is not prepared is accepted',
   ),
