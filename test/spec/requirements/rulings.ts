@@ -63,6 +63,9 @@ const entries: Record<string, string | Later> = {
   R48: waits.preparation(
     'An instance exists before its setup runs; setup is prepared once and shown as it runs; POST to a resolver that is not prepared is accepted',
   ),
+  R51: 'Versions may carry build metadata; options of a select are texts, numbers or booleans, compared as text; an unknown top-level key of a POST body is ignored',
+  R52: 'instantiation_schema gets null where no params were given, else the object',
+  R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: waits.secrets('Model, base URL, token command and named secrets reach a resolver by its config alone'),
   R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
   R57: waits.lost("Cancelled by a person's stop keeps the reason given, with forced: true where force was needed"),

@@ -139,7 +139,7 @@ class HomePlatform implements LocalPlatform {
     return await readViewport(this.#home, await this.resolver(name))
   }
 
-  async schema(name: string, params: Payload, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
+  async schema(name: string, params: Payload | null, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
     const entry = await this.resolver(name)
     return await this.#inquiries.ask(entry, chooseExecutor(entry, executor), (inquiry) => inquiry.form(params))
   }
