@@ -24,4 +24,8 @@ await Promise.all(
     await platform.over(id)
   }),
 )
+// It may have adopted others: those that its own waited for.
+for (let ids = platform.hosted(); ids.length > 0; ids = platform.hosted()) {
+  await Promise.all(ids.map((id) => platform.over(id)))
+}
 await platform.letGo()
