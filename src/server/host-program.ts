@@ -1,6 +1,6 @@
 /** The background host: a separate process that continues instances when no terminal is attached. Built to dist/host.js. */
 import { dirname } from 'node:path'
-import { installedFile, openLocalPlatform } from '../core/index.ts'
+import { installedFile, maxRunningFrom, openLocalPlatform } from '../core/index.ts'
 import { socketDoor } from './socket-door.ts'
 
 const [home, ...ids] = process.argv.slice(2)
@@ -14,7 +14,7 @@ process.on('SIGHUP', () => {})
 process.on('SIGINT', () => {})
 
 const builtins = dirname(dirname(installedFile('resolvers/hello/resolver.js') ?? '/-'))
-const platform = await openLocalPlatform({ home, builtins, door: socketDoor })
+const platform = await openLocalPlatform({ home, builtins, door: socketDoor, maxRunning: maxRunningFrom(process.env) })
 process.on('SIGTERM', () => {
   void platform.letGo().then(() => process.exit(0))
 })

@@ -71,7 +71,7 @@ export const instanceId = () => text({ pattern: INSTANCE_ID_PATTERN })
 /** Which bound an instance waits for: the one of the home's hosts, or `max_running` of its resolver. */
 export const QUEUE_BOUNDS = ['home', 'resolver'] as const
 
-/** The place of an instance that waits for a worker (R59), as it was told last. */
+/** The place of an instance that waits for a worker (R70), as it was told last. */
 export type QueuePlace = Static<typeof queuePlace>
 
 export const queuePlace = object({

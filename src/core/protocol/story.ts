@@ -2,7 +2,20 @@
 import { form } from './form.ts'
 import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
-import { anyObject, count, integer, listOf, named, nullable, number, object, oneOf, optional, text, time } from './schema.ts'
+import {
+  anyObject,
+  count,
+  integer,
+  listOf,
+  named,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+  time,
+} from './schema.ts'
 import { STATUSES } from './status.ts'
 
 const statusChange = object({ status: oneOf(STATUSES), at: time(), reason: nullable(text()) })

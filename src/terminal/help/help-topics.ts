@@ -14,6 +14,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_TOKEN: 'the token for the server; "resolve token create" creates one',
   RESOLVE_LOG: 'the log level of serve: error, warn, info (default), debug or silent',
   RESOLVE_SCREEN_READER: '1: print plain lines instead of the live view, without a running clock',
+  RESOLVE_MAX_RUNNING: 'how many instances have a worker at the same time; the others wait (default: any number)',
+  RESOLVE_KEEP: 'serve removes instances that ended longer ago: 30d (default: never)',
   RESOLVE_INSTANCE_LIFETIME: 'how long the workers of an instance may run: 90s, 10m, 2d (default: 12h)',
   RESOLVE_LLM_PROVIDER_API_KEY: 'passed to resolvers in their config: the key of an LLM provider',
   RESOLVE_GIT_HOST_TOKEN: 'passed to resolvers in their config: the token of a git host',

@@ -133,7 +133,7 @@ export class InstanceHost {
     return undefined
   }
 
-  /** False where the instance was stopped or paused while it waited, or the host was released (R59). */
+  /** False where the instance was stopped or paused while it waited, or the host was released (R70). */
   async #takeTurn(): Promise<boolean> {
     const { ledger, queue } = this.#parts
     const { status, incarnation, wantedIncarnation, turn } = ledger.story
@@ -146,7 +146,8 @@ export class InstanceHost {
     await queue.take(ledger, wait.signal)
     if (this.#isReleased) return false
     if (!wait.signal.aborted) return true
-    if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(PAUSED_AGAIN))
+    if (this.#enter({ name: 'ending-before-run', session: undefined }))
+      await this.#finish(orEndedBeforeRun(PAUSED_AGAIN))
     return false
   }
 

@@ -4,8 +4,8 @@ import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
-import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../../store/owners.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
+import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../../store/owners.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
@@ -24,7 +24,7 @@ interface Held {
 }
 
 export interface HostOptions {
-  /** How many instances of the home may have a worker at the same time, for those that this process starts (R59). */
+  /** How many instances of the home may have a worker at the same time, for those that this process starts (R70). */
   maxRunning?: number | undefined
   index?: InstanceIndex
   /** The interval of the watchdog. */

@@ -1,6 +1,6 @@
 /**
  * The queue of a home: how many instances may have a worker at the same time, for all hosts of the home together. It keeps nothing of
- * its own: who runs and who waits is read from the journals, so that a killed host loses no place (reliability F24). A host asks it before
+ * its own: who runs and who waits is read from the journals, so that a killed host loses no place. A host asks it before
  * the first launch of a worker and before a resumed one.
  */
 import { join } from 'node:path'
@@ -140,7 +140,16 @@ export class HomeQueue {
       turns = turnsOf(seen.standing, limit)
       seen.turns.set(limit, turns)
     }
-    return turns.get(id) ?? 'start'
+    return turns.get(id) ?? turnsOf(this.#withWaiting(id, seen.standing), limit).get(id) ?? 'start'
+  }
+
+  /** A resumed instance counts as running until its place is told: for itself it waits. */
+  #withWaiting(id: string, { running, waiting }: Standing): Standing {
+    const since = new Date().toISOString()
+    return {
+      running: running.filter((one) => one.id !== id),
+      waiting: [...waiting, { ...this.#factsOf(id), since }],
+    }
   }
 
   #look(): Seen {

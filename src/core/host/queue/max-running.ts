@@ -1,4 +1,4 @@
-/** Reads the bound of a host from its environment or a flag (R59); commands, background hosts and `serve` call it. */
+/** Reads the bound of a host from its environment or a flag (R70); commands, background hosts and `serve` call it. */
 import { fail } from '../../errors.ts'
 import { MAX_RUNNING_MAX } from '../../limits.ts'
 

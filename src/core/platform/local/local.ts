@@ -79,7 +79,7 @@ export interface LocalOptions {
   builtins: string
   /** Answers API requests of other processes for the instances hosted here; without it they cannot send any (R39). */
   door?: SocketDoor
-  /** How many instances of the home may have a worker at the same time, for those that this process hosts (R59). */
+  /** How many instances of the home may have a worker at the same time, for those that this process hosts (R70). */
   maxRunning?: number | undefined
 }
 
