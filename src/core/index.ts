@@ -15,7 +15,7 @@ export { startReaper } from './host/process/reaper.ts'
 export { maxRunningFrom } from './host/queue/max-running.ts'
 export type { HeldFeed, JournalFeed } from './platform/journal/journal-feed.ts'
 export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
-export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local/local.ts'
+export { type LocalPlatform, openLocalPlatform, type SocketApi } from './platform/local/local.ts'
 export type {
   ByteRange,
   Connection,
