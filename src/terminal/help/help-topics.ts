@@ -33,6 +33,12 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   XDG_RUNTIME_DIR: 'hosts put their sockets into its folder resolve (default: a folder of the temp directory)',
 }
 
+/** Those about resolvers and their workers have a page of their own: each page fits a terminal. */
+const ABOUT_WORKERS = /LIFETIME|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|SANDBOX|DEV_SOURCES/
+
+const environmentLines = (isAboutWorkers: boolean) =>
+  twoColumns(Object.entries(ENVIRONMENT).filter(([name]) => ABOUT_WORKERS.test(name) === isAboutWorkers)).join('\n')
+
 const twoColumns = (rows: readonly (readonly [string, string])[]) => {
   const width = Math.max(...rows.map(([left]) => left.length)) + 2
   return rows.map(([left, right]) => `  ${pad(left, width)}${right}`)
@@ -49,7 +55,13 @@ With --json and --jsonl, the printed document has the same number in exit_code.`
   },
   environment: {
     summary: 'the environment variables',
-    text: () => `${twoColumns(Object.entries(ENVIRONMENT)).join('\n')}
+    text: () => `${environmentLines(false)}
+
+Those about resolvers and their workers: "resolve help workers".`,
+  },
+  workers: {
+    summary: 'the environment variables about resolvers and their workers',
+    text: () => `${environmentLines(true)}
 
 Resolvers get only HOME, PATH, LANG, TZ, TMPDIR and RESOLVE_DIR; their credentials are in .resolve/config.json.`,
   },
