@@ -142,6 +142,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/platform': ['core/view', 'core/protocol/api', 'core/protocol'],
   'core/host/process': [
     'core/host/lifecycle',
+    'core/host/queue',
     'core/host/resources',
     'core/host/ledger',
     'core/worker/egress',
@@ -156,6 +157,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/host/lifecycle': [
     'core/host/output',
     'core/host/resources',
+    'core/host/queue',
     'core/host/requests',
     'core/host/launch',
     'core/host/ingest',
@@ -183,6 +185,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/view',
     'core/protocol',
   ],
+  'core/host/queue': ['core/host/ledger', 'core/store', 'core/files', 'core/protocol'],
   'core/host/inquiry': [
     'core/host/launch',
     'core/form-check',

@@ -5,6 +5,7 @@ import { httpRequirements } from './requirements/http.ts'
 import { lifeRequirements } from './requirements/life.ts'
 import { limitRequirements } from './requirements/limits.ts'
 import { logsAndLabelsRequirements } from './requirements/logs-and-labels.ts'
+import { operatingRequirements } from './requirements/operating.ts'
 import type { Requirement } from './requirements/requirement.ts'
 import { resourceRequirements } from './requirements/resources.ts'
 import { rulingRequirements } from './requirements/rulings.ts'
@@ -20,4 +21,5 @@ export const requirements: readonly Requirement[] = [
   ...limitRequirements,
   ...rulingRequirements,
   ...logsAndLabelsRequirements,
+  ...operatingRequirements,
 ]
