@@ -14,9 +14,9 @@ export interface PrivateNote {
   after: number
 }
 
-const KINDS = ['answer', 'message', 'stop', 'delivered', 'run', 'sandbox', 'name', 'imported']
+const KINDS = ['answer', 'message', 'stop', 'delivered', 'run', 'sandbox', 'name', 'labels', 'imported']
 /** What may be noted of an instance that has ended. */
-const LATE = ['name', 'imported']
+const LATE = ['name', 'labels', 'imported']
 
 /** One private line; undefined where it is none. */
 export function parseNote(line: string, after: number): PrivateNote | undefined {

@@ -1,5 +1,6 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
+import { labels } from './labels.ts'
 import { anyObject, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
 import { STATUSES } from './status.ts'
 
@@ -102,7 +103,8 @@ export const instanceRecord = named(
     created_at: time(),
     updated_at: time(),
     ended_at: nullable(time()),
-    parent_id: nullable(text()),
+    parent_id: nullable(text(), { description: 'The instance that it repeats' }),
+    labels: optional(labels),
     queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
   }),
 )

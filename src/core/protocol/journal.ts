@@ -2,6 +2,7 @@
 import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
 import { type Actor, instanceId } from './instance.ts'
+import { type Labels, labels } from './labels.ts'
 import { manifest } from './manifest.ts'
 import {
   anyObject,
@@ -45,6 +46,8 @@ export const creationRecord = object(
     instance_id: instanceId(),
     name: nullable(text()),
     parent_id: nullable(text()),
+    /** Absent in instances of an earlier version. */
+    labels: optional(labels),
     created_at: time(),
     input: payload,
     executor: oneOf(EXECUTORS),
@@ -119,6 +122,13 @@ export interface NameMark {
   at: string
 }
 
+/** The labels of the instance since then, all of them. */
+export interface LabelsMark {
+  kind: 'labels'
+  labels: Labels
+  at: string
+}
+
 /** The files of the earlier layout have been copied into the journal. */
 export interface ImportMark {
   kind: 'imported'
@@ -132,4 +142,5 @@ export type PrivateLine =
   | RunMark
   | SandboxMark
   | NameMark
+  | LabelsMark
   | ImportMark

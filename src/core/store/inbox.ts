@@ -5,9 +5,11 @@
  */
 import { fail } from '../errors.ts'
 import { identify } from '../files/process-identity.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { AnswerIntent, MessageIntent, RunMark, StopIntent } from '../protocol/journal.ts'
+import type { Labels } from '../protocol/labels.ts'
 import { PAUSE_IGNORED } from '../protocol/methods.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { Place } from './journal-line.ts'
@@ -31,6 +33,7 @@ export class Inbox {
   #hasSandbox = false
   #isImported = false
   #name: string | null | undefined
+  #labels: Labels | undefined
   readonly #warnings = new Set<string>()
 
   answer(requestId: string): KeptAnswer | undefined {
@@ -95,6 +98,11 @@ export class Inbox {
     return this.#name
   }
 
+  /** The labels given after the creation; undefined where there were none. */
+  get labels(): Labels | undefined {
+    return this.#labels
+  }
+
   /** Whether the instance was warned of this before, by whichever host. */
   hasWarned(kind: string): boolean {
     return this.#warnings.has(kind)
@@ -136,6 +144,9 @@ export class Inbox {
       case 'name':
         this.#takeName((line as { name?: unknown }).name)
         break
+      case 'labels':
+        this.#takeLabels((line as { labels?: unknown }).labels)
+        break
       case 'imported':
         this.#isImported = true
         break
@@ -151,6 +162,10 @@ export class Inbox {
     const isGivenUp =
       type === 'platform.watchdog.warning' && data['kind'] === PAUSE_IGNORED && this.#stop.how === 'pause'
     if (isOver || isGivenUp) this.#stop = undefined
+  }
+
+  #takeLabels(labels: unknown): void {
+    if (isObject(labels)) this.#labels = labels as Labels
   }
 
   #takeName(name: unknown): void {

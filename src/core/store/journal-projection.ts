@@ -38,6 +38,7 @@ export function readJournal(journal: string): JournalProjection {
   }
   if (!inbox.isImported) takeMailboxLayout(dirname(journal), inbox)
   if (inbox.name !== undefined) story.creation.name = inbox.name
+  if (inbox.labels !== undefined) story.creation.labels = inbox.labels
   return { story, inbox }
 }
 

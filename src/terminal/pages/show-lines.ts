@@ -6,6 +6,7 @@ import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { nextBesideShow } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 import { eventLine } from '../view/event-lines.ts'
+import { labelText } from './label-text.ts'
 
 export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
   const out = process.stdout
@@ -18,6 +19,9 @@ export function showLines(output: Output, story: Story, events: readonly Journal
     `  resolver  ${cleanLine(creation.resolver.name)} ${creation.resolver.version}`,
     `  input     ${cleanLine(JSON.stringify(creation.input))}`,
   ]
+  const labels = labelText(creation.labels ?? {})
+  if (labels !== '') lines.push(`  labels    ${labels}`)
+  if (creation.parent_id !== null) lines.push(`  repeats   ${cleanLine(creation.parent_id)}`)
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)
   if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
   if (story.output !== null) lines.push(`  output    ${cleanText(story.output)}`)

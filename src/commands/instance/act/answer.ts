@@ -25,7 +25,7 @@ Without a terminal, sends only the given fields; without fields, it sends an emp
     'resolve instance answer 3fa2 --list',
   ]
   static override args = {
-    id: Args.string({ description: 'an id, a prefix of one, or @last' }),
+    id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }),
     request: Args.string({ description: 'the id of the question' }),
   }
   static override flags = {

@@ -10,7 +10,7 @@ import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger, Naming } from '../ledger/ledger.ts'
 import { redactorOf } from '../ledger/redact.ts'
 import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
 import type { RequestContext } from '../requests/accept.ts'
@@ -354,8 +354,8 @@ export class InstanceHost {
   }
 
   /** On disk when this returns. Throws `disk_full`. */
-  rename(name: string | null): void {
-    this.#asOwner(() => this.ledger.rename(name))
+  rename(naming: Naming): void {
+    this.#asOwner(() => this.ledger.rename(naming))
   }
 
   #asOwner(act: () => unknown): void {

@@ -18,12 +18,14 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import { withLabels } from '../../protocol/labels.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
-import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
+import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
 import { readRecord } from '../../store/record.ts'
+import { retryInput } from '../../view/retry-input.ts'
 import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
 import { type HeldFeed, JournalFeeds } from '../journal/journal-feed.ts'
@@ -36,13 +38,16 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  Naming,
   Platform,
   PruneOptions,
   PruneOutcome,
+  RetryRequest,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
+import { findReferred } from './find-referred.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
@@ -173,7 +178,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async find(reference: string): Promise<string> {
-    return findInstance(this.#home, reference)
+    return await findReferred(this.#home, reference, (filter) => this.list(filter))
   }
 
   async record(id: string): Promise<InstanceRecord> {
@@ -181,7 +186,24 @@ class HomePlatform implements LocalPlatform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#acts.rename(id, name)
+    return await this.#acts.rename(id, { name })
+  }
+
+  async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    return await this.#acts.rename(id, naming)
+  }
+
+  async retry(id: string, { input = {}, name, labels = {}, ...rest }: RetryRequest = {}): Promise<InstanceRecord> {
+    const before = await this.record(id)
+    const form = await this.schema(before.resolver, { ...before.input, ...input }, rest.executor)
+    return await this.create({
+      ...rest,
+      resolver: before.resolver,
+      input: retryInput(before.input, form, input),
+      name: name === undefined ? before.name : name,
+      labels: withLabels(before.labels ?? {}, labels),
+      parent_id: id,
+    })
   }
 
   async story(id: string): Promise<Story> {
