@@ -32,6 +32,8 @@ export interface Manifest {
   command: string[]
   supports_resume?: boolean
   capabilities_required?: string[]
+  /** R55: the operator's secrets that its workers get, by name. */
+  secrets?: string[]
   viewport_bundle?: string
   viewport_path?: string
   container?: ContainerManifest

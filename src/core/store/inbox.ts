@@ -31,6 +31,7 @@ export class Inbox {
   #hasSandbox = false
   #isImported = false
   #name: string | null | undefined
+  #sealedInput: string | undefined
 
   answer(requestId: string): KeptAnswer | undefined {
     return this.#answers.get(requestId)
@@ -94,6 +95,11 @@ export class Inbox {
     return this.#name
   }
 
+  /** The values of the secret fields of the input, sealed. */
+  get sealedInput(): string | undefined {
+    return this.#sealedInput
+  }
+
   /** Applies one private line. A kind of a later version is ignored. Throws `journal_broken`. */
   note({ kind, text, place }: PlacedPrivate): void {
     let line: Record<string, unknown>
@@ -130,6 +136,9 @@ export class Inbox {
       case 'name':
         this.#takeName((line as { name?: unknown }).name)
         break
+      case 'sealed_input':
+        this.#takeSealedInput((line as { sealed?: unknown }).sealed)
+        break
       case 'imported':
         this.#isImported = true
         break
@@ -144,6 +153,10 @@ export class Inbox {
     const isGivenUp =
       type === 'platform.watchdog.warning' && data['kind'] === PAUSE_IGNORED && this.#stop.how === 'pause'
     if (isOver || isGivenUp) this.#stop = undefined
+  }
+
+  #takeSealedInput(sealed: unknown): void {
+    if (typeof sealed === 'string') this.#sealedInput ??= sealed
   }
 
   #takeName(name: unknown): void {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../../limits.ts'
 import { DATA_DIR } from '../../protocol/coordination.ts'
+import { readSealedTexts } from '../../secrets/sealed-texts.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
@@ -14,7 +15,9 @@ import { readState } from './state-snapshot.ts'
 
 /** Known secrets are redacted (threats B9). */
 export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
-  return withCoordination(paths, null, (coordination) => redactorFor(coordination).value(readState(coordination)))
+  return withCoordination(paths, null, (coordination) =>
+    redactorFor(paths, coordination).value(readState(coordination)),
+  )
 }
 
 export interface ListedFile {
@@ -48,7 +51,7 @@ export function readStderrTail(paths: InstancePaths): string {
   const driver = new LocalDriver(paths)
   let redactor = redactorOf(secretsOfHost())
   try {
-    redactor = withCoordination(paths, redactor, redactorFor)
+    redactor = withCoordination(paths, redactor, (coordination) => redactorFor(paths, coordination))
   } catch (error) {
     // A coordination directory that the resolver damaged has no valid config.
     if (!(error instanceof ResolveError)) throw error
@@ -60,8 +63,9 @@ export function readStderrTail(paths: InstancePaths): string {
  * While the instance runs, its secrets are in the worker's config. Afterwards the host has redacted its files, and only this
  * process's own credentials are left to look for.
  */
-function redactorFor(coordination: CoordinationDirectory): Redactor {
-  return redactorOf([...new Set([...secretsInCoordination(coordination), ...secretsOfHost()])])
+function redactorFor({ root }: InstancePaths, coordination: CoordinationDirectory): Redactor {
+  const sealed = readSealedTexts(dirname(dirname(root)), root, basename(root))
+  return redactorOf([...new Set([...secretsInCoordination(coordination), ...secretsOfHost(), ...sealed])])
 }
 
 /** Running processes of the workers of this home, by instance id. They are found by the mark in their environment. */

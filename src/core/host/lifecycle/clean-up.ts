@@ -10,6 +10,7 @@ import type { CoordinationDirectory, Driver } from '../../worker/worker.ts'
 import { findInData, scrubFiles } from '../ingest/secrets.ts'
 import { scrubConfig } from '../launch/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { scrubSent } from '../requests/publish.ts'
 import type { InstanceResources } from '../resources/instance-resources.ts'
 
 export interface Remains {
@@ -34,7 +35,8 @@ export async function cleanUp(remains: Remains): Promise<void> {
     () => scrubFiles(coordination, ledger.redactor),
     () => failpoint('end.scrubbing'),
     // After the others: if a host dies here, the next one needs the config to know the secrets.
-    () => scrubConfig(coordination, config),
+    () => scrubConfig(coordination, config, ledger.story.creation.input),
+    ...ledger.inbox.all().map((kept) => () => scrubSent(coordination, kept, () => ledger.payloadOf(kept))),
     () => coordination.clearDrafts(),
     // They can no longer be answered; after a resume a request may be asked again under the same name.
     ...pendingRequests(ledger.story).map(

@@ -60,7 +60,7 @@ export class WorkerSession {
     this.worker = worker
     this.calls = new ResolverCalls(worker.channel, {
       epoch,
-      redactor: ledger.redactor,
+      redactor: () => ledger.redactor,
       // Optional: a call may arrive before the monitor is made, which reads everything when it starts.
       onEvent: () => this.monitor?.checkSoon(),
       onFinished: () => emit({ type: 'run_finished' }),

@@ -155,9 +155,9 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const creation = await prepareCreation(this.#inquiries, entry, request, executor)
+    const { creation, sealedInput } = await prepareCreation(this.#home, this.#inquiries, entry, request, executor)
     const { instance_id: id } = creation
-    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths))
+    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths), sealedInput)
     const record = await this.record(id)
     await this.#startHost(id, request.host)
     return record
