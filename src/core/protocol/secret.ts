@@ -18,6 +18,12 @@ export function isSecretName(value: unknown): value is string {
   return typeof value === 'string' && NAME.test(value) && !SECRET_NAMES_TAKEN.includes(value)
 }
 
+/** What a secret is set to: the value itself, the name of a variable, or a command line for `sh -c`. */
+export interface SecretContent {
+  from: SecretSource
+  text: string
+}
+
 export type SecretInfo = Static<typeof secretInfo>
 
 export const secretInfo = named(

@@ -7,18 +7,12 @@ import { fail } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { SECRET_VALUE_MAX_BYTES, SECRETS_MAX } from '../limits.ts'
-import { isSecretName, type SecretInfo, type SecretSource } from '../protocol/secret.ts'
+import { isSecretName, type SecretContent, type SecretInfo, type SecretSource } from '../protocol/secret.ts'
 import { type CommandOutcome, runSecretCommand } from './run-secret-command.ts'
 import { open, seal } from './seal.ts'
 import { readSecretFile, type SecretEntry, writeSecretFile } from './secret-file.ts'
 
 export const SECRETS_FILE = 'secrets.json'
-
-/** What a secret is set to: the value itself, the name of a variable, or a command line for `sh -c`. */
-export interface SecretContent {
-  from: SecretSource
-  text: string
-}
 
 export function secretsPath(home: string): string {
   return join(home, SECRETS_FILE)

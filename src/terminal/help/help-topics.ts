@@ -17,6 +17,11 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_INSTANCE_LIFETIME: 'how long the workers of an instance may run: 90s, 10m, 2d (default: 12h)',
   RESOLVE_LLM_PROVIDER_API_KEY: 'passed to resolvers in their config: the key of an LLM provider',
   RESOLVE_GIT_HOST_TOKEN: 'passed to resolvers in their config: the token of a git host',
+  RESOLVE_GIT_TOKEN_COMMAND:
+    'a shell command that prints the token of a git host, where RESOLVE_GIT_HOST_TOKEN is not set',
+  RESOLVE_LLM_MODEL: 'passed to resolvers in their config: which model to use, such as provider/model',
+  RESOLVE_LLM_BASE_URL: 'passed to resolvers in their config: the address of the LLM provider',
+  RESOLVE_SECRET_KEY_FILE: 'the file with the key of secrets (default: secret.key in the home)',
   RESOLVE_GIT_PROVIDER: 'passed to resolvers in their config: the kind of git host',
   RESOLVE_GIT_BASE_URL: 'passed to resolvers in their config: the address of the git host',
   CI: 'ask no questions, draw nothing; SIGINT and SIGTERM stop the instance',
@@ -29,6 +34,21 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_SANDBOX_IMAGES: "additional images that a resolver's sandboxes may use",
   RESOLVE_DEV_SOURCES: 'the host directory mounted for dev_source_overrides',
   XDG_RUNTIME_DIR: 'hosts put their sockets into its folder resolve (default: a folder of the temp directory)',
+}
+
+/** Variables of one kind share a row here; docs/cli.md has each. */
+const KINDS = { RESOLVE_LLM_: 'its key, model and address', RESOLVE_GIT_: 'its token, kind and address' } as const
+
+function environmentRows(): (readonly [string, string])[] {
+  const shared = Object.entries(KINDS).map(([start, what]) => {
+    const [first = ''] = Object.keys(ENVIRONMENT).filter((name) => name.startsWith(start))
+    const others = Object.keys(ENVIRONMENT).filter((name) => name.startsWith(start) && name !== first)
+    const rest = others.map((name) => name.slice(start.length)).join(', ')
+    const provider = start === 'RESOLVE_LLM_' ? 'an LLM provider' : 'a git host'
+    return [first, `for the config of resolvers: ${provider}, ${what} (also ${rest})`] as const
+  })
+  const own = Object.entries(ENVIRONMENT).filter(([name]) => !Object.keys(KINDS).some((kind) => name.startsWith(kind)))
+  return [...own, ...shared]
 }
 
 const twoColumns = (rows: readonly (readonly [string, string])[]) => {
@@ -47,7 +67,7 @@ With --json and --jsonl, the printed document has the same number in exit_code.`
   },
   environment: {
     summary: 'the environment variables',
-    text: () => `${twoColumns(Object.entries(ENVIRONMENT)).join('\n')}
+    text: () => `${twoColumns(environmentRows()).join('\n')}
 
 Resolvers get only HOME, PATH, LANG, TZ, TMPDIR and RESOLVE_DIR; their credentials are in .resolve/config.json.`,
   },

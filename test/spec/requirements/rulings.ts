@@ -54,6 +54,7 @@ const entries: Record<string, string | Later> = {
   R42: 'Calls into a resolver are at-least-once; request_id and message number let the SDK dedupe',
   R43: 'InstanceConfig carries project_path and resolve_path; RESOLVE_DIR is set; config.json is 0600 and scrubbed of secrets at the end',
   R44: 'initialize has {config}; getInstantiationSchema and getWorkspaceSpec may come before it; a resolver without a form answers null',
+  R55: 'Named secrets of the operator go only to resolvers whose manifest names them, by config alone; secret fields of forms go only to the resolver; config has llm and the token of RESOLVE_GIT_TOKEN_COMMAND',
   R45: "Credentials come from the host's environment; a worker's environment is an allow-list",
   R46: waits.realityCheck('dtu_lifecycle and the default timeout of a reality check'),
 }

@@ -3,7 +3,7 @@ import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
-import { CONFIG_FILE, DATA_DIR, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
+import { CONFIG_FILE, DATA_DIR, requestFile, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import type { Redactor } from '../ledger/redact.ts'
@@ -36,9 +36,9 @@ export function secretsOfHost(env: NodeJS.ProcessEnv = process.env): string[] {
   ) as string[]
 }
 
-/** Redacts state and result in place: once the config is scrubbed, the values to look for are lost. */
-export function scrubFiles(coordination: CoordinationDirectory, redactor: Redactor): void {
-  for (const file of [STATE_FILE, STATUS_FILE]) scrubFile(coordination, file, redactor)
+/** Redacts state, result and the files of questions in place: once the config is scrubbed, the values to look for are lost. */
+export function scrubFiles(coordination: CoordinationDirectory, redactor: Redactor, requests: readonly string[]): void {
+  for (const file of [STATE_FILE, STATUS_FILE, ...requests.map(requestFile)]) scrubFile(coordination, file, redactor)
 }
 
 function scrubFile(coordination: CoordinationDirectory, file: string, redactor: Redactor): void {

@@ -32,7 +32,12 @@ export async function cleanUp(remains: Remains): Promise<void> {
   await warnOfData(remains)
   const steps = [
     () => driver.rewriteOutput((text) => ledger.redactor.text(text)),
-    () => scrubFiles(coordination, ledger.redactor),
+    () =>
+      scrubFiles(
+        coordination,
+        ledger.redactor,
+        ledger.story.requests.map(({ id }) => id),
+      ),
     () => failpoint('end.scrubbing'),
     // After the others: if a host dies here, the next one needs the config to know the secrets.
     () => scrubConfig(coordination, config, ledger.story.creation.input),

@@ -18,7 +18,9 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
+import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
@@ -288,6 +290,18 @@ class HomePlatform implements LocalPlatform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const { pruneInstances } = await import('../upkeep/prune.ts')
     return await pruneInstances(this.#home, options)
+  }
+
+  async secrets(): Promise<SecretInfo[]> {
+    return listSecrets(this.#home)
+  }
+
+  async setSecret(name: string, content: SecretContent): Promise<SecretInfo> {
+    return await setSecret(this.#home, name, content)
+  }
+
+  async removeSecret(name: string): Promise<SecretInfo> {
+    return await removeSecret(this.#home, name)
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
