@@ -112,6 +112,17 @@ export const instanceRecord = named(
   }),
 )
 
+/** R47: the resolver's snapshot, and in it what the platform knows. All optional: an older server answers the snapshot alone. */
+export const instanceState = named(
+  'InstanceState',
+  object({
+    status: optional(oneOf(STATUSES, { description: 'The status of the instance; a word of the resolver never wins' })),
+    phase: optional(nullable(text(), { description: 'The latest of the snapshot and the events' })),
+    updated_at: optional(time()),
+  }),
+  'The latest snapshot that the resolver wrote, with the status and phase of the instance',
+)
+
 /** Which interface a consumer used (R25). */
 export const DOORS = ['cli', 'http', 'page', 'viewport'] as const
 

@@ -1,6 +1,6 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
-import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
+import { listData, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
@@ -216,8 +216,8 @@ class HomePlatform implements LocalPlatform {
     return this.#hosts.get(id) !== undefined || (await hasHost(this.#home, id, this.#hosts.socketPath))
   }
 
-  async state(id: string): Promise<Record<string, unknown> | null> {
-    return readInstanceState(this.#reads.paths(id))
+  async state(id: string): Promise<Record<string, unknown>> {
+    return await this.#reads.state(id)
   }
 
   events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {
