@@ -143,6 +143,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/platform': ['core/view', 'core/protocol/api', 'core/protocol'],
   'core/host/process': [
     'core/host/lifecycle',
+    'core/host/queue',
     'core/host/resources',
     'core/host/ledger',
     'core/worker/egress',
@@ -156,6 +157,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'core/host/lifecycle': [
     'core/host/resources',
+    'core/host/queue',
     'core/host/requests',
     'core/host/launch',
     'core/host/ingest',
@@ -184,6 +186,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/view',
     'core/protocol',
   ],
+  'core/host/queue': ['core/host/ledger', 'core/store', 'core/files', 'core/protocol'],
   'core/host/inquiry': [
     'core/host/launch',
     'core/host/ledger',

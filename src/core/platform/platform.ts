@@ -89,8 +89,8 @@ export type HealthState = HealthRow['state']
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
-  /** The form for these params (progressive disclosure); null where the resolver has none. */
-  schema(name: string, params: Payload, where?: Executor | 'auto'): Promise<Form | null>
+  /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
+  schema(name: string, params: Payload | null, where?: Executor | 'auto'): Promise<Form | null>
   /** The form for this input, and every message of a failing check (R10). Creates nothing. `where` the resolver is asked is as in `create`. */
   check(name: string, input: Payload, where?: Executor | 'auto'): Promise<FormCheck>
 

@@ -63,6 +63,7 @@ function suggested(component: Component): string {
   // A command line is visible to other programs and is kept in a history: a secret value is read from a file.
   if (isSecret(component)) return `@<file with ${component.id}>`
   if (component.type === 'checkbox') return String(component.default ?? false)
-  if (component.type === 'select') return component.default ?? component.options[0]?.value ?? `<${component.id}>`
+  if (component.type === 'select')
+    return String(component.default ?? component.options[0]?.value ?? `<${component.id}>`)
   return `<${component.id}>`
 }

@@ -81,6 +81,8 @@ export interface LocalOptions {
   builtins: string
   /** Answers API requests of other processes for the instances hosted here; without it they cannot send any (R39). */
   socketApi?: SocketApi
+  /** How many instances of the home may have a worker at the same time, for those that this process hosts (R70). */
+  maxRunning?: number | undefined
 }
 
 /** The handler of the socket of a process that hosts instances: the API itself, in `src/server`. */
@@ -103,11 +105,11 @@ class HomePlatform implements LocalPlatform {
   readonly #inquiries: Inquiries
   #catalog: Promise<Catalog> | undefined
 
-  constructor({ home, builtins, socketApi }: LocalOptions) {
+  constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, socketApi?.(this))
+    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#reads = new Reads(home, this.#hosts)
     this.#acts = new Acts({
@@ -141,7 +143,7 @@ class HomePlatform implements LocalPlatform {
     return await readViewport(this.#home, await this.resolver(name))
   }
 
-  async schema(name: string, params: Payload, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
+  async schema(name: string, params: Payload | null, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
     const entry = await this.resolver(name)
     return await this.#inquiries.ask(entry, chooseExecutor(entry, executor), (inquiry) => inquiry.form(params))
   }

@@ -62,7 +62,8 @@ class ServerPlatform implements Platform {
     return withoutPlaces(await this.#json('getResolver', { params: { name } }))
   }
 
-  async schema(name: string, params: Payload): Promise<Form | null> {
+  async schema(name: string, params: Payload | null): Promise<Form | null> {
+    if (params === null) return await this.#json('getResolverSchema', { params: { name } })
     const text = JSON.stringify(params)
     if (text.length > PARAMS_MAX_CHARS) return (await this.check(name, params)).form
     return await this.#json('getResolverSchema', { params: { name }, query: { params: text } })
