@@ -18,6 +18,7 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
@@ -36,6 +37,7 @@ import type {
   HealthRow,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PruneOptions,
   PruneOutcome,
@@ -45,6 +47,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
@@ -231,6 +234,11 @@ class HomePlatform implements LocalPlatform {
     const { journal } = this.#reads.paths(id)
     const hasEnded = () => isTerminal(this.#reads.record(id).status)
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
+  }
+
+  async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    const paths = this.#reads.paths(id)
+    return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
   }
 
   async stderrTail(id: string): Promise<string> {
