@@ -49,7 +49,10 @@ export const creationRecord = object(
     /** Absent in instances of an earlier version. */
     labels: optional(labels),
     created_at: time(),
+    /** Without the values of secret fields. */
     input: payload,
+    /** The secret fields that were given (R55). Absent where there are none. */
+    secret_fields: optional(listOf(text())),
     executor: oneOf(EXECUTORS),
     /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
     environment: anyObject<string>({ additionalProperties: text() }),
@@ -77,6 +80,8 @@ export interface AnswerIntent extends Actor {
   kind: 'answer'
   request_id: string
   payload: Payload
+  /** The values of secret fields, which `payload` does not have, sealed with the key of the home. */
+  sealed?: string
   at: string
 }
 
@@ -86,6 +91,8 @@ export interface MessageIntent extends Actor {
   number: number
   message_type: string
   payload: Payload
+  /** As in {@link AnswerIntent}. */
+  sealed?: string
   at: string
 }
 
@@ -129,6 +136,12 @@ export interface LabelsMark {
   at: string
 }
 
+/** The values of the secret fields of the input, which the creation record does not have, sealed with the key of the home. */
+export interface SealedInput {
+  kind: 'sealed_input'
+  sealed: string
+}
+
 /** The files of the earlier layout have been copied into the journal. */
 export interface ImportMark {
   kind: 'imported'
@@ -143,4 +156,5 @@ export type PrivateLine =
   | SandboxMark
   | NameMark
   | LabelsMark
+  | SealedInput
   | ImportMark

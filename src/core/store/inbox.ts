@@ -34,6 +34,7 @@ export class Inbox {
   #isImported = false
   #name: string | null | undefined
   #labels: Labels | undefined
+  #sealedInput: string | undefined
   readonly #warnings = new Set<string>()
 
   answer(requestId: string): KeptAnswer | undefined {
@@ -103,6 +104,11 @@ export class Inbox {
     return this.#labels
   }
 
+  /** The values of the secret fields of the input, sealed. */
+  get sealedInput(): string | undefined {
+    return this.#sealedInput
+  }
+
   /** Whether the instance was warned of this before, by whichever host. */
   hasWarned(kind: string): boolean {
     return this.#warnings.has(kind)
@@ -147,6 +153,9 @@ export class Inbox {
       case 'labels':
         this.#takeLabels((line as { labels?: unknown }).labels)
         break
+      case 'sealed_input':
+        this.#takeSealedInput((line as { sealed?: unknown }).sealed)
+        break
       case 'imported':
         this.#isImported = true
         break
@@ -166,6 +175,10 @@ export class Inbox {
 
   #takeLabels(labels: unknown): void {
     if (isObject(labels)) this.#labels = labels as Labels
+  }
+
+  #takeSealedInput(sealed: unknown): void {
+    if (typeof sealed === 'string') this.#sealedInput ??= sealed
   }
 
   #takeName(name: unknown): void {
