@@ -49,7 +49,18 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     const ended = await platform.record(record.instance_id)
     expect(Object.keys(ended).sort()).toEqual(
       [
-        ...['created_at', 'ended_at', 'error', 'input', 'instance_id', 'name', 'output', 'parent_id', 'pending_inputs'],
+        ...[
+          'created_at',
+          'ended_at',
+          'error',
+          'input',
+          'instance_id',
+          'labels',
+          'name',
+          'output',
+          'parent_id',
+          'pending_inputs',
+        ],
         ...['phase', 'resolver', 'resolver_state', 'resolver_version', 'status', 'supports_resume', 'updated_at'],
       ].sort(),
     )

@@ -12,12 +12,13 @@ import type {
   DataFile,
   InputRequest,
   InstanceRecord,
+  LabelChanges,
+  Labels,
   MessageType,
   RequestStatus,
   SentMessage,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
-import type { LabelChanges, Labels } from '../protocol/labels.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
 import type { SecretContent, SecretInfo } from '../protocol/secret.ts'

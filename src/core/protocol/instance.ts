@@ -1,6 +1,5 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
-import { labels } from './labels.ts'
 import {
   anyObject,
   count,
@@ -11,6 +10,7 @@ import {
   object,
   oneOf,
   optional,
+  type Schema,
   type Static,
   text,
   time,
@@ -77,6 +77,35 @@ export interface Message {
   number: number
   message_type: string
   payload: Payload
+}
+
+/** Short pairs of key and value that people and scripts give an instance, to find it again. */
+export type Labels = Record<string, string>
+
+/** What is changed: a value sets the label, null removes it. */
+export type LabelChanges = Record<string, string | null>
+
+export const LABELS_MAX = 32
+export const LABEL_KEY_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}$'
+/** No control characters: labels are printed in tables. */
+export const LABEL_VALUE_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]{0,200}$'
+
+const value = text({ maxLength: 200, pattern: LABEL_VALUE_PATTERN })
+
+const KEYS = { maxProperties: LABELS_MAX, propertyNames: { pattern: LABEL_KEY_PATTERN } }
+
+export const labels: Schema<Labels> = anyObject<string>({ ...KEYS, additionalProperties: value })
+
+export const labelChanges: Schema<LabelChanges> = anyObject<string | null>({
+  ...KEYS,
+  additionalProperties: nullable(value),
+  description: 'null removes a label',
+})
+
+/** The labels after the changes. */
+export function withLabels(before: Readonly<Labels>, changes: Readonly<LabelChanges>): Labels {
+  const after = { ...before, ...changes }
+  return Object.fromEntries(Object.entries(after).filter((entry): entry is [string, string] => entry[1] !== null))
 }
 
 export type InstanceError = Static<typeof instanceError>

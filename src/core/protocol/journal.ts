@@ -1,8 +1,7 @@
 /** The content of an instance's journal (on-disk, The journal). */
 import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
-import { type Actor, instanceId } from './instance.ts'
-import { type Labels, labels } from './labels.ts'
+import { type Actor, instanceId, type Labels, labels } from './instance.ts'
 import { manifest } from './manifest.ts'
 import {
   anyObject,

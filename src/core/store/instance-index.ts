@@ -5,8 +5,7 @@
  */
 import { type BigIntStats, type Stats, statSync } from 'node:fs'
 import { INDEX_SETTLED_MS, INDEX_WORTH_ENTRIES } from '../limits.ts'
-import type { InstanceRecord } from '../protocol/instance.ts'
-import type { Labels } from '../protocol/labels.ts'
+import type { InstanceRecord, Labels } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { type Findable, findableOf } from '../view/find-words.ts'
 import { type InstancePaths, instanceIds, instancePaths, instancesDirectory } from './home.ts'

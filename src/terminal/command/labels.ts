@@ -1,5 +1,5 @@
 /** Reads labels of flags and arguments: `key=value`, and `key=` or `key-` to remove one. */
-import { LABEL_KEY_PATTERN, LABEL_VALUE_PATTERN, type LabelChanges, type Labels } from '../../core/protocol/labels.ts'
+import { LABEL_KEY_PATTERN, LABEL_VALUE_PATTERN, type LabelChanges, type Labels } from '../../core/protocol/instance.ts'
 import { usage } from '../output/command-error.ts'
 
 const KEY = new RegExp(LABEL_KEY_PATTERN)

@@ -1,5 +1,5 @@
 /** Formats labels for the terminal: `stage=test team=red`. */
-import type { Labels } from '../../core/protocol/labels.ts'
+import type { Labels } from '../../core/protocol/instance.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 
 export function labelText(labels: Readonly<Labels>): string {

@@ -1,8 +1,8 @@
 /** `resolve instance retry`: runs an instance again, as a new instance with the same input, and follows it as `run` does. */
 import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord, Platform } from '../../../core/index.ts'
+import { withLabels } from '../../../core/protocol/instance.ts'
 import type { Executor } from '../../../core/protocol/journal.ts'
-import { withLabels } from '../../../core/protocol/labels.ts'
 import { retryInput } from '../../../core/view/retry-input.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { executorFlag, followFlags, inputFlags, labelFlag, requiredIdArg } from '../../../terminal/command/flags.ts'

@@ -17,8 +17,8 @@ import type {
   RequestStatus,
   SentMessage,
 } from '../../protocol/instance.ts'
+import { withLabels } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
-import { withLabels } from '../../protocol/labels.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'

@@ -7,9 +7,8 @@ import {
   PAGE_MAX_RECORDS,
 } from '../../limits.ts'
 import { payload } from '../form.ts'
-import { instanceRecord, instanceState } from '../instance.ts'
+import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
-import { LABELS_MAX, labelChanges, labels } from '../labels.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
 import { STATUSES } from '../status.ts'
