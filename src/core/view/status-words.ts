@@ -18,6 +18,20 @@ export const STATUS_WORDS: Readonly<Record<Status, StatusWord>> = {
   cancelled: { shape: '⊘', word: 'cancelled', color: 'gray' },
 }
 
+/** Reasons of the platform as words; a reason that a person gave stays as it is. */
+const REASONS: Readonly<Record<string, string>> = {
+  pause_requested: 'requested',
+  stop_requested: 'requested',
+  cancel_requested: 'requested',
+  requests_withdrawn: 'its questions were withdrawn',
+  lifetime_exceeded: 'its lifetime is over',
+  worker_lost: 'its worker was lost',
+}
+
+export function reasonText(reason: string): string {
+  return Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? reason) : reason
+}
+
 export function statusText(status: Status): string {
   const { shape, word } = STATUS_WORDS[status]
   return `${shape} ${word}`

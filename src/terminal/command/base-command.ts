@@ -9,6 +9,7 @@ import * as Flags from '@oclif/core/flags'
 import type { LocalPlatform, Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 import { usage } from '../output/command-error.ts'
 import { connectionLine, isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import { EXIT } from '../output/exit-codes.ts'
@@ -131,6 +132,9 @@ export abstract class BaseCommand<T extends Described> extends Command {
       version: surroundings().version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),
+      flags: Object.keys({ ...this.ctor.baseFlags, ...this.ctor.flags }).map((name) => `--${name}`),
+      corrected: (wrong, right) =>
+        plainCommand(...this.ctor.id.split(':'), ...this.argv.map(correctWord(wrong, right))),
     })
   }
 
@@ -226,6 +230,11 @@ export abstract class BaseCommand<T extends Described> extends Command {
     }
     return only.instance_id
   }
+}
+
+/** Replaces the word, also in `--flag=value`. */
+function correctWord(wrong: string, right: string): (word: string) => string {
+  return (word) => (word === wrong ? right : word.startsWith(`${wrong}=`) ? right + word.slice(wrong.length) : word)
 }
 
 /** By default oclif reads a missing argument from stdin if that is no terminal; here arguments come only from the command line. */
