@@ -29,7 +29,14 @@ describe('in a job of GitHub Actions', () => {
     const invalid = await place.with({ env: job('a.md') }, 'run', 'doer', '-i', 'count=many')
     expect(invalid.code).toBe(5)
     expect(invalid.stderr).toMatch(/^::error::Validation failed%0A .*Say what to do\./m)
-    const unreachable = await place.with({ env: job('a.md') }, 'run', 'doer', '--json', '--server', 'http://127.0.0.1:9')
+    const unreachable = await place.with(
+      { env: job('a.md') },
+      'run',
+      'doer',
+      '--json',
+      '--server',
+      'http://127.0.0.1:9',
+    )
     expect(unreachable.code).toBe(10)
     expect(unreachable.stderr).toMatch(/^::error::Can't reach the server/m)
     const usage = await place.with({ env: job('a.md') }, 'run', 'doer', '--nope')
@@ -124,7 +131,8 @@ function runAction(given: Record<string, string>): { code: number; outputs: Reco
   const inputs = Object.fromEntries(
     Object.entries(action.inputs).map(([name, { default: standing = '' }]) => [name, given[name] ?? standing]),
   )
-  const filled = (text: string) => text.replace(/\$\{\{ inputs\.([a-z-]+) \}\}/g, (_, name: string) => inputs[name] ?? '')
+  const filled = (text: string) =>
+    text.replace(/\$\{\{ inputs\.([a-z-]+) \}\}/g, (_, name: string) => inputs[name] ?? '')
   // The install step builds the checkout; this test uses the build that exists.
   const npm = join(temp, 'npm')
   mkdirSync(npm)
@@ -151,7 +159,9 @@ function runAction(given: Record<string, string>): { code: number; outputs: Reco
     if (code !== 0) break
   }
   const outputs: Record<string, string> = {}
-  for (const [, name = '', , value = ''] of readFileSync(output, 'utf8').matchAll(/^([\w-]+)<<(end_\S+)\n([\s\S]*?)\n\2$/gm))
+  for (const [, name = '', , value = ''] of readFileSync(output, 'utf8').matchAll(
+    /^([\w-]+)<<(end_\S+)\n([\s\S]*?)\n\2$/gm,
+  ))
     outputs[name] = value
   return { code, outputs, paths: readFileSync(path, 'utf8').split('\n').filter(Boolean) }
 }

@@ -21,7 +21,9 @@ const entries: Record<string, string | Later> = {
   R12: 'The intent of a request is on disk before it is acknowledged',
   R13: 'Data of a finished instance is read from the kept files and starts nothing',
   'R13-LATER': waits.docker('502 only while the instance is live and its worker cannot be reached'),
-  R14: 'An envelope has exactly the five fields; timestamp is ISO-8601 UTC with milliseconds or finer',
+  R14: 'An envelope has the five fields; our timestamp is ISO-8601 UTC with milliseconds or finer',
+  'R14-LINES':
+    'Further fields of a line are forwarded untouched; a timestamp that is missing or cannot be read is replaced by the time of the host, and the line is kept',
   R15: 'Sequence numbers have no gap and replay starts after any of them; a finished instance replays and ends',
   'R15-SSE': 'SSE ids, heartbeats and Last-Event-ID',
   R16: 'Forged, foreign, oversized, too deep and malformed lines are not forwarded: platform.event.rejected {reason, bytes} stands instead',
@@ -56,6 +58,14 @@ const entries: Record<string, string | Later> = {
   R44: 'initialize has {config}; getInstantiationSchema and getWorkspaceSpec may come before it; a resolver without a form answers null',
   R45: "Credentials come from the host's environment; a worker's environment is an allow-list",
   R46: waits.realityCheck('dtu_lifecycle and the default timeout of a reality check'),
+  R47: "GET state answers the snapshot with the instance's own status, the latest phase and updated_at; before any state {status, phase}; state.json stays as written",
+  R48: waits.preparation(
+    'An instance exists before its setup runs; setup is prepared once and shown as it runs; POST to a resolver that is not prepared is accepted',
+  ),
+  R55: waits.secrets('Model, base URL, token command and named secrets reach a resolver by its config alone'),
+  R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
+  R57: waits.lost("Cancelled by a person's stop keeps the reason given, with forced: true where force was needed"),
+  R58: waits.lost('A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost'),
 }
 
 export const rulingRequirements = Object.entries(entries).map(([id, entry]) => toRequirement(id, 'rulings', entry))

@@ -11,8 +11,7 @@ import { eventLine, isRepetition } from '../../../terminal/view/event-lines.ts'
 
 export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
   static override summary = 'Print the events of an instance'
-  static override description =
-    `Prints one line for each event, with the local time.
+  static override description = `Prints one line for each event, with the local time.
 An event that repeats another one is left out, such as the resolver's own report of a question.
 --type, --tier, --json and --jsonl print every event.`
   static override examples = [
