@@ -59,9 +59,13 @@ const entries: Record<string, string | Later> = {
   R45: "Credentials come from the host's environment; a worker's environment is an allow-list",
   R46: waits.realityCheck('dtu_lifecycle and the default timeout of a reality check'),
   R47: "GET state answers the snapshot with the instance's own status, the latest phase and updated_at; before any state {status, phase}; state.json stays as written",
+  R49: 'manifest.json of a directory is read at every use; one that cannot be read or is malformed refuses the use with its error',
   R48: waits.preparation(
     'An instance exists before its setup runs; setup is prepared once and shown as it runs; POST to a resolver that is not prepared is accepted',
   ),
+  R51: 'Versions may carry build metadata; options of a select are texts, numbers or booleans, compared as text; an unknown top-level key of a POST body is ignored',
+  R52: 'instantiation_schema gets null where no params were given, else the object',
+  R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: waits.secrets('Model, base URL, token command and named secrets reach a resolver by its config alone'),
   R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
   R57: waits.lost("Cancelled by a person's stop keeps the reason given, with forced: true where force was needed"),

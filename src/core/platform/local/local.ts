@@ -18,6 +18,7 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
@@ -34,6 +35,7 @@ import type {
   HealthRow,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PruneOptions,
   PruneOutcome,
@@ -43,6 +45,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
@@ -79,6 +82,8 @@ export interface LocalOptions {
   builtins: string
   /** Answers API requests of other processes for the instances hosted here; without it they cannot send any (R39). */
   socketApi?: SocketApi
+  /** How many instances of the home may have a worker at the same time, for those that this process hosts (R70). */
+  maxRunning?: number | undefined
 }
 
 /** The handler of the socket of a process that hosts instances: the API itself, in `src/server`. */
@@ -101,11 +106,11 @@ class HomePlatform implements LocalPlatform {
   readonly #inquiries: Inquiries
   #catalog: Promise<Catalog> | undefined
 
-  constructor({ home, builtins, socketApi }: LocalOptions) {
+  constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, socketApi?.(this))
+    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#reads = new Reads(home, this.#hosts)
     this.#acts = new Acts({
@@ -139,7 +144,7 @@ class HomePlatform implements LocalPlatform {
     return await readViewport(this.#home, await this.resolver(name))
   }
 
-  async schema(name: string, params: Payload, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
+  async schema(name: string, params: Payload | null, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
     const entry = await this.resolver(name)
     return await this.#inquiries.ask(entry, chooseExecutor(entry, executor), (inquiry) => inquiry.form(params))
   }
@@ -227,6 +232,11 @@ class HomePlatform implements LocalPlatform {
     const { journal } = this.#reads.paths(id)
     const hasEnded = () => isTerminal(this.#reads.record(id).status)
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
+  }
+
+  async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    const paths = this.#reads.paths(id)
+    return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
   }
 
   async stderrTail(id: string): Promise<string> {

@@ -17,6 +17,7 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   ByteRange,
@@ -26,6 +27,7 @@ import type {
   HealthRow,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PruneOptions,
   PruneOutcome,
@@ -61,7 +63,8 @@ class ServerPlatform implements Platform {
     return withoutPlaces(await this.#json('getResolver', { params: { name } }))
   }
 
-  async schema(name: string, params: Payload): Promise<Form | null> {
+  async schema(name: string, params: Payload | null): Promise<Form | null> {
+    if (params === null) return await this.#json('getResolverSchema', { params: { name } })
     const text = JSON.stringify(params)
     if (text.length > PARAMS_MAX_CHARS) return (await this.check(name, params)).form
     return await this.#json('getResolverSchema', { params: { name }, query: { params: text } })
@@ -146,6 +149,15 @@ class ServerPlatform implements Platform {
 
   async hasHost(id: string): Promise<boolean> {
     return (await this.#json('getInstanceHost', { params: { id } })).attended
+  }
+
+  async logs(id: string, { waitMs = 0, sources, signal, ...rest }: LogOptions = {}): Promise<LogPage> {
+    const query = {
+      ...rest,
+      ...(sources === undefined ? {} : { source: [...sources] }),
+      ...(waitMs === 0 ? {} : { wait: Math.ceil(waitMs / 1_000) }),
+    }
+    return await this.#json('getInstanceLogs', { params: { id }, query, ...(signal === undefined ? {} : { signal }) })
   }
 
   async stderrTail(id: string): Promise<string> {
