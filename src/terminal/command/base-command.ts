@@ -134,7 +134,7 @@ export abstract class BaseCommand<T extends Described> extends Command {
       debug: this.argv.includes('--debug'),
       flags: Object.keys({ ...this.ctor.baseFlags, ...this.ctor.flags }).map((name) => `--${name}`),
       corrected: (wrong, right) =>
-        plainCommand(...this.ctor.id.split(':'), ...this.argv.map(correctWord(wrong, right))),
+        plainCommand(...this.ctor.id.split(':'), ...withoutSecrets(this.argv).map(correctWord(wrong, right))),
     })
   }
 
@@ -231,6 +231,13 @@ export abstract class BaseCommand<T extends Described> extends Command {
     }
     return only.instance_id
   }
+}
+
+/** A log must not repeat the value of a field, which may be a secret (R55); on a terminal the person sees what was typed. */
+function withoutSecrets(argv: readonly string[]): string[] {
+  if (process.stderr.isTTY) return [...argv]
+  const isInput = (word: string | undefined) => word === '-i' || word === '--input'
+  return argv.map((word, at) => (isInput(argv[at - 1]) ? word.replace(/^([^=]+)=[\s\S]*$/, '$1=<$1>') : word))
 }
 
 /** Replaces the word, also in `--flag=value`. */
