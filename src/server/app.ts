@@ -22,6 +22,7 @@ import { listHandlers } from './routes/list.ts'
 import { pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
+import { scheduleHandlers } from './routes/schedules.ts'
 import { healthHandlers, serverHandlers } from './routes/server.ts'
 
 /** Ready to be injected into or listened with. Closing the app does not close the platform. */
@@ -61,6 +62,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...dataHandlers(parts),
     ...eventHandlers(app, parts),
     ...resolverHandlers(parts),
+    ...scheduleHandlers(parts),
     ...serverHandlers(parts),
     ...healthHandlers(parts),
     ...authHandlers(parts),

@@ -109,6 +109,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   resolvers: ['sdk'],
   'core/platform/local': [
     'core/platform/upkeep',
+    'core/schedule',
     'core/platform/remote',
     'core/platform/journal',
     'core/platform',
@@ -221,6 +222,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/worker/engine': [],
   'core/worker/local': ['core/worker', 'core/rpc', 'core/files'],
   'core/worker': ['core/rpc', 'core/files', 'core/protocol/api', 'core/protocol'],
+  'core/schedule': ['core/store', 'core/files', 'core/protocol'],
   'core/git': [],
   'core/catalog': ['core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
   'core/catalog/manifest': ['core/protocol'],

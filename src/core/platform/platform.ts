@@ -17,6 +17,8 @@ import type {
   SentMessage,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
+import type { NewSchedule, Schedule } from '../protocol/schedule.ts'
+import type { ScheduleOrigin } from '../protocol/schedule-origin.ts'
 import type { Static } from '../protocol/schema.ts'
 import type { Status } from '../protocol/status.ts'
 import type { Story } from '../view/story.ts'
@@ -32,6 +34,8 @@ export interface CreateRequest {
   host?: 'here' | 'background'
   /** The id it shall have, chosen before it was asked for: creating it again gives the same instance (R11). */
   instance_id?: string
+  /** The schedule that creates it. */
+  schedule?: ScheduleOrigin
 }
 
 export interface InstanceFilter {
@@ -135,6 +139,12 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** The schedules of the home, which `serve` runs (R72). */
+  schedules(): Promise<Schedule[]>
+  addSchedule(request: NewSchedule, actor: Actor): Promise<Schedule>
+  /** By its name or id. */
+  removeSchedule(reference: string): Promise<Schedule>
+  pauseSchedule(reference: string, paused: boolean): Promise<Schedule>
   /** Looks after the machine and the home; with `fix` it mends what is safe to mend. */
   health(options?: { fix?: boolean }): Promise<HealthRow[]>
 

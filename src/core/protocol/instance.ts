@@ -1,5 +1,6 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
+import { scheduleOrigin } from './schedule-origin.ts'
 import { anyObject, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
 import { STATUSES } from './status.ts'
 
@@ -103,6 +104,7 @@ export const instanceRecord = named(
     updated_at: time(),
     ended_at: nullable(time()),
     parent_id: nullable(text()),
+    schedule: optional(nullable(scheduleOrigin, { description: 'The schedule that created it' })),
     queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
   }),
 )

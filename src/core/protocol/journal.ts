@@ -3,6 +3,7 @@ import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
 import { type Actor, instanceId } from './instance.ts'
 import { manifest } from './manifest.ts'
+import { scheduleOrigin } from './schedule-origin.ts'
 import {
   anyObject,
   anything,
@@ -45,6 +46,8 @@ export const creationRecord = object(
     instance_id: instanceId(),
     name: nullable(text()),
     parent_id: nullable(text()),
+    /** The schedule that created it (R72). */
+    schedule: optional(scheduleOrigin),
     created_at: time(),
     input: payload,
     executor: oneOf(EXECUTORS),

@@ -18,6 +18,7 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import type { NewSchedule, Schedule } from '../../protocol/schedule.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
@@ -292,6 +293,22 @@ class HomePlatform implements LocalPlatform {
     return await pruneInstances(this.#home, options)
   }
 
+  async schedules(): Promise<Schedule[]> {
+    return (await schedulesRoom()).listSchedules(this.#home)
+  }
+
+  async addSchedule(request: NewSchedule, { actor }: Actor): Promise<Schedule> {
+    return await (await schedulesRoom()).addSchedule(this.#home, request, actor, this)
+  }
+
+  async removeSchedule(reference: string): Promise<Schedule> {
+    return await (await schedulesRoom()).removeSchedule(this.#home, reference)
+  }
+
+  async pauseSchedule(reference: string, paused: boolean): Promise<Schedule> {
+    return await (await schedulesRoom()).pauseSchedule(this.#home, reference, paused)
+  }
+
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
     return await checkLocalHealth({ home: this.#home, builtins: this.#builtins, fix: options.fix ?? false })
   }
@@ -320,4 +337,9 @@ class HomePlatform implements LocalPlatform {
     if (host === 'background') await startBackgroundHost(this.#home, id)
     else await this.#hosts.own(id)
   }
+}
+
+/** Loaded when it is used: it brings the cron library. */
+function schedulesRoom() {
+  return import('../../schedule/schedules.ts')
 }

@@ -30,6 +30,7 @@ export async function prepareCreation(
     instance_id: request.instance_id ?? newInstanceId(),
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
+    ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
     input,
     executor,

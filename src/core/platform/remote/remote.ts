@@ -17,6 +17,7 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
+import type { NewSchedule, Schedule } from '../../protocol/schedule.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   ByteRange,
@@ -116,6 +117,26 @@ class ServerPlatform implements Platform {
 
   async record(id: string): Promise<InstanceRecord> {
     return await this.#json('getInstance', { params: { id } })
+  }
+
+  async schedules(): Promise<Schedule[]> {
+    return await this.#json('getSchedules', {})
+  }
+
+  async addSchedule(body: NewSchedule): Promise<Schedule> {
+    const check = () => this.check(body.resolver, body.input)
+    return await withFields(
+      () => this.#json('postSchedules', { body, act: {} }),
+      async () => (await check()).fields,
+    )
+  }
+
+  async removeSchedule(name: string): Promise<Schedule> {
+    return await this.#json('deleteSchedule', { params: { name }, act: {} })
+  }
+
+  async pauseSchedule(name: string, paused: boolean): Promise<Schedule> {
+    return await this.#json(paused ? 'postSchedulePause' : 'postScheduleResume', { params: { name }, act: {} })
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
