@@ -26,6 +26,7 @@ export type {
   HealthState,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   Pruned,
   PruneOptions,
@@ -41,6 +42,7 @@ export type { Actor, DataFile, InputRequest, InstanceRecord, MessageType, SentMe
 export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
 export type { NewSchedule, Schedule } from './protocol/schedule.ts'
+export type { SecretContent, SecretInfo } from './protocol/secret.ts'
 export type { Status } from './protocol/status.ts'
 export { runDue, type ScheduleNews } from './schedule/runner.ts'
 export { homeDirectory } from './store/home.ts'

@@ -260,7 +260,7 @@ test('a paused schedule misses nothing; what is wrong with a schedule is refused
   await refused(2, 'is never due', '0 7 31 2 *', 'works', '-i', 'do=x')
   await refused(2, 'There is no time zone "Mars/Base"', '0 7 * * *', 'works', '-i', 'do=x', '--timezone', 'Mars/Base')
   await refused(6, 'nothere', '0 7 * * *', 'nothere')
-  await refused(3, 'Say what to do.', '0 7 * * *', 'works')
+  await refused(5, 'Say what to do.', '0 7 * * *', 'works')
   await refused(7, 'There is a schedule "morning" already.', '0 7 * * *', 'works', '-i', 'do=x', '--name', 'morning')
   await refused(2, '"key" is a secret field', '0 7 * * *', 'works', '-i', 'do=x', '-i', 'key=hunter2')
   expect(readFileSync(join(place.home, 'schedules.json'), 'utf8')).not.toContain('hunter2')

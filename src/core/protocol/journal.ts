@@ -1,9 +1,8 @@
 /** The content of an instance's journal (on-disk, The journal). */
 import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
-import { type Actor, instanceId } from './instance.ts'
+import { type Actor, instanceId, scheduleOrigin } from './instance.ts'
 import { manifest } from './manifest.ts'
-import { scheduleOrigin } from './schedule-origin.ts'
 import {
   anyObject,
   anything,
@@ -49,7 +48,10 @@ export const creationRecord = object(
     /** The schedule that created it (R72). */
     schedule: optional(scheduleOrigin),
     created_at: time(),
+    /** Without the values of secret fields. */
     input: payload,
+    /** The secret fields that were given (R55). Absent where there are none. */
+    secret_fields: optional(listOf(text())),
     executor: oneOf(EXECUTORS),
     /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
     environment: anyObject<string>({ additionalProperties: text() }),
@@ -77,6 +79,8 @@ export interface AnswerIntent extends Actor {
   kind: 'answer'
   request_id: string
   payload: Payload
+  /** The values of secret fields, which `payload` does not have, sealed with the key of the home. */
+  sealed?: string
   at: string
 }
 
@@ -86,6 +90,8 @@ export interface MessageIntent extends Actor {
   number: number
   message_type: string
   payload: Payload
+  /** As in {@link AnswerIntent}. */
+  sealed?: string
   at: string
 }
 
@@ -122,6 +128,12 @@ export interface NameMark {
   at: string
 }
 
+/** The values of the secret fields of the input, which the creation record does not have, sealed with the key of the home. */
+export interface SealedInput {
+  kind: 'sealed_input'
+  sealed: string
+}
+
 /** The files of the earlier layout have been copied into the journal. */
 export interface ImportMark {
   kind: 'imported'
@@ -135,4 +147,5 @@ export type PrivateLine =
   | RunMark
   | SandboxMark
   | NameMark
+  | SealedInput
   | ImportMark

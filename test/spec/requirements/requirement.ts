@@ -40,7 +40,6 @@ export const waits = {
   sessions: later('LLM sessions are not provided yet'),
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),
   preparation: later('setup inside an instance, and its preparation, come with R48'),
-  secrets: later('named secrets of the operator are not provided yet'),
   lost: later('reasons of stops and lost workers come with R57 and R58'),
   authoring: later('the tools for authors of specs are not provided yet'),
 }
