@@ -4,6 +4,7 @@
  * Every method throws a `ResolveError` of the catalogue where it cannot do what it says.
  */
 
+import type { newSchedule, schedule } from '../protocol/api/schedule.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
@@ -19,7 +20,6 @@ import type {
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
-import type { NewSchedule, Schedule } from '../protocol/schedule.ts'
 import type { Static } from '../protocol/schema.ts'
 import type { SecretContent, SecretInfo } from '../protocol/secret.ts'
 import type { Status } from '../protocol/status.ts'
@@ -103,6 +103,9 @@ export interface DataContent {
 export type PruneOptions = Static<typeof pruneOptions>
 export type Pruned = Static<typeof pruned>
 export type PruneOutcome = Static<typeof pruneOutcome>
+
+export type NewSchedule = Static<typeof newSchedule>
+export type Schedule = Static<typeof schedule>
 
 export type HealthRow = Static<typeof healthRow>
 export type HealthState = HealthRow['state']

@@ -6,9 +6,9 @@ import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { writeWhole } from '../files/write-whole.ts'
 import { SCHEDULES_MAX_BYTES } from '../limits.ts'
+import { type Schedule, schedule } from '../protocol/api/schedule.ts'
 import { misfit } from '../protocol/fits.ts'
 import { instanceId } from '../protocol/instance.ts'
-import { type Schedule, schedule } from '../protocol/schedule.ts'
 import { constant, integer, listOf, nullable, object, type Static, text, time } from '../protocol/schema.ts'
 
 const bookkeeping = object({

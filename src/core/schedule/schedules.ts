@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError } from '../errors.ts'
 import { SCHEDULES_MAX } from '../limits.ts'
+import type { NewSchedule, Schedule } from '../protocol/api/schedule.ts'
 import type { Form, Payload } from '../protocol/form.ts'
-import type { NewSchedule, Schedule } from '../protocol/schedule.ts'
 import { localTimezone, nextDue, requireDueTimes } from './due-times.ts'
 import { changeSchedules, type KeptSchedule, readSchedules } from './schedule-file.ts'
 

@@ -19,7 +19,6 @@ import type {
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
-import type { NewSchedule, Schedule } from '../../protocol/schedule.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
@@ -39,9 +38,11 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NewSchedule,
   Platform,
   PruneOptions,
   PruneOutcome,
+  Schedule,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'

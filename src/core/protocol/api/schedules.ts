@@ -1,7 +1,8 @@
 /** Operations on schedules (R72). */
-import { newSchedule, schedule } from '../schedule.ts'
+
 import { listOf } from '../schema.ts'
 import { type Operation, RESOLVER_TROUBLE } from './operation.ts'
+import { newSchedule, schedule } from './schedule.ts'
 
 const one = { 200: { description: 'The schedule', json: schedule } } as const
 

@@ -1,8 +1,8 @@
 /** The shapes of schedules (R72): as they are added, stored and listed. */
-import { SCHEDULE_CRON_MAX_CHARS } from '../limits.ts'
-import { payload } from './form.ts'
-import { instanceId } from './instance.ts'
-import { closed, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
+import { SCHEDULE_CRON_MAX_CHARS } from '../../limits.ts'
+import { payload } from '../form.ts'
+import { instanceId } from '../instance.ts'
+import { closed, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from '../schema.ts'
 
 /** A name is also a part of an address. */
 export const SCHEDULE_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
