@@ -574,6 +574,14 @@ const catalogue = {
       `Setup step ${d.step} of ${d.total} ended with ${d.exit_code === null ? 'no exit code' : `exit code ${d.exit_code}`}: ${d.command}${d.output === '' ? '' : `\n${d.output}`}`,
     outside: (d: { step: number; total: number }) => `Setup step ${d.step} of ${d.total} failed.`,
   },
+  resolver_preparing: {
+    kind: 'environment',
+    http: 503,
+    exit: 10,
+    message: (d: { resolver: string; step?: number | undefined; total?: number | undefined }) =>
+      `The resolver "${d.resolver}" is being prepared${d.step === undefined ? '' : `: setup step ${d.step} of ${d.total}`}.`,
+    hint: () => 'Try again in a moment; an instance of it can be created at once.',
+  },
   setup_malformed: {
     kind: 'environment',
     http: 502,

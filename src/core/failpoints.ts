@@ -17,6 +17,7 @@ const STEPS = {
   journal: ['writing', 'written'],
   move: ['recorded', 'synced', 'saved'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
+  setup: ['created', 'started', 'ended', 'committed', 'admitted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
   ready: ['answered', 'noted'],

@@ -155,6 +155,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/host/lifecycle': [
     'core/host/resources',
     'core/host/requests',
+    'core/host/inquiry',
     'core/host/launch',
     'core/host/ingest',
     'core/host/ledger',

@@ -7,6 +7,7 @@ import {
   anyObject,
   anything,
   constant,
+  flag,
   listOf,
   nullable,
   object,
@@ -52,6 +53,8 @@ export const creationRecord = object(
     environment: anyObject<string>({ additionalProperties: text() }),
     /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
     container: optional(nullable(containerOptions)),
+    /** The resolver had to be prepared first: the host checks the input after the setup (R48). */
+    unchecked: optional(flag()),
     /** The resolver as the catalog had it at creation: a later `resolver update` does not change a running instance. */
     resolver: object({ name: text(), version: text(), dir: text(), commit: nullable(text()), manifest }),
   },
@@ -119,6 +122,13 @@ export interface NameMark {
   at: string
 }
 
+/** The input was accepted after the setup, and what the resolver wants for it (R48). */
+export interface AdmissionMark {
+  kind: 'admitted'
+  environment: Record<string, string>
+  container: ContainerOptions | null
+}
+
 /** The files of the earlier layout have been copied into the journal. */
 export interface ImportMark {
   kind: 'imported'
@@ -132,4 +142,5 @@ export type PrivateLine =
   | RunMark
   | SandboxMark
   | NameMark
+  | AdmissionMark
   | ImportMark

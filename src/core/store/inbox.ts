@@ -7,7 +7,7 @@ import { fail } from '../errors.ts'
 import { identify } from '../files/process-identity.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { Payload } from '../protocol/form.ts'
-import type { AnswerIntent, MessageIntent, RunMark, StopIntent } from '../protocol/journal.ts'
+import type { AdmissionMark, AnswerIntent, MessageIntent, RunMark, StopIntent } from '../protocol/journal.ts'
 import { PAUSE_IGNORED } from '../protocol/methods.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { Place } from './journal-line.ts'
@@ -31,6 +31,7 @@ export class Inbox {
   #hasSandbox = false
   #isImported = false
   #name: string | null | undefined
+  #admission: AdmissionMark | undefined
 
   answer(requestId: string): KeptAnswer | undefined {
     return this.#answers.get(requestId)
@@ -94,6 +95,11 @@ export class Inbox {
     return this.#name
   }
 
+  /** What the resolver wants for an input that was checked after the setup; undefined before, and where it was checked earlier. */
+  get admission(): Pick<AdmissionMark, 'environment' | 'container'> | undefined {
+    return this.#admission
+  }
+
   /** Applies one private line. A kind of a later version is ignored. Throws `journal_broken`. */
   note({ kind, text, place }: PlacedPrivate): void {
     let line: Record<string, unknown>
@@ -129,6 +135,9 @@ export class Inbox {
         break
       case 'name':
         this.#takeName((line as { name?: unknown }).name)
+        break
+      case 'admitted':
+        this.#admission = line as AdmissionMark
         break
       case 'imported':
         this.#isImported = true

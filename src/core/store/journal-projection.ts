@@ -38,7 +38,13 @@ export function readJournal(journal: string): JournalProjection {
   }
   if (!inbox.isImported) takeMailboxLayout(dirname(journal), inbox)
   if (inbox.name !== undefined) story.creation.name = inbox.name
+  if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)
   return { story, inbox }
+}
+
+/** The input was accepted: the creation gets what the resolver wants for it. */
+export function applyAdmission({ creation }: Story, { environment, container }: NonNullable<Inbox['admission']>): void {
+  Object.assign(creation, { environment, container, unchecked: false })
 }
 
 /** The story of the whole journal, with the instance's current name. Throws `journal_broken`. */

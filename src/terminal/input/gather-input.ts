@@ -39,8 +39,8 @@ export async function gatherInput(
       before: payload,
       submitWord: 'Run',
       escapeWord: 'cancel',
-      schema: (input) => platform.schema(resolver, input, executor),
-      submit: async (input) => (await platform.check(resolver, input, executor)).errors,
+      schema: (input) => platform.schema(resolver, input, { executor }),
+      submit: async (input) => (await platform.check(resolver, input, { executor })).errors,
     },
     output,
   )
@@ -55,7 +55,7 @@ async function checkFitted(
   given: GivenInput,
   executor: Executor | 'auto',
 ): Promise<{ payload: Payload } & FormCheck> {
-  const { payload, asked } = await fitToDisclosed(given, (tried) => platform.check(resolver, tried, executor))
+  const { payload, asked } = await fitToDisclosed(given, (tried) => platform.check(resolver, tried, { executor }))
   return { payload, ...asked }
 }
 

@@ -22,14 +22,17 @@ export interface RunningResolver {
   close(): Promise<void>
 }
 
+/** What messages about it need. */
+type AskedResolver = Pick<CatalogEntry, 'name' | 'dir' | 'manifest'>
+
 /** The caller closes it after use. */
 export class Inquiry implements Keepable {
-  readonly #entry: CatalogEntry
+  readonly #entry: AskedResolver
   readonly #resolver: RunningResolver
   readonly #calls: ResolverCalls
   #isOver = false
 
-  constructor(entry: CatalogEntry, resolver: RunningResolver) {
+  constructor(entry: AskedResolver, resolver: RunningResolver) {
     this.#entry = entry
     this.#resolver = resolver
     this.#calls = new ResolverCalls(resolver.channel, { epoch: 0 })

@@ -13,7 +13,7 @@ import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../..
 import { canMove, type Status } from '../../protocol/status.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
 import type { Place } from '../../store/journal-line.ts'
-import { type JournalProjection, readJournal } from '../../store/journal-projection.ts'
+import { applyAdmission, type JournalProjection, readJournal } from '../../store/journal-projection.ts'
 import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts'
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
@@ -145,6 +145,13 @@ export class Ledger {
     this.story.creation.name = name
     this.sync()
     this.#saveRecord()
+  }
+
+  /** Records that the input was accepted after the setup; on disk when this returns. Throws `disk_full`. */
+  admit(admission: NonNullable<Inbox['admission']>): void {
+    this.keep({ kind: 'admitted', environment: admission.environment, container: admission.container })
+    applyAdmission(this.story, admission)
+    this.sync()
   }
 
   /** The payload of an accepted answer or message. Throws the file system's error. */

@@ -7,7 +7,7 @@ import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
-import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -68,7 +68,7 @@ export class InstanceHost {
   release(): void {
     const before = this.#state
     if (!this.#enter({ name: 'released' })) return
-    if (before.name === 'launching') before.launch.abort()
+    if (before.name === 'launching') before.launch.abort(HANDED_OVER)
     this.#requestApi.close()
     if (before.name === 'getting-ready') before.interrupt('released')
     const { ledger, release } = this.#parts

@@ -1,30 +1,35 @@
-/** Collects what a creation needs before the first line of the journal: a valid input, and the plan for the worker (R10, R44). */
-import { fail } from '../../errors.ts'
+/**
+ * Collects what a creation needs before the first line of the journal: a valid input and the plan for the worker (R10, R44). A resolver
+ * that is not prepared cannot be asked yet: then the host checks the input after the setup (R48).
+ */
+import { admitInput, refuseWhatIsMissing } from '../../host/inquiry/admission.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
-import { availableCredentials } from '../../host/launch/config.ts'
-import { containerOptions, refuseForContainer } from '../../host/launch/container-launch.ts'
+import type { Preparations } from '../../host/inquiry/preparations.ts'
+import { containerOptions } from '../../host/launch/container-launch.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { CreationRecord, Executor } from '../../protocol/journal.ts'
 import { newInstanceId } from '../../store/home.ts'
 import type { CreateRequest } from '../platform.ts'
-import { environmentOf } from './local-checks.ts'
 
-/**
- * The creation record of the instance. Throws `form_invalid`, `form_malformed`, `feature_missing` and the errors of the
- * resolver's process.
- */
+export interface CreationParts {
+  inquiries: Inquiries
+  preparations: Preparations
+}
+
+/** The creation record of the instance. Throws as {@link admitInput}, and as {@link Preparations.isReady}. */
 export async function prepareCreation(
-  inquiries: Inquiries,
+  { inquiries, preparations }: CreationParts,
   entry: CatalogEntry,
   request: CreateRequest,
   executor: Executor,
 ): Promise<CreationRecord> {
   const { input } = request
-  const spec = await inquiries.ask(entry, executor, (inquiry) => inquiry.admit(input, availableCredentials()))
-  refuseWhatIsMissing(entry, spec)
-  const environment = environmentOf(spec)
-  if (executor === 'docker') refuseForContainer(entry, environment)
   const { name, version, dir, commit, manifest } = entry
+  refuseWhatIsMissing(manifest, null)
+  const isReady = await preparations.isReady(entry, executor)
+  const { environment, container } = isReady
+    ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor))
+    : { environment: {}, container: containerOptions(manifest, null) }
   return {
     schema: 'resolve.journal/1',
     instance_id: request.instance_id ?? newInstanceId(),
@@ -34,16 +39,8 @@ export async function prepareCreation(
     input,
     executor,
     environment,
-    ...(executor === 'docker' ? { container: containerOptions(manifest, spec) } : {}),
+    ...(container === null ? {} : { container }),
+    ...(isReady ? {} : { unchecked: true }),
     resolver: { name, version, dir, commit, manifest },
-  }
-}
-
-function refuseWhatIsMissing(entry: CatalogEntry, spec: Record<string, unknown> | null): void {
-  const resolver = entry.name
-  const needsSidecar = (entry.manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
-  if (needsSidecar) throw fail('feature_missing', { resolver, feature: 'a git server beside its worker' })
-  if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
-    throw fail('feature_missing', { resolver, feature: 'repositories cloned into its workspace' })
   }
 }
