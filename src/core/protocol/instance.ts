@@ -94,7 +94,9 @@ export const instanceRecord = named(
 )
 
 /** Which interface a consumer used (R25). */
-export type Door = 'cli' | 'http' | 'page'
+export const DOORS = ['cli', 'http', 'page', 'viewport'] as const
+
+export type Door = (typeof DOORS)[number]
 
 /** Who acts, and through which interface: recorded with every answer and message (R25). */
 export interface Actor {

@@ -44,7 +44,7 @@ const entries: Record<string, string | Later> = {
   R32: 'Paths read own properties of plain objects and array indexes only',
   R33: 'The cast to bool, length in code points or items, numeric as ruled',
   R34: 'email and regex as ruled; a pattern that takes too long fails its check',
-  R35: 'Errors come in component order, then check order; unknown keys and select values are no errors',
+  R35: 'Errors come in component order, then check order; unknown keys and select values are no errors of the HTTP API, and refused by the doors for people',
   R36: 'Extra keys of the input are kept untouched',
   R37: 'Every /api route needs a bearer token, with Host, Origin and Sec-Fetch checks',
   R38: 'resolve token create, list and revoke; sign-in links',

@@ -19,7 +19,7 @@ export default class InstanceResume extends BaseCommand<typeof InstanceResume> {
   declare protected args: ArgsOf<typeof InstanceResume>
 
   protected async act(): Promise<number> {
-    const session = await planSession(this.flags, this.mayAsk)
+    const session = await planSession(this.flags, this.mayNotAsk)
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     const story = await platform.story(id)
