@@ -2,7 +2,20 @@
 import { form } from './form.ts'
 import { instanceError, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
-import { anyObject, count, integer, listOf, named, nullable, number, object, oneOf, text, time } from './schema.ts'
+import {
+  anyObject,
+  count,
+  integer,
+  listOf,
+  named,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+  time,
+} from './schema.ts'
 import { STATUSES } from './status.ts'
 
 const statusChange = object({ status: oneOf(STATUSES), at: time(), reason: nullable(text()) })
@@ -36,6 +49,18 @@ const storyProgress = object({
   at: time(),
 })
 
+/** The setup of the container: its latest step. */
+const storySetup = object({
+  state: oneOf(['running', 'completed', 'failed']),
+  /** 0 before the first step. */
+  step: count(),
+  total: count(),
+  description: nullable(text()),
+  /** The last line that the step printed. */
+  output: nullable(text()),
+  at: time(),
+})
+
 export const storyArtifact = object({
   kind: text(),
   value: text(),
@@ -59,6 +84,8 @@ export const story = named(
     phase: nullable(text()),
     phases: listOf(storyPhase),
     progress: nullable(storyProgress),
+    /** null where there was none; absent from a server of an earlier version. */
+    setup: optional(nullable(storySetup)),
     artifacts: listOf(storyArtifact),
     requests: listOf(storyRequest),
     messages: listOf(storyMessage),

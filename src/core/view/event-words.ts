@@ -19,20 +19,31 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     if (!isStatus(to)) return null
     return `${statusText(to)}${text(reason) === '' ? '' : ` (${text(reason)})`}`
   },
-  'platform.setup.progress': ({ step, total, description }) =>
-    `setup ${text(step)}/${text(total)}: ${text(description)}`,
+  'platform.setup.progress': setupLine,
   'platform.setup.failed': ({ stage, error }) => `setup failed at ${text(stage)}: ${text(error)}`,
-  'platform.worker.failed': ({ cause, error }) => `worker failed: ${text(cause)} ${text(error)}`,
+  // The line before it is about the setup, with the same error.
+  'platform.worker.failed': ({ cause, error }) =>
+    cause === 'setup_failed' ? null : `worker failed: ${text(cause)} ${text(error)}`,
   'platform.worker.adopted': () => 'another host took over',
   'platform.input.requested': ({ request_id, prompt }) => `question ${text(request_id)}: ${text(prompt)}`,
   'platform.input.answered': ({ request_id, actor, via }) =>
     `answered ${text(request_id)} by ${text(actor)} (${text(via)})`,
   'platform.message.accepted': ({ message_type, actor }) => `message ${text(message_type)} from ${text(actor)}`,
-  'platform.watchdog.warning': ({ kind, value, limit }) => `warning: ${text(kind)} at ${text(value)} of ${text(limit)}`,
+  'platform.watchdog.warning': ({ kind, value, limit }) =>
+    kind === 'setup_not_run'
+      ? `warning: the local executor does not run the setup of the manifest (${text(value)} ${value === 1 ? 'command' : 'commands'})`
+      : `warning: ${text(kind)} at ${text(value)} of ${text(limit)}`,
   'platform.event.rejected': ({ reason }) => `warning: an event line of the resolver was rejected (${text(reason)})`,
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
   'resolver:artifact': ({ kind, value }) => `artifact ${text(kind)}: ${text(value)}`,
+}
+
+/** A step of a setup: it began, printed its last line, or ended. */
+export function setupLine({ step, total, description, exit_code: code, output }: Data): string {
+  const ended = code === undefined ? '' : code === 0 ? ' (done)' : ` (exit code ${text(code)})`
+  const said = code === undefined && text(output) !== '' ? ` | ${text(output)}` : ''
+  return `setup ${text(step)}/${text(total)}: ${text(description)}${ended}${said}`
 }
 
 export function percent(fraction: unknown): string {

@@ -74,6 +74,12 @@ export interface ContainerLaunch {
   network?: SandboxNetwork | undefined
 }
 
+/** A step of the setup begins, prints, or has ended with an exit code. */
+export type SetupProgress = EventData<'platform.setup.progress'>
+
+/** Why a setup failed, for the journal. */
+export type SetupFailure = EventData<'platform.setup.failed'>
+
 /** The reason of a signal that ends a launch because another process goes on with it: what can be adopted is left running. */
 export const HANDED_OVER = 'handed over'
 

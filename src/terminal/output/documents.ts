@@ -19,6 +19,8 @@ export interface InstanceDocument {
   error: InstanceError | null
   input: Record<string, unknown>
   phase: string | null
+  /** The setup of its container; null where there was none. */
+  setup: NonNullable<Story['setup']> | null
   history: { status: string; at: string; reason: string | null }[]
   timing: { created_at: string; started_at: string | null; ended_at: string | null; duration_ms: number | null }
   artifacts: StoryArtifact[]
@@ -43,6 +45,7 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     error: story.error,
     input: creation.input,
     phase: story.phase,
+    setup: story.setup ?? null,
     history: story.history.map(({ status, at, reason }) => ({ status, at, reason })),
     timing: timingOf(story),
     artifacts: story.artifacts,

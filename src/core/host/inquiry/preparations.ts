@@ -5,7 +5,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import { PREPARATIONS_AT_ONCE, PREPARATIONS_WAITING } from '../../limits.ts'
-import type { EventData } from '../../protocol/api/events.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { ConcurrencyLimiter } from '../../worker/concurrency-limiter.ts'
@@ -16,15 +15,13 @@ import {
   prepareImage,
   type SetupSource,
 } from '../../worker/docker/container-setup.ts'
-import { HANDED_OVER } from '../../worker/worker.ts'
+import { HANDED_OVER, type SetupProgress } from '../../worker/worker.ts'
 import { containerLaunch, containerOptions } from '../launch/container-launch.ts'
 
-export type SetupProgress = EventData<'platform.setup.progress'>
-
 export interface PrepareOptions {
-  onProgress?: (progress: SetupProgress) => void
+  onProgress?: ((progress: SetupProgress) => void) | undefined
   /** Ends the setup, unless another caller waits for it too. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 interface Job {
@@ -39,7 +36,10 @@ export class Preparations {
     atOnce: PREPARATIONS_AT_ONCE,
     waiting: PREPARATIONS_WAITING,
   })
+  /** What runs in the background is left to the next process; what a caller waits for ends with it. */
   readonly #closed = new AbortController()
+  readonly #ended = new AbortController()
+  readonly #waited = new Set<Promise<unknown>>()
 
   constructor(home: string) {
     this.#home = home
@@ -52,6 +52,13 @@ export class Preparations {
 
   /** Returns when the resolver can be asked. Throws `setup_failed`, the signal's reason, and as {@link isReady}. */
   async prepare(entry: CatalogEntry, executor: Executor, { onProgress, signal }: PrepareOptions = {}): Promise<void> {
+    const signals = signal === undefined ? [this.#ended.signal] : [signal, this.#ended.signal]
+    const done = this.#prepare(entry, executor, { onProgress, signal: AbortSignal.any(signals) })
+    this.#waited.add(done)
+    await done.finally(() => this.#waited.delete(done))
+  }
+
+  async #prepare(entry: CatalogEntry, executor: Executor, { onProgress, signal }: PrepareOptions): Promise<void> {
     if (await this.isReady(entry, executor)) return
     const source = this.#source(entry)
     const plan = await planSetup({ ...source, launch: beforeAsking(source.launch) })
@@ -84,10 +91,10 @@ export class Preparations {
     throw fail('resolver_preparing', { resolver: entry.name, step, total })
   }
 
-  /** Running setups are left to the next process that needs them. */
   async close(): Promise<void> {
     this.#closed.abort(HANDED_OVER)
-    await Promise.allSettled([...this.#jobs.values()].map(({ done }) => done))
+    this.#ended.abort('ended')
+    await Promise.allSettled([...[...this.#jobs.values()].map(({ done }) => done), ...this.#waited])
   }
 
   #job(entry: CatalogEntry): Job {
@@ -110,7 +117,7 @@ export class Preparations {
       const onProgress = (progress: SetupProgress) => {
         job.latest = progress
       }
-      await this.prepare(entry, 'docker', { signal: this.#closed.signal, onProgress })
+      await this.#prepare(entry, 'docker', { signal: this.#closed.signal, onProgress })
     } finally {
       giveBack()
     }

@@ -1,10 +1,9 @@
 /** Gets an instance its worker: adopts the one of an earlier host, or starts a new one (architecture, decision 2). */
 import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
-import type { EventData } from '../../protocol/api/events.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
-import type { CoordinationDirectory, Driver, LaunchPlan, Worker } from '../../worker/worker.ts'
+import type { CoordinationDirectory, Driver, LaunchPlan, SetupFailure, Worker } from '../../worker/worker.ts'
 import { admitAfterSetup } from '../inquiry/admission.ts'
 import { writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
@@ -126,10 +125,8 @@ async function warnOfSetupNotRun({ ledger, write }: Launch): Promise<void> {
   await write(() => ledger.record('platform.watchdog.warning', { kind: 'setup_not_run', value, limit: 0 }))
 }
 
-type SetupFailure = Omit<EventData<'platform.setup.failed'>, 'error'>
-
 /** The cause of a setup that failed (R17); undefined for an error of the resolver itself. */
-function setupFailure({ code, details }: ResolveError): SetupFailure | undefined {
+function setupFailure({ code, details }: ResolveError): Omit<SetupFailure, 'error'> | undefined {
   switch (code) {
     case 'setup_failed':
       return { cause: 'setup_commands', stage: `${details['step']}/${details['total']}` }

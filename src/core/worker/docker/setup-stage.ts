@@ -8,12 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { ENGINE_START_LIMIT_MS, IMAGE_BUILD_LIMIT_MS, SETUP_LIMIT_MS, SETUP_TELL_MS } from '../../limits.ts'
-import type { EventData } from '../../protocol/api/events.ts'
 import { SOURCE, workerUser } from '../engine/container-places.ts'
 import { Demux } from '../engine/demux.ts'
 import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
 import { removeContainer } from '../engine/remove-container.ts'
-import { HANDED_OVER, type SetupStep } from '../worker.ts'
+import { HANDED_OVER, type SetupProgress, type SetupStep } from '../worker.ts'
 import { type ContainerMount, containerSpec } from './container-spec.ts'
 import { LAUNCHER, SetupOutput } from './setup-output.ts'
 
@@ -32,20 +31,19 @@ export interface StagePlan {
   place: { before: number; total: number }
 }
 
-type Progress = EventData<'platform.setup.progress'>
 /** A step of this stage, counted from 1. */
 type StageNews = { step: number; exitCode: number | null; output: string }
 
 /** Returns the id of the image. Throws `setup_failed`, `container_refused`, `docker_unreachable`, and the signal's reason. */
 export async function runSetupStage(
   plan: StagePlan,
-  report: (data: Progress) => Promise<void>,
+  report: (data: SetupProgress) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<string> {
   const { steps, place } = plan
   let reported: Promise<void> = Promise.resolve()
   const take = ({ step, exitCode, output }: StageNews) => {
-    const data: Progress = {
+    const data: SetupProgress = {
       step: place.before + step,
       total: place.total,
       description: (steps[step - 1]?.description ?? '').slice(0, 200),
