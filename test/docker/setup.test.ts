@@ -127,7 +127,7 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
     await noneLeft()
   })
 
-  test('a setup that fails ends the instance with the step and the last output; there is no 502 (R48, R17)', async () => {
+  test('a setup that fails ends the instance with the step and the last output; there is no 502 (R48, R17-DOCKER)', async () => {
     const resolver = fresh(['true', 'echo the reason; exit 9'])
     await served(resolver, async ({ ask, ended }) => {
       const { status, body } = await ask('POST', '/instances', { resolver: resolver.name, input: {} })
@@ -142,7 +142,7 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
     await noneLeft()
   })
 
-  test('an input is checked after the setup where the resolver was not prepared, with all messages; later before (R48, R10)', async () => {
+  test('an input is checked after the setup where the resolver was not prepared, with all messages; later before (R48-CHECK, R10)', async () => {
     const resolver = fresh([], { form: FORM })
     await served(resolver, async ({ ask, ended }) => {
       const create = (name: string) => ask('POST', '/instances', { resolver: resolver.name, input: { name } })
@@ -175,7 +175,7 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
     })
   })
 
-  test('a mount or a container_setup that is refused is written with its cause (R17)', async () => {
+  test('a mount or a container_setup that is refused is written with its cause (R17-DOCKER)', async () => {
     const wrong = { setup_commands: 'not a list' }
     const form = `me.on['resolver.getWorkspaceSpec'] = () => ({ container_setup: ${JSON.stringify(wrong)} })`
     const malformed = fresh([], { form })
@@ -193,7 +193,7 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
     })
   })
 
-  test('GET schema waits for the setup, then answers 503 with Retry-After; callers share one preparation (R48)', async () => {
+  test('GET schema waits for the setup, then answers 503 with Retry-After; callers share one preparation (R48-SCHEMA, R48-PREPARE)', async () => {
     const resolver = fresh(['while [ ! -e /go-on ]; do sleep 0.1; done'], { form: FORM })
     await served(resolver, async ({ ask }) => {
       const early = await Promise.all([1, 2, 3].map(() => ask('GET', `/resolvers/${resolver.name}/schema?wait=2`)))

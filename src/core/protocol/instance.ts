@@ -1,6 +1,6 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
-import { anyObject, count, flag, named, nullable, object, oneOf, type Static, text, time } from './schema.ts'
+import { anyObject, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
 import { STATUSES } from './status.ts'
 
 /** A random id; it also names a directory, and is safe to print on a terminal. */
@@ -91,6 +91,17 @@ export const instanceRecord = named(
     ended_at: nullable(time()),
     parent_id: nullable(text()),
   }),
+)
+
+/** R47: the resolver's snapshot, and in it what the platform knows. All optional: an older server answers the snapshot alone. */
+export const instanceState = named(
+  'InstanceState',
+  object({
+    status: optional(oneOf(STATUSES, { description: 'The status of the instance; a word of the resolver never wins' })),
+    phase: optional(nullable(text(), { description: 'The latest of the snapshot and the events' })),
+    updated_at: optional(time()),
+  }),
+  'The latest snapshot that the resolver wrote, with the status and phase of the instance',
 )
 
 /** Which interface a consumer used (R25). */

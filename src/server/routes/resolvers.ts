@@ -2,7 +2,7 @@
 import { fail } from '../../core/errors.ts'
 import type { Payload } from '../../core/index.ts'
 import { PREPARING_WAIT_MS } from '../../core/limits.ts'
-import { toldEntry } from '../access/visibility.ts'
+import { visibleEntry } from '../access/visibility.ts'
 import { parseBody } from '../request/json-body.ts'
 import type { Handlers } from '../request/operations.ts'
 import { type AppParts, callerOf } from '../request/parts.ts'
@@ -11,11 +11,11 @@ export function resolverHandlers({ platform }: AppParts) {
   return {
     getResolvers: async ({ request }) => {
       const { isOwner } = callerOf(request)
-      return (await platform.resolvers()).map((entry) => toldEntry(entry, isOwner))
+      return (await platform.resolvers()).map((entry) => visibleEntry(entry, isOwner))
     },
 
     getResolver: async ({ params, request }) =>
-      toldEntry(await platform.resolver(params.name), callerOf(request).isOwner),
+      visibleEntry(await platform.resolver(params.name), callerOf(request).isOwner),
 
     getResolverSchema: async ({ params, query }) =>
       platform.schema(params.name, paramsOf(query.params), patience(query.wait)),

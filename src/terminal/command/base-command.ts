@@ -155,11 +155,11 @@ export abstract class BaseCommand<T extends Described> extends Command {
   protected localPlatform(): Promise<LocalPlatform> {
     this.#local ??= (async () => {
       const { homeDirectory, openLocalPlatform } = await import('../../core/index.ts')
-      const { door } = surroundings()
+      const { socketApi } = surroundings()
       return openLocalPlatform({
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
-        ...(door === undefined ? {} : { door }),
+        ...(socketApi === undefined ? {} : { socketApi }),
       })
     })()
     return this.#local

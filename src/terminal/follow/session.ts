@@ -69,7 +69,7 @@ export async function runSession(session: Session): Promise<number> {
     onInput: session.onInput,
     ...(await requestForms(slot, output, (times) => interrupted(times, session.watching, steered))),
   })
-  let letGo: () => void = () => {}
+  let releaseOutput: () => void = () => {}
   const end = await follow({
     platform,
     id,
@@ -83,7 +83,7 @@ export async function runSession(session: Session): Promise<number> {
     controls: (controls: Controls) => {
       steered = controls
       steer(controls)
-      letGo = holdOnClosedPipe(controls.detach)
+      releaseOutput = holdOnClosedPipe(controls.detach)
     },
   })
   const unused = end.reason === 'done' ? session.answers.unmatched() : []
@@ -92,7 +92,7 @@ export async function runSession(session: Session): Promise<number> {
     end,
     unused.map((entry) => unusedSentence(entry, session.answers.where)),
   )
-  letGo()
+  releaseOutput()
   return code
 }
 

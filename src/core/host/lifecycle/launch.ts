@@ -122,7 +122,8 @@ async function warnOfSetupNotRun({ ledger, write }: Launch): Promise<void> {
   const { setup_commands: commands = [], bundles = [] } = resolver.manifest.container ?? {}
   const value = commands.length + bundles.length
   if (executor !== 'local' || value === 0) return
-  await write(() => ledger.record('platform.watchdog.warning', { kind: 'setup_not_run', value, limit: 0 }))
+  const detail = `the local executor does not run the setup of the manifest (${value} ${value === 1 ? 'step' : 'steps'})`
+  await write(() => ledger.record('platform.watchdog.warning', { kind: 'setup_not_run', value, limit: 0, detail }))
 }
 
 /** The cause of a setup that failed (R17); undefined for an error of the resolver itself. */
