@@ -15,8 +15,8 @@ const DONE = `me.finish({ status: 'completed', output: String(process.env.DEBIAN
 /** Accepts only the name Ada. */
 const FORM = `me.on['resolver.getInstantiationSchema'] = () => ({ type: 'form', components: [
   { type: 'text', id: 'name', checks: [
-    { condition: { call: 'regex', args: [{ path: '/name' }, '^Ada'] }, message: 'Only Ada.' },
-    { condition: { call: 'length', args: [{ path: '/name' }, 3, 9] }, message: 'Three letters or more.' } ] } ] })`
+    { condition: { call: 'regex', args: { value: { path: '/name' }, pattern: '^Ada' } }, message: 'Only Ada.' },
+    { condition: { call: 'length', args: { value: { path: '/name' }, min: 3, max: 9 } }, message: 'Three letters or more.' } ] } ] })`
 
 let cli: Home
 let made = 0
@@ -223,5 +223,116 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       expect(await ended(id)).toMatchObject({ status: 'cancelled' })
     })
     await noneLeft()
+  })
+})
+
+describeWithDocker('the setup of a container, at the command line', { timeout: 90_000 }, () => {
+  const added = async (resolver: PlainResolver) =>
+    expect((await cli.run('resolver', 'add', resolver.dir, '--no-prepare')).code).toBe(0)
+  const oneId = async () =>
+    JSON.parse((await cli.run('instance', 'list', '--json')).stdout).instances[0].instance_id as string
+
+  test('resolver add prepares, and shows it; the first run finds it done (R48-PREPARE, R48-SHOWN)', async () => {
+    const resolver = fresh(['echo one', 'echo two'])
+    const add = await cli.run('resolver', 'add', resolver.dir)
+    expect(add).toMatchObject({ code: 0 })
+    expect(add.stderr).toContain('setup 1/3: echo one (done)')
+    expect(add.stderr).toContain('setup 3/3')
+    expect((await cli.run('run', resolver.name)).code).toBe(0)
+    expect(dataOf(await oneId(), 'platform.setup.completed')).toMatchObject([{ cached: true }])
+    const failing = fresh(['echo the reason; exit 3'])
+    const refused = await cli.run('resolver', 'add', failing.dir)
+    expect(refused).toMatchObject({ code: 10 })
+    expect(refused.stderr).toContain('the reason')
+    await noneLeft()
+  })
+
+  test('run shows the setup as it runs, and keeps a failed one as an instance (R48-SHOWN, R48)', async () => {
+    const resolver = fresh(['echo words; sleep 3', 'echo the reason; exit 9'])
+    await added(resolver)
+    const { code, stderr } = await cli.run('run', resolver.name)
+    expect(code).toBe(1)
+    expect(stderr).toContain('setup 1/3: echo words; sleep 3 | words')
+    expect(stderr).toContain('setup failed at 2/3')
+    const shown = JSON.parse((await cli.run('instance', 'show', await oneId(), '--json')).stdout)
+    expect(shown).toMatchObject({
+      status: 'failed',
+      error: { code: 'setup_failed' },
+      setup: { state: 'failed', step: 2, total: 3, output: 'the reason' },
+    })
+  })
+
+  test('--timeout counts the setup; a stop then ends it (R48-SHOWN, R20)', async () => {
+    const resolver = fresh(['sleep 600'])
+    await added(resolver)
+    const run = await cli.run('run', resolver.name, '--timeout', '8s', '--json')
+    expect(run.code).toBe(124)
+    expect(JSON.parse(run.stdout)).toMatchObject({ status: 'starting', setup: { state: 'running', step: 1 } })
+    expect(await setUps()).toHaveLength(1)
+    expect((await cli.run('instance', 'stop', '@last')).code).toBe(0)
+    expect((await cli.run('instance', 'wait', '@last')).code).toBe(3)
+    await noneLeft()
+  })
+
+  test('a value of -i is fitted to the form, so the setup comes first: it is shown, and a signal ends it (R48-SHOWN)', async () => {
+    const resolver = fresh(['echo words; sleep 600'], { form: FORM })
+    await added(resolver)
+    const run = cli.start({}, 'run', resolver.name, '-i', 'name=Ada')
+    await run.said('| words')
+    run.kill('SIGINT')
+    expect((await run.ended).code).toBe(130)
+    await noneLeft()
+    const late = await cli.run('run', resolver.name, '-i', 'name=Ada', '--timeout', '2s')
+    expect(late.code).toBe(124)
+    await noneLeft()
+    expect(JSON.parse((await cli.run('instance', 'list', '--json')).stdout).instances).toEqual([])
+  })
+
+  test('a signal in CI stops the instance during its setup (R48-SHOWN, R20)', async () => {
+    const resolver = fresh(['echo words; sleep 600'])
+    await added(resolver)
+    const run = cli.start({ CI: '1' }, 'run', resolver.name)
+    await run.said('| words')
+    run.kill('SIGINT')
+    expect((await run.ended).code).toBe(130)
+    expect((await cli.run('instance', 'wait', '@last')).code).toBe(3)
+    await noneLeft()
+  })
+
+  test('a host killed during setup: the next one goes on with the same container, and none is left (R48, reliability F1)', async () => {
+    const resolver = fresh(['echo words; while [ ! -e /go-on ]; do sleep 0.1; done', 'true'])
+    await added(resolver)
+    const run = cli.start({}, 'run', resolver.name)
+    await run.said('| words')
+    run.kill('SIGKILL')
+    await run.ended
+    const [container = ''] = await setUps()
+    const watch = cli.start({}, 'instance', 'watch', '@last')
+    await watch.said('setup 1/3')
+    expect(await setUps()).toEqual([container])
+    await docker('exec', container, 'touch', '/go-on')
+    expect((await watch.ended).code).toBe(0)
+    expect(dataOf(await oneId(), 'platform.setup.completed')).toMatchObject([{ total: 3, cached: false }])
+    await noneLeft()
+  })
+
+  test('a host killed during setup, then a stop: no container is left (R20, R48)', async () => {
+    const resolver = fresh(['echo words; sleep 600'])
+    await added(resolver)
+    const run = cli.start({}, 'run', resolver.name)
+    await run.said('| words')
+    run.kill('SIGKILL')
+    await run.ended
+    expect((await cli.run('instance', 'stop', '@last')).code).toBe(0)
+    expect((await cli.run('instance', 'wait', '@last')).code).toBe(3)
+    await noneLeft()
+  })
+
+  test('--executor local says that the setup of the manifest is not run', async () => {
+    const resolver = fresh(['touch /never'])
+    await added(resolver)
+    const { code, stderr } = await cli.run('run', resolver.name, '--executor', 'local')
+    expect(code).toBe(0)
+    expect(stderr).toContain('the local executor does not run the setup of the manifest (2 steps)')
   })
 })
