@@ -16,6 +16,8 @@ const STEPS = {
   /** Appends to the journal, for lines of any kind. */
   journal: ['writing', 'written'],
   move: ['recorded', 'synced', 'saved'],
+  /** A host that waits for its turn: the place told, the lock of the home taken, the turn written. */
+  queue: ['told', 'locked', 'granted'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
   setup: ['created', 'started', 'ended', 'committed', 'admitted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],

@@ -12,6 +12,7 @@ export {
 export { installedFile } from './files/installation.ts'
 export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
+export { maxRunningFrom } from './host/queue/max-running.ts'
 export type { HeldFeed, JournalFeed } from './platform/journal/journal-feed.ts'
 export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
 export { type LocalPlatform, openLocalPlatform, type SocketApi } from './platform/local/local.ts'

@@ -120,6 +120,10 @@ export const GIT_LIMIT_MS = 5 * 60_000
 export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB
 
 /** The supervisor of `serve`. */
+export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep` removes instances
+export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that one of another process has ended
+export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
+export const MAX_RUNNING_MAX = 10_000 // own
 export const ATTEND_SWEEP_MS = 3_000
 export const ATTEND_PARALLEL = 4
 export const ATTEND_NEWBORN_MS = 2_000 // by then, the process that created an instance owns it

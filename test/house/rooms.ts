@@ -141,6 +141,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/platform': ['core/view', 'core/protocol/api', 'core/protocol'],
   'core/host/process': [
     'core/host/lifecycle',
+    'core/host/queue',
     'core/host/resources',
     'core/host/ledger',
     'core/worker/egress',
@@ -154,6 +155,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'core/host/lifecycle': [
     'core/host/resources',
+    'core/host/queue',
     'core/host/requests',
     'core/host/inquiry',
     'core/host/launch',
@@ -182,6 +184,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/view',
     'core/protocol',
   ],
+  'core/host/queue': ['core/host/ledger', 'core/store', 'core/files', 'core/protocol'],
   'core/host/inquiry': [
     'core/host/launch',
     'core/form-check',

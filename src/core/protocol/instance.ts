@@ -68,6 +68,19 @@ export const instanceError = object({ code: text(), detail: text() })
 
 export const instanceId = () => text({ pattern: INSTANCE_ID_PATTERN })
 
+/** Which bound an instance waits for: the one of the home's hosts, or `max_running` of its resolver. */
+export const QUEUE_BOUNDS = ['home', 'resolver'] as const
+
+/** The place of an instance that waits for a worker (R70), as it was told last. */
+export type QueuePlace = Static<typeof queuePlace>
+
+export const queuePlace = object({
+  position: count({ description: 'The place in the queue: 1 is next' }),
+  bound: oneOf(QUEUE_BOUNDS),
+  limit: count({ description: 'How many may run at the same time under that bound' }),
+  since: time(),
+})
+
 /** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
 export type InstanceRecord = Static<typeof instanceRecord>
 
@@ -90,6 +103,7 @@ export const instanceRecord = named(
     updated_at: time(),
     ended_at: nullable(time()),
     parent_id: nullable(text()),
+    queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
   }),
 )
 

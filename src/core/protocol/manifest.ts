@@ -31,6 +31,8 @@ export interface Manifest {
   description: string
   command: string[]
   supports_resume?: boolean
+  /** How many of its instances may have a worker at the same time. */
+  max_running?: number
   capabilities_required?: string[]
   viewport_bundle?: string
   viewport_path?: string

@@ -30,6 +30,7 @@ export function toRecord(story: Story): InstanceRecord {
     updated_at: story.lastEventAt,
     ended_at: story.endedAt,
     parent_id: creation.parent_id,
+    queue: story.queue ?? null,
   }
 }
 

@@ -20,6 +20,9 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     return `${statusText(to)}${text(reason) === '' ? '' : ` (${text(reason)})`}`
   },
   'platform.setup.progress': setupLine,
+  'platform.instance.queued': ({ position, bound, limit }) =>
+    `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} run at the same time)`,
+  'platform.instance.dequeued': () => 'its turn has come',
   'platform.setup.failed': ({ stage, error }) => `setup failed at ${text(stage)}: ${text(error)}`,
   // The line before it is about the setup, with the same error.
   'platform.worker.failed': ({ cause, error }) =>

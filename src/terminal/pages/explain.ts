@@ -3,8 +3,9 @@ import { ResolveError } from '../../core/errors.ts'
 import type { JournalEvent, Platform } from '../../core/index.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import type { Scope } from '../../core/protocol/http.ts'
-import type { InstanceError } from '../../core/protocol/instance.ts'
+import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
 import { hasWorker } from '../../core/protocol/status.ts'
+import { queueSentence } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { agoText, durationText } from '../../core/view/time-words.ts'
 import { answerCommand, nextCommands } from '../output/next-steps.ts'
@@ -20,6 +21,8 @@ export interface Explanation {
   status: string
   /** One sentence. */
   why: string
+  /** Its place, while it waits for a worker. */
+  queue: QueuePlace | null
   phase: string | null
   error: InstanceError | null
   /** The event that describes the failure; null if the instance has not failed. */
@@ -52,6 +55,7 @@ export async function explain(platform: Platform, id: string, now: number): Prom
     resolver: story.creation.resolver.name,
     status: story.status,
     why: whyOf(story, hostAlive, now),
+    queue: story.queue ?? null,
     phase: story.phase,
     error: story.error,
     failing_event: story.status === 'failed' ? facts.failing : null,
@@ -115,6 +119,7 @@ function whyOf(story: Story, hostAlive: boolean, now: number): string {
   const reason = story.history.at(-1)?.reason ?? null
   const because = reason === null ? '' : ` (${reason})`
   const count = pendingRequests(story).length
+  if (story.queue != null) return `${queueSentence(story.queue)}${hostAlive ? '' : NO_HOST}`
   switch (story.status) {
     case 'failed':
       return story.error === null ? 'It failed.' : `It failed: ${story.error.detail || story.error.code}`

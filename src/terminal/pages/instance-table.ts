@@ -17,7 +17,7 @@ const COLUMNS = [
 export function instanceTable(records: readonly InstanceRecord[], now: number, width: number | undefined): string[] {
   const rows = waitingFirst(records).map((record) => [
     record.instance_id,
-    statusText(record.status),
+    statusText(record.status, record.queue),
     cleanLine(record.resolver),
     cleanLine(record.name ?? ''),
     cleanLine(record.phase ?? ''),
@@ -32,13 +32,13 @@ export function waitingFirst(records: readonly InstanceRecord[]): InstanceRecord
 }
 
 /** The values whose change `list --watch` reports. */
-export function standingOf({ status, phase, pending_inputs }: InstanceRecord): string {
-  return JSON.stringify([status, phase, pending_inputs])
+export function standingOf({ status, phase, pending_inputs, queue }: InstanceRecord): string {
+  return JSON.stringify([status, phase, pending_inputs, queue?.position ?? 0])
 }
 
 /** One change as a line: time, instance, status. */
 export function changeLine(record: InstanceRecord): string {
   const who = record.name === null ? record.resolver : `${record.resolver} (${record.name})`
-  const cells = [record.updated_at, record.instance_id, statusText(record.status), cleanLine(who)]
+  const cells = [record.updated_at, record.instance_id, statusText(record.status, record.queue), cleanLine(who)]
   return [...cells, ...(record.phase === null ? [] : [cleanLine(record.phase)])].join('  ')
 }

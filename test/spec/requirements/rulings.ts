@@ -28,7 +28,8 @@ const entries: Record<string, string | Later> = {
   'R15-SSE': 'SSE ids, heartbeats and Last-Event-ID',
   R16: 'Forged, foreign, oversized, too deep and malformed lines are not forwarded: platform.event.rejected {reason, bytes} stands instead',
   R17: 'Tier 1 of the local worker: worker.launched, ready, failed, adopted, setup.failed, status_changed, input.requested, input.answered, message.accepted, watchdog.warning, event.rejected',
-  'R17-DOCKER': 'Tier 1 of containers: container.creating, setup.starting, progress, completed and failed with its cause, egress.denied',
+  'R17-DOCKER':
+    'Tier 1 of containers: container.creating, setup.starting, progress, completed and failed with its cause, egress.denied',
   'R17-LATER': waits.sessions('Tier 1 of sessions and reality checks'),
   R18: 'Tier 2 is complete as ruled; readers accept phase for name',
   R19: 'data_changed is matched by suffix',
@@ -63,8 +64,10 @@ const entries: Record<string, string | Later> = {
   R48: 'An instance exists before its setup runs: starting is where setup commands run, with platform.setup.* events; a failing one ends it',
   'R48-CHECK':
     'POST to a resolver that is not prepared is accepted, and the input is checked after the setup: form_invalid with all messages',
-  'R48-PREPARE': 'Setup is prepared once for each image, commands and commit: by resolver add, by serve, else by the first use',
-  'R48-SCHEMA': 'GET schema of a resolver that is not prepared waits 20 s, then 503 resolver_preparing with Retry-After',
+  'R48-PREPARE':
+    'Setup is prepared once for each image, commands and commit: by resolver add, by serve, else by the first use',
+  'R48-SCHEMA':
+    'GET schema of a resolver that is not prepared waits 20 s, then 503 resolver_preparing with Retry-After',
   'R48-SHOWN': 'The command line and the page show the setup as it runs; timeouts count it',
   R55: waits.secrets('Model, base URL, token command and named secrets reach a resolver by its config alone'),
   R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),

@@ -2,7 +2,7 @@
  * The JSON Schema of manifest.json (spec, Resolver manifest; R4), published whole as templates/manifest.schema.json.
  * {@link file://./parse-manifest.ts} checks with it. Each `description` completes the sentence "<field> must be …".
  */
-import { EGRESS_RULES_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
+import { EGRESS_RULES_MAX, MAX_RUNNING_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
 import { EGRESS_RULE_PATTERN, NETWORKS } from '../../protocol/egress.ts'
 import { RESOLVER_NAME_PATTERN, VERSION_PATTERN } from '../../protocol/manifest.ts'
 
@@ -64,6 +64,12 @@ export const MANIFEST_SCHEMA = {
     },
     command: command('a non-empty list of texts: a program and its arguments'),
     supports_resume: { type: 'boolean', default: false, description: 'true or false' },
+    max_running: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_RUNNING_MAX,
+      description: `a whole number from 1 to ${MAX_RUNNING_MAX}: how many of its instances run at the same time`,
+    },
     capabilities_required: {
       type: 'array',
       maxItems: 32,

@@ -1,6 +1,7 @@
 /** The parts that a host of one instance is made with; {@link file://./../process/host-process.ts} creates them. */
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { HomeQueue } from '../queue/home-queue.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 
 export interface HostParts {
@@ -9,6 +10,8 @@ export interface HostParts {
   epoch: number
   /** The home the instance is in. */
   home: string
+  /** Decides when a worker may be started. */
+  queue: HomeQueue
   /** Whether this host is still the owner; called at intervals. */
   stillOwns: () => boolean
   /** Releases the ownership. May be called twice. */

@@ -22,7 +22,7 @@ import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
 import { type HostState, type Interruption, requireLegalMove } from './host-state.ts'
 import { failedToBegin, reachWorker } from './launch.ts'
-import { decide, type EndingOf, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import { decide, type EndingOf, orEndedBeforeRun, PAUSED_AGAIN, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
 import { letRun, RunWatch } from './run-watch.ts'
 import { Stopping } from './stopping.ts'
 import { openCoordination } from './unusable-coordination.ts'
@@ -68,6 +68,7 @@ export class InstanceHost {
   release(): void {
     const before = this.#state
     if (!this.#enter({ name: 'released' })) return
+    if (before.name === 'queued') before.wait.abort()
     if (before.name === 'launching') before.launch.abort(HANDED_OVER)
     this.#requestApi.close()
     if (before.name === 'getting-ready') before.interrupt('released')
@@ -120,6 +121,7 @@ export class InstanceHost {
   /** The worker, adopted or new; undefined where the instance ended without one, or the host was released. */
   async #launch(): Promise<Worker | undefined> {
     const { ledger } = this.#parts
+    if (!(await this.#takeTurn())) return undefined
     const launch = new AbortController()
     if (!this.#enter({ name: 'launching', launch })) return undefined
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
@@ -129,6 +131,24 @@ export class InstanceHost {
     if (!('status' in reached)) return reached
     if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(reached))
     return undefined
+  }
+
+  /** False where the instance was stopped or paused while it waited, or the host was released (R70). */
+  async #takeTurn(): Promise<boolean> {
+    const { ledger, queue } = this.#parts
+    const { status, incarnation, wantedIncarnation, turn } = ledger.story
+    const isResumed = status === 'running' && turn !== wantedIncarnation
+    const needsTurn = incarnation < wantedIncarnation && (status === 'created' || isResumed)
+    if (!needsTurn || !queue.isBounded(ledger)) return true
+    const wait = new AbortController()
+    if (!this.#enter({ name: 'queued', wait })) return false
+    if (this.#stopping.request !== undefined) wait.abort()
+    await queue.take(ledger, wait.signal)
+    if (this.#isReleased) return false
+    if (!wait.signal.aborted) return true
+    if (this.#enter({ name: 'ending-before-run', session: undefined }))
+      await this.#finish(orEndedBeforeRun(PAUSED_AGAIN))
+    return false
   }
 
   // Get ready
@@ -357,6 +377,7 @@ export class InstanceHost {
 
   /** A stop ends a launch, and the wait for a ready worker. A pause waits for the run: only a run can checkpoint. */
   #takeUpRequest(): void {
+    if (this.#state.name === 'queued') this.#state.wait.abort()
     if (this.#stopping.isToEnd) {
       if (this.#state.name === 'launching') this.#state.launch.abort()
       this.#interrupt('stopped')

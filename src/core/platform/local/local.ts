@@ -85,6 +85,8 @@ export interface LocalOptions {
   builtins: string
   /** Answers API requests of other processes for the instances hosted here; without it they cannot send any (R39). */
   socketApi?: SocketApi
+  /** How many instances of the home may have a worker at the same time, for those that this process hosts (R70). */
+  maxRunning?: number | undefined
 }
 
 /** The handler of the socket of a process that hosts instances: the API itself, in `src/server`. */
@@ -108,11 +110,11 @@ class HomePlatform implements LocalPlatform {
   readonly #preparations: Preparations
   #catalog: Promise<Catalog> | undefined
 
-  constructor({ home, builtins, socketApi }: LocalOptions) {
+  constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, socketApi?.(this))
+    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
     this.#reads = new Reads(home, this.#hosts)
