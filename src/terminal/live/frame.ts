@@ -94,7 +94,7 @@ function statusLine(story: Story, { now, columns }: FrameState): FrameLine {
 
 /** The step of a setup that runs, and its last line. */
 function* setupLines({ setup, status }: Story, columns: number): Generator<string> {
-  if (!setup || setup.state !== 'running' || isTerminal(status)) return
+  if (setup?.state !== 'running' || isTerminal(status)) return
   const { step, total, description, output } = setup
   const place = step === 0 ? 'setup' : `setup ${step}/${total}`
   yield packed(
