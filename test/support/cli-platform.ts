@@ -82,7 +82,7 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       return (await document(['resolver', 'show', name]))['resolver'] as never
     },
     async schema(name, params) {
-      return (await document(['resolver', 'schema', name], params))['form'] as never
+      return (await document(['resolver', 'schema', name], params ?? {}))['form'] as never
     },
     async check(name, input) {
       const form = await platform.schema(name, input)

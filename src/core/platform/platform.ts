@@ -112,8 +112,8 @@ export type HealthState = HealthRow['state']
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
-  /** The form for these params (progressive disclosure); null where the resolver has none. */
-  schema(name: string, params: Payload, options?: AskOptions): Promise<Form | null>
+  /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
+  schema(name: string, params: Payload | null, options?: AskOptions): Promise<Form | null>
   /** The form for this input, and every message of a failing check (R10). Creates nothing. */
   check(name: string, input: Payload, options?: AskOptions): Promise<FormCheck>
   /** Returns when the resolver can be asked for its form at once (R48). */

@@ -32,15 +32,18 @@ export interface TextComponent extends ComponentBase {
   placeholder?: string
 }
 
+/** Options are compared as text: two of them differ where their texts do (R51). */
+export type OptionValue = string | number | boolean
+
 export interface SelectOption {
-  value: string
+  value: OptionValue
   label: string
 }
 
 export interface SelectComponent extends ComponentBase {
   type: 'select'
   options: SelectOption[]
-  default?: string
+  default?: OptionValue
 }
 
 export interface CheckboxComponent extends ComponentBase {

@@ -8,8 +8,10 @@ export const RESOLVER_NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'
 const NUMBER = '(0|[1-9]\\d*)'
 const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
 
-/** MAJOR.MINOR.PATCH, with a prerelease; no build metadata. */
-export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
+const BUILD_PART = '[0-9A-Za-z-]+'
+
+/** MAJOR.MINOR.PATCH, with a prerelease and build metadata (R51). */
+export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?(\\+${BUILD_PART}(\\.${BUILD_PART})*)?$`
 
 export interface ContainerManifest {
   /** The image of its workers; the platform's default when none is named. */

@@ -4,7 +4,7 @@
  */
 import { createInterface, type Interface } from 'node:readline/promises'
 import { validate } from '../../core/forms/validate.ts'
-import type { Component, Form, Payload, SelectComponent } from '../../core/protocol/form.ts'
+import type { Component, Form, OptionValue, Payload, SelectComponent } from '../../core/protocol/form.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { fieldsOf } from '../../core/view/fields.ts'
 import { outsideOptions } from '../../core/view/misfits.ts'
@@ -126,19 +126,21 @@ async function askOption(
   label: string,
   before: unknown,
   signal: AbortSignal,
-): Promise<string> {
-  const standing = typeof before === 'string' ? before : component.default
+): Promise<OptionValue> {
+  const isStanding = typeof before === 'string' || typeof before === 'number' || typeof before === 'boolean'
+  const standing = isStanding ? before : component.default
   process.stderr.write(`  ${label}\n`)
   component.options.forEach((option, at) => {
-    const mark = option.value === standing ? '*' : ' '
+    const mark = String(option.value) === String(standing ?? '') ? '*' : ' '
     process.stderr.write(`  ${mark} ${at + 1}. ${cleanLine(option.label)}\n`)
   })
-  const shown = standing === undefined ? '' : ` [${cleanLine(standing)}]`
+  const shown = standing === undefined ? '' : ` [${cleanLine(String(standing))}]`
   for (;;) {
     const answer = (await lines.question(`  number or value${shown}: `, { signal })).trim()
     if (answer === '') return standing ?? ''
     const chosen =
-      component.options.find(({ value }) => value === answer)?.value ?? component.options[Number(answer) - 1]?.value
+      component.options.find(({ value }) => String(value) === answer)?.value ??
+      component.options[Number(answer) - 1]?.value
     if (chosen !== undefined) return chosen
     for (const { message } of outsideOptions({ components: [component] }, { [component.id]: answer }))
       process.stderr.write(`  ${message}\n`)

@@ -55,6 +55,7 @@ function givenFor({ id }: Component, given: Payload): string | undefined {
 
 function suggested(component: Component): string {
   if (component.type === 'checkbox') return String(component.default ?? false)
-  if (component.type === 'select') return component.default ?? component.options[0]?.value ?? `<${component.id}>`
+  if (component.type === 'select')
+    return String(component.default ?? component.options[0]?.value ?? `<${component.id}>`)
   return `<${component.id}>`
 }

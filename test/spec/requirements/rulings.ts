@@ -69,6 +69,10 @@ const entries: Record<string, string | Later> = {
   'R48-SCHEMA':
     'GET schema of a resolver that is not prepared waits 20 s, then 503 resolver_preparing with Retry-After',
   'R48-SHOWN': 'The command line and the page show the setup as it runs; timeouts count it',
+  R49: 'manifest.json of a directory is read at every use; one that cannot be read or is malformed refuses the use with its error',
+  R51: 'Versions may carry build metadata; options of a select are texts, numbers or booleans, compared as text; an unknown top-level key of a POST body is ignored',
+  R52: 'instantiation_schema gets null where no params were given, else the object',
+  R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: waits.secrets('Model, base URL, token command and named secrets reach a resolver by its config alone'),
   R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
   R57: waits.lost("Cancelled by a person's stop keeps the reason given, with forced: true where force was needed"),

@@ -53,7 +53,7 @@ export const MANIFEST_SCHEMA = {
       type: 'string',
       maxLength: 256,
       pattern: VERSION_PATTERN,
-      description: 'a version as MAJOR.MINOR.PATCH, such as 1.0.0 or 2.1.0-beta.1',
+      description: 'a version as MAJOR.MINOR.PATCH, such as 1.0.0, 2.1.0-beta.1 or 1.0.0+build.5',
     },
     description: {
       type: 'string',

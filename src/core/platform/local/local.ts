@@ -149,7 +149,7 @@ class HomePlatform implements LocalPlatform {
     return await readViewport(this.#home, await this.resolver(name))
   }
 
-  async schema(name: string, params: Payload, options: AskOptions = {}): Promise<Form | null> {
+  async schema(name: string, params: Payload | null, options: AskOptions = {}): Promise<Form | null> {
     return await this.#ask(name, options, (inquiry) => inquiry.form(params))
   }
 

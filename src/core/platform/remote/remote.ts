@@ -64,7 +64,8 @@ class ServerPlatform implements Platform {
     return withoutPlaces(await this.#json('getResolver', { params: { name } }))
   }
 
-  async schema(name: string, params: Payload, options: AskOptions = {}): Promise<Form | null> {
+  async schema(name: string, params: Payload | null, options: AskOptions = {}): Promise<Form | null> {
+    if (params === null) return await this.#json('getResolverSchema', { params: { name }, query: waitOf(options) })
     const text = JSON.stringify(params)
     if (text.length > PARAMS_MAX_CHARS) return (await this.check(name, params, options)).form
     return await this.#json('getResolverSchema', { params: { name }, query: { params: text, ...waitOf(options) } })
@@ -78,7 +79,7 @@ class ServerPlatform implements Platform {
   async prepare(name: string, { onWait, signal }: PrepareOptions = {}): Promise<void> {
     for (;;) {
       try {
-        await this.schema(name, {}, { waitMs: PREPARE_POLL_MS })
+        await this.schema(name, null, { waitMs: PREPARE_POLL_MS })
         return
       } catch (error) {
         if (!isCode(error, 'resolver_preparing')) throw error

@@ -27,7 +27,7 @@ const listQuery = object({
   ),
 })
 
-const createBody = closed({
+const createBody = object({
   resolver: text({ description: 'The name of a resolver of the catalog' }),
   input: payload,
   name: optional(name),
