@@ -26,6 +26,7 @@ export type {
   HealthState,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   Pruned,
   PruneOptions,

@@ -19,6 +19,7 @@ import { dataHandlers } from './routes/data.ts'
 import { eventHandlers } from './routes/events.ts'
 import { instanceHandlers } from './routes/instances.ts'
 import { listHandlers } from './routes/list.ts'
+import { logHandlers } from './routes/logs.ts'
 import { pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
@@ -60,6 +61,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...questionHandlers(parts),
     ...dataHandlers(parts),
     ...eventHandlers(app, parts),
+    ...logHandlers(app, parts),
     ...resolverHandlers(parts),
     ...serverHandlers(parts),
     ...healthHandlers(parts),

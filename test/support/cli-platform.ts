@@ -14,6 +14,7 @@ import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import type { CreationRecord, JournalEvent } from '../../src/core/protocol/journal.ts'
+import type { LogLine } from '../../src/core/protocol/log.ts'
 import { applyEvent, beginStory } from '../../src/core/view/story.ts'
 import type { Door } from '../platform/contract.ts'
 
@@ -159,6 +160,10 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     },
     async hasHost(id) {
       return (await document(['instance', 'explain', id]))['host_alive'] as boolean
+    },
+    async logs(id) {
+      const { lines } = await document(['instance', 'logs', id, '--all'])
+      return { lines: lines as LogLine[], next: (lines as LogLine[]).at(-1)?.n ?? 0, ended: true }
     },
     async stderrTail(id) {
       return ((await document(['instance', 'explain', id]))['stderr'] as string[]).join('\n')

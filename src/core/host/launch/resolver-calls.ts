@@ -29,6 +29,8 @@ export interface CallsOptions {
   /** The result is in `status.json`. */
   onFinished?: () => void
   onLog?: (level: string, message: string) => void
+  /** A line on stdout that is no frame. */
+  onNoise?: (line: string) => void
   /** Too much output on stdout that is not JSON-RPC (R41, threats RPC-1). */
   onProtocolError?: (detail: string) => void
 }
@@ -107,7 +109,7 @@ export class ResolverCalls {
   #countNoise(line: string): void {
     this.#noiseLines += 1
     this.#noiseBytes += line.length
-    this.#options.onLog?.('noise', line.slice(0, 200))
+    this.#options.onNoise?.(line)
     const isTooMuch =
       this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
     if (!isTooMuch) return

@@ -191,9 +191,10 @@ export class InstanceHost {
   }
 
   #openSession(worker: Worker): WorkerSession {
-    const { ledger, epoch, watchdogMs } = this.#parts
+    const { ledger, epoch, watchdogMs, log } = this.#parts
     const parts = {
       ledger,
+      log,
       coordination: this.#coordination,
       epoch,
       requests: this.#requests,
@@ -208,6 +209,7 @@ export class InstanceHost {
     const { ledger, driver } = this.#parts
     if (!this.#enter({ name: 'ending-before-run', session })) return
     await driver.sweep()
+    session.finishLog()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
     if (ledger.status !== 'starting' && !this.#isReleased) session.monitor.finish()
     const held = { ...this.#held, isToEnd: this.#stopping.isToEnd }
@@ -247,6 +249,7 @@ export class InstanceHost {
     if (escaped > 0) session.warn('escaped', escaped, 0)
     failpoint('end.gone')
     if (this.#isReleased) return
+    session.finishLog()
     session.monitor.finish()
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion

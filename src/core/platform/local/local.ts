@@ -20,6 +20,7 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
@@ -37,6 +38,7 @@ import type {
   HealthRow,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PrepareOptions,
   PruneOptions,
@@ -47,6 +49,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
@@ -252,6 +255,11 @@ class HomePlatform implements LocalPlatform {
     const { journal } = this.#reads.paths(id)
     const hasEnded = () => isTerminal(this.#reads.record(id).status)
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
+  }
+
+  async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    const paths = this.#reads.paths(id)
+    return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
   }
 
   async stderrTail(id: string): Promise<string> {

@@ -17,6 +17,7 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   AskOptions,
@@ -27,6 +28,7 @@ import type {
   HealthRow,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PrepareOptions,
   PruneOptions,
@@ -164,6 +166,15 @@ class ServerPlatform implements Platform {
 
   async hasHost(id: string): Promise<boolean> {
     return (await this.#json('getInstanceHost', { params: { id } })).attended
+  }
+
+  async logs(id: string, { waitMs = 0, sources, signal, ...rest }: LogOptions = {}): Promise<LogPage> {
+    const query = {
+      ...rest,
+      ...(sources === undefined ? {} : { source: [...sources] }),
+      ...(waitMs === 0 ? {} : { wait: Math.ceil(waitMs / 1_000) }),
+    }
+    return await this.#json('getInstanceLogs', { params: { id }, query, ...(signal === undefined ? {} : { signal }) })
   }
 
   async stderrTail(id: string): Promise<string> {
