@@ -38,6 +38,9 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'token:create': () => import('./token/create.ts'),
   'token:list': () => import('./token/list.ts'),
   'token:revoke': () => import('./token/revoke.ts'),
+  'secret:set': () => import('./secret/set.ts'),
+  'secret:list': () => import('./secret/list.ts'),
+  'secret:remove': () => import('./secret/remove.ts'),
   'worker:build': () => import('./worker/build.ts'),
   'worker:prune': () => import('./worker/prune.ts'),
   inbox: () => import('./inbox.ts'),
@@ -51,7 +54,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
 /** Short names of commands; lists of commands leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
-export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'worker']
+export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'secret', 'worker']
 
 export function commandWords(id: string): string {
   return id.replace(':', ' ')

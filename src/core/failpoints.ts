@@ -9,6 +9,7 @@ const STEPS = {
   // Files of the home that are replaced as a whole: written under a temporary name, synced, renamed.
   catalog: ['drafted', 'written', 'renamed'],
   tokens: ['drafted', 'written', 'renamed'],
+  secrets: ['drafted', 'written', 'renamed'],
   /** An Idempotency-Key: claimed before the effect, answered after it. */
   key: ['drafted', 'linked', 'claimed', 'answering', 'answered'],
   creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
@@ -28,6 +29,8 @@ const STEPS = {
   run: ['sent', 'acknowledged', 'marked', 'published'],
   events: ['read', 'carried'],
   request: ['noticed', 'noted'],
+  /** The values of secret fields that are about to be accepted. */
+  seal: ['listed'],
   answer: ['appended', 'accepted', 'published', 'called', 'marked'],
   message: ['appended', 'accepted', 'published', 'called', 'marked'],
   stop: ['appended', 'accepted', 'called', 'terminating', 'killing'],

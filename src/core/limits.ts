@@ -50,6 +50,12 @@ export const LOG_LOOK_MS = 200
 export const INPUT_MAX_BYTES = 1 * MIB // own: HTTP body
 export const MESSAGES_MAX_BYTES = 64 * MIB // all messages to one instance together
 
+/** Secrets (R55). */
+export const SECRETS_MAX = 200
+export const SECRET_VALUE_MAX_BYTES = 64 * KIB
+export const SECRETS_FILE_MAX_BYTES = 32 * MIB // 200 sealed values of full size, in base64
+export const SECRET_COMMAND_LIMIT_MS = 10_000
+
 /** The HTTP API. */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of full size, plus the fields around it
 export const HTTP_HEADERS_MAX_BYTES = 16 * KIB

@@ -23,6 +23,7 @@ import { logHandlers } from './routes/logs.ts'
 import { pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
+import { secretHandlers } from './routes/secrets.ts'
 import { healthHandlers, serverHandlers } from './routes/server.ts'
 
 /** Ready to be injected into or listened with. Closing the app does not close the platform. */
@@ -63,6 +64,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...eventHandlers(app, parts),
     ...logHandlers(app, parts),
     ...resolverHandlers(parts),
+    ...secretHandlers(parts),
     ...serverHandlers(parts),
     ...healthHandlers(parts),
     ...authHandlers(parts),

@@ -1,7 +1,9 @@
 /** The setup of a container as consumers meet it (R48): the instance comes first, its setup is shown, ended and taken over. */
-import { chmodSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { instancePaths } from '../../src/core/store/home.ts'
 import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { type Home, newHome } from '../commands/cli.ts'
 import { describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
@@ -152,6 +154,7 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       expect(record).toMatchObject({
         status: 'failed',
         error: { code: 'form_invalid', detail: 'Only Ada.\nThree letters or more.' },
+        input: { name: 'x' },
       })
       expect(typesOf(first.body.instance_id)).not.toContain('platform.worker.launched')
       const second = await create('x')
@@ -159,6 +162,25 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       expect(second.body).toEqual({ detail: 'Validation failed', errors: ['Only Ada.', 'Three letters or more.'] })
       const third = await create('Ada')
       expect(await ended(third.body.instance_id)).toMatchObject({ status: 'completed' })
+    })
+  })
+
+  test('a secret field of an input that is checked after the setup is stored sealed, and reaches the resolver (R55, R48-CHECK)', async () => {
+    const form = `me.on['resolver.getInstantiationSchema'] = () => ({ type: 'form', components: [
+      { type: 'text', id: 'name' }, { type: 'text', id: 'key', secret: true } ] })`
+    const behaviour = `me.finish({ status: 'completed', output: me.params.name + me.params.key.length })`
+    const resolver = fresh(['true'], { form, behaviour })
+    await served(resolver, async ({ ask, ended }) => {
+      const input = { name: 'Ada', key: 'canary-of-a-secret' }
+      const { status, body } = await ask('POST', '/instances', { resolver: resolver.name, input })
+      expect(status).toBe(202)
+      const record = await ended(body.instance_id)
+      expect(record).toMatchObject({ status: 'completed', output: 'Ada18', input: { name: 'Ada' } })
+      const { root } = instancePaths(cli.home, body.instance_id)
+      for (const { parentPath, name } of readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      ))
+        expect(readFileSync(join(parentPath, name), 'utf8')).not.toContain('canary-of')
     })
   })
 

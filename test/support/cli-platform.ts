@@ -224,6 +224,16 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const how = dry_run === true ? '--dry-run' : '--yes'
       return (await document(['instance', 'prune', '--older-than', `${older_than_ms}ms`, ...only, how])) as never
     },
+    async secrets() {
+      return (await document(['secret', 'list']))['secrets'] as never
+    },
+    async setSecret(name, { text }) {
+      const { stdout } = await ask(['secret', 'set', name, '--json'], text)
+      return JSON.parse(stdout.toString()).secret as never
+    },
+    async removeSecret(name) {
+      return (await document(['secret', 'remove', name]))['secret'] as never
+    },
     async health({ fix } = {}) {
       return (await document(['doctor', ...(fix === true ? ['--fix'] : [])]))['checks'] as never
     },

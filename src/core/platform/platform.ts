@@ -20,6 +20,7 @@ import type {
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
+import type { SecretContent, SecretInfo } from '../protocol/secret.ts'
 import type { Status } from '../protocol/status.ts'
 import type { Story } from '../view/story.ts'
 
@@ -180,6 +181,11 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** The named secrets, without their values (R55). */
+  secrets(): Promise<SecretInfo[]>
+  /** Sets a named secret; on disk when it returns. Only a value can be sent to a server. */
+  setSecret(name: string, content: SecretContent): Promise<SecretInfo>
+  removeSecret(name: string): Promise<SecretInfo>
   /** Looks after the machine and the home; with `fix` it mends what is safe to mend. */
   health(options?: { fix?: boolean }): Promise<HealthRow[]>
 

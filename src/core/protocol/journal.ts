@@ -47,7 +47,10 @@ export const creationRecord = object(
     name: nullable(text()),
     parent_id: nullable(text()),
     created_at: time(),
+    /** Without the values of secret fields. */
     input: payload,
+    /** The secret fields that were given (R55). Absent where there are none. */
+    secret_fields: optional(listOf(text())),
     executor: oneOf(EXECUTORS),
     /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
     environment: anyObject<string>({ additionalProperties: text() }),
@@ -77,6 +80,8 @@ export interface AnswerIntent extends Actor {
   kind: 'answer'
   request_id: string
   payload: Payload
+  /** The values of secret fields, which `payload` does not have, sealed with the key of the home. */
+  sealed?: string
   at: string
 }
 
@@ -86,6 +91,8 @@ export interface MessageIntent extends Actor {
   number: number
   message_type: string
   payload: Payload
+  /** As in {@link AnswerIntent}. */
+  sealed?: string
   at: string
 }
 
@@ -122,11 +129,29 @@ export interface NameMark {
   at: string
 }
 
-/** The input was accepted after the setup, and what the resolver wants for it (R48). */
+/** The input was checked after the setup, and what the resolver wants for it (R48). */
 export interface AdmissionMark {
   kind: 'admitted'
+  /** False where a check failed: then the instance ends. */
+  accepted: boolean
   environment: Record<string, string>
   container: ContainerOptions | null
+  input: Payload
+  secret_fields: string[]
+  /** The values of the secret fields, as in {@link SealedInput}. */
+  sealed: string | null
+}
+
+/** An input that was not checked yet, sealed as a whole: its secret fields are known only after the setup. */
+export interface UncheckedInput {
+  kind: 'unchecked_input'
+  sealed: string
+}
+
+/** The values of the secret fields of the input, which the creation record does not have, sealed with the key of the home. */
+export interface SealedInput {
+  kind: 'sealed_input'
+  sealed: string
 }
 
 /** The files of the earlier layout have been copied into the journal. */
@@ -143,4 +168,6 @@ export type PrivateLine =
   | SandboxMark
   | NameMark
   | AdmissionMark
+  | UncheckedInput
+  | SealedInput
   | ImportMark

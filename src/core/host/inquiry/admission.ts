@@ -3,9 +3,10 @@
  * the instance where the resolver is prepared; else the host asks after the setup (R48).
  */
 import { fail } from '../../errors.ts'
+import type { SplitPayload } from '../../forms/secret-fields.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Payload } from '../../protocol/form.ts'
-import type { AdmissionMark, CreationRecord, Executor } from '../../protocol/journal.ts'
+import type { ContainerOptions, CreationRecord, Executor } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { openInquiryContainer } from '../../worker/docker/inquiry-container.ts'
 import { availableCredentials } from '../launch/config.ts'
@@ -13,7 +14,11 @@ import { containerLaunch, containerOptions, environmentOf, refuseForContainer } 
 import { Inquiry } from './inquiry.ts'
 
 /** What an accepted input fixes for its instance. */
-export type Admission = Pick<AdmissionMark, 'environment' | 'container'>
+export interface Admission extends SplitPayload {
+  environment: Record<string, string>
+  /** null without a container. */
+  container: ContainerOptions | null
+}
 
 /**
  * Throws `form_invalid`, `form_malformed`, `feature_missing`, `setup_malformed`, `environment_refused` and the errors of the resolver's
@@ -26,17 +31,26 @@ export async function admitInput(
   executor: Executor,
 ): Promise<Admission> {
   const { name, manifest } = resolver
-  const spec = await inquiry.admit(input, availableCredentials())
+  const { spec, split } = await inquiry.admit(input, availableCredentials(manifest))
   refuseWhatIsMissing(manifest, spec)
   const environment = environmentOf(spec)
-  if (executor !== 'docker') return { environment, container: null }
+  if (executor !== 'docker') return { ...split, environment, container: null }
   refuseForContainer(name, environment)
-  return { environment, container: containerOptions(manifest, spec) }
+  return { ...split, environment, container: containerOptions(manifest, spec) }
 }
 
-/** As {@link admitInput}, in a container that is opened for it; for the host of an instance whose setup is done. */
-export async function admitAfterSetup(home: string, creation: CreationRecord, signal: AbortSignal): Promise<Admission> {
-  const { resolver, input, executor } = creation
+/**
+ * As {@link admitInput}, in a container that is opened for it; for the host of an instance whose setup is done. `onRefused` gets an input
+ * whose checks fail.
+ */
+export async function admitAfterSetup(
+  home: string,
+  creation: CreationRecord,
+  input: Payload,
+  signal: AbortSignal,
+  onRefused: (split: SplitPayload) => Promise<void>,
+): Promise<Admission> {
+  const { resolver, executor } = creation
   const options = containerOptions(resolver.manifest, null)
   const container = await openInquiryContainer(
     { home, directory: resolver.dir, command: options.command, launch: containerLaunch(options, resolver) },
@@ -48,6 +62,9 @@ export async function admitAfterSetup(home: string, creation: CreationRecord, si
   try {
     signal.throwIfAborted()
     return await admitInput(inquiry, resolver, input, executor)
+  } catch (error) {
+    if (inquiry.split !== undefined && !signal.aborted) await onRefused(inquiry.split)
+    throw error
   } finally {
     signal.removeEventListener('abort', end)
     await inquiry.close()

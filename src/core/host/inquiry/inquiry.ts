@@ -5,11 +5,13 @@
 import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
+import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
+import { redactorOf } from '../ledger/redact.ts'
 import type { Keepable } from './ref-counted-pool.ts'
 
 /** A process or a container that runs the resolver, without secrets and without an instance. */
@@ -25,12 +27,20 @@ export interface RunningResolver {
 /** What messages about it need. */
 type AskedResolver = Pick<CatalogEntry, 'name' | 'dir' | 'manifest'>
 
+export interface AdmittedInput {
+  split: SplitPayload
+  spec: Record<string, unknown> | null
+}
+
 /** The caller closes it after use. */
 export class Inquiry implements Keepable {
   readonly #entry: AskedResolver
   readonly #resolver: RunningResolver
   readonly #calls: ResolverCalls
   #isOver = false
+  /** The texts of the secret fields of the input that is being admitted. */
+  #secrets: readonly string[] = []
+  #split: SplitPayload | undefined
 
   constructor(entry: AskedResolver, resolver: RunningResolver) {
     this.#entry = entry
@@ -41,6 +51,11 @@ export class Inquiry implements Keepable {
   /** Whether it has ended, hangs or was closed. */
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** The input that was to be admitted, without its secret fields; undefined before its form is known. */
+  get split(): SplitPayload | undefined {
+    return this.#split
   }
 
   /** The form for these params; null for none (R44). Throws `form_malformed` for an invalid form (R30). */
@@ -60,15 +75,19 @@ export class Inquiry implements Keepable {
   }
 
   /**
-   * Accepts an input for a new instance and returns its workspace spec; null for none. Both calls are made anew, because
+   * Accepts an input for a new instance and returns it without its secret fields, and its workspace spec; null for none. Both calls are made anew, because
    * their answers may depend on the time, the network or other files. Throws `form_invalid`, and like {@link form}.
    */
-  async admit(input: Payload, credentials: readonly string[]): Promise<Record<string, unknown> | null> {
-    const refusal = formRefusal(await this.form(input), input)
+  async admit(input: Payload, credentials: readonly string[]): Promise<AdmittedInput> {
+    const form = await this.form(input)
+    const split = splitSecrets(form, input)
+    this.#split = split
+    this.#secrets = textsIn(split.secret)
+    const refusal = formRefusal(form, input)
     if (refusal !== undefined) throw refusal
     const params = { params: input, available_credentials: [...credentials] }
     const answer = await this.#ask('resolver.getWorkspaceSpec', params)
-    return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null
+    return { split, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
   }
 
   async close(): Promise<void> {
@@ -81,7 +100,7 @@ export class Inquiry implements Keepable {
       return await this.#calls.ask(method, params)
     } catch (error) {
       if (error instanceof ResolveError && error.code !== 'resolver_refused') this.#isOver = true
-      throw this.#explain(error, method)
+      throw withoutTexts(this.#explain(error, method), this.#secrets)
     }
   }
 
@@ -104,6 +123,14 @@ export class Inquiry implements Keepable {
       { cause: error },
     )
   }
+}
+
+/** A resolver may print what it was given and fail. */
+/** The same error where its details hold none of the texts. */
+export function withoutTexts(error: unknown, texts: readonly string[]): unknown {
+  if (!(error instanceof ResolveError) || texts.length === 0) return error
+  const details = redactorOf(texts).value(error.details)
+  return details === error.details ? error : new ResolveError(error.code, details)
 }
 
 /** The cause of a failure in a program's output: place and error of a stack trace, else the last lines. */

@@ -23,7 +23,8 @@ const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
 export interface CallsOptions {
   epoch: number
   /** Redacts known secrets in the resolver's answers, because consumers get them. */
-  redactor?: Redactor
+  /** The redactor as it is now: the values of secret answers are added during a run. */
+  redactor?: () => Redactor
   /** "Check now": the events file has new lines. */
   onEvent?: () => void
   /** The result is in `status.json`. */
@@ -77,7 +78,7 @@ export class ResolverCalls {
     params: HostCalls[M]['params'],
     limitMs = CALL_LIMITS[method],
   ): Promise<unknown> {
-    const redactor = this.#options.redactor ?? Redactor.idle
+    const redactor = this.#options.redactor?.() ?? Redactor.idle
     try {
       const answer = await this.#peer.call(method, params, limitMs)
       if (isWithinDepth(answer, ANSWER_MAX_DEPTH)) return redactor.value(answer)

@@ -9,7 +9,7 @@ import type { EventData } from '../../protocol/api/events.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
-import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
+import type { AdmissionMark, AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
 import type { Place } from '../../store/journal-line.ts'
@@ -18,7 +18,7 @@ import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
 import { applyEvent, pendingRequests, type Story } from '../../view/story.ts'
-import { Redactor } from './redact.ts'
+import { Redactor, redactorOf } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
 
@@ -56,6 +56,7 @@ export class Ledger {
   readonly #writer: JournalWriter
   readonly #paths: LedgerPaths
   #redactor = Redactor.idle
+  readonly #hidden = new Set<string>()
   #recordTimer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -94,8 +95,15 @@ export class Ledger {
   }
 
   /** From now on these secrets are redacted from everything that goes into the journal (threats B9). */
-  hide(redactor: Redactor): void {
-    this.#redactor = redactor
+  hide(secrets: readonly string[]): void {
+    const before = this.#hidden.size
+    for (const secret of secrets) this.#hidden.add(secret)
+    if (this.#hidden.size > before) this.#redactor = redactorOf([...this.#hidden])
+  }
+
+  /** The directory of the instance. */
+  get directory(): string {
+    return dirname(this.#paths.journal)
   }
 
   get redactor(): Redactor {
@@ -147,10 +155,10 @@ export class Ledger {
     this.#saveRecord()
   }
 
-  /** Records that the input was accepted after the setup; on disk when this returns. Throws `disk_full`. */
-  admit(admission: NonNullable<Inbox['admission']>): void {
-    this.keep({ kind: 'admitted', environment: admission.environment, container: admission.container })
-    applyAdmission(this.story, admission)
+  /** Records what was found when the input was checked after the setup; on disk when this returns. Throws `disk_full`. */
+  admit(mark: AdmissionMark): void {
+    this.keep(mark)
+    applyAdmission(this.story, mark)
     this.sync()
   }
 

@@ -7,22 +7,34 @@ import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
+import { knownSecrets } from '../../secrets/secret-store.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
+import { completeConfig } from '../launch/given-secrets.ts'
+import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { redactorOf } from '../ledger/redact.ts'
 import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
 import type { RequestContext } from '../requests/accept.ts'
+import { Delivery } from '../requests/delivery.ts'
 import { SentFiles } from '../requests/publish.ts'
 import { RequestApi } from '../requests/request-api.ts'
 import { InstanceResources } from '../resources/instance-resources.ts'
+import { checkAfterSetup } from './check-after-setup.ts'
 import { cleanUp, tryAll } from './clean-up.ts'
 import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
 import { type HostState, type Interruption, requireLegalMove } from './host-state.ts'
 import { failedToBegin, reachWorker } from './launch.ts'
-import { decide, type EndingOf, orEndedBeforeRun, PAUSED_AGAIN, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import {
+  decide,
+  type Ending,
+  type EndingOf,
+  orEndedBeforeRun,
+  PAUSED_AGAIN,
+  REQUESTS_WITHDRAWN,
+  type RunEnd,
+} from './outcome.ts'
 import { letRun, RunWatch } from './run-watch.ts'
 import { Stopping } from './stopping.ts'
 import { openCoordination } from './unusable-coordination.ts'
@@ -31,7 +43,8 @@ import { type SessionEvent, WorkerSession } from './worker-session.ts'
 export class InstanceHost {
   readonly #parts: HostParts
   readonly #coordination: CoordinationDirectory
-  readonly #config: InstanceConfig
+  #config: InstanceConfig
+  readonly #sealed: SealedPayloads
   readonly #stopping: Stopping
   readonly #resources: InstanceResources
   readonly #requests: RequestContext
@@ -42,10 +55,14 @@ export class InstanceHost {
     const { ledger, driver } = parts
     this.#parts = parts
     this.#coordination = openCoordination(driver)
-    this.#config = buildConfig(ledger.story.creation, this.#coordination)
-    ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination)])]))
+    const { creation } = ledger.story
+    this.#sealed = new SealedPayloads(parts.home, ledger)
+    const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
+    this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
+    ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
     this.#resources = new InstanceResources({ ...parts, token: this.#config.sub_container_token, write: this.#write })
-    this.#requests = { ledger, coordination: this.#coordination, files: new SentFiles(this.#coordination) }
+    const files = new SentFiles(this.#coordination)
+    this.#requests = { ledger, coordination: this.#coordination, files, sealed: this.#sealed }
     this.#requestApi = new RequestApi(this.#requests, () => this.#deliver())
     this.#stopping = new Stopping(ledger, driver)
   }
@@ -127,10 +144,50 @@ export class InstanceHost {
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
     if (this.#stopping.isToEnd && ledger.story.incarnation < ledger.story.wantedIncarnation) launch.abort()
     const isReleased = () => this.#isReleased
-    const reached = await reachWorker({ ...this.#held, signal: launch.signal, isReleased })
+    const reached =
+      (await this.#completeSecrets(launch.signal)) ??
+      (await reachWorker({ ...this.#held, signal: launch.signal, isReleased }))
     if (!('status' in reached)) return reached
     if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(reached))
     return undefined
+  }
+
+  /** Undefined where the config is complete; else why there can be no worker. */
+  async #completeSecrets(signal: AbortSignal): Promise<Ending | undefined> {
+    const { home, ledger } = this.#parts
+    const { creation, incarnation, wantedIncarnation } = ledger.story
+    try {
+      if (this.#sealed.problem !== undefined) throw this.#sealed.problem
+      const config = await completeConfig({
+        home,
+        creation,
+        coordination: this.#coordination,
+        config: this.#config,
+        signal,
+      })
+      if (this.#isReleased) return undefined
+      this.#config = config
+      ledger.hide(secretsOf(config))
+      if (incarnation > 0 && incarnation < wantedIncarnation) {
+        await this.#write(() => Delivery.restoreScrubbed(this.#requests))
+      }
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ResolveError)) throw error
+      // The caller that stopped the launch knows the reason.
+      if (signal.aborted || error.code === 'coordination_tampered') return undefined
+      await this.#write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
+      return { status: 'failed', output: null, error: { code: error.code, detail: error.message } }
+    }
+  }
+
+  /** The input becomes part of the config only here, where it is checked after the setup (R48). */
+  async #check(signal: AbortSignal): Promise<InstanceConfig> {
+    const { home, ledger } = this.#parts
+    await checkAfterSetup({ home, ledger, sealed: this.#sealed, write: this.#write, signal })
+    const params = { ...ledger.story.creation.input, ...this.#sealed.input }
+    this.#config = { ...this.#config, params }
+    return this.#config
   }
 
   /** False where the instance was stopped or paused while it waited, or the host was released (R70). */
@@ -282,6 +339,7 @@ export class InstanceHost {
       config: this.#config,
       resources: this.#resources,
       write: this.#write,
+      check: (signal: AbortSignal) => this.#check(signal),
     }
   }
 

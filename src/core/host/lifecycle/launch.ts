@@ -4,7 +4,6 @@ import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, LaunchPlan, SetupFailure, Worker } from '../../worker/worker.ts'
-import { admitAfterSetup } from '../inquiry/admission.ts'
 import { writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -26,7 +25,8 @@ export interface Launch {
   /** Whether this host has released the instance: then it must not change anything of it. */
   isReleased: () => boolean
   resources: InstanceResources
-  home: string
+  /** Asks the resolver, once its setup is done, whether it takes the input (R48). Returns the config with the input. */
+  check: (signal: AbortSignal) => Promise<InstanceConfig>
 }
 
 /** A worker of the wanted incarnation, or the ending if there can be none. */
@@ -60,7 +60,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
 }
 
 async function startWorker(launch: Launch): Promise<Worker | Ending> {
-  const { ledger, driver, coordination, config, epoch, write, signal, resources } = launch
+  const { ledger, driver, coordination, epoch, write, signal, resources } = launch
   const { creation, wantedIncarnation } = ledger.story
   // Later, the creation has what container_setup added (R44).
   const planOf = (reportedStages: number): LaunchPlan => ({
@@ -76,7 +76,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
   })
   try {
     const isChecked = creation.unchecked !== true
-    if (!isChecked) await setUpAndCheck(launch, planOf(0))
+    const config = isChecked ? launch.config : await setUpAndCheck(launch, planOf(0))
     await warnOfSetupNotRun(launch)
     coordination.remove(STATUS_FILE)
     writeConfig(coordination, config)
@@ -108,12 +108,9 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
 }
 
 /** R48: what the manifest wants is set up; then the resolver is asked whether it takes the input. */
-async function setUpAndCheck({ ledger, driver, write, signal, home }: Launch, plan: LaunchPlan): Promise<void> {
+async function setUpAndCheck({ driver, signal, check }: Launch, plan: LaunchPlan): Promise<InstanceConfig> {
   await driver.prepare?.(plan)
-  const admission = await admitAfterSetup(home, ledger.story.creation, signal)
-  signal.throwIfAborted()
-  await write(() => ledger.admit(admission))
-  failpoint('setup.admitted')
+  return await check(signal)
 }
 
 /** A local worker runs in the environment of its host: the setup of the manifest is for a container. */

@@ -72,7 +72,7 @@ export class WorkerSession {
     this.#stderr = worker.readStderr(this.#log, this.#log.stderrFrom)
     this.calls = new ResolverCalls(worker.channel, {
       epoch,
-      redactor: ledger.redactor,
+      redactor: () => ledger.redactor,
       onLog: (level, message) => this.#log.notice(level, message, worker.channel.position),
       onNoise: (line) => this.#log.noise(line, worker.channel.position),
       // Optional: a call may arrive before the monitor is made, which reads everything when it starts.

@@ -21,7 +21,9 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
+import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
@@ -178,14 +180,10 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const creation = await prepareCreation(
-      { inquiries: this.#inquiries, preparations: this.#preparations },
-      entry,
-      request,
-      executor,
-    )
+    const parts = { home: this.#home, inquiries: this.#inquiries, preparations: this.#preparations }
+    const { creation, sealedInput } = await prepareCreation(parts, entry, request, executor)
     const { instance_id: id } = creation
-    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths))
+    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths), sealedInput)
     const record = await this.record(id)
     await this.#startHost(id, request.host)
     return record
@@ -321,6 +319,18 @@ class HomePlatform implements LocalPlatform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const { pruneInstances } = await import('../upkeep/prune.ts')
     return await pruneInstances(this.#home, options)
+  }
+
+  async secrets(): Promise<SecretInfo[]> {
+    return listSecrets(this.#home)
+  }
+
+  async setSecret(name: string, content: SecretContent): Promise<SecretInfo> {
+    return await setSecret(this.#home, name, content)
+  }
+
+  async removeSecret(name: string): Promise<SecretInfo> {
+    return await removeSecret(this.#home, name)
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {

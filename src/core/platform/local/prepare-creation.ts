@@ -2,45 +2,67 @@
  * Collects what a creation needs before the first line of the journal: a valid input and the plan for the worker (R10, R44). A resolver
  * that is not prepared cannot be asked yet: then the host checks the input after the setup (R48).
  */
-import { admitInput, refuseWhatIsMissing } from '../../host/inquiry/admission.ts'
+import { type Admission, admitInput, refuseWhatIsMissing } from '../../host/inquiry/admission.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Preparations } from '../../host/inquiry/preparations.ts'
 import { containerOptions } from '../../host/launch/container-launch.ts'
+import { sealPayload } from '../../host/launch/sealed-payloads.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { Payload } from '../../protocol/form.ts'
 import type { CreationRecord, Executor } from '../../protocol/journal.ts'
+import { requireSecrets } from '../../secrets/secret-store.ts'
 import { newInstanceId } from '../../store/home.ts'
 import type { CreateRequest } from '../platform.ts'
 
 export interface CreationParts {
+  home: string
   inquiries: Inquiries
   preparations: Preparations
 }
 
-/** The creation record of the instance. Throws as {@link admitInput}, and as {@link Preparations.isReady}. */
+export interface PreparedCreation {
+  creation: CreationRecord
+  /** The values of secret fields, or an input that is not checked yet: the creation record does not have them. */
+  sealedInput: string | undefined
+}
+
+/** The creation record of the instance. Throws `secret_missing`, as {@link admitInput}, and as {@link Preparations.isReady}. */
 export async function prepareCreation(
-  { inquiries, preparations }: CreationParts,
+  { home, inquiries, preparations }: CreationParts,
   entry: CatalogEntry,
   request: CreateRequest,
   executor: Executor,
-): Promise<CreationRecord> {
+): Promise<PreparedCreation> {
   const { input } = request
   const { name, version, dir, commit, manifest } = entry
+  requireSecrets(home, name, manifest.secrets)
   refuseWhatIsMissing(manifest, null)
   const isReady = await preparations.isReady(entry, executor)
-  const { environment, container } = isReady
+  const { open, secret, environment, container } = isReady
     ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor))
-    : { environment: {}, container: containerOptions(manifest, null) }
-  return {
+    : unchecked(entry, input)
+  const id = request.instance_id ?? newInstanceId()
+  const creation: CreationRecord = {
     schema: 'resolve.journal/1',
-    instance_id: request.instance_id ?? newInstanceId(),
+    instance_id: id,
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
     created_at: new Date().toISOString(),
-    input,
+    input: open,
+    ...(isReady ? secretFields(secret) : { unchecked: true }),
     executor,
     environment,
     ...(container === null ? {} : { container }),
-    ...(isReady ? {} : { unchecked: true }),
     resolver: { name, version, dir, commit, manifest },
   }
+  return { creation, sealedInput: secret === null ? undefined : sealPayload(home, id, secret) }
+}
+
+/** Which fields are secret is not known yet, so all of them are kept like secrets. */
+function unchecked({ manifest }: CatalogEntry, input: Payload): Admission {
+  return { open: {}, secret: input, environment: {}, container: containerOptions(manifest, null) }
+}
+
+function secretFields(secret: Payload | null): Pick<CreationRecord, 'secret_fields'> {
+  return secret === null ? {} : { secret_fields: Object.keys(secret) }
 }

@@ -18,6 +18,7 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   AskOptions,
@@ -261,6 +262,23 @@ class ServerPlatform implements Platform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const act = options.dry_run === true ? {} : { act: {} }
     return await this.#json('postPrune', { body: options, limitMs: PRUNE_LIMIT_MS, ...act })
+  }
+
+  async secrets(): Promise<SecretInfo[]> {
+    return await this.#json('getSecrets', {})
+  }
+
+  async setSecret(name: string, { from, text }: SecretContent): Promise<SecretInfo> {
+    if (from !== 'value') {
+      throw fail('usage', {
+        problem: 'A server takes the value of a secret only: set variables and commands on its machine.',
+      })
+    }
+    return await this.#json('postSecrets', { body: { name, value: text }, act: {} })
+  }
+
+  async removeSecret(name: string): Promise<SecretInfo> {
+    return await this.#json('deleteSecret', { params: { name }, act: {} })
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
