@@ -180,6 +180,11 @@ function leaveQueue(story: Story, at: string): void {
 /** The reason of awaiting_input → running when the resolver ended its run while a request was open. */
 export const REQUESTS_WITHDRAWN = 'requests_withdrawn'
 
+/** The output of a paused run that says only that it paused; the SDK writes it where the resolver gives no summary. */
+export function isPauseWord(output: string): boolean {
+  return output === 'paused' || /^paused: [a-z]+(?:_[a-z]+)*$/.test(output)
+}
+
 function withdraw(story: Story): void {
   for (const request of story.requests) if (request.status === 'pending') request.status = 'cancelled'
 }

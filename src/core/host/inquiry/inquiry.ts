@@ -6,10 +6,12 @@ import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
 import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'
+import { crashSummary } from '../launch/crash-summary.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
 import { redactorOf } from '../ledger/redact.ts'
 import type { Keepable } from './ref-counted-pool.ts'
@@ -105,7 +107,12 @@ export class Inquiry implements Keepable {
   }
 
   #explain(error: unknown, method: string): unknown {
-    if (!(error instanceof ResolveError) || error.code !== 'connection_closed') return error
+    if (!(error instanceof ResolveError)) return error
+    if (error.code === 'resolver_silent') {
+      const limit_ms = Number(error.details['limit_ms'])
+      return fail('resolver_silent', { method, limit_ms, ...this.#shown() }, { cause: error })
+    }
+    if (error.code !== 'connection_closed') return error
     const launchError = this.#resolver.launchError?.()
     if (launchError !== undefined) {
       const command = this.#entry.manifest.command.join(' ')
@@ -113,36 +120,25 @@ export class Inquiry implements Keepable {
         systemCode(launchError) === 'ENOENT' ? 'the program or its directory does not exist' : launchError.message
       return fail('launch_failed', { command, reason }, { cause: launchError })
     }
+    return fail('resolver_gone', { method, ...this.#shown() }, { cause: error })
+  }
+
+  /** What its author needs: what it printed, and the command to run it without the platform. */
+  #shown(): { detail: string; by_hand: string } {
     const { dir, manifest } = this.#entry
+    const stderr = this.#resolver.stderr()
     // Uses the Node that runs this program: the one on the user's PATH may be too old for TypeScript.
-    const command = manifest.command.map((word, at) => (at === 0 && word === 'node' ? process.execPath : word))
-    const byHand = `cd ${dir} && ${command.join(' ')}`
-    return fail(
-      'resolver_gone',
-      { method, detail: summaryOf(this.#resolver.stderr()), by_hand: byHand },
-      { cause: error },
-    )
+    const command = manifest.command.map((word, at) => quoteWord(at === 0 && word === 'node' ? process.execPath : word))
+    const detail = crashSummary(stderr, dir) ?? stderr.trim().split('\n').slice(-LINES_SHOWN).join(' ').trim()
+    return { detail, by_hand: `cd ${quoteWord(dir)} && ${command.join(' ')}` }
   }
 }
 
-/** A resolver may print what it was given and fail. */
-/** The same error where its details hold none of the texts. */
+const LINES_SHOWN = 3
+
+/** The same error without the texts: a resolver may print what it was given and fail. */
 export function withoutTexts(error: unknown, texts: readonly string[]): unknown {
   if (!(error instanceof ResolveError) || texts.length === 0) return error
   const details = redactorOf(texts).value(error.details)
   return details === error.details ? error : new ResolveError(error.code, details)
-}
-
-/** The cause of a failure in a program's output: place and error of a stack trace, else the last lines. */
-function summaryOf(stderr: string): string {
-  const lines = stderr
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean)
-  const error = lines.find((line) => /^(Uncaught )?[A-Z][\w.]*(Error|Exception)\b.*:/.test(line))
-  if (error === undefined) return lines.slice(-3).join(' ')
-  const place = lines.find(
-    (line) => /^(file:\/\/)?\/\S+:\d+$/.test(line) || /^at .*\(?(file:\/\/)?\/\S+:\d+/.test(line),
-  )
-  return place === undefined ? error : `${error} (${place.replace(/^at /, 'at ')})`
 }
