@@ -24,6 +24,7 @@ const STEPS = {
   /** A due schedule: the id of its instance is fixed, the instance exists, the outcome is kept. */
   schedule: ['claimed', 'created', 'recorded'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
+  setup: ['created', 'started', 'ended', 'committed', 'admitted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
   ready: ['answered', 'noted'],
