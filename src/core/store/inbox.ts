@@ -9,7 +9,14 @@ import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { Labels } from '../protocol/instance.ts'
-import type { AnswerIntent, MessageIntent, RunMark, StopIntent } from '../protocol/journal.ts'
+import type {
+  AdmissionMark,
+  AnswerIntent,
+  MessageIntent,
+  RunMark,
+  StopIntent,
+  UncheckedInput,
+} from '../protocol/journal.ts'
 import { PAUSE_IGNORED } from '../protocol/methods.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { Place } from './journal-line.ts'
@@ -34,6 +41,8 @@ export class Inbox {
   #isImported = false
   #name: string | null | undefined
   #labels: Labels | undefined
+  #admission: AdmissionMark | undefined
+  #uncheckedInput: string | undefined
   #sealedInput: string | undefined
   readonly #warnings = new Set<string>()
 
@@ -104,6 +113,16 @@ export class Inbox {
     return this.#labels
   }
 
+  /** What was found when the input was checked after the setup; undefined before, and where it was checked earlier. */
+  get admission(): AdmissionMark | undefined {
+    return this.#admission
+  }
+
+  /** The input, sealed, until it is checked. */
+  get uncheckedInput(): string | undefined {
+    return this.#uncheckedInput
+  }
+
   /** The values of the secret fields of the input, sealed. */
   get sealedInput(): string | undefined {
     return this.#sealedInput
@@ -153,6 +172,12 @@ export class Inbox {
       case 'labels':
         this.#takeLabels((line as { labels?: unknown }).labels)
         break
+      case 'admitted':
+        this.#takeAdmission(line as AdmissionMark)
+        break
+      case 'unchecked_input':
+        this.#uncheckedInput = (line as UncheckedInput).sealed
+        break
       case 'sealed_input':
         this.#takeSealedInput((line as { sealed?: unknown }).sealed)
         break
@@ -175,6 +200,11 @@ export class Inbox {
 
   #takeLabels(labels: unknown): void {
     if (isObject(labels)) this.#labels = labels as Labels
+  }
+
+  #takeAdmission(mark: AdmissionMark): void {
+    this.#admission = mark
+    if (mark.sealed !== null) this.#sealedInput = mark.sealed
   }
 
   #takeSealedInput(sealed: unknown): void {

@@ -1,15 +1,25 @@
 /** The input of an instance that is run again: for `instance retry` and POST retry. Pure. */
-import type { Component, Form, Payload } from '../protocol/form.ts'
+import type { Payload } from '../protocol/form.ts'
+import type { CreationRecord } from '../protocol/journal.ts'
 
-/**
- * The input as before, with the changes. A secret field is asked again: its value was not kept, or must not be used without the person who gave
- * it.
- */
-export function retryInput(before: Payload, form: Form | null, changes: Payload): Payload {
-  const secret = new Set((form?.components ?? []).filter(isSecret).map(({ id }) => id))
-  return { ...Object.fromEntries(Object.entries(before).filter(([field]) => !secret.has(field))), ...changes }
+export interface RetryInput {
+  /** As before, with the changes. */
+  input: Payload
+  /** Secret fields that were given before and must be given again, because their values are not shown to anyone. */
+  missing: string[]
 }
 
-function isSecret(component: Component): boolean {
-  return (component as { secret?: unknown }).secret === true
+export function retryInput(before: Pick<CreationRecord, 'input' | 'secret_fields'>, changes: Payload): RetryInput {
+  const secret = before.secret_fields ?? []
+  const kept = Object.entries(before.input).filter(([field]) => !secret.includes(field))
+  return {
+    input: { ...Object.fromEntries(kept), ...changes },
+    missing: secret.filter((field) => !Object.hasOwn(changes, field)),
+  }
+}
+
+/** One message for each missing field. */
+export function askAgain(missing: readonly string[]): { errors: string[]; fields: { id: string; message: string }[] } {
+  const fields = missing.map((id) => ({ id, message: `${id}: give this secret again` }))
+  return { errors: fields.map(({ message }) => message), fields }
 }

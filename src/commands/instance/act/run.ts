@@ -8,7 +8,7 @@ import { executorFlag, followFlags, inputFlags, labelFlag } from '../../../termi
 import { parseLabels } from '../../../terminal/command/labels.ts'
 import { beforeFollowing } from '../../../terminal/command/signals.ts'
 import { printDetached, refuseWithDetach } from '../../../terminal/follow/detached.ts'
-import { planSession, runSession } from '../../../terminal/follow/session.ts'
+import { planSession, runSession, type SessionPlan } from '../../../terminal/follow/session.ts'
 import { gatherInput } from '../../../terminal/input/gather-input.ts'
 import { readInput } from '../../../terminal/input/input-flags.ts'
 import { pickResolver } from '../../../terminal/input/pickers.ts'
@@ -49,7 +49,7 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   protected async act(): Promise<number> {
     refuseWithDetach(this.flags)
     const session = await planSession(this.flags, this.mayNotAsk)
-    const record = await beforeFollowing(() => this.begin())
+    const record = await beforeFollowing(() => this.begin(session))
     if (record === undefined) return 0
     this.about = record.instance_id
     if (this.flags.detach) {
@@ -70,7 +70,7 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   }
 
   /** The new instance; undefined with --dry-run. */
-  private async begin(): Promise<InstanceRecord | undefined> {
+  private async begin(session: SessionPlan): Promise<InstanceRecord | undefined> {
     const given = await readInput(this.flags)
     const labels = parseLabels(this.flags.label)
     const platform = await this.platform()
@@ -80,6 +80,11 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
       edit: this.flags.edit,
       executor: this.flags.executor as Executor | 'auto',
       output: this.output,
+      checksNow: this.flags['dry-run'],
+      timeoutMs: session.timeoutMs,
+      onPrepared: (durationMs) => {
+        if (session.timeoutMs !== undefined) session.timeoutMs = Math.max(0, session.timeoutMs - durationMs)
+      },
     })
     if (this.flags['dry-run']) {
       await this.printDryRun(resolver, input)
