@@ -235,7 +235,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/catalog': ['core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
   'core/catalog/manifest': ['core/protocol'],
   'core/log': ['core/protocol'],
-  'core/store': ['core/view', 'core/files', 'core/protocol'],
+  'core/store': ['core/secrets', 'core/view', 'core/files', 'core/protocol'],
   'core/secrets': ['core/files', 'core/protocol'],
   'core/forms': ['core/protocol'],
   'core/view': ['core/protocol'],
