@@ -149,6 +149,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       logger.info(`The catalog changed: it has ${catalog.list().length} resolvers.`)
     })
     closing.add(async () => stopWatching())
+    platform.startNotifying()
     const supervisor = startSupervisor({
       platform,
       report: new LiveInstances(home, platform.index),

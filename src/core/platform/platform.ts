@@ -18,6 +18,7 @@ import type {
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../protocol/notify.ts'
 import type { Static } from '../protocol/schema.ts'
 import type { SecretContent, SecretInfo } from '../protocol/secret.ts'
 import type { Status } from '../protocol/status.ts'
@@ -155,6 +156,12 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** Where notifications are sent, and what waits to be sent. */
+  notifyTargets(): Promise<NotifyTarget[]>
+  addNotify(request: NotifyRequest): Promise<NotifyTarget>
+  removeNotify(name: string): Promise<NotifyTarget>
+  /** Sends a test to one target, once. */
+  testNotify(name: string): Promise<NotifyOutcome>
   /** The named secrets, without their values (R55). */
   secrets(): Promise<SecretInfo[]>
   /** Sets a named secret; on disk when it returns. Only a value can be sent to a server. */

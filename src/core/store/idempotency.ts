@@ -112,7 +112,12 @@ export class IdempotencyKeys {
     if (now - this.#sweptAt > SWEEP_EVERY_MS) await this.sweep(now)
     const found = await this.#read(name)
     if (found !== undefined) return { kept: this.#sameBody(found, body), isNew: false }
-    const kept = { body: this.#keyed(body), instance_id: newInstanceId(), since: new Date(now).toISOString(), answer: null }
+    const kept = {
+      body: this.#keyed(body),
+      instance_id: newInstanceId(),
+      since: new Date(now).toISOString(),
+      answer: null,
+    }
     if (await this.#create(name, kept)) return { kept, isNew: true }
     // Another process claimed the key first.
     const theirs = await this.#read(name)
@@ -161,7 +166,6 @@ export class IdempotencyKeys {
 /** The beginning of a digest that is keyed with the key of the home. */
 const KEYED = 'k1:'
 const SWEEP_EVERY_MS = 60 * 60_000
-
 
 function digest(words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex')

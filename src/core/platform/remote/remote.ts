@@ -18,6 +18,7 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/notify.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import type { Story } from '../../view/story.ts'
 import type {
@@ -245,6 +246,22 @@ class ServerPlatform implements Platform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const act = options.dry_run === true ? {} : { act: {} }
     return await this.#json('postPrune', { body: options, limitMs: PRUNE_LIMIT_MS, ...act })
+  }
+
+  async notifyTargets(): Promise<NotifyTarget[]> {
+    return await this.#json('getNotify', {})
+  }
+
+  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
+    return await this.#json('postNotify', { body: request, act: {} })
+  }
+
+  async removeNotify(name: string): Promise<NotifyTarget> {
+    return await this.#json('deleteNotify', { params: { name }, act: {} })
+  }
+
+  async testNotify(name: string): Promise<NotifyOutcome> {
+    return await this.#json('postNotifyTest', { params: { name }, act: {} })
   }
 
   async secrets(): Promise<SecretInfo[]> {
