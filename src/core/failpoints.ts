@@ -25,6 +25,7 @@ const STEPS = {
   /** A host that waits for its turn: the place told, the lock of the home taken, the turn written. */
   queue: ['told', 'locked', 'granted'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
+  setup: ['created', 'started', 'ended', 'committed', 'admitted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
   ready: ['answered', 'noted'],

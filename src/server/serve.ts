@@ -143,10 +143,16 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       if (problem === null) findings.remove('catalog')
       else findings.add('catalog', `${problem.message} What was read of it before is served.`)
     }
+    const prepare = () =>
+      platform.prepareAll((resolver, error) =>
+        logger.warn(`${resolver} is not prepared: ${error instanceof Error ? error.message : String(error)}`),
+      )
     lookAtCatalog()
+    prepare().catch((error: unknown) => logger.warn(String(error)))
     const stopWatching = catalog.watch(() => {
       lookAtCatalog()
       logger.info(`The catalog changed: it has ${catalog.list().length} resolvers.`)
+      prepare().catch((error: unknown) => logger.warn(String(error)))
     })
     closing.add(async () => stopWatching())
     platform.startNotifying()

@@ -27,11 +27,9 @@ test('a value from stdin is stored sealed; list shows names only; remove forgets
   expect(filesWith(place.home, [VALUE, VALUE.slice(0, 10)])).toEqual([])
   for (const file of ['secret.key', 'secrets.json']) expect(statSync(join(place.home, file)).mode & 0o777).toBe(0o600)
   const { stdout } = await place.run('secret', 'list', '--json')
-  expect(JSON.parse(stdout).secrets.map(({ name, from }: { name: string; from: string }) => `${name} ${from}`)).toEqual([
-    'BY command',
-    'DEPLOY_KEY value',
-    'FROM env',
-  ])
+  expect(JSON.parse(stdout).secrets.map(({ name, from }: { name: string; from: string }) => `${name} ${from}`)).toEqual(
+    ['BY command', 'DEPLOY_KEY value', 'FROM env'],
+  )
   expect(stdout).not.toContain('canary')
   expect(await place.run('secret', 'remove', 'DEPLOY_KEY')).toMatchObject({ code: 0, stdout: 'DEPLOY_KEY removed.\n' })
   expect(await place.run('secret', 'remove', 'DEPLOY_KEY')).toMatchObject({ code: 6 })
@@ -61,7 +59,9 @@ test('the API takes a value with scope admin, and returns none; a kept answer an
   expect([set.status, set.json]).toMatchObject([200, { name: 'API_KEY', from: 'value' }])
   const told = set.text + (await api.call('GET', '/secrets')).text
   expect(told).not.toContain('canary')
-  expect((await api.call('POST', '/secrets', { headers, body: { name: 'API_KEY', value: 'another' } })).status).toBe(409)
+  expect((await api.call('POST', '/secrets', { headers, body: { name: 'API_KEY', value: 'another' } })).status).toBe(
+    409,
+  )
   expect(filesWith(api.home, [VALUE])).toEqual([])
   expect((await api.call('DELETE', '/secrets/API_KEY')).json).toMatchObject({ name: 'API_KEY' })
   expect((await api.call('DELETE', '/secrets/API_KEY')).status).toBe(404)
@@ -73,7 +73,10 @@ test('notify add prints the signing secret once; its address is in no list, no f
   expect(made.stdout).toMatch(/^whsec_[A-Za-z0-9+/=]+\n$/)
   expect((await place.run('notify', 'test', 'ops')).stdout).toBe('ops took it.\n')
   receiver.answer = 500
-  expect(await place.run('notify', 'test', 'ops')).toMatchObject({ code: 1, stdout: 'ops did not take it: it answered 500.\n' })
+  expect(await place.run('notify', 'test', 'ops')).toMatchObject({
+    code: 1,
+    stdout: 'ops did not take it: it answered 500.\n',
+  })
   const listed = await place.run('notify', 'list')
   expect(listed.stdout).toContain(new URL(receiver.url).origin)
   expect(listed.stdout).not.toContain('path-canary')
@@ -88,12 +91,18 @@ test('notify add prints the signing secret once; its address is in no list, no f
   receiver.received.length = 0
   // The next command that hosts an instance sends what waits.
   await expect
-    .poll(async () => (await place.run('run', 'hello', '-i', 'name=Bob')).code === 0 && receiver.received.length >= 2, { timeout: 30_000, interval: 500 })
+    .poll(async () => (await place.run('run', 'hello', '-i', 'name=Bob')).code === 0 && receiver.received.length >= 2, {
+      timeout: 30_000,
+      interval: 500,
+    })
     .toBe(true)
   const body = { name: 'hook', kind: 'webhook', url: receiver.url, secret: receiver.secret }
   const added = await api.call('POST', '/notify', { body })
   expect([added.status, added.text.includes('whsec_'), added.text.includes('path-canary')]).toEqual([200, false, false])
-  expect((await api.call('POST', '/notify/hook/test', { body: undefined })).json).toEqual({ delivered: true, error: null })
+  expect((await api.call('POST', '/notify/hook/test', { body: undefined })).json).toEqual({
+    delivered: true,
+    error: null,
+  })
   expect(receiver.invalid().length).toBeGreaterThan(0)
   expect(receiver.valid()).toHaveLength(1)
   expect((await api.call('GET', '/notify', { token: api.tokens.run })).status).toBe(403)

@@ -147,7 +147,11 @@ test('a secret that is not set is refused at creation, with the command that set
 })
 
 test('the model, its address and the token of a command reach a resolver by its config alone', async () => {
-  const names = { RESOLVE_LLM_MODEL: 'acme/large', RESOLVE_LLM_BASE_URL: 'https://u:url-canary-1@llm.example.org/v1', RESOLVE_GIT_TOKEN_COMMAND: 'echo command-canary-token' }
+  const names = {
+    RESOLVE_LLM_MODEL: 'acme/large',
+    RESOLVE_LLM_BASE_URL: 'https://u:url-canary-1@llm.example.org/v1',
+    RESOLVE_GIT_TOKEN_COMMAND: 'echo command-canary-token',
+  }
   Object.assign(process.env, names)
   await added(`const { llm, git_provider, credentials } = me.config
     console.error(JSON.stringify([llm, git_provider]))

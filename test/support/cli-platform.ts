@@ -95,6 +95,9 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
         return { form, errors: [...error.errors], fields: [...error.fields] }
       }
     },
+    async prepare(name) {
+      await document(['resolver', 'schema', name])
+    },
     async create({ resolver, input, name, executor }) {
       const named = typeof name === 'string' ? ['--name', name] : []
       const placed = executor === undefined ? [] : ['--executor', executor]

@@ -4,6 +4,7 @@
  * Every method throws a `ResolveError` of the catalogue where it cannot do what it says.
  */
 
+import type { EventData } from '../protocol/api/events.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
@@ -36,6 +37,29 @@ export interface CreateRequest {
   /** The id it shall have, chosen before it was asked for: creating it again gives the same instance (R11). */
   instance_id?: string
 }
+
+export interface AskOptions {
+  /** Where the resolver is asked, as in {@link CreateRequest}. */
+  executor?: Executor | 'auto'
+  /**
+   * How long to wait for the setup of a resolver that is not prepared (R48); default: not at all here, 20 s at a server. Then it is
+   * refused with `resolver_preparing`, and the setup goes on.
+   */
+  waitMs?: number
+}
+
+export interface PrepareOptions {
+  /** As in {@link CreateRequest}. */
+  executor?: Executor | 'auto'
+  onProgress?: (progress: SetupProgress) => void
+  /** A sentence, while a server prepares it. */
+  onWait?: (sentence: string) => void
+  /** Ends a setup on this machine, unless another caller waits for it too. */
+  signal?: AbortSignal
+}
+
+/** A step of a setup begins, prints, or has ended with an exit code. */
+export type SetupProgress = EventData<'platform.setup.progress'>
 
 export interface InstanceFilter {
   status?: readonly Status[]
@@ -108,9 +132,11 @@ export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
   /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
-  schema(name: string, params: Payload | null, where?: Executor | 'auto'): Promise<Form | null>
-  /** The form for this input, and every message of a failing check (R10). Creates nothing. `where` the resolver is asked is as in `create`. */
-  check(name: string, input: Payload, where?: Executor | 'auto'): Promise<FormCheck>
+  schema(name: string, params: Payload | null, options?: AskOptions): Promise<Form | null>
+  /** The form for this input, and every message of a failing check (R10). Creates nothing. */
+  check(name: string, input: Payload, options?: AskOptions): Promise<FormCheck>
+  /** Returns when the resolver can be asked for its form at once (R48). */
+  prepare(name: string, options?: PrepareOptions): Promise<void>
 
   /** Returns once the intent is on disk (R12); follow the events for the rest. */
   create(request: CreateRequest): Promise<InstanceRecord>

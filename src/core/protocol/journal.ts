@@ -7,6 +7,7 @@ import {
   anyObject,
   anything,
   constant,
+  flag,
   listOf,
   nullable,
   object,
@@ -55,6 +56,8 @@ export const creationRecord = object(
     environment: anyObject<string>({ additionalProperties: text() }),
     /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
     container: optional(nullable(containerOptions)),
+    /** The resolver had to be prepared first: the host checks the input after the setup (R48). */
+    unchecked: optional(flag()),
     /** The resolver as the catalog had it at creation: a later `resolver update` does not change a running instance. */
     resolver: object({ name: text(), version: text(), dir: text(), commit: nullable(text()), manifest }),
   },
@@ -126,6 +129,25 @@ export interface NameMark {
   at: string
 }
 
+/** The input was checked after the setup, and what the resolver wants for it (R48). */
+export interface AdmissionMark {
+  kind: 'admitted'
+  /** False where a check failed: then the instance ends. */
+  accepted: boolean
+  environment: Record<string, string>
+  container: ContainerOptions | null
+  input: Payload
+  secret_fields: string[]
+  /** The values of the secret fields, as in {@link SealedInput}. */
+  sealed: string | null
+}
+
+/** An input that was not checked yet, sealed as a whole: its secret fields are known only after the setup. */
+export interface UncheckedInput {
+  kind: 'unchecked_input'
+  sealed: string
+}
+
 /** The values of the secret fields of the input, which the creation record does not have, sealed with the key of the home. */
 export interface SealedInput {
   kind: 'sealed_input'
@@ -145,5 +167,7 @@ export type PrivateLine =
   | RunMark
   | SandboxMark
   | NameMark
+  | AdmissionMark
+  | UncheckedInput
   | SealedInput
   | ImportMark

@@ -9,11 +9,11 @@ import type { EventData } from '../../protocol/api/events.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
-import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
+import type { AdmissionMark, AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
 import type { Place } from '../../store/journal-line.ts'
-import { type JournalProjection, readJournal } from '../../store/journal-projection.ts'
+import { applyAdmission, type JournalProjection, readJournal } from '../../store/journal-projection.ts'
 import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts'
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
@@ -153,6 +153,13 @@ export class Ledger {
     this.story.creation.name = name
     this.sync()
     this.#saveRecord()
+  }
+
+  /** Records what was found when the input was checked after the setup; on disk when this returns. Throws `disk_full`. */
+  admit(mark: AdmissionMark): void {
+    this.keep(mark)
+    applyAdmission(this.story, mark)
+    this.sync()
   }
 
   /** The payload of an accepted answer or message. Throws the file system's error. */

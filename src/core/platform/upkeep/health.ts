@@ -6,9 +6,9 @@ import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } fr
 import { join } from 'node:path'
 import { ResolveError } from '../../errors.ts'
 import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../../limits.ts'
-import { quoteWord } from '../../primitives/quote-word.ts'
 import { listTargets } from '../../notify/sender.ts'
 import { targetsPath } from '../../notify/target-file.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import { keyPath, readKey } from '../../secrets/key-file.ts'
 import { listSecrets, secretsPath } from '../../secrets/secret-store.ts'
 import { instancesDirectory, prepareHome } from '../../store/home.ts'
@@ -79,12 +79,19 @@ function checkSecrets({ home, fix }: HealthPlan): HealthRow[] {
   try {
     const known = listSecrets(home).length
     readKey(home)
-    if (open.length === 0) return [row('ok', `${known} ${known === 1 ? 'secret is' : 'secrets are'} set, and only you can read them`)]
+    if (open.length === 0)
+      return [row('ok', `${known} ${known === 1 ? 'secret is' : 'secrets are'} set, and only you can read them`)]
     if (!fix) return [row('failed', `${modes}: other users may read secrets`, mend)]
     for (const path of open) chmodSync(path, 0o600)
     return [row('mended', `${modes}; made 600`)]
   } catch (error) {
-    return [row('failed', error instanceof ResolveError ? error.message : `${modes}, and belongs to another user`, open.length === 0 ? null : mend)]
+    return [
+      row(
+        'failed',
+        error instanceof ResolveError ? error.message : `${modes}, and belongs to another user`,
+        open.length === 0 ? null : mend,
+      ),
+    ]
   }
 }
 

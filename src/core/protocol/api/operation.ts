@@ -79,6 +79,15 @@ export const RESOLVER_TROUBLE = [
   'too_many',
 ] as const
 
+/** The errors of preparing a resolver, before it can be asked (R48). */
+export const PREPARING = [
+  'resolver_preparing',
+  'setup_failed',
+  'image_missing',
+  'container_refused',
+  'docker_unreachable',
+] as const
+
 /** The errors of reaching the host of an instance. */
 export const HOST_TROUBLE = ['host_unreachable', 'lock_held', 'disk_full', 'journal_broken'] as const
 
