@@ -157,6 +157,15 @@ export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep
 export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that one of another process has ended
 export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
 export const MAX_RUNNING_MAX = 10_000 // own
+
+/** Schedules (R72). */
+export const SCHEDULES_MAX = 500 // own
+export const SCHEDULES_MAX_BYTES = 64 * MIB // own: inputs of a schedule are inputs of instances
+export const SCHEDULE_CRON_MAX_CHARS = 100 // own
+export const SCHEDULE_DUE_MAX = 1_000 // own: missed due times are counted up to this number
+export const SCHEDULE_LOOK_MS = 1_000 // own: how often a server looks for due schedules
+export const SCHEDULE_GRACE_MS = 60_000 // own: a due time that is later than this is missed
+
 export const ATTEND_SWEEP_MS = 3_000
 export const ATTEND_PARALLEL = 4
 export const ATTEND_NEWBORN_MS = 2_000 // by then, the process that created an instance owns it

@@ -24,6 +24,7 @@ import { notifyHandlers } from './routes/notify.ts'
 import { pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
+import { scheduleHandlers } from './routes/schedules.ts'
 import { secretHandlers } from './routes/secrets.ts'
 import { healthHandlers, serverHandlers } from './routes/server.ts'
 
@@ -66,6 +67,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...logHandlers(app, parts),
     ...resolverHandlers(parts),
     ...notifyHandlers(parts),
+    ...scheduleHandlers(parts),
     ...secretHandlers(parts),
     ...serverHandlers(parts),
     ...healthHandlers(parts),

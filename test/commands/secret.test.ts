@@ -51,20 +51,20 @@ test('with RESOLVE_SECRET_KEY_FILE the key is there, and the home alone does not
 
 test('the API takes a value with scope admin, and returns none; a kept answer and its digest have none either', async () => {
   for (const token of [api.tokens.run, api.tokens.read]) {
-    expect((await api.call('GET', '/secrets', { token })).status).toBe(403)
-    expect((await api.call('POST', '/secrets', { token, body: { name: 'A', value: VALUE } })).status).toBe(403)
+    expect((await api.call('GET', '/api/secrets', { token })).status).toBe(403)
+    expect((await api.call('POST', '/api/secrets', { token, body: { name: 'A', value: VALUE } })).status).toBe(403)
   }
   const headers = { 'idempotency-key': 'one' }
-  const set = await api.call('POST', '/secrets', { headers, body: { name: 'API_KEY', value: VALUE } })
+  const set = await api.call('POST', '/api/secrets', { headers, body: { name: 'API_KEY', value: VALUE } })
   expect([set.status, set.json]).toMatchObject([200, { name: 'API_KEY', from: 'value' }])
-  const told = set.text + (await api.call('GET', '/secrets')).text
+  const told = set.text + (await api.call('GET', '/api/secrets')).text
   expect(told).not.toContain('canary')
-  expect((await api.call('POST', '/secrets', { headers, body: { name: 'API_KEY', value: 'another' } })).status).toBe(
-    409,
-  )
+  expect(
+    (await api.call('POST', '/api/secrets', { headers, body: { name: 'API_KEY', value: 'another' } })).status,
+  ).toBe(409)
   expect(filesWith(api.home, [VALUE])).toEqual([])
-  expect((await api.call('DELETE', '/secrets/API_KEY')).json).toMatchObject({ name: 'API_KEY' })
-  expect((await api.call('DELETE', '/secrets/API_KEY')).status).toBe(404)
+  expect((await api.call('DELETE', '/api/secrets/API_KEY')).json).toMatchObject({ name: 'API_KEY' })
+  expect((await api.call('DELETE', '/api/secrets/API_KEY')).status).toBe(404)
 })
 
 test('notify add prints the signing secret once; its address is in no list, no file and no answer (S-NOTIFY-03)', async () => {
@@ -97,16 +97,16 @@ test('notify add prints the signing secret once; its address is in no list, no f
     })
     .toBe(true)
   const body = { name: 'hook', kind: 'webhook', url: receiver.url, secret: receiver.secret }
-  const added = await api.call('POST', '/notify', { body })
+  const added = await api.call('POST', '/api/notify', { body })
   expect([added.status, added.text.includes('whsec_'), added.text.includes('path-canary')]).toEqual([200, false, false])
-  expect((await api.call('POST', '/notify/hook/test', { body: undefined })).json).toEqual({
+  expect((await api.call('POST', '/api/notify/hook/test', { body: undefined })).json).toEqual({
     delivered: true,
     error: null,
   })
   expect(receiver.invalid().length).toBeGreaterThan(0)
   expect(receiver.valid()).toHaveLength(1)
-  expect((await api.call('GET', '/notify', { token: api.tokens.run })).status).toBe(403)
-  expect((await api.call('DELETE', '/notify/hook')).status).toBe(200)
+  expect((await api.call('GET', '/api/notify', { token: api.tokens.run })).status).toBe(403)
+  expect((await api.call('DELETE', '/api/notify/hook')).status).toBe(200)
   expect(readFileSync(join(api.home, 'notify.json'), 'utf8')).toContain('"targets": []')
   await receiver.close()
 })

@@ -1,9 +1,9 @@
 /** Turns events of a journal into notices, and notices into what each kind of target gets. Pure. An answer is never in one. */
 import { createHmac } from 'node:crypto'
 import { quoteWord } from '../primitives/quote-word.ts'
+import type { Notice, NotifyEvent } from '../protocol/api/notify.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
-import type { Notice, NotifyEvent } from '../protocol/notify.ts'
 import { cleanLine } from '../view/clean.ts'
 
 const PROMPT_MAX_CHARS = 2_000

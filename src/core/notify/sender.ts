@@ -15,8 +15,8 @@ import {
 } from '../limits.ts'
 import { backoffMs } from '../primitives/backoff.ts'
 import { within } from '../primitives/within.ts'
+import type { Notice, NotifyTarget } from '../protocol/api/notify.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
-import type { Notice, NotifyTarget } from '../protocol/notify.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { instancePaths } from '../store/home.ts'
 import { parseEnvelope } from '../store/journal-line.ts'
@@ -40,6 +40,9 @@ export class NotifySender {
   readonly #home: string
   /** The instances that this process hosts or has hosted, with the size of their journal when they were last worked on. */
   readonly #watched = new Map<string, number>()
+  /** Where nothing is to do before a time, or before the journal has grown. */
+  readonly #idle = new Map<string, { bytes: number; dueAt: number }>()
+  #targets = ''
   #timer: NodeJS.Timeout | undefined
   #sweeping: Promise<void> | undefined
   #closed = false
@@ -59,7 +62,7 @@ export class NotifySender {
     this.start()
   }
 
-  /** From now on this process sends what is due, whoever hosts the instances. */
+  /** From now on this process sends what is due, for all instances of the home. */
   start(): void {
     if (this.#closed) return
     this.#timer ??= setInterval(() => void this.#sweepOnce(), NOTIFY_SWEEP_MS).unref()
@@ -90,6 +93,9 @@ export class NotifySender {
       if (targets.length === 0 && waiting.length === 0) return
       for (const id of this.#watched.keys())
         if (targets.length > 0 && !waiting.includes(id)) this.#openAgain(id, waiting)
+      const known = targets.map(({ id }) => id).join()
+      if (known !== this.#targets) this.#idle.clear()
+      this.#targets = known
       await Promise.all(waiting.map((id) => this.#work(id, targets).catch(() => {})))
     } catch {
       // Read again at the next sweep.
@@ -107,6 +113,8 @@ export class NotifySender {
   async #work(id: string, targets: readonly TargetEntry[]): Promise<void> {
     const bytes = journalBytes(this.#home, id)
     if (bytes === undefined) return removeOutbox(this.#home, id)
+    const idle = this.#idle.get(id)
+    if (idle?.bytes === bytes && Date.now() < idle.dueAt) return
     const release = await tryLock(`${outboxPath(this.#home, id)}.lock`)
     if (release === undefined) return
     try {
@@ -114,6 +122,10 @@ export class NotifySender {
       if (cursors === undefined) return
       const box = new Box(this.#home, id, cursors)
       const left = await Promise.all(targets.map((target) => box.send(target)))
+      const due = left.map((isLeft, at) =>
+        isLeft ? (cursors[targets[at]?.id ?? '']?.next_at ?? 0) : Number.POSITIVE_INFINITY,
+      )
+      this.#idle.set(id, { bytes, dueAt: Math.min(Number.POSITIVE_INFINITY, ...due) })
       const hasEnded = isTerminal(readRecord(instancePaths(this.#home, id)).status)
       const isDone = hasEnded && left.every((isLeft) => !isLeft) && bytes === journalBytes(this.#home, id)
       if (isDone && !Object.values(cursors).some(({ given_up }) => given_up > 0)) removeOutbox(this.#home, id)

@@ -6,7 +6,7 @@ import { failpoint } from '../failpoints.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { MIB } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
-import { NOTIFY_KINDS, type NotifyEvent, type NotifyKind } from '../protocol/notify.ts'
+import { NOTIFY_KINDS, type NotifyEvent, type NotifyKind } from '../protocol/api/notify.ts'
 
 export interface TargetEntry {
   /** 8 hexadecimal digits: a target that is added again under its name is another one. */

@@ -9,6 +9,8 @@ import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
 import { describeTarget, listTargets, NotifySender } from '../../notify/sender.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -22,8 +24,6 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
-import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/notify.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
@@ -43,10 +43,12 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NewSchedule,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
+  Schedule,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
@@ -354,6 +356,22 @@ class HomePlatform implements LocalPlatform {
     this.#notices.start()
   }
 
+  async schedules(): Promise<Schedule[]> {
+    return (await schedulesRoom()).listSchedules(this.#home)
+  }
+
+  async addSchedule(request: NewSchedule, { actor }: Actor): Promise<Schedule> {
+    return await (await schedulesRoom()).addSchedule(this.#home, request, actor, this)
+  }
+
+  async removeSchedule(reference: string): Promise<Schedule> {
+    return await (await schedulesRoom()).removeSchedule(this.#home, reference)
+  }
+
+  async pauseSchedule(reference: string, paused: boolean): Promise<Schedule> {
+    return await (await schedulesRoom()).pauseSchedule(this.#home, reference, paused)
+  }
+
   async secrets(): Promise<SecretInfo[]> {
     return listSecrets(this.#home)
   }
@@ -402,4 +420,9 @@ class HomePlatform implements LocalPlatform {
     if (host === 'background') await startBackgroundHost(this.#home, id)
     else await this.#hosts.own(id)
   }
+}
+
+/** Loaded when it is used: it brings the cron library. */
+function schedulesRoom() {
+  return import('../../schedule/schedules.ts')
 }

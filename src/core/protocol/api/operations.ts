@@ -9,6 +9,7 @@ import { NOTIFY_OPERATIONS } from './notify.ts'
 import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'
 import { QUESTION_OPERATIONS } from './questions.ts'
 import { RESOLVER_OPERATIONS } from './resolvers.ts'
+import { SCHEDULE_OPERATIONS } from './schedules.ts'
 import { SECRET_OPERATIONS } from './secrets.ts'
 import { SERVER_OPERATIONS } from './server.ts'
 
@@ -17,6 +18,7 @@ export const OPERATIONS = {
   ...QUESTION_OPERATIONS,
   ...RESOLVER_OPERATIONS,
   ...NOTIFY_OPERATIONS,
+  ...SCHEDULE_OPERATIONS,
   ...SECRET_OPERATIONS,
   ...SERVER_OPERATIONS,
 } as const
