@@ -50,7 +50,16 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
     expect(Object.keys(ended).sort()).toEqual(
       [
         ...['created_at', 'ended_at', 'error', 'input', 'instance_id', 'name', 'output', 'parent_id', 'pending_inputs'],
-        ...['phase', 'resolver', 'resolver_state', 'resolver_version', 'status', 'supports_resume', 'updated_at'],
+        ...[
+          'phase',
+          'resolver',
+          'resolver_state',
+          'resolver_version',
+          'sessions_used',
+          'status',
+          'supports_resume',
+          'updated_at',
+        ],
       ].sort(),
     )
     expect(ended).toMatchObject({ status: 'completed', output: 'Hello, Ada!', error: null, pending_inputs: 0 })

@@ -20,7 +20,9 @@ const entries: Record<string, string | Later> = {
   R11: 'Idempotency-Key on every POST',
   R12: 'The intent of a request is on disk before it is acknowledged',
   R13: 'Data of a finished instance is read from the kept files and starts nothing',
-  'R13-LATER': waits.docker('502 only while the instance is live and its worker cannot be reached'),
+  'R13-LATER': waits.elsewhere(
+    '502 only while the instance is live and its worker, on another machine, cannot be reached',
+  ),
   R14: 'An envelope has the five fields; our timestamp is ISO-8601 UTC with milliseconds or finer',
   'R14-LINES':
     'Further fields of a line are forwarded untouched; a timestamp that is missing or cannot be read is replaced by the time of the host, and the line is kept',
@@ -63,8 +65,10 @@ const entries: Record<string, string | Later> = {
   R48: waits.preparation(
     'An instance exists before its setup runs; setup is prepared once and shown as it runs; POST to a resolver that is not prepared is accepted',
   ),
+  R50: 'Files on this machine are served without the worker; 502 is for workers whose files are elsewhere',
   R51: 'Versions may carry build metadata; options of a select are texts, numbers or booleans, compared as text; an unknown top-level key of a POST body is ignored',
   R52: 'instantiation_schema gets null where no params were given, else the object',
+  R53: 'Memory and swap together are 8 GiB: nothing is swapped',
   R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: waits.secrets('Model, base URL, token command and named secrets reach a resolver by its config alone'),
   R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
