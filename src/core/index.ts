@@ -26,6 +26,7 @@ export type {
   HealthState,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   Pruned,
   PruneOptions,
@@ -40,6 +41,7 @@ export type { Form, FormCheck, Payload } from './protocol/form.ts'
 export type { Actor, DataFile, InputRequest, InstanceRecord, MessageType, SentMessage } from './protocol/instance.ts'
 export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
+export type { SecretContent, SecretInfo } from './protocol/secret.ts'
 export type { Status } from './protocol/status.ts'
 export { homeDirectory } from './store/home.ts'
 export { type Claim, IdempotencyKeys, type KeptAnswer } from './store/idempotency.ts'

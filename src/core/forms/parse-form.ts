@@ -57,11 +57,15 @@ class FormParser {
     const type = read(value, 'type')
     switch (type) {
       case 'text':
+        return { type, ...base, ...this.#texts(value, ['placeholder'], where), ...this.#secret(value, where) }
       case 'textarea':
+        this.#refuseSecret(value, where)
         return { type, ...base, ...this.#texts(value, ['placeholder'], where) }
       case 'select':
+        this.#refuseSecret(value, where)
         return { type, ...base, options: this.#options(value, where), ...this.#selectDefault(value, where) }
       case 'checkbox':
+        this.#refuseSecret(value, where)
         return { type, ...base, ...this.#checkboxDefault(value, where) }
       default:
         return this.#fault(where, `its type is ${describe(type)}; the types are ${TYPES.join(', ')}`)
@@ -138,6 +142,20 @@ class FormParser {
     if (typeof value === 'boolean') return { default: value }
     this.#fault(where, `its default is ${describe(value)}, not true or false`)
     return {}
+  }
+
+  #secret(component: JsonObject, where: string): { secret?: boolean } {
+    const value = read(component, 'secret')
+    if (value === undefined || value === false) return {}
+    if (value === true) return { secret: true }
+    this.#fault(where, `its secret is ${describe(value)}, not true or false`)
+    return {}
+  }
+
+  /** A field that its author takes for secret must not be shown and stored without a word. */
+  #refuseSecret(component: JsonObject, where: string): void {
+    const value = read(component, 'secret')
+    if (value !== undefined && value !== false) this.#fault(where, 'only a field of type text can be secret')
   }
 
   #checks(component: JsonObject, where: string): { checks?: Check[] } {

@@ -17,7 +17,9 @@ import type {
   SentMessage,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
+import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
+import type { SecretContent, SecretInfo } from '../protocol/secret.ts'
 import type { Status } from '../protocol/status.ts'
 import type { Story } from '../view/story.ts'
 
@@ -61,6 +63,22 @@ export interface FollowOptions {
 
 /** How the connection to a server stands. Times are milliseconds since 1970. */
 export type Connection = { state: 'lost'; since: number; givesUpAt: number } | { state: 'back'; since: number }
+
+export interface LogOptions {
+  /** Only lines with a greater number: {@link LogPage.next} of the page before. */
+  after?: number
+  /** Only the last lines, this many. */
+  tail?: number
+  /** Only lines from this time on, ISO-8601 UTC. */
+  since?: string
+  /** Default: all. */
+  sources?: readonly LogSource[]
+  /** How many lines at most. */
+  limit?: number
+  /** Where there is no line yet: how long to wait for one, at most 20 s. */
+  waitMs?: number
+  signal?: AbortSignal
+}
 
 /** A part of a file: `from` its first byte, `to` the one after its last. */
 export interface ByteRange {
@@ -110,6 +128,8 @@ export interface Platform {
   events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
   /** Whether a live host owns the instance; looks, and starts none. */
   hasHost(id: string): Promise<boolean>
+  /** A page of what its worker printed and logged; read on with `after`. Text may have control characters. */
+  logs(id: string, options?: LogOptions): Promise<LogPage>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 
@@ -135,6 +155,11 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** The named secrets, without their values (R55). */
+  secrets(): Promise<SecretInfo[]>
+  /** Sets a named secret; on disk when it returns. Only a value can be sent to a server. */
+  setSecret(name: string, content: SecretContent): Promise<SecretInfo>
+  removeSecret(name: string): Promise<SecretInfo>
   /** Looks after the machine and the home; with `fix` it mends what is safe to mend. */
   health(options?: { fix?: boolean }): Promise<HealthRow[]>
 

@@ -30,6 +30,8 @@ interface ComponentBase {
 export interface TextComponent extends ComponentBase {
   type: 'text' | 'textarea'
   placeholder?: string
+  /** R55, `text` only: the value is never shown, stored in clear or journaled. */
+  secret?: boolean
 }
 
 /** Options are compared as text: two of them differ where their texts do (R51). */

@@ -1,6 +1,19 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
-import { anyObject, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
+import {
+  anyObject,
+  count,
+  flag,
+  listOf,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+  time,
+} from './schema.ts'
 import { STATUSES } from './status.ts'
 
 /** A random id; it also names a directory, and is safe to print on a terminal. */
@@ -17,7 +30,10 @@ export interface InstanceConfig {
   /** R43: the path of `.resolve` for this worker, also in RESOLVE_DIR. */
   resolve_path: string
   git_provider: { type: string; base_url: string; token: string }
-  credentials: { llm_provider_api_key: string; git_host_token: string }
+  /** R55: beside the two of the spec, the secrets that the manifest names. */
+  credentials: { llm_provider_api_key: string; git_host_token: string } & Record<string, string>
+  /** R55: which model to use, where the operator says it. */
+  llm: { model: string; base_url: string }
   sub_container_token: string
   capabilities: string[]
 }
@@ -93,6 +109,9 @@ export const instanceRecord = named(
     resolver_version: text(),
     status: oneOf(STATUSES),
     input: payload,
+    secret_fields: optional(
+      listOf(text(), { description: 'The fields of the input that are secret: their values are not shown' }),
+    ),
     output: nullable(text()),
     error: nullable(instanceError),
     supports_resume: flag(),

@@ -36,6 +36,8 @@ export interface Manifest {
   /** How many of its instances may have a worker at the same time. */
   max_running?: number
   capabilities_required?: string[]
+  /** R55: the operator's secrets that its workers get, by name. */
+  secrets?: string[]
   viewport_bundle?: string
   viewport_path?: string
   container?: ContainerManifest

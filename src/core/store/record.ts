@@ -20,6 +20,7 @@ export function toRecord(story: Story): InstanceRecord {
     resolver_version: creation.resolver.version,
     status: story.status,
     input: creation.input,
+    ...(creation.secret_fields === undefined ? {} : { secret_fields: creation.secret_fields }),
     output: story.output,
     error: story.error,
     supports_resume: creation.resolver.manifest.supports_resume === true,

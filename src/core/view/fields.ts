@@ -32,6 +32,8 @@ export interface Field {
   required: boolean
   options: readonly FieldOption[]
   default: unknown
+  /** The value is never shown (R55). */
+  secret: boolean
 }
 
 const KINDS = ['text', 'textarea', 'select', 'checkbox'] as const
@@ -54,6 +56,7 @@ function toField(component: Record<string, unknown>, at: number): Field {
     required: checks.some((check) => isObject(check) && requires(check['condition'], id)),
     options: toOptions(component['options']),
     default: component['default'],
+    secret: type === 'text' && component['secret'] === true,
   }
 }
 

@@ -35,6 +35,11 @@ export interface TextSpec extends Common {
   required?: boolean
 }
 
+export interface SecretTextSpec extends TextSpec {
+  /** The value is asked without echo, and is never shown, stored in clear or journaled: only the resolver gets it. */
+  secret?: boolean
+}
+
 export type Option = string | number | boolean | SelectOption
 
 export interface SelectSpec<O extends readonly Option[]> extends Common {
@@ -56,7 +61,7 @@ export interface CheckboxSpec extends Common {
 
 type Given<S, T> = S extends { required: true } | { default: string | number | boolean } ? T : T | undefined
 
-export function text<const S extends TextSpec>(spec: S): Field<Given<S, string>> {
+export function text<const S extends SecretTextSpec>(spec: S): Field<Given<S, string>> {
   return textual('text', spec) as Field<Given<S, string>>
 }
 
@@ -108,13 +113,14 @@ export function valuesOf<F extends Fields>(fields: F, payload: Payload): ValuesO
   return values as ValuesOf<F>
 }
 
-function textual(type: 'text' | 'textarea', spec: TextSpec): Field<string | undefined> {
+function textual(type: 'text' | 'textarea', spec: SecretTextSpec): Field<string | undefined> {
   return {
     whenMissing: undefined,
     toComponent: (id) => ({
       type,
       ...common(id, spec, spec.required),
       ...(spec.placeholder === undefined ? {} : { placeholder: spec.placeholder }),
+      ...(spec.secret === true ? { secret: true } : {}),
     }),
   }
 }

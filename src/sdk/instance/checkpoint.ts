@@ -1,6 +1,6 @@
 /** The checkpoint that a run stores for the run that resumes it: `.resolve/checkpoint.json`, which is kept through a pause. */
 import { existsSync, readFileSync } from 'node:fs'
-import { writeWholeSync } from '../../core/files/write-whole.ts'
+import { replaceFile } from './replace-file.ts'
 
 const CHECKPOINT_FILE = 'checkpoint.json'
 
@@ -17,7 +17,7 @@ export class Checkpoint {
 
   /** Replaces the checkpoint; durable when it returns. Throws the system's error. */
   save(value: unknown): void {
-    writeWholeSync(this.#path, JSON.stringify(value ?? null), { mode: 0o644, durable: true })
+    replaceFile(this.#path, JSON.stringify(value ?? null), true)
   }
 
   /** The latest checkpoint; undefined where none was saved. */

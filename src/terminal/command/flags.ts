@@ -40,6 +40,7 @@ export const followFlags = {
     helpValue: 'DUR',
     description: 'leave after 30s, 5m, 1h30m, also while it waits in the queue; the instance continues',
   }),
+  verbose: Flags.boolean({ description: 'also show what the worker prints and logs' }),
 }
 
 export const idArg = { id: Args.string({ description: 'an id, a prefix of one, or @last' }) }

@@ -19,6 +19,11 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_INSTANCE_LIFETIME: 'how long the workers of an instance may run: 90s, 10m, 2d (default: 12h)',
   RESOLVE_LLM_PROVIDER_API_KEY: 'passed to resolvers in their config: the key of an LLM provider',
   RESOLVE_GIT_HOST_TOKEN: 'passed to resolvers in their config: the token of a git host',
+  RESOLVE_GIT_TOKEN_COMMAND:
+    'a shell command that prints the token of a git host, where RESOLVE_GIT_HOST_TOKEN is not set',
+  RESOLVE_LLM_MODEL: 'passed to resolvers in their config: which model to use, such as provider/model',
+  RESOLVE_LLM_BASE_URL: 'passed to resolvers in their config: the address of the LLM provider',
+  RESOLVE_SECRET_KEY_FILE: 'the file with the key of secrets (default: secret.key in the home)',
   RESOLVE_GIT_PROVIDER: 'passed to resolvers in their config: the kind of git host',
   RESOLVE_GIT_BASE_URL: 'passed to resolvers in their config: the address of the git host',
   CI: 'ask no questions, draw nothing; SIGINT and SIGTERM stop the instance',

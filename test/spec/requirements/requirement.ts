@@ -41,7 +41,6 @@ export const waits = {
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),
   elsewhere: later('workers on other machines are not provided yet'),
   preparation: later('setup inside an instance, and its preparation, come with R48'),
-  secrets: later('named secrets of the operator are not provided yet'),
   lost: later('reasons of stops and lost workers come with R57 and R58'),
   authoring: later('the tools for authors of specs are not provided yet'),
 }

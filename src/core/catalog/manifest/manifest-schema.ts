@@ -5,6 +5,7 @@
 import { EGRESS_RULES_MAX, MAX_RUNNING_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
 import { EGRESS_RULE_PATTERN, NETWORKS } from '../../protocol/egress.ts'
 import { RESOLVER_NAME_PATTERN, VERSION_PATTERN } from '../../protocol/manifest.ts'
+import { SECRET_NAME_PATTERN, SECRET_NAMES_TAKEN } from '../../protocol/secret.ts'
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
@@ -75,6 +76,18 @@ export const MANIFEST_SCHEMA = {
       maxItems: 32,
       items: { enum: Object.keys(CAPABILITIES), description: 'a capability this platform has: "git-server"' },
       description: 'a list of capabilities',
+    },
+    secrets: {
+      type: 'array',
+      maxItems: 32,
+      uniqueItems: true,
+      items: {
+        type: 'string',
+        pattern: SECRET_NAME_PATTERN,
+        not: { enum: [...SECRET_NAMES_TAKEN] },
+        description: 'the name of a secret: up to 64 letters, digits and "_", beginning with a letter',
+      },
+      description: 'a list of names of secrets, each once',
     },
     viewport_bundle: GIT_ADDRESS,
     viewport_path: {

@@ -10,6 +10,8 @@ export interface HostParts {
   epoch: number
   /** The home the instance is in. */
   home: string
+  /** The path of its log. */
+  log: string
   /** Decides when a worker may be started. */
   queue: HomeQueue
   /** Whether this host is still the owner; called at intervals. */

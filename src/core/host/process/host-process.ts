@@ -165,6 +165,7 @@ export class HostProcess {
       driver: driver?.(executor, paths) ?? driverFor(executor, paths, this.#home),
       epoch,
       home: this.#home,
+      log: paths.log,
       queue: this.#queue,
       ...options,
       stillOwns: () => {

@@ -10,6 +10,7 @@ import type { HostProcess } from '../../host/process/host-process.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance.ts'
 import { isTerminal } from '../../protocol/status.ts'
+import { requireSecrets } from '../../secrets/secret-store.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readStory } from '../../store/journal-projection.ts'
 import { readRecord } from '../../store/record.ts'
@@ -107,10 +108,11 @@ export class Acts {
 
   /** Of several concurrent calls one resumes it; the others get `invalid_state`. */
   async resume(id: string, where: { host?: 'here' | 'background' }): Promise<InstanceRecord> {
-    const { hosts, paths, record, leave } = this.#parts
+    const { home, hosts, paths, record, leave } = this.#parts
     paths(id)
     const { supports_resume, resolver } = await record(id)
     if (!supports_resume) throw fail('resume_unsupported', { resolver })
+    requireSecrets(home, resolver, readStory(paths(id).journal).creation.resolver.manifest.secrets)
     const host = await hosts.own(id, (ledger) => {
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
       failpoint('resume.moving')

@@ -18,7 +18,10 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
+import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
@@ -34,6 +37,7 @@ import type {
   HealthRow,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PruneOptions,
   PruneOutcome,
@@ -43,6 +47,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
@@ -157,9 +162,9 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const creation = await prepareCreation(this.#inquiries, entry, request, executor)
+    const { creation, sealedInput } = await prepareCreation(this.#home, this.#inquiries, entry, request, executor)
     const { instance_id: id } = creation
-    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths))
+    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths), sealedInput)
     const record = await this.record(id)
     await this.#startHost(id, request.host)
     return record
@@ -231,6 +236,11 @@ class HomePlatform implements LocalPlatform {
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
+  async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    const paths = this.#reads.paths(id)
+    return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
+  }
+
   async stderrTail(id: string): Promise<string> {
     return readStderrTail(this.#reads.paths(id))
   }
@@ -290,6 +300,18 @@ class HomePlatform implements LocalPlatform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const { pruneInstances } = await import('../upkeep/prune.ts')
     return await pruneInstances(this.#home, options)
+  }
+
+  async secrets(): Promise<SecretInfo[]> {
+    return listSecrets(this.#home)
+  }
+
+  async setSecret(name: string, content: SecretContent): Promise<SecretInfo> {
+    return await setSecret(this.#home, name, content)
+  }
+
+  async removeSecret(name: string): Promise<SecretInfo> {
+    return await removeSecret(this.#home, name)
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {

@@ -17,6 +17,8 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   ByteRange,
@@ -26,6 +28,7 @@ import type {
   HealthRow,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PruneOptions,
   PruneOutcome,
@@ -149,6 +152,15 @@ class ServerPlatform implements Platform {
     return (await this.#json('getInstanceHost', { params: { id } })).attended
   }
 
+  async logs(id: string, { waitMs = 0, sources, signal, ...rest }: LogOptions = {}): Promise<LogPage> {
+    const query = {
+      ...rest,
+      ...(sources === undefined ? {} : { source: [...sources] }),
+      ...(waitMs === 0 ? {} : { wait: Math.ceil(waitMs / 1_000) }),
+    }
+    return await this.#json('getInstanceLogs', { params: { id }, query, ...(signal === undefined ? {} : { signal }) })
+  }
+
   async stderrTail(id: string): Promise<string> {
     return await (await this.#http()).text('getInstanceStderr', { params: { id } })
   }
@@ -233,6 +245,23 @@ class ServerPlatform implements Platform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const act = options.dry_run === true ? {} : { act: {} }
     return await this.#json('postPrune', { body: options, limitMs: PRUNE_LIMIT_MS, ...act })
+  }
+
+  async secrets(): Promise<SecretInfo[]> {
+    return await this.#json('getSecrets', {})
+  }
+
+  async setSecret(name: string, { from, text }: SecretContent): Promise<SecretInfo> {
+    if (from !== 'value') {
+      throw fail('usage', {
+        problem: 'A server takes the value of a secret only: set variables and commands on its machine.',
+      })
+    }
+    return await this.#json('postSecrets', { body: { name, value: text }, act: {} })
+  }
+
+  async removeSecret(name: string): Promise<SecretInfo> {
+    return await this.#json('deleteSecret', { params: { name }, act: {} })
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
