@@ -4,6 +4,7 @@
  */
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { AdmissionMark } from '../protocol/journal.ts'
 import { applyEvent, beginStory, type Story } from '../view/story.ts'
 import { Inbox } from './inbox.ts'
 import type { JournalLine } from './journal-line.ts'
@@ -65,6 +66,7 @@ export class JournalProjector {
     const [story, inbox] = [this.#story, this.#inbox]
     if (!inbox.isImported) takeMailboxLayout(dirname(this.#journal), inbox)
     if (inbox.name !== undefined) story.creation.name = inbox.name
+    if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)
     return { story, inbox }
   }
 
@@ -77,6 +79,14 @@ export class JournalProjector {
     applyEvent(this.#story, line.seq, event)
     this.#inbox.applyEvent(event)
   }
+}
+
+/** The input was checked after the setup: the creation gets it, without the values of secret fields, and what the resolver wants for it. */
+export function applyAdmission({ creation }: Story, mark: AdmissionMark): void {
+  const { accepted, environment, container, input, secret_fields: secret } = mark
+  Object.assign(creation, { input, environment, unchecked: !accepted })
+  if (container !== null) creation.container = container
+  if (secret.length > 0) creation.secret_fields = secret
 }
 
 /** The story of the whole journal, with the instance's current name. Throws `journal_broken`. */

@@ -11,10 +11,10 @@ import type { InputRequest, InstanceRecord, RequestStatus, SentMessage } from '.
 import type { Status } from '../../protocol/status.ts'
 import { type InstancePaths, instancePaths, isInstanceId } from '../../store/home.ts'
 import { readPayload } from '../../store/inbox.ts'
-import { JournalCache } from '../../store/journal-cache.ts'
 import type { JournalProjection } from '../../store/journal-projection.ts'
 import { readRecord, toRecord } from '../../store/record.ts'
 import type { Story } from '../../view/story.ts'
+import { JournalCache } from '../journal/journal-cache.ts'
 import type { ByteRange, DataContent } from '../platform.ts'
 import { readSoundSnapshot } from './sound-reads.ts'
 

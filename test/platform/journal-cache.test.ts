@@ -1,8 +1,8 @@
 /** Reading many and large journals in a process with many readers: once, in parts, and always as the journal is now. */
 import { copyFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
+import { JournalCache } from '../../src/core/platform/journal/journal-cache.ts'
 import { type InstancePaths, instancePaths } from '../../src/core/store/home.ts'
-import { JournalCache } from '../../src/core/store/journal-cache.ts'
 import { readJournal } from '../../src/core/store/journal-projection.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 import { temporaryHome } from '../support/instances.ts'

@@ -1,10 +1,10 @@
 /**
  * The projections of journals for a process with many readers: each journal is read once, in parts between which other work gets
- * its turn, and from then on only what was added to it. {@link file://./../platform/local/reads.ts} reads through it.
+ * its turn, and from then on only what was added to it. {@link file://./../local/reads.ts} reads through it.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { JOURNALS_KEPT_MAX, JOURNALS_KEPT_MS, READ_SLICE_MS } from '../limits.ts'
-import { type JournalProjection, JournalProjector } from './journal-projection.ts'
+import { JOURNALS_KEPT_MAX, JOURNALS_KEPT_MS, READ_SLICE_MS } from '../../limits.ts'
+import { type JournalProjection, JournalProjector } from '../../store/journal-projection.ts'
 
 interface Kept {
   projector: JournalProjector
