@@ -142,6 +142,7 @@ class HomePlatform implements LocalPlatform {
       home,
       paths: (id) => this.#reads.paths(id),
       hosts: this.#hosts,
+      journals: this.#reads.journals,
       ensureHost: (id) => this.ensureHost(id),
       record: (id) => this.record(id),
       leave: (id) => this.leave(id),
@@ -225,7 +226,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async retry(id: string, { input = {}, name, labels = {}, ...rest }: RetryRequest = {}): Promise<InstanceRecord> {
-    const { creation } = this.#reads.story(id)
+    const { creation } = await this.#reads.story(id)
     const { input: again, missing } = retryInput(creation, input)
     if (missing.length > 0) throw fail('form_invalid', askAgain(missing))
     return await this.create({
@@ -284,7 +285,7 @@ class HomePlatform implements LocalPlatform {
 
   feed(id: string): HeldFeed {
     const { journal } = this.#reads.paths(id)
-    const hasEnded = () => isTerminal(this.#reads.record(id).status)
+    const hasEnded = () => isTerminal(this.#reads.status(id))
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
@@ -335,7 +336,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async dataFiles(id: string): Promise<DataFile[]> {
-    return listData(this.#reads.paths(id))
+    return await listData(this.#reads.paths(id))
   }
 
   async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
@@ -346,7 +347,8 @@ class HomePlatform implements LocalPlatform {
     const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
-    return exportInstance({ paths, record, story, state: readSoundState(paths), ...options })
+    const { inbox } = await this.#reads.projection(id)
+    return exportInstance({ paths, record, story, inbox, state: readSoundState(paths), ...options })
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {
