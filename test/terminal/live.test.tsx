@@ -155,6 +155,7 @@ describe('drawn on a terminal', () => {
     const view = openLiveView({ watching: false, stderr, stdin })
     view.steer({
       detach: () => done.push('detach'),
+      pause: () => done.push('pause'),
       stop: () => done.push('stop'),
       force: () => done.push('force'),
     })
@@ -198,7 +199,12 @@ describe('drawn on a terminal', () => {
     const { stderr, stdin } = fakeTerminal()
     const done: string[] = []
     const view = openLiveView({ watching: true, stderr, stdin })
-    view.steer({ detach: () => done.push('detach'), stop: () => done.push('stop'), force: () => done.push('force') })
+    view.steer({
+      detach: () => done.push('detach'),
+      pause: () => done.push('pause'),
+      stop: () => done.push('stop'),
+      force: () => done.push('force'),
+    })
     stdin.type('\u0003')
     await sleep(20)
     expect(done).toEqual(['detach'])
