@@ -597,6 +597,40 @@ const catalogue = {
     outside: () => "The server's tokens can't be read.",
     hint: () => 'Move the file away and create new tokens with "resolve token create".',
   },
+  schedule_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 2,
+    message: (d: { problem: string }) => d.problem,
+  },
+  schedule_taken: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { name: string }) => `There is a schedule "${d.name}" already.`,
+    hint: () => 'Choose another name with --name, or remove the other one.',
+  },
+  schedule_secret: {
+    kind: 'user',
+    http: 422,
+    exit: 2,
+    message: (d: { field: string }) => `"${d.field}" is a secret field: a schedule would have to store it.`,
+    hint: () => 'Use a secret of the operator, which the manifest of the resolver names.',
+  },
+  schedule_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { name: string }) => `There is no schedule "${d.name}".`,
+    hint: () => 'See "resolve schedule list".',
+  },
+  schedules_broken: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't read the schedules in ${d.path}: ${d.reason}.`,
+    hint: () => 'Mend the file, or move it away and add the schedules again.',
+  },
   token_unknown: {
     kind: 'user',
     http: 404,
@@ -633,6 +667,14 @@ const catalogue = {
     message: (d: { step: number; total: number; command: string; exit_code: number | null; output: string }) =>
       `Setup step ${d.step} of ${d.total} ended with ${d.exit_code === null ? 'no exit code' : `exit code ${d.exit_code}`}: ${d.command}${d.output === '' ? '' : `\n${d.output}`}`,
     outside: (d: { step: number; total: number }) => `Setup step ${d.step} of ${d.total} failed.`,
+  },
+  resolver_preparing: {
+    kind: 'environment',
+    http: 503,
+    exit: 10,
+    message: (d: { resolver: string; step?: number | undefined; total?: number | undefined }) =>
+      `The resolver "${d.resolver}" is being prepared${d.step === undefined ? '' : `: setup step ${d.step} of ${d.total}`}.`,
+    hint: () => 'Try again in a moment; an instance of it can be created at once.',
   },
   setup_malformed: {
     kind: 'environment',

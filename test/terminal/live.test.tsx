@@ -172,6 +172,29 @@ describe('drawn on a terminal', () => {
     await view.end()
   })
 
+  test('p asks for a pause of a resolver that can be paused, and of no other', async () => {
+    for (const [supports_resume, wanted] of [
+      [true, ['pause']],
+      [false, []],
+    ] as const) {
+      const { stderr, stdin, written } = fakeTerminal()
+      const done: string[] = []
+      const view = openLiveView({ watching: false, stderr, stdin })
+      const story = storyAt('running')
+      Object.assign(story.creation.resolver, { manifest: { supports_resume } })
+      const act = (name: string) => () => done.push(name)
+      view.steer({ detach: act('detach'), pause: act('pause'), stop: act('stop'), force: act('force') })
+      const event = envelope('resolver:phase', { name: 'x' })
+      await view.event({ seq: 1, sourceEnd: null, text: '', event }, story)
+      await expect.poll(() => stripVTControlCharacters(written())).toContain('d: leave it running')
+      stdin.type('p')
+      await sleep(20)
+      expect(done).toEqual(wanted)
+      expect(stripVTControlCharacters(written()).includes('p: pause')).toBe(supports_resume)
+      await view.end()
+    }
+  })
+
   test('a lost connection is shown in the frame until it is back', async () => {
     const { stderr, stdin, written } = fakeTerminal()
     const view = openLiveView({ watching: false, stderr, stdin })

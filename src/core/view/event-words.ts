@@ -22,13 +22,14 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     if (reason === REQUESTS_WITHDRAWN) return null
     return `${statusText(to)}${text(reason) === '' ? '' : ` (${reasonText(text(reason))})`}`
   },
+  'platform.setup.progress': setupLine,
   'platform.instance.queued': ({ position, bound, limit }) =>
     `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} run at the same time)`,
   'platform.instance.dequeued': () => 'its turn has come',
-  'platform.setup.progress': ({ step, total, description }) =>
-    `setup ${text(step)}/${text(total)}: ${text(description)}`,
   'platform.setup.failed': ({ stage, error }) => `setup failed at ${text(stage)}: ${text(error)}`,
-  'platform.worker.failed': ({ cause, error }) => `worker failed: ${text(cause)} ${text(error)}`,
+  // The line before it is about the setup, with the same error.
+  'platform.worker.failed': ({ cause, error }) =>
+    cause === 'setup_failed' ? null : `worker failed: ${text(cause)} ${text(error)}`,
   'platform.worker.adopted': () => 'another host took over',
   'platform.input.requested': ({ request_id, prompt }) => `question ${text(request_id)}: ${text(prompt)}`,
   'platform.input.answered': ({ request_id, actor, via }) =>
@@ -42,6 +43,13 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
   'resolver:artifact': ({ kind, value }) => `artifact ${text(kind)}: ${text(value)}`,
+}
+
+/** A step of a setup: it began, printed its last line, or ended. */
+export function setupLine({ step, total, description, exit_code: code, output }: Data): string {
+  const ended = code === undefined ? '' : code === 0 ? ' (done)' : ` (exit code ${text(code)})`
+  const said = code === undefined && text(output) !== '' ? ` | ${text(output)}` : ''
+  return `setup ${text(step)}/${text(total)}: ${text(description)}${ended}${said}`
 }
 
 /** Which connection was refused, and what would allow it (docs/manifest.md, The network). */

@@ -27,6 +27,7 @@ export function beginStory(creation: CreationRecord): Story {
     phase: null,
     phases: [],
     progress: null,
+    setup: null,
     artifacts: [],
     requests: [],
     messages: [],
@@ -68,6 +69,22 @@ export function pendingRequests(story: Story): StoryRequest[] {
 type Data = Record<string, unknown>
 
 const chapters: Record<string, (story: Story, data: Data, at: string) => void> = {
+  'platform.setup.starting': (story, data, at) => {
+    const total = asNumber(data['total']) ?? 0
+    story.setup = { state: 'running', step: 0, total, description: null, output: null, at }
+  },
+  'platform.setup.progress': (story, data, at) => {
+    const step = asNumber(data['step']) ?? 0
+    const total = asNumber(data['total']) ?? step
+    const [description, output] = [asText(data['description']) ?? null, asText(data['output']) ?? null]
+    story.setup = { state: 'running', step, total, description, output, at }
+  },
+  'platform.setup.completed': (story, _, at) => {
+    if (story.setup) story.setup = { ...story.setup, state: 'completed', at }
+  },
+  'platform.setup.failed': (story, _, at) => {
+    if (story.setup) story.setup = { ...story.setup, state: 'failed', at }
+  },
   'platform.instance.status_changed': statusChanged,
   'platform.instance.queued': queued,
   'platform.instance.dequeued': (story, _, at) => {

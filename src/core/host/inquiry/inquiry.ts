@@ -5,7 +5,7 @@
 import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
-import { splitSecrets, textsIn } from '../../forms/secret-fields.ts'
+import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
@@ -26,21 +26,25 @@ export interface RunningResolver {
   close(): Promise<void>
 }
 
-export interface Admission {
-  form: Form | null
+/** What messages about it need. */
+type AskedResolver = Pick<CatalogEntry, 'name' | 'dir' | 'manifest'>
+
+export interface AdmittedInput {
+  split: SplitPayload
   spec: Record<string, unknown> | null
 }
 
 /** The caller closes it after use. */
 export class Inquiry implements Keepable {
-  readonly #entry: CatalogEntry
+  readonly #entry: AskedResolver
   readonly #resolver: RunningResolver
   readonly #calls: ResolverCalls
   #isOver = false
   /** The texts of the secret fields of the input that is being admitted. */
   #secrets: readonly string[] = []
+  #split: SplitPayload | undefined
 
-  constructor(entry: CatalogEntry, resolver: RunningResolver) {
+  constructor(entry: AskedResolver, resolver: RunningResolver) {
     this.#entry = entry
     this.#resolver = resolver
     this.#calls = new ResolverCalls(resolver.channel, { epoch: 0 })
@@ -49,6 +53,11 @@ export class Inquiry implements Keepable {
   /** Whether it has ended, hangs or was closed. */
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** The input that was to be admitted, without its secret fields; undefined before its form is known. */
+  get split(): SplitPayload | undefined {
+    return this.#split
   }
 
   /** The form for these params; null for none (R44). Throws `form_malformed` for an invalid form (R30). */
@@ -68,17 +77,19 @@ export class Inquiry implements Keepable {
   }
 
   /**
-   * Accepts an input for a new instance and returns its form and its workspace spec; null for none. Both calls are made anew, because
+   * Accepts an input for a new instance and returns it without its secret fields, and its workspace spec; null for none. Both calls are made anew, because
    * their answers may depend on the time, the network or other files. Throws `form_invalid`, and like {@link form}.
    */
-  async admit(input: Payload, credentials: readonly string[]): Promise<Admission> {
+  async admit(input: Payload, credentials: readonly string[]): Promise<AdmittedInput> {
     const form = await this.form(input)
-    this.#secrets = textsIn(splitSecrets(form, input).secret)
+    const split = splitSecrets(form, input)
+    this.#split = split
+    this.#secrets = textsIn(split.secret)
     const refusal = formRefusal(form, input)
     if (refusal !== undefined) throw refusal
     const params = { params: input, available_credentials: [...credentials] }
     const answer = await this.#ask('resolver.getWorkspaceSpec', params)
-    return { form, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
+    return { split, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
   }
 
   async close(): Promise<void> {
@@ -125,8 +136,8 @@ export class Inquiry implements Keepable {
 
 const LINES_SHOWN = 3
 
-/** A resolver may print what it was given and fail. */
-function withoutTexts(error: unknown, texts: readonly string[]): unknown {
+/** The same error without the texts: a resolver may print what it was given and fail. */
+export function withoutTexts(error: unknown, texts: readonly string[]): unknown {
   if (!(error instanceof ResolveError) || texts.length === 0) return error
   const details = redactorOf(texts).value(error.details)
   return details === error.details ? error : new ResolveError(error.code, details)
