@@ -169,7 +169,7 @@ describe('local workers', () => {
   )
 
   test(`killed at each of ${names.length} steps, the next host brings each flow to the right end`, {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     const { notPassed, wrong } = await sweep(home, names, 'kill')
     expect(wrong).toEqual([])
