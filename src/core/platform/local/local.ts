@@ -74,6 +74,11 @@ export interface LocalPlatform extends Platform {
    * needs no host.
    */
   host(id: string): Promise<boolean>
+  /**
+   * Starts the program of a resolver that is not registered yet and asks for its form. Throws what kept it from answering:
+   * `launch_failed`, `resolver_gone`, `resolver_silent`, `resolver_refused`, `form_malformed`.
+   */
+  tryStart(entry: CatalogEntry): Promise<void>
   /** The instances that this process hosts. */
   hosted(): string[]
   /**
@@ -136,6 +141,7 @@ class HomePlatform implements LocalPlatform {
       home,
       paths: (id) => this.#reads.paths(id),
       hosts: this.#hosts,
+      journals: this.#reads.journals,
       ensureHost: (id) => this.ensureHost(id),
       record: (id) => this.record(id),
       leave: (id) => this.leave(id),
@@ -181,6 +187,10 @@ class HomePlatform implements LocalPlatform {
     await Promise.all(
       wanted.map((entry) => this.#preparations.start(entry).catch((error) => onTrouble(entry.name, error))),
     )
+  }
+
+  async tryStart(entry: CatalogEntry): Promise<void> {
+    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), (inquiry) => inquiry.form(null))
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {
@@ -260,7 +270,7 @@ class HomePlatform implements LocalPlatform {
 
   feed(id: string): HeldFeed {
     const { journal } = this.#reads.paths(id)
-    const hasEnded = () => isTerminal(this.#reads.record(id).status)
+    const hasEnded = () => isTerminal(this.#reads.status(id))
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
@@ -311,7 +321,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async dataFiles(id: string): Promise<DataFile[]> {
-    return listData(this.#reads.paths(id))
+    return await listData(this.#reads.paths(id))
   }
 
   async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
@@ -322,7 +332,8 @@ class HomePlatform implements LocalPlatform {
     const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
-    return exportInstance({ paths, record, story, state: readSoundState(paths), ...options })
+    const { inbox } = await this.#reads.projection(id)
+    return exportInstance({ paths, record, story, inbox, state: readSoundState(paths), ...options })
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {
