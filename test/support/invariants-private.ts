@@ -14,7 +14,20 @@ export interface PrivateNote {
   after: number
 }
 
-const KINDS = ['answer', 'message', 'stop', 'delivered', 'run', 'sandbox', 'name', 'labels', 'imported']
+const KINDS = [
+  'answer',
+  'message',
+  'stop',
+  'delivered',
+  'run',
+  'sandbox',
+  'name',
+  'labels',
+  'imported',
+  'admitted',
+  'unchecked_input',
+  'sealed_input',
+]
 /** What may be noted of an instance that has ended. */
 const LATE = ['name', 'labels', 'imported']
 
