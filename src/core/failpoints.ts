@@ -12,6 +12,9 @@ const STEPS = {
   secrets: ['drafted', 'written', 'renamed'],
   /** An Idempotency-Key: claimed before the effect, answered after it. */
   key: ['drafted', 'linked', 'claimed', 'answering', 'answered'],
+  targets: ['drafted', 'written', 'renamed'],
+  /** The notices of an instance: its file is made, a notice is sent, the cursor of its target moves on, the file is removed. */
+  outbox: ['opened', 'sending', 'sent', 'kept', 'removed'],
   creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
   /** Appends to the journal, for lines of any kind. */
@@ -21,6 +24,8 @@ const STEPS = {
   move: ['recorded', 'synced', 'saved'],
   /** A host that waits for its turn: the place told, the lock of the home taken, the turn written. */
   queue: ['told', 'locked', 'granted'],
+  /** A due schedule: the id of its instance is fixed, the instance exists, the outcome is kept. */
+  schedule: ['claimed', 'created', 'recorded'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
   setup: ['created', 'started', 'ended', 'committed', 'admitted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],

@@ -24,6 +24,7 @@ import { openMetrics } from './observe/metrics.ts'
 import { observe } from './observe/observe.ts'
 import { openTraces } from './observe/traces.ts'
 import { startRetention } from './retention.ts'
+import { startSchedules } from './schedules.ts'
 import { socketApi } from './socket-api.ts'
 import { type Supervisor, startSupervisor } from './supervisor.ts'
 
@@ -137,6 +138,20 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       })
       closing.add(stopKeeping)
     }
+    const stopSchedules = startSchedules({
+      home,
+      platform,
+      onNews: (sentence, { outcome, instance_id: instance, schedule }) => {
+        const fields = { schedule, ...(instance === null ? {} : { instance }) }
+        if (outcome === 'started') logger.info(fields, sentence)
+        else logger.warn(fields, sentence)
+      },
+      onProblem: (message) => {
+        if (message === null) findings.remove('schedules')
+        else findings.add('schedules', `Schedules are not run: ${message}`)
+      },
+    })
+    closing.add(stopSchedules)
     const catalog = await platform.catalog()
     const lookAtCatalog = () => {
       const problem = catalog.problem()
@@ -155,6 +170,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       prepare().catch((error: unknown) => logger.warn(String(error)))
     })
     closing.add(async () => stopWatching())
+    platform.startNotifying()
     const supervisor = startSupervisor({
       platform,
       report: new LiveInstances(home, platform.index),

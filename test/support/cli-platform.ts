@@ -224,6 +224,18 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const how = dry_run === true ? '--dry-run' : '--yes'
       return (await document(['instance', 'prune', '--older-than', `${older_than_ms}ms`, ...only, how])) as never
     },
+    async notifyTargets() {
+      return (await document(['notify', 'list']))['targets'] as never
+    },
+    async addNotify({ name, kind, url }) {
+      return (await document(['notify', 'add', name, `--${kind}`, url ?? '']))['target'] as never
+    },
+    async removeNotify(name) {
+      return (await document(['notify', 'remove', name]))['target'] as never
+    },
+    async testNotify(name) {
+      return (await document(['notify', 'test', name])) as never
+    },
     async secrets() {
       return (await document(['secret', 'list']))['secrets'] as never
     },
@@ -236,6 +248,20 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     },
     async health({ fix } = {}) {
       return (await document(['doctor', ...(fix === true ? ['--fix'] : [])]))['checks'] as never
+    },
+    async schedules() {
+      return (await document(['schedule', 'list']))['schedules'] as never
+    },
+    async addSchedule({ cron, resolver, input, name, timezone, catch_up }) {
+      const words = ['schedule', 'add', cron, resolver, ...(name === undefined ? [] : ['--name', name])]
+      const zone = timezone === undefined ? [] : ['--timezone', timezone]
+      return (await document([...words, ...zone, '--catch-up', catch_up ?? 'none'], input))['schedule'] as never
+    },
+    async removeSchedule(name) {
+      return (await document(['schedule', 'remove', name]))['schedule'] as never
+    },
+    async pauseSchedule(name, paused) {
+      return (await document(['schedule', paused ? 'pause' : 'resume', name]))['schedule'] as never
     },
     async leave() {},
     async close() {},

@@ -5,6 +5,9 @@
  */
 
 import type { EventData } from '../protocol/api/events.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../protocol/api/notify.ts'
+import type { newSchedule, schedule } from '../protocol/api/schedule.ts'
+import type { SecretContent, SecretInfo } from '../protocol/api/secrets.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
@@ -15,12 +18,12 @@ import type {
   InstanceRecord,
   MessageType,
   RequestStatus,
+  ScheduleOrigin,
   SentMessage,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
-import type { SecretContent, SecretInfo } from '../protocol/secret.ts'
 import type { Status } from '../protocol/status.ts'
 import type { Story } from '../view/story.ts'
 
@@ -38,6 +41,8 @@ export interface CreateRequest {
   host?: 'here' | 'background' | 'none'
   /** The id it shall have, chosen before it was asked for: creating it again gives the same instance (R11). */
   instance_id?: string
+  /** The schedule that creates it. */
+  schedule?: ScheduleOrigin
 }
 
 export interface AskOptions {
@@ -127,6 +132,9 @@ export type PruneOptions = Static<typeof pruneOptions>
 export type Pruned = Static<typeof pruned>
 export type PruneOutcome = Static<typeof pruneOutcome>
 
+export type NewSchedule = Static<typeof newSchedule>
+export type Schedule = Static<typeof schedule>
+
 export type HealthRow = Static<typeof healthRow>
 export type HealthState = HealthRow['state']
 
@@ -184,6 +192,18 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** Where notifications are sent, and what waits to be sent. */
+  notifyTargets(): Promise<NotifyTarget[]>
+  addNotify(request: NotifyRequest): Promise<NotifyTarget>
+  removeNotify(name: string): Promise<NotifyTarget>
+  /** Sends a test to one target, once. */
+  testNotify(name: string): Promise<NotifyOutcome>
+  /** The schedules of the home, which `serve` runs (R72). */
+  schedules(): Promise<Schedule[]>
+  addSchedule(request: NewSchedule, actor: Actor): Promise<Schedule>
+  /** By its name or id. */
+  removeSchedule(reference: string): Promise<Schedule>
+  pauseSchedule(reference: string, paused: boolean): Promise<Schedule>
   /** The named secrets, without their values (R55). */
   secrets(): Promise<SecretInfo[]>
   /** Sets a named secret; on disk when it returns. Only a value can be sent to a server. */

@@ -97,6 +97,11 @@ export const queuePlace = object({
   since: time(),
 })
 
+/** Where an instance of a schedule came from (R72). */
+export type ScheduleOrigin = Static<typeof scheduleOrigin>
+
+export const scheduleOrigin = object({ id: text(), name: text(), due_at: time() })
+
 /** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
 export type InstanceRecord = Static<typeof instanceRecord>
 
@@ -117,11 +122,13 @@ export const instanceRecord = named(
     supports_resume: flag(),
     resolver_state: nullable(anyObject(), { description: 'The latest state snapshot' }),
     phase: nullable(text()),
+    sessions_used: optional(count({ description: 'The LLM sessions of the last run, as its result tells' })),
     pending_inputs: count({ description: 'The number of open input requests' }),
     created_at: time(),
     updated_at: time(),
     ended_at: nullable(time()),
     parent_id: nullable(text()),
+    schedule: optional(nullable(scheduleOrigin, { description: 'The schedule that created it' })),
     queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
   }),
 )

@@ -1,7 +1,7 @@
 /** The content of an instance's journal (on-disk, The journal). */
 import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
-import { type Actor, instanceId } from './instance.ts'
+import { type Actor, instanceId, scheduleOrigin } from './instance.ts'
 import { manifest } from './manifest.ts'
 import {
   anyObject,
@@ -46,6 +46,8 @@ export const creationRecord = object(
     instance_id: instanceId(),
     name: nullable(text()),
     parent_id: nullable(text()),
+    /** The schedule that created it (R72). */
+    schedule: optional(scheduleOrigin),
     created_at: time(),
     /** Without the values of secret fields. */
     input: payload,

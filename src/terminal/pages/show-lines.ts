@@ -19,6 +19,8 @@ export function showLines(output: Output, story: Story, events: readonly Journal
     `  resolver  ${cleanLine(creation.resolver.name)} ${creation.resolver.version}`,
     `  input     ${cleanLine(JSON.stringify(creation.input))}`,
   ]
+  const from = creation.schedule
+  if (from !== undefined) lines.push(`  schedule  ${cleanLine(from.name)}, due ${from.due_at}`)
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)
   if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
   if (story.output !== null && !isPauseWord(story.output)) lines.push(`  output    ${cleanText(story.output)}`)

@@ -8,6 +8,9 @@ import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
+import { describeTarget, listTargets, NotifySender } from '../../notify/sender.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -21,7 +24,6 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
@@ -41,10 +43,12 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NewSchedule,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
+  Schedule,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
@@ -70,6 +74,11 @@ export interface LocalPlatform extends Platform {
    * needs no host.
    */
   host(id: string): Promise<boolean>
+  /**
+   * Starts the program of a resolver that is not registered yet and asks for its form. Throws what kept it from answering:
+   * `launch_failed`, `resolver_gone`, `resolver_silent`, `resolver_refused`, `form_malformed`.
+   */
+  tryStart(entry: CatalogEntry): Promise<void>
   /** The instances that this process hosts. */
   hosted(): string[]
   /**
@@ -77,6 +86,8 @@ export interface LocalPlatform extends Platform {
    * Throws `instance_unknown`.
    */
   feed(id: string): HeldFeed
+  /** From now on this process sends the notifications of all instances of the home. */
+  startNotifying(): void
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
@@ -108,6 +119,7 @@ class HomePlatform implements LocalPlatform {
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
+  readonly #notices: NotifySender
   readonly #reads: Reads
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
@@ -119,7 +131,9 @@ class HomePlatform implements LocalPlatform {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
+    this.#notices = new NotifySender(home)
+    const onOwned = (id: string) => this.#notices.watch(id)
+    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index, onOwned })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
     this.#reads = new Reads(home, this.#hosts)
@@ -127,6 +141,7 @@ class HomePlatform implements LocalPlatform {
       home,
       paths: (id) => this.#reads.paths(id),
       hosts: this.#hosts,
+      journals: this.#reads.journals,
       ensureHost: (id) => this.ensureHost(id),
       record: (id) => this.record(id),
       leave: (id) => this.leave(id),
@@ -172,6 +187,10 @@ class HomePlatform implements LocalPlatform {
     await Promise.all(
       wanted.map((entry) => this.#preparations.start(entry).catch((error) => onTrouble(entry.name, error))),
     )
+  }
+
+  async tryStart(entry: CatalogEntry): Promise<void> {
+    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), (inquiry) => inquiry.form(null))
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {
@@ -251,7 +270,7 @@ class HomePlatform implements LocalPlatform {
 
   feed(id: string): HeldFeed {
     const { journal } = this.#reads.paths(id)
-    const hasEnded = () => isTerminal(this.#reads.record(id).status)
+    const hasEnded = () => isTerminal(this.#reads.status(id))
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
@@ -302,7 +321,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async dataFiles(id: string): Promise<DataFile[]> {
-    return listData(this.#reads.paths(id))
+    return await listData(this.#reads.paths(id))
   }
 
   async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
@@ -313,12 +332,55 @@ class HomePlatform implements LocalPlatform {
     const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
-    return exportInstance({ paths, record, story, state: readSoundState(paths), ...options })
+    const { inbox } = await this.#reads.projection(id)
+    return exportInstance({ paths, record, story, inbox, state: readSoundState(paths), ...options })
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const { pruneInstances } = await import('../upkeep/prune.ts')
     return await pruneInstances(this.#home, options)
+  }
+
+  async notifyTargets(): Promise<NotifyTarget[]> {
+    return listTargets(this.#home)
+  }
+
+  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
+    const { addTarget } = await import('../../notify/targets.ts')
+    return describeTarget(await addTarget(this.#home, request))
+  }
+
+  async removeNotify(name: string): Promise<NotifyTarget> {
+    const { removeTarget } = await import('../../notify/targets.ts')
+    return describeTarget(await removeTarget(this.#home, name))
+  }
+
+  async testNotify(name: string): Promise<NotifyOutcome> {
+    const { findTarget } = await import('../../notify/targets.ts')
+    const { testNotice } = await import('../../notify/notices.ts')
+    const { sendNotice } = await import('../../notify/send.ts')
+    const error = await sendNotice(this.#home, findTarget(this.#home, name), testNotice(new Date()))
+    return { delivered: error === undefined, error: error ?? null }
+  }
+
+  startNotifying(): void {
+    this.#notices.start()
+  }
+
+  async schedules(): Promise<Schedule[]> {
+    return (await schedulesRoom()).listSchedules(this.#home)
+  }
+
+  async addSchedule(request: NewSchedule, { actor }: Actor): Promise<Schedule> {
+    return await (await schedulesRoom()).addSchedule(this.#home, request, actor, this)
+  }
+
+  async removeSchedule(reference: string): Promise<Schedule> {
+    return await (await schedulesRoom()).removeSchedule(this.#home, reference)
+  }
+
+  async pauseSchedule(reference: string, paused: boolean): Promise<Schedule> {
+    return await (await schedulesRoom()).pauseSchedule(this.#home, reference, paused)
   }
 
   async secrets(): Promise<SecretInfo[]> {
@@ -347,6 +409,7 @@ class HomePlatform implements LocalPlatform {
   async close(): Promise<void> {
     for (const id of this.#hosts.ids()) await this.leave(id)
     await this.#hosts.close()
+    await this.#notices.close()
     await Promise.all([this.#inquiries.close(), this.#preparations.close()])
     if (this.#catalog !== undefined) await (await this.#catalog).close()
   }
@@ -368,4 +431,9 @@ class HomePlatform implements LocalPlatform {
     if (host === 'background') await startBackgroundHost(this.#home, id)
     else if (host !== 'none') await this.#hosts.own(id)
   }
+}
+
+/** Loaded when it is used: it brings the cron library. */
+function schedulesRoom() {
+  return import('../../schedule/schedules.ts')
 }

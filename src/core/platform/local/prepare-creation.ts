@@ -47,6 +47,7 @@ export async function prepareCreation(
     instance_id: id,
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
+    ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
     input: open,
     ...(isReady ? secretFields(secret) : { unchecked: true }),

@@ -8,6 +8,7 @@ export const TAGS = {
   questions: 'What instances ask, and the answers and messages they get',
   data: 'Files that instances write',
   resolvers: 'The catalog and its forms',
+  schedules: 'Instances that are created at due times',
   server: 'Looking after the server',
 } as const
 
