@@ -9,6 +9,7 @@ export {
   fail,
   ResolveError,
 } from './errors.ts'
+export { writePrivateFile } from './files/private-file.ts'
 export { installedFile } from './files/installation.ts'
 export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
@@ -32,7 +33,7 @@ export type {
   PruneOptions,
   PruneOutcome,
 } from './platform/platform.ts'
-export { openRemotePlatform, type RemoteOptions } from './platform/remote/remote.ts'
+export { openRemotePlatform, type RemoteOptions, verifyToken } from './platform/remote/remote.ts'
 export type { WorkerPruneOutcome } from './platform/upkeep/upkeep.ts'
 export { buildWorker, checkLocalHealth, pruneWorkers } from './platform/upkeep/upkeep.ts'
 export type { NewSchedule, Schedule } from './protocol/api/schedule.ts'

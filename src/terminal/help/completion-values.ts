@@ -45,7 +45,7 @@ export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
 }
 
 async function platformOf({ server }: Wanted): Promise<Platform | undefined> {
-  const chosen = chosenServer(server)
+  const chosen = chosenServer({ server })
   if (chosen !== undefined) return await openServer(chosen)
   const home = homeDirectory(process.env)
   // Completion must not create a home.
