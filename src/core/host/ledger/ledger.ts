@@ -58,6 +58,8 @@ export class Ledger {
   #redactor = Redactor.idle
   readonly #hidden = new Set<string>()
   #recordTimer: NodeJS.Timeout | undefined
+  /** Whether the story has changed since the record was saved. */
+  #isRecordOld = false
   #closed = false
 
   private constructor(writer: JournalWriter, paths: LedgerPaths, { story, inbox }: JournalProjection) {
@@ -203,7 +205,8 @@ export class Ledger {
     failpoint('move.recorded')
     if (to !== 'starting') this.sync()
     failpoint('move.synced')
-    this.#saveRecord()
+    // The first moves follow each other in a moment, and readers complete the record from the journal.
+    if (from !== 'created' && from !== 'starting') this.#saveRecord()
     failpoint('move.saved')
   }
 
@@ -221,7 +224,7 @@ export class Ledger {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#saveRecord()
+    if (this.#isRecordOld) this.#saveRecord()
     this.#writer.close()
   }
 
@@ -242,6 +245,7 @@ export class Ledger {
   }
 
   #changed(): void {
+    this.#isRecordOld = true
     this.#recordTimer ??= setTimeout(() => this.#saveRecord(), RECORD_DELAY_MS).unref()
   }
 
@@ -250,6 +254,7 @@ export class Ledger {
     this.#recordTimer = undefined
     try {
       writeRecord(this.#paths, this.story)
+      this.#isRecordOld = false
     } catch {
       // The record is a cache, which readers complete from the journal. A full disk must not end a run because of it.
     }
