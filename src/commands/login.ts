@@ -36,7 +36,7 @@ export default class Login extends BaseCommand<typeof Login> {
     const config = readConfig()
     const { url } = this.args
     const name = this.flags.name ?? (URL.canParse(url) ? new URL(url).host : '')
-    const token = await this.token()
+    const token = await this.askToken()
     if (token === undefined) return EXIT.interrupted
     const verified = await verifyToken(url, token)
     if (!isContextName(name)) throw usage(`"${cleanLine(name)}" can't name a context; give another with --name.`)
@@ -60,7 +60,7 @@ export default class Login extends BaseCommand<typeof Login> {
     return EXIT.ok
   }
 
-  private async token(): Promise<string | undefined> {
+  private async askToken(): Promise<string | undefined> {
     if (this.flags['token-stdin']) return (await textOf(process.stdin)).trim()
     if (!this.mayAsk) throw usage('The token is asked for on a terminal; elsewhere use --token-stdin.')
     return (await promptSecret('Token (not shown)'))?.trim()

@@ -26,6 +26,7 @@ const EXAMPLES = {
   docker_unreachable: { socket: '', reason: 'connection refused' },
   image_missing: { image: 'resolve-worker:latest', mend: 'resolve worker build' },
   feature_missing: { resolver: 'greeter', feature: 'a git server beside its worker' },
+  resolver_preparing: { resolver: 'greeter' },
   resolver_silent: { method: 'resolver.getInstantiationSchema', limit_ms: 10_000 },
   resolver_gone: { method: 'resolver.initialize', detail: '', by_hand: '' },
   launch_failed: { command: 'greeter', reason: 'no such file' },
