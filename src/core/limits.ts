@@ -56,6 +56,16 @@ export const SECRET_VALUE_MAX_BYTES = 64 * KIB
 export const SECRETS_FILE_MAX_BYTES = 32 * MIB // 200 sealed values of full size, in base64
 export const SECRET_COMMAND_LIMIT_MS = 10_000
 
+/** Notifications. */
+export const NOTIFY_TARGETS_MAX = 50
+export const NOTIFY_SWEEP_MS = 500 // how often a hosting process looks for something to send
+export const NOTIFY_SEND_LIMIT_MS = 10_000
+export const NOTIFY_ANSWER_MAX_BYTES = 64 * KIB // read and ignored
+export const NOTIFY_RETRY_MIN_MS = 1_000
+export const NOTIFY_RETRY_MAX_MS = 10 * 60_000
+export const NOTIFY_GIVE_UP_MS = 24 * 60 * 60_000 // since the first failed try
+export const NOTIFY_CLOSE_LIMIT_MS = 3_000 // how long a command that ends waits for its last notifications
+
 /** The HTTP API. */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of full size, plus the fields around it
 export const HTTP_HEADERS_MAX_BYTES = 16 * KIB

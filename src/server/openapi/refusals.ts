@@ -27,6 +27,7 @@ const EXAMPLES = {
   image_missing: { image: 'resolve-worker:latest', mend: 'resolve worker build' },
   feature_missing: { resolver: 'greeter', feature: 'a git server beside its worker' },
   resolver_preparing: { resolver: 'greeter' },
+  setup_failed: { step: 2, total: 3, command: 'npm ci', exit_code: 1, output: '' },
   resolver_silent: { method: 'resolver.getInstantiationSchema', limit_ms: 10_000 },
   resolver_gone: { method: 'resolver.initialize', detail: '', by_hand: '' },
   launch_failed: { command: 'greeter', reason: 'no such file' },

@@ -8,6 +8,9 @@ import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
+import { describeTarget, listTargets, NotifySender } from '../../notify/sender.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -21,7 +24,6 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
@@ -79,6 +81,8 @@ export interface LocalPlatform extends Platform {
    * Throws `instance_unknown`.
    */
   feed(id: string): HeldFeed
+  /** From now on this process sends the notifications of all instances of the home. */
+  startNotifying(): void
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
@@ -110,6 +114,7 @@ class HomePlatform implements LocalPlatform {
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
+  readonly #notices: NotifySender
   readonly #reads: Reads
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
@@ -121,7 +126,9 @@ class HomePlatform implements LocalPlatform {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
+    this.#notices = new NotifySender(home)
+    const onOwned = (id: string) => this.#notices.watch(id)
+    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index, onOwned })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
     this.#reads = new Reads(home, this.#hosts)
@@ -323,6 +330,32 @@ class HomePlatform implements LocalPlatform {
     return await pruneInstances(this.#home, options)
   }
 
+  async notifyTargets(): Promise<NotifyTarget[]> {
+    return listTargets(this.#home)
+  }
+
+  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
+    const { addTarget } = await import('../../notify/targets.ts')
+    return describeTarget(await addTarget(this.#home, request))
+  }
+
+  async removeNotify(name: string): Promise<NotifyTarget> {
+    const { removeTarget } = await import('../../notify/targets.ts')
+    return describeTarget(await removeTarget(this.#home, name))
+  }
+
+  async testNotify(name: string): Promise<NotifyOutcome> {
+    const { findTarget } = await import('../../notify/targets.ts')
+    const { testNotice } = await import('../../notify/notices.ts')
+    const { sendNotice } = await import('../../notify/send.ts')
+    const error = await sendNotice(this.#home, findTarget(this.#home, name), testNotice(new Date()))
+    return { delivered: error === undefined, error: error ?? null }
+  }
+
+  startNotifying(): void {
+    this.#notices.start()
+  }
+
   async schedules(): Promise<Schedule[]> {
     return (await schedulesRoom()).listSchedules(this.#home)
   }
@@ -365,6 +398,7 @@ class HomePlatform implements LocalPlatform {
   async close(): Promise<void> {
     for (const id of this.#hosts.ids()) await this.leave(id)
     await this.#hosts.close()
+    await this.#notices.close()
     await Promise.all([this.#inquiries.close(), this.#preparations.close()])
     if (this.#catalog !== undefined) await (await this.#catalog).close()
   }
