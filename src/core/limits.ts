@@ -26,6 +26,10 @@ export const COORDINATION_FILE_MAX_BYTES = 1 * MIB // own: state, status, reques
 export const INPUT_REQUESTS_MAX_FILES = 1_000 // threats FS-7
 export const INPUT_REQUESTS_MAX_BYTES = 16 * MIB // all requests of an instance together: they stay in memory and in its projection
 export const DATA_LISTING_MAX_FILES = 10_000 // threats FS-7
+export const LISTING_MAX_ENTRIES = 20_000 // threats FS-7: files and directories that a listing looks at
+export const READ_SLICE_MS = 10 // decisions/0020: how long a long read keeps the event loop before others get their turn
+export const JOURNALS_KEPT_MAX = 32 // decisions/0020: projections of journals that a process keeps for its readers
+export const JOURNALS_KEPT_MS = 60_000 // decisions/0020: since their last use
 export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
 export const STDERR_TAIL_BYTES = 4 * KIB // reliability F5
 

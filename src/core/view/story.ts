@@ -158,6 +158,8 @@ function statusChanged(story: Story, data: Data, at: string): void {
   story.history.push({ status: to, at, reason: asText(data['reason']) ?? null })
   if ('output' in data) story.output = asText(data['output']) ?? null
   if ('error' in data) story.error = asError(data['error'])
+  const sessions = asNumber(data['sessions_used'])
+  if (sessions !== undefined) story.sessionsUsed = sessions
   if (isTerminal(to)) story.endedAt = at
   if (isTerminal(to) || to === 'paused') withdraw(story)
   if (to === 'running' && data['reason'] === REQUESTS_WITHDRAWN) withdraw(story)

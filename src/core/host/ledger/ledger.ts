@@ -47,6 +47,7 @@ export interface MoveDetails {
   reason?: string
   output?: string | null
   error?: InstanceError | null
+  sessions_used?: number
 }
 
 export class Ledger {

@@ -311,7 +311,11 @@ export class InstanceHost {
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
     const supportsResume = ledger.story.creation.resolver.manifest.supports_resume === true
-    await this.#finish((stop) => decide({ ...end, completion }, stop, supportsResume))
+    const { sessions_used } = end.result ?? {}
+    await this.#finish((stop) => ({
+      ...decide({ ...end, completion }, stop, supportsResume),
+      ...(sessions_used === undefined ? {} : { sessions_used }),
+    }))
   }
 
   /** `decideEnding` gets the request that is in force when the end is written: requests are accepted until then. */
@@ -322,10 +326,10 @@ export class InstanceHost {
     failpoint('end.tidied')
     if (this.#isReleased) return
     await this.#write(() => {
-      const { status, reason, output, error } = decideEnding(this.#stopping.request)
+      const { status, ...details } = decideEnding(this.#stopping.request)
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
-      ledger.move(status, { ...(reason === undefined ? {} : { reason }), output, error })
+      ledger.move(status, details)
       failpoint('end.told')
       // In the same turn: otherwise the host could accept a request that no host would carry out.
       this.release()

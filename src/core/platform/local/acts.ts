@@ -12,8 +12,9 @@ import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance
 import { isTerminal } from '../../protocol/status.ts'
 import { requireSecrets } from '../../secrets/secret-store.ts'
 import type { InstancePaths } from '../../store/home.ts'
-import { readStory } from '../../store/journal-projection.ts'
+import { readCreationRecord } from '../../store/journal-reader.ts'
 import { readRecord } from '../../store/record.ts'
+import type { JournalCache } from '../journal/journal-cache.ts'
 import type { Platform } from '../platform.ts'
 import { refuseTooLarge } from './local-checks.ts'
 import { callOwner } from './reach-host.ts'
@@ -28,6 +29,7 @@ interface HostCall<T> extends Act {
 export interface ActsParts {
   home: string
   hosts: HostProcess
+  journals: JournalCache
   /** Throws `instance_unknown`. */
   paths: (id: string) => InstancePaths
   ensureHost: (id: string) => Promise<void>
@@ -112,7 +114,7 @@ export class Acts {
     paths(id)
     const { supports_resume, resolver } = await record(id)
     if (!supports_resume) throw fail('resume_unsupported', { resolver })
-    requireSecrets(home, resolver, readStory(paths(id).journal).creation.resolver.manifest.secrets)
+    requireSecrets(home, resolver, readCreationRecord(paths(id).journal).resolver.manifest.secrets)
     const host = await hosts.own(id, (ledger) => {
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
       failpoint('resume.moving')
@@ -164,7 +166,7 @@ export class Acts {
   }
 
   async #ask<T>(id: string, call: HostCall<T>): Promise<T> {
-    const { home, hosts, ensureHost } = this.#parts
+    const { home, hosts, journals, ensureHost } = this.#parts
     const paths = this.#parts.paths(id)
     const own = hosts.get(id)
     if (own !== undefined) {
@@ -174,7 +176,7 @@ export class Acts {
         if (!isElsewhere(error)) throw error
       }
     }
-    const before = this.#answerWithoutWorker(paths, call)
+    const before = await this.#answerWithoutWorker(paths, call)
     if (before !== undefined) return before as T
     await ensureHost(id)
     try {
@@ -182,13 +184,14 @@ export class Acts {
     } catch (error) {
       if (!isElsewhere(error)) throw error
       // The instance ended, or changed its host, between the check and the call. An earlier acceptance of this call stands.
-      const accepted = wasAccepted(paths, call) ?? this.#answerWithoutWorker(paths, call)
+      const earlier = wasAccepted(await journals.read(paths.journal), call)
+      const accepted = earlier ?? (await this.#answerWithoutWorker(paths, call))
       if (accepted !== undefined) return accepted as T
       await ensureHost(id)
       const taken = hosts.get(id)
       if (taken !== undefined) return await call.here(taken)
       // The instance ended while a host was found for it.
-      const late = this.#answerWithoutWorker(paths, call)
+      const late = await this.#answerWithoutWorker(paths, call)
       return late === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : (late as T)
     }
   }
@@ -197,11 +200,12 @@ export class Acts {
    * For an instance that has ended or is paused: what this same call was accepted with before, else its refusal. Undefined
    * for others.
    */
-  #answerWithoutWorker(paths: InstancePaths, act: Act): unknown {
+  async #answerWithoutWorker(paths: InstancePaths, act: Act): Promise<unknown> {
     const { status } = readRecord(paths)
     if (!isTerminal(status) && status !== 'paused') return undefined
-    const accepted = wasAccepted(paths, act)
-    if (accepted === undefined) throw refusal(readStory(paths.journal), act)
+    const projection = await this.#parts.journals.read(paths.journal)
+    const accepted = wasAccepted(projection, act)
+    if (accepted === undefined) throw refusal(projection.story, act)
     return accepted
   }
 }

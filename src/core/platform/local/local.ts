@@ -136,6 +136,7 @@ class HomePlatform implements LocalPlatform {
       home,
       paths: (id) => this.#reads.paths(id),
       hosts: this.#hosts,
+      journals: this.#reads.journals,
       ensureHost: (id) => this.ensureHost(id),
       record: (id) => this.record(id),
       leave: (id) => this.leave(id),
@@ -260,7 +261,7 @@ class HomePlatform implements LocalPlatform {
 
   feed(id: string): HeldFeed {
     const { journal } = this.#reads.paths(id)
-    const hasEnded = () => isTerminal(this.#reads.record(id).status)
+    const hasEnded = () => isTerminal(this.#reads.status(id))
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
@@ -311,7 +312,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async dataFiles(id: string): Promise<DataFile[]> {
-    return listData(this.#reads.paths(id))
+    return await listData(this.#reads.paths(id))
   }
 
   async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
@@ -322,7 +323,8 @@ class HomePlatform implements LocalPlatform {
     const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
-    return exportInstance({ paths, record, story, state: readSoundState(paths), ...options })
+    const { inbox } = await this.#reads.projection(id)
+    return exportInstance({ paths, record, story, inbox, state: readSoundState(paths), ...options })
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {

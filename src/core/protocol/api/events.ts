@@ -56,6 +56,7 @@ export const EVENT_DATA = {
     reason: optional(text()),
     output: optional(nullable(text())),
     error: optional(nullable(instanceError)),
+    sessions_used: optional(count()),
   }),
   'platform.instance.queued': object({
     position: count({ minimum: 1 }),
