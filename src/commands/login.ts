@@ -13,7 +13,8 @@ import { minuteText } from '../terminal/pages/token-words.ts'
 
 export default class Login extends BaseCommand<typeof Login> {
   static override summary = 'Sign in to a server and use it from now on'
-  static override description = `Asks for a token without echo, or reads it with --token-stdin, and checks it with the server.
+  static override description =
+    `Asks for a token without echo, or reads it with --token-stdin, and checks it with the server.
   Stores address and token as a context, in a file that only you can read; later commands use it.
   "resolve context use local" returns to this machine.
   "resolve token create" on the server's machine creates a token.`
@@ -46,7 +47,15 @@ export default class Login extends BaseCommand<typeof Login> {
     const { scope, name: actor, expires_at } = verified
     if (this.output.json) {
       const used = config.context === name
-      await this.output.document({ schema: 'resolve.login/1', context: name, url: verified.url, scope, name: actor, expires_at, used })
+      await this.output.document({
+        schema: 'resolve.login/1',
+        context: name,
+        url: verified.url,
+        scope,
+        name: actor,
+        expires_at,
+        used,
+      })
       return EXIT.ok
     }
     const until = expires_at === null ? '' : `, until ${minuteText(expires_at)}`

@@ -24,7 +24,11 @@ export default class Logout extends BaseCommand<typeof Logout> {
     config.contexts[name] = rest
     if (config.context === name) config.context = LOCAL
     await writeConfig(config)
-    if (this.output.json) await this.output.document({ schema: 'resolve.context/1', context: { name, url: rest.url, signed_in: false, used: false } })
+    if (this.output.json)
+      await this.output.document({
+        schema: 'resolve.context/1',
+        context: { name, url: rest.url, signed_in: false, used: false },
+      })
     else await this.output.result(`Signed out of ${rest.url}.`)
     return 0
   }

@@ -9,8 +9,8 @@ export {
   fail,
   ResolveError,
 } from './errors.ts'
-export { writePrivateFile } from './files/private-file.ts'
 export { installedFile } from './files/installation.ts'
+export { writePrivateFile } from './files/private-file.ts'
 export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
 export { maxRunningFrom } from './host/queue/max-running.ts'

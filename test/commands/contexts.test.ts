@@ -1,5 +1,15 @@
 /** Signing in to servers, contexts and the config file (R73), with the built program and a real server. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -68,11 +78,23 @@ test('login checks the token and stores it for this user alone; later commands u
 })
 
 test('a refused token, another program and a wrong address store nothing (R73)', async () => {
-  const wrong = await here.with({ env: { XDG_CONFIG_HOME: config }, stdin: 'rslv_nonsense' }, 'login', server.url, '--token-stdin')
+  const wrong = await here.with(
+    { env: { XDG_CONFIG_HOME: config }, stdin: 'rslv_nonsense' },
+    'login',
+    server.url,
+    '--token-stdin',
+  )
   expect(wrong.code).toBe(4)
-  expect((await here.with({ env: { XDG_CONFIG_HOME: config }, stdin: '' }, 'login', server.url, '--token-stdin')).code).toBe(2)
-  expect((await here.with({ env: { XDG_CONFIG_HOME: config }, stdin: 'x' }, 'login', 'http://127.0.0.1:1', '--token-stdin')).code).toBe(10)
-  expect((await here.with({ env: { XDG_CONFIG_HOME: config }, stdin: 'x' }, 'login', 'nowhere', '--token-stdin')).code).toBe(2)
+  expect(
+    (await here.with({ env: { XDG_CONFIG_HOME: config }, stdin: '' }, 'login', server.url, '--token-stdin')).code,
+  ).toBe(2)
+  expect(
+    (await here.with({ env: { XDG_CONFIG_HOME: config }, stdin: 'x' }, 'login', 'http://127.0.0.1:1', '--token-stdin'))
+      .code,
+  ).toBe(10)
+  expect(
+    (await here.with({ env: { XDG_CONFIG_HOME: config }, stdin: 'x' }, 'login', 'nowhere', '--token-stdin')).code,
+  ).toBe(2)
   expect((await run('login', server.url)).stderr).toContain('--token-stdin')
   expect(existsSync(path)).toBe(false)
 })
@@ -110,7 +132,9 @@ test('a stored token goes to its own server alone, and RESOLVE_TOKEN never to a 
   expect((await here.with({ env: { ...env, RESOLVE_TOKEN: 'rslv_other' } }, 'instance', 'list')).code).toBe(0)
   expect((await here.with({ env }, 'instance', 'list', '--server', server.url)).code).toBe(4)
   expect((await run('logout', 'build')).code).toBe(0)
-  expect((await here.with({ env: { ...env, RESOLVE_TOKEN: token } }, 'instance', 'list', '--context', 'build')).code).toBe(4)
+  expect(
+    (await here.with({ env: { ...env, RESOLVE_TOKEN: token } }, 'instance', 'list', '--context', 'build')).code,
+  ).toBe(4)
 })
 
 test('defaults of the config file hold where no flag is given (R73)', async () => {
@@ -140,27 +164,42 @@ test('a hostile or damaged config file is refused with its line, and quotes no t
     ['{"context": "__proto__"}', '"context" must be'],
     [JSON.stringify({ contexts: { a: { url: 'javascript:alert(1)' } } }), 'the url of the context "a"'],
     [JSON.stringify({ contexts: { a: { url: 'http://user:secret@x' } } }), 'the url of the context "a"'],
-    [JSON.stringify({ contexts: { a: { url, token: 'two\r\nlines' } } }), 'the token of the context "a" is not a token'],
+    [
+      JSON.stringify({ contexts: { a: { url, token: 'two\r\nlines' } } }),
+      'the token of the context "a" is not a token',
+    ],
     [JSON.stringify({ contexts: { a: { url, command: 'rm' } } }), 'has only "url" and "token"'],
     [JSON.stringify({ contexts: { local: { url } } }), `can't name a context`],
     [JSON.stringify({ contexts: { '../a': { url } } }), `can't name a context`],
     [JSON.stringify({ contexts: { 'a\u001b[31m': { url } } }), `can't name a context`],
-    [JSON.stringify({ contexts: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`c${n}`, { url }])) }), 'more than 200'],
+    [
+      JSON.stringify({ contexts: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`c${n}`, { url }])) }),
+      'more than 200',
+    ],
   ] as const) {
     expect(refused(text)).toContain(sentence)
     expect(refused(text)).not.toMatch(/\u001b|lines|secret@/)
   }
   mkdirSync(join(config, 'resolve'))
   writeFileSync(path, '{\n"colour": 1}')
-  expect(await run('instance', 'list')).toMatchObject({ code: 2, stderr: expect.stringContaining('config.json, line 2: ') })
+  expect(await run('instance', 'list')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('config.json, line 2: '),
+  })
   expect((await run('completion', 'bash')).code).toBe(0)
   writeFileSync(path, '{}')
   chmodSync(path, 0o666)
-  expect(await run('instance', 'list')).toMatchObject({ code: 2, stderr: expect.stringContaining('other users may write it') })
+  expect(await run('instance', 'list')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('other users may write it'),
+  })
   chmodSync(path, 0o644)
   expect((await run('instance', 'list')).code).toBe(0)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   rmSync(path)
   symlinkSync('/dev/zero', path)
-  expect(await run('instance', 'list')).toMatchObject({ code: 2, stderr: expect.stringContaining('not a regular file') })
+  expect(await run('instance', 'list')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('not a regular file'),
+  })
 })

@@ -45,7 +45,14 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'terminal/live': ['terminal/view', 'terminal/output', 'core/view', 'core/protocol', 'core/index'],
   'terminal/config': ['core/index'],
-  'terminal/command': ['terminal/config', 'terminal/input', 'terminal/output', 'core/view', 'core/protocol', 'core/index'],
+  'terminal/command': [
+    'terminal/config',
+    'terminal/input',
+    'terminal/output',
+    'core/view',
+    'core/protocol',
+    'core/index',
+  ],
   'terminal/input': [
     'terminal/pages',
     'terminal/form',

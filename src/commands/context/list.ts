@@ -4,7 +4,12 @@ import { readConfig } from '../../terminal/config/config-file.ts'
 import { listContexts } from '../../terminal/config/contexts.ts'
 import { tableLines } from '../../terminal/output/table.ts'
 
-const COLUMNS = [{ title: 'USED' }, { title: 'NAME', flexible: true }, { title: 'SERVER', flexible: true }, { title: 'TOKEN' }]
+const COLUMNS = [
+  { title: 'USED' },
+  { title: 'NAME', flexible: true },
+  { title: 'SERVER', flexible: true },
+  { title: 'TOKEN' },
+]
 
 export default class ContextList extends BaseCommand<typeof ContextList> {
   static override summary = 'List the servers that commands can use'

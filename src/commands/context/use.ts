@@ -6,7 +6,8 @@ import { contextOf, listContexts } from '../../terminal/config/contexts.ts'
 
 export default class ContextUse extends BaseCommand<typeof ContextUse> {
   static override summary = 'Choose the server that commands use'
-  static override description = '"local" is this machine. --server, --context, RESOLVE_URL and RESOLVE_CONTEXT take precedence.'
+  static override description =
+    '"local" is this machine. --server, --context, RESOLVE_URL and RESOLVE_CONTEXT take precedence.'
   static override examples = ['resolve context use build.example.com', 'resolve context use local']
   static override place = 'always here' as const
   static override args = { name: Args.string({ required: true, description: 'the name of a context, or local' }) }

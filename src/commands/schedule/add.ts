@@ -9,8 +9,7 @@ import { scheduleWords } from '../../terminal/pages/schedule-lines.ts'
 
 export default class ScheduleAdd extends BaseCommand<typeof ScheduleAdd> {
   static override summary = 'Run a resolver at due times'
-  static override description =
-    `"resolve serve" runs schedules: it creates one instance at each due time.
+  static override description = `"resolve serve" runs schedules: it creates one instance at each due time.
   A due time is skipped while the instance before has not ended.
   A due time that passed while no server ran is missed, and told.
   With --catch-up one, the last of the missed ones is run late.

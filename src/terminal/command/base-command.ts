@@ -20,7 +20,14 @@ import { builtinsDirectory, isCi, isScreenReader, surroundings } from '../output
 import { withoutValues } from './bug-report.ts'
 import { oclifConfig } from './oclif-config.ts'
 import { reportError } from './report-error.ts'
-import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewhere, serverWords } from './server-choice.ts'
+import {
+  type ChosenServer,
+  chosenServer,
+  openServer,
+  type Place,
+  refuseElsewhere,
+  serverWords,
+} from './server-choice.ts'
 
 /** The static description of a command, as oclif's parser and help read it. */
 export interface Described {

@@ -41,9 +41,7 @@ export async function reportError(output: Output, thrown: unknown, context: Erro
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
   if (output.json) await output.document(errorDocument(report.error, report.exitCode, extras))
   else if (output.jsonl) {
-    await output.raw(
-      `${JSON.stringify({ type: 'error', ...errorDocument(report.error, report.exitCode, extras) })}\n`,
-    )
+    await output.raw(`${JSON.stringify({ type: 'error', ...errorDocument(report.error, report.exitCode, extras) })}\n`)
   }
   return report.exitCode
 }

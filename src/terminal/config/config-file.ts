@@ -122,7 +122,11 @@ export function parseConfig(text: string, path: string): Config {
   }
   const contexts = contextsOf(value['contexts'] ?? {}, refuse)
   const { context } = value
-  if (context !== undefined && context !== LOCAL && !(typeof context === 'string' && Object.hasOwn(contexts, context))) {
+  if (
+    context !== undefined &&
+    context !== LOCAL &&
+    !(typeof context === 'string' && Object.hasOwn(contexts, context))
+  ) {
     refuse('context', '"context" must be "local" or one of "contexts"')
   }
   const { color, on_input } = value as Partial<Config>

@@ -39,7 +39,10 @@ export async function planSession(flags: SessionFlags, mayNotAsk: string | undef
     throw usage(`--on-input prompt asks on the terminal, and this command may not ask: ${mayNotAsk}.`)
   return {
     answers: flags.answers === undefined ? NO_ANSWERS : await readAnswers(flags.answers),
-    onInput: (flags['on-input'] as OnInput | undefined) ?? configuredOnInput(mayNotAsk === undefined) ?? (mayNotAsk === undefined ? 'prompt' : 'leave'),
+    onInput:
+      (flags['on-input'] as OnInput | undefined) ??
+      configuredOnInput(mayNotAsk === undefined) ??
+      (mayNotAsk === undefined ? 'prompt' : 'leave'),
     timeoutMs: flags.timeout === undefined ? undefined : parseDuration(flags.timeout),
     verbose: flags.verbose ?? false,
   }
