@@ -162,6 +162,10 @@ export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that o
 export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
 export const MAX_RUNNING_MAX = 10_000 // own
 
+/** The config file of commands (R73). */
+export const CONFIG_MAX_BYTES = 256 * KIB // own
+export const CONTEXTS_MAX = 200 // own
+
 /** Schedules (R72). */
 export const SCHEDULES_MAX = 500 // own
 export const SCHEDULES_MAX_BYTES = 64 * MIB // own: inputs of a schedule are inputs of instances
@@ -187,7 +191,7 @@ export const DOCKER_PING_LIMIT_MS = 2_000 // a running engine answers at once
 /** The instance index, for lists (docs/on-disk.md). */
 export const INDEX_SETTLED_MS = 2_000 // longer than a clock tick of any file system, and than a record may be behind its journal
 export const INDEX_WORTH_ENTRIES = 64 // this many records are read in a few milliseconds; an index for fewer is not worth a file
-export const INDEX_MAX_BYTES = 64 * MIB // half a million instances
+export const INDEX_MAX_BYTES = 128 * MIB // half a million instances
 
 /** Secrets (threats B9). */
 export const SECRET_MIN_CHARS = 8

@@ -66,6 +66,7 @@ export class JournalProjector {
     const [story, inbox] = [this.#story, this.#inbox]
     if (!inbox.isImported) takeMailboxLayout(dirname(this.#journal), inbox)
     if (inbox.name !== undefined) story.creation.name = inbox.name
+    if (inbox.labels !== undefined) story.creation.labels = inbox.labels
     if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)
     return { story, inbox }
   }

@@ -83,7 +83,7 @@ async function formOf(platform: Platform, { command, positional, fields, server 
     case 'instance:run':
     case 'resolver:schema': {
       const { manifest } = await platform.resolver(first)
-      if (manifest.container !== undefined && chosenServer(server) === undefined) return null
+      if (manifest.container !== undefined && chosenServer({ server }) === undefined) return null
       return await platform.schema(first, paramsOf(fields))
     }
     case 'instance:answer': {
@@ -112,7 +112,7 @@ function paramsOf(fields: readonly string[]): Record<string, unknown> {
 }
 
 async function platformOf({ server }: Wanted): Promise<Platform | undefined> {
-  const chosen = chosenServer(server)
+  const chosen = chosenServer({ server })
   if (chosen !== undefined) return await openServer(chosen)
   const home = homeDirectory(process.env)
   // Completion must not create a home.
@@ -154,7 +154,12 @@ async function instances(platform: Platform, status: readonly Status[]): Promise
       about: `${statusText(record.status)}  ${who}  ${ageText(record.created_at, now)}`,
     }
   })
-  return records.length === 0 ? [] : [...found, { word: '@last', about: 'the newest' }]
+  // A name that several instances have would be refused.
+  const names = records.flatMap(({ name }) => (name === null ? [] : [name]))
+  const named = records.flatMap(({ name, instance_id }) =>
+    name === null || names.indexOf(name) !== names.lastIndexOf(name) ? [] : [{ word: name, about: instance_id }],
+  )
+  return records.length === 0 ? [] : [...found, ...named, { word: '@last', about: 'the newest' }]
 }
 
 /** The statuses for which the command is possible. */

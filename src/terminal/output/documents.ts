@@ -1,6 +1,7 @@
 /** The JSON documents of `--json` and `--jsonl` (docs/json.md). Later versions only add fields. */
 import type { ResolveError } from '../../core/errors.ts'
 import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
+import type { Labels } from '../../core/protocol/instance.ts'
 import type { Story, StoryArtifact, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import type { ExitCode } from './exit-codes.ts'
@@ -10,6 +11,9 @@ export interface InstanceDocument {
   schema: 'resolve.instance/1'
   instance_id: string
   name: string | null
+  labels: Labels
+  /** The instance that it repeats. */
+  parent_id: string | null
   resolver: string
   resolver_version: string
   status: string
@@ -39,6 +43,8 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     schema: 'resolve.instance/1',
     instance_id: creation.instance_id,
     name: creation.name,
+    labels: creation.labels ?? {},
+    parent_id: creation.parent_id,
     resolver: creation.resolver.name,
     resolver_version: creation.resolver.version,
     status: story.status,
@@ -91,12 +97,15 @@ export interface ErrorDocument {
   exit_code: number
   /** Present if the command worked on one instance and knew its id. */
   instance_id?: string
+  /** Present if the command used a server: its address, and the context. */
+  server?: string
   error: { code: string; message: string; hint: string | null; fields: ErrorField[] }
   next: string[]
 }
 
 export interface ErrorExtras {
   instance_id?: string
+  server?: string
   /** Replaces the error's own hint. */
   hint?: string
   fields?: readonly ErrorField[]
@@ -108,6 +117,7 @@ export function errorDocument(error: ResolveError, exitCode: number, extras: Err
     schema: 'resolve.error/1',
     exit_code: exitCode,
     ...(extras.instance_id === undefined ? {} : { instance_id: extras.instance_id }),
+    ...(extras.server === undefined ? {} : { server: extras.server }),
     error: {
       code: error.code,
       message: error.message,

@@ -4,6 +4,7 @@ import { cleanLine } from '../../core/view/clean.ts'
 import { statusText } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
 import { tableLines } from '../output/table.ts'
+import { labelText } from './label-text.ts'
 
 const COLUMNS = [
   { title: 'ID' },
@@ -19,7 +20,7 @@ export function instanceTable(records: readonly InstanceRecord[], now: number, w
     record.instance_id,
     statusText(record.status, record.queue),
     cleanLine(record.resolver),
-    cleanLine(record.name ?? ''),
+    cleanLine([record.name ?? '', labelText(record.labels ?? {})].filter(Boolean).join('  ')),
     cleanLine(record.phase ?? ''),
     ageText(record.created_at, now),
   ])

@@ -31,11 +31,13 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  Naming,
   NewSchedule,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
+  RetryRequest,
   Schedule,
 } from '../platform.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
@@ -47,6 +49,19 @@ export type { RemoteOptions } from './remote-address.ts'
 /** Sends nothing yet. Throws `usage` for an invalid address or token. */
 export function openRemotePlatform(options: RemoteOptions): Platform {
   return new ServerPlatform(addressOf(options))
+}
+
+/** What the token may do. Throws `token_refused`, `server_unreachable`, `server_strange`, `usage`. */
+export async function verifyToken(url: string, token: string): Promise<ResultOf<'postAuthVerify'> & { url: string }> {
+  const address = addressOf({ url, token })
+  if (address.token === undefined) throw fail('usage', { problem: 'There is no token: it is empty.' })
+  const { RemoteHttp: Http } = await import('./remote-http.ts')
+  const http = new Http({ ...address, token: undefined })
+  try {
+    return { ...(await http.json('postAuthVerify', { body: { token: address.token } })), url: address.shown }
+  } finally {
+    await http.close()
+  }
 }
 
 /** The longest params of a schema request that are sent in the address; longer ones are sent as a body. */
@@ -96,12 +111,13 @@ class ServerPlatform implements Platform {
   }
 
   /** The server hosts the instance; `host` is ignored. */
-  async create({ resolver, input, name, parent_id, executor }: CreateRequest): Promise<InstanceRecord> {
+  async create({ resolver, input, name, parent_id, labels, executor }: CreateRequest): Promise<InstanceRecord> {
     const body = {
       resolver,
       input,
       ...(name === undefined ? {} : { name }),
       ...(parent_id === undefined ? {} : { parent_id }),
+      ...(labels === undefined ? {} : { labels }),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await withFields(
@@ -112,10 +128,11 @@ class ServerPlatform implements Platform {
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
     const http = await this.#http()
-    const { status, resolver } = filter
+    const { status, labels, limit: _limit, cursor: _cursor, ...narrowing } = filter
     const chosen = {
+      ...narrowing,
       ...(status === undefined ? {} : { status: [...status] }),
-      ...(resolver === undefined ? {} : { resolver }),
+      ...(labels === undefined ? {} : { label: [...labels] }),
     }
     const records: InstanceRecord[] = []
     let cursor = filter.cursor
@@ -163,7 +180,21 @@ class ServerPlatform implements Platform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#json('patchInstance', { params: { id }, body: { name } })
+    return await this.edit(id, { name })
+  }
+
+  async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    return await this.#json('patchInstance', { params: { id }, body: naming })
+  }
+
+  async retry(id: string, { input, name, labels, executor }: RetryRequest = {}): Promise<InstanceRecord> {
+    const body = {
+      ...(input === undefined ? {} : { input }),
+      ...(name === undefined ? {} : { name }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(executor === undefined || executor === 'auto' ? {} : { executor }),
+    }
+    return await this.#json('postInstanceRetry', { params: { id }, body, act: {} })
   }
 
   async story(id: string): Promise<Story> {
