@@ -1,7 +1,6 @@
 /** The JSON documents of `--json` and `--jsonl` (docs/json.md). Later versions only add fields. */
 import type { ResolveError } from '../../core/errors.ts'
-import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
-import type { Labels } from '../../core/protocol/instance.ts'
+import type { InstanceError, Labels, QueuePlace } from '../../core/protocol/instance.ts'
 import type { Story, StoryArtifact, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import type { ExitCode } from './exit-codes.ts'
