@@ -32,6 +32,9 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     }),
     open: Flags.boolean({ description: 'open the sign-in link in a browser' }),
     'no-ui': Flags.boolean({ description: 'serve only the API, without the web page' }),
+    'resume-lost': Flags.boolean({
+      description: 'resume instances whose worker was lost (killed, machine restarted), three times at most',
+    }),
     'allowed-host': Flags.string({
       multiple: true,
       helpValue: 'NAME',
@@ -58,6 +61,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
         ...{ host: flags.host, port, version },
+        resumeLost: flags['resume-lost'],
         ...(page === undefined ? {} : { page }),
         allowedHosts: flags['allowed-host'] ?? [],
         log: {

@@ -23,6 +23,7 @@ export type {
   FollowOptions,
   HealthRow,
   HealthState,
+  HostState,
   InstanceFilter,
   InstancePage,
   Platform,
@@ -50,4 +51,5 @@ export {
   type TokenRequest,
   type Tokens,
 } from './store/tokens.ts'
+export { lostWorker } from './view/lost-worker.ts'
 export type { Story } from './view/story.ts'

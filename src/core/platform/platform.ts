@@ -85,6 +85,9 @@ export type PruneOutcome = Static<typeof pruneOutcome>
 export type HealthRow = Static<typeof healthRow>
 export type HealthState = HealthRow['state']
 
+/** Whether an instance has a live host, and whether that one answers requests. */
+export type HostState = 'none' | 'silent' | 'answers'
+
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
@@ -109,6 +112,8 @@ export interface Platform {
   events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
   /** Whether a live host owns the instance; looks, and starts none. */
   hasHost(id: string): Promise<boolean>
+  /** As {@link hasHost}, but sends the host a request: a suspended one is `silent`. Takes a few seconds for one that is. */
+  hostState(id: string): Promise<HostState>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 
@@ -120,9 +125,15 @@ export interface Platform {
   messages(id: string, options?: { after?: number }): Promise<SentMessage[]>
 
   pause(id: string): Promise<InstanceRecord>
-  /** `host` as in {@link CreateRequest}. */
-  resume(id: string, options?: { host?: 'here' | 'background' }): Promise<InstanceRecord>
-  /** Asks for a graceful stop and returns once that is on disk; with `force` the worker is killed at once. */
+  /**
+   * `host` as in {@link CreateRequest}. `lost`: a resume without a person, of an instance whose worker was lost (R58); throws
+   * `resume_exhausted` after the third.
+   */
+  resume(id: string, options?: { host?: 'here' | 'background'; lost?: boolean }): Promise<InstanceRecord>
+  /**
+   * Asks for a graceful stop and returns once that is on disk; with `force` the worker is killed at once, and a host that does not
+   * answer with it. Throws `host_silent`: then the stop is on disk, too.
+   */
   stop(id: string, options?: { reason?: string; force?: boolean }): Promise<InstanceRecord>
   cancel(id: string): Promise<InstanceRecord>
 

@@ -1,6 +1,6 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
-import { anyObject, count, flag, named, nullable, object, oneOf, type Static, text, time } from './schema.ts'
+import { anyObject, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
 import { STATUSES } from './status.ts'
 
 /** A random id; it also names a directory, and is safe to print on a terminal. */
@@ -79,6 +79,17 @@ export const instanceRecord = named(
     resolver: text(),
     resolver_version: text(),
     status: oneOf(STATUSES),
+    reason: optional(text({ description: 'Why it has this status, where a reason is known' })),
+    stop: optional(
+      object(
+        { reason: text(), force: flag(), requested_at: time() },
+        {
+          description:
+            'The stop that is under way: 30 s after requested_at the worker gets SIGTERM, 10 s later SIGKILL; with force SIGKILL at once',
+        },
+      ),
+    ),
+    forced: optional(flag({ description: 'It was cancelled, and its worker had to be killed' })),
     input: payload,
     output: nullable(text()),
     error: nullable(instanceError),

@@ -3,7 +3,7 @@
  * host uses.
  */
 import { dirname } from 'node:path'
-import { applyEvent, beginStory, type Story } from '../view/story.ts'
+import { applyEvent, beginStory, type Story, tellStop } from '../view/story.ts'
 import { Inbox } from './inbox.ts'
 import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
 import { hasMailboxLayout, readMailboxLayout } from './mailbox-layout.ts'
@@ -37,6 +37,7 @@ export function readJournal(journal: string): JournalProjection {
     reader.close()
   }
   if (!inbox.isImported) takeMailboxLayout(dirname(journal), inbox)
+  tellStop(story, inbox.toldStop)
   if (inbox.name !== undefined) story.creation.name = inbox.name
   return { story, inbox }
 }

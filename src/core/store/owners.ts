@@ -7,7 +7,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { isScarcity, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
+import { identify, isSameProcess, type ProcessIdentity, pidNamespace } from '../files/process-identity.ts'
 import { createExclusiveSync, writeWholeSync } from '../files/write-whole.ts'
 import { HOST_CONNECT_LIMIT_MS } from '../limits.ts'
 
@@ -47,7 +47,8 @@ export function highestEpoch(directory: string): number {
 /** Claims an epoch; returns false where another process claimed it first. */
 export function claimEpoch(directory: string, epoch: number, socket: string): boolean {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const owner: Owner = { epoch, socket, process: identify(process.pid) as ProcessIdentity, released: false }
+  const identity = { ...(identify(process.pid) as ProcessIdentity), namespace: pidNamespace() }
+  const owner: Owner = { epoch, socket, process: identity, released: false }
   // Without a sync: no host survives a power loss, so a claim that is lost with it names none that lives.
   const isFirst = createExclusiveSync(ownerFile(directory, epoch), JSON.stringify(owner), {
     onStep: (step) => {

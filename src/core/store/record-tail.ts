@@ -51,7 +51,8 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
 /** The last name in the private lines; undefined where one of these lines is damaged. */
 function nameIn(lines: readonly string[], before: string | null): Named | undefined {
   const parsed = lines.map(parsePrivateLine)
-  if (parsed.includes(undefined)) return undefined
+  // Only the whole story tells whether a stop is still under way.
+  if (parsed.some((line) => line === undefined || line.kind === 'stop')) return undefined
   const last = parsed.findLast((line) => line?.kind === 'name')
   return last === undefined ? { name: before } : parseName(last.text)
 }

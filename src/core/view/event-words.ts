@@ -15,9 +15,10 @@ export function progressLine(event: EventEnvelope): string | null {
 }
 
 const progressTexts: Record<string, (data: Data) => string | null> = {
-  'platform.instance.status_changed': ({ to, reason }) => {
+  'platform.instance.status_changed': ({ to, reason, forced }) => {
     if (!isStatus(to)) return null
-    return `${statusText(to)}${text(reason) === '' ? '' : ` (${text(reason)})`}`
+    const why = [text(reason), forced === true ? 'forced' : ''].filter(Boolean).join(', ')
+    return `${statusText(to)}${why === '' ? '' : ` (${why})`}`
   },
   'platform.setup.progress': ({ step, total, description }) =>
     `setup ${text(step)}/${text(total)}: ${text(description)}`,

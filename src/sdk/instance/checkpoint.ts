@@ -1,8 +1,7 @@
 /** The checkpoint that a run stores for the run that resumes it: `.resolve/checkpoint.json`, which is kept through a pause. */
 import { existsSync, readFileSync } from 'node:fs'
 import { writeWholeSync } from '../../core/files/write-whole.ts'
-
-const CHECKPOINT_FILE = 'checkpoint.json'
+import { CHECKPOINT_FILE } from '../../core/protocol/coordination.ts'
 
 export class Checkpoint {
   readonly #path: string

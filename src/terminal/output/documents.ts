@@ -19,7 +19,7 @@ export interface InstanceDocument {
   error: InstanceError | null
   input: Record<string, unknown>
   phase: string | null
-  history: { status: string; at: string; reason: string | null }[]
+  history: { status: string; at: string; reason: string | null; forced?: true }[]
   timing: { created_at: string; started_at: string | null; ended_at: string | null; duration_ms: number | null }
   artifacts: StoryArtifact[]
   pending_inputs: Pick<StoryRequest, 'id' | 'prompt' | 'schema' | 'asked_at'>[]
@@ -43,7 +43,12 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     error: story.error,
     input: creation.input,
     phase: story.phase,
-    history: story.history.map(({ status, at, reason }) => ({ status, at, reason })),
+    history: story.history.map(({ status, at, reason, forced }) => ({
+      status,
+      at,
+      reason,
+      ...(forced === true ? { forced } : {}),
+    })),
     timing: timingOf(story),
     artifacts: story.artifacts,
     pending_inputs: pendingRequests(story).map(({ id, prompt, schema, asked_at }) => ({

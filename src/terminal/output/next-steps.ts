@@ -13,7 +13,12 @@ export function nextCommands(story: Story): string[] {
     starting: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
     running: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
     awaiting_input: () => pendingRequests(story).map((request) => answerCommand(id, request)),
-    paused: () => [commandLine('instance', 'resume', id), commandLine('instance', 'cancel', id)],
+    paused: () => [
+      commandLine('instance', 'resume', id),
+      // Those of a lost worker stay open (R58).
+      ...pendingRequests(story).map((request) => answerCommand(id, request)),
+      commandLine('instance', 'cancel', id),
+    ],
     completed: () => [
       commandLine('instance', 'show', id),
       ...(story.changedData.length > 0 ? [commandLine('instance', 'data', id)] : []),

@@ -1,9 +1,10 @@
 /** Explains why an instance failed, waits or is still running, from its journal and its worker's stderr. For `instance explain`. */
 import { ResolveError } from '../../core/errors.ts'
-import type { JournalEvent, Platform } from '../../core/index.ts'
+import type { HostState, JournalEvent, Platform } from '../../core/index.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import type { Scope } from '../../core/protocol/http.ts'
 import type { InstanceError } from '../../core/protocol/instance.ts'
+import { WORKER_LOST } from '../../core/protocol/methods.ts'
 import { hasWorker } from '../../core/protocol/status.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { agoText, durationText } from '../../core/view/time-words.ts'
@@ -28,6 +29,8 @@ export interface Explanation {
   worker_end: string | null
   /** Whether the instance has a live host. */
   host_alive: boolean
+  /** Whether that host answers a request; a suspended one does not. */
+  host_answers: boolean
   last_event_at: string
   /** The last lines of the worker's stderr. */
   stderr: string[]
@@ -44,19 +47,20 @@ export async function explain(platform: Platform, id: string, now: number): Prom
   const story = await platform.story(id)
   const facts = gather()
   for await (const event of platform.events(id)) facts.note(event)
-  const hostAlive = await platform.hasHost(id)
+  const host = await platform.hostState(id)
   const stderr = (await stderrOf(platform, id))?.trimEnd()
   return {
     schema: 'resolve.explanation/1',
     instance_id: id,
     resolver: story.creation.resolver.name,
     status: story.status,
-    why: whyOf(story, hostAlive, now),
+    why: whyOf(story, host, now),
     phase: story.phase,
     error: story.error,
     failing_event: story.status === 'failed' ? facts.failing : null,
-    worker_end: workerEnd(story),
-    host_alive: hostAlive,
+    worker_end: workerEnd(story, facts.lost),
+    host_alive: host !== 'none',
+    host_answers: host === 'answers',
     last_event_at: story.lastEventAt,
     stderr: stderr ? stderr.split('\n').slice(-STDERR_LINES) : [],
     stderr_needs: stderr === undefined ? 'run' : null,
@@ -65,7 +69,7 @@ export async function explain(platform: Platform, id: string, now: number): Prom
       const { id: request_id, prompt, asked_at } = request
       return { request_id, prompt, asked_at, command: answerCommand(id, request) }
     }),
-    next: nextOf(story, hostAlive),
+    next: nextOf(story, host),
   }
 }
 
@@ -82,6 +86,8 @@ async function stderrOf(platform: Platform, id: string): Promise<string | undefi
 interface Facts {
   failing: Explanation['failing_event']
   rejected: Explanation['rejected']['last']
+  /** How the last lost worker ended. */
+  lost: string | null
   note(event: JournalEvent): void
 }
 
@@ -91,6 +97,7 @@ function gather(): Facts {
   const facts: Facts = {
     failing: null,
     rejected: [],
+    lost: null,
     note({ seq, event }) {
       const { event_type, data } = event
       if (event_type === 'platform.event.rejected') {
@@ -98,6 +105,7 @@ function gather(): Facts {
         facts.rejected.push({ reason: String(data['reason'] ?? ''), bytes: Number(data['bytes'] ?? 0), detail })
         facts.rejected.splice(0, facts.rejected.length - REJECTED_KEPT)
       }
+      if (event_type === 'platform.worker.failed' && data['cause'] === WORKER_LOST) facts.lost = String(data['error'])
       const isMove = event_type === 'platform.instance.status_changed'
       if (isMove && data['from'] === 'paused') hasCause = false
       const isCause =
@@ -111,7 +119,7 @@ function gather(): Facts {
 
 const CAUSES = ['platform.setup.failed', 'platform.worker.failed']
 
-function whyOf(story: Story, hostAlive: boolean, now: number): string {
+function whyOf(story: Story, host: HostState, now: number): string {
   const reason = story.history.at(-1)?.reason ?? null
   const because = reason === null ? '' : ` (${reason})`
   const count = pendingRequests(story).length
@@ -119,8 +127,9 @@ function whyOf(story: Story, hostAlive: boolean, now: number): string {
     case 'failed':
       return story.error === null ? 'It failed.' : `It failed: ${story.error.detail || story.error.code}`
     case 'awaiting_input':
-      return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${hostAlive ? '' : NO_HOST}`
+      return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${HOST[host]}`
     case 'paused':
+      if (reason === WORKER_LOST) return LOST
       return `It paused at a checkpoint${because} and continues when it is resumed.`
     case 'completed':
       return 'It completed.'
@@ -129,24 +138,33 @@ function whyOf(story: Story, hostAlive: boolean, now: number): string {
     default: {
       const since = story.history.find(({ status }) => hasWorker(status))?.at ?? story.creation.created_at
       const heard = agoText(story.lastEventAt, now)
-      return `It has been running for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${hostAlive ? '' : NO_HOST}`
+      return `It has been running for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${HOST[host]}`
     }
   }
 }
 
-const NO_HOST = ' It has no host.'
+const HOST: Readonly<Record<HostState, string>> = {
+  answers: '',
+  none: ' It has no host.',
+  silent: ' Its host does not answer: the process may be suspended or overloaded.',
+}
 
-function workerEnd(story: Story): string | null {
+const LOST =
+  'Its worker was lost: it was killed, ran out of memory, or the machine was restarted. Its checkpoint is saved: it continues when it is resumed.'
+
+function workerEnd(story: Story, lost: string | null): string | null {
   if (story.incarnation === 0 || hasWorker(story.status)) return null
   const reason = story.history.at(-1)?.reason ?? null
-  if (story.status === 'paused') return 'It ended at its checkpoint.'
-  if (story.status === 'cancelled' && reason === 'forced') return 'It was killed because it did not end in time.'
+  if (story.status === 'paused')
+    return reason === WORKER_LOST ? (lost ?? 'It was lost.') : 'It ended at its checkpoint.'
+  if (story.status === 'cancelled' && story.history.at(-1)?.forced === true)
+    return 'It was killed because it did not end in time.'
   if (story.status === 'cancelled') return 'It ended after a stop request.'
   if (story.completion !== null) return 'It ended after its run was complete.'
   return story.error === null ? 'It ended.' : `It ended without a result (${story.error.code}).`
 }
 
-function nextOf(story: Story, hostAlive: boolean): string[] {
+function nextOf(story: Story, host: HostState): string[] {
   const { instance_id: id, resolver } = story.creation
   if (story.status === 'failed') {
     return [
@@ -155,7 +173,8 @@ function nextOf(story: Story, hostAlive: boolean): string[] {
       commandLine('instance', 'export', id),
     ]
   }
-  if (!hostAlive && (hasWorker(story.status) || story.status === 'created')) {
+  if (host === 'silent') return [commandLine('instance', 'stop', id, '--force')]
+  if (host === 'none' && (hasWorker(story.status) || story.status === 'created')) {
     return [...new Set([commandLine('instance', 'watch', id), ...nextCommands(story)])]
   }
   return nextCommands(story)

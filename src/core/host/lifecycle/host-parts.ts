@@ -1,4 +1,5 @@
 /** The parts that a host of one instance is made with; {@link file://./../process/host-process.ts} creates them. */
+import type { KeptStop } from '../../store/kept-stop.ts'
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
@@ -11,6 +12,9 @@ export interface HostParts {
   home: string
   /** Whether this host is still the owner; called at intervals. */
   stillOwns: () => boolean
+  /** A stop that a consumer kept because the host before this one, or this one, did not answer. */
+  keptStop: () => KeptStop | undefined
+  dropKeptStop: () => void
   /** Releases the ownership. May be called twice. */
   release: () => void
   /** The interval of the watchdog. */

@@ -4,6 +4,7 @@ import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
+import { dropKeptStop, readKeptStop } from '../../store/kept-stop.ts'
 import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../../store/owners.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
@@ -156,6 +157,8 @@ export class HostProcess {
         void this.#keepReachable()
         return isStill(paths, held.epoch)
       },
+      keptStop: () => readKeptStop(paths),
+      dropKeptStop: () => dropKeptStop(paths),
       release: () => {
         if (this.#held.get(id) !== held) return
         this.#held.delete(id)

@@ -3,16 +3,25 @@
  * host, in this process or another, and replaces a dead one first. The host decides, one action at a time.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import { answerLost } from '../../host/lifecycle/answer-lost.ts'
 import type { InstanceHost } from '../../host/lifecycle/instance-host.ts'
 import type { HostProcess } from '../../host/process/host-process.ts'
+import { endOwner } from '../../host/process/reach.ts'
+import { HOST_ADOPT_LIMIT_MS, HOST_RETRY_MAX_MS, HOST_RETRY_MIN_MS, HOST_TRIES } from '../../limits.ts'
+import { backoffMs } from '../../primitives/backoff.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance.ts'
+import { RESUMED_LOST } from '../../protocol/methods.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readStory } from '../../store/journal-projection.ts'
+import { dropKeptStop, type KeptStop, keepStop, readKeptStop } from '../../store/kept-stop.ts'
 import { readRecord } from '../../store/record.ts'
+import { isLost, lostWorker } from '../../view/lost-worker.ts'
+import type { Story } from '../../view/story.ts'
 import type { Platform } from '../platform.ts'
 import { refuseTooLarge } from './local-checks.ts'
 import { callOwner } from './reach-host.ts'
@@ -34,8 +43,6 @@ export interface ActsParts {
   leave: (id: string) => Promise<void>
 }
 
-const RENAME_TRIES = 3
-
 export class Acts {
   readonly #parts: ActsParts
 
@@ -46,6 +53,7 @@ export class Acts {
   async answer(id: string, requestId: string, payload: Payload, actor: Actor): Promise<void> {
     refuseTooLarge(payload)
     const keyed = { key: randomUUID(), ...actor }
+    if (await this.#answerLost(id, requestId, payload, keyed)) return
     await this.#ask(id, {
       action: 'answer',
       request: requestId,
@@ -53,6 +61,17 @@ export class Acts {
       here: (host) => host.answer(requestId, payload, keyed),
       there: (owner) => owner.answer(id, requestId, payload, keyed),
     })
+  }
+
+  /** A question of a lost worker stays open: this process owns the instance while it accepts the answer (R58). */
+  async #answerLost(id: string, requestId: string, payload: Payload, actor: Actor): Promise<boolean> {
+    const { hosts, paths } = this.#parts
+    if (hosts.get(id) !== undefined || !isLost(readRecord(paths(id)))) return false
+    let isAccepted = false
+    await hosts.write(id, (ledger) => {
+      isAccepted = answerLost(ledger, requestId, payload, actor)
+    })
+    return isAccepted
   }
 
   async messageTypes(id: string): Promise<MessageType[]> {
@@ -89,7 +108,8 @@ export class Acts {
           return await callOwner(home, id, hosts.socketPath, (owner) => owner.rename(id, name))
         } catch (error) {
           // The host released the instance between the check and the call.
-          if (tries === RENAME_TRIES || !isElsewhere(error)) throw error
+          if (tries === HOST_TRIES || !isElsewhere(error)) throw error
+          await pauseAfter(tries)
           continue
         }
       }
@@ -106,19 +126,20 @@ export class Acts {
   }
 
   /** Of several concurrent calls one resumes it; the others get `invalid_state`. */
-  async resume(id: string, where: { host?: 'here' | 'background' }): Promise<InstanceRecord> {
+  async resume(id: string, how: { host?: 'here' | 'background'; lost?: boolean }): Promise<InstanceRecord> {
     const { hosts, paths, record, leave } = this.#parts
     paths(id)
     const { supports_resume, resolver } = await record(id)
     if (!supports_resume) throw fail('resume_unsupported', { resolver })
     const host = await hosts.own(id, (ledger) => {
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
+      if (how.lost === true) requireLost(ledger.story)
       failpoint('resume.moving')
-      ledger.move('running', { reason: 'resumed' })
+      ledger.move('running', { reason: how.lost === true ? RESUMED_LOST : 'resumed' })
     })
     const now = await record(id)
     if (host === undefined) throw fail('invalid_state', { action: 'resume', status: now.status })
-    if (where.host === 'background') await leave(id)
+    if (how.host === 'background') await leave(id)
     return now
   }
 
@@ -130,8 +151,14 @@ export class Acts {
     return await this.#parts.record(id)
   }
 
-  /** If a pause comes first, the paused instance is stopped without a worker (R20). */
+  /**
+   * If a pause comes first, the paused instance is stopped without a worker (R20). The stop is on disk before another process is asked:
+   * where that one does not answer, the next host carries it out.
+   */
   async #stopLive(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
+    const { hosts, paths } = this.#parts
+    const at = paths(id)
+    if (hosts.get(id) === undefined) keep(at, { how, reason, force })
     try {
       await this.#ask(id, {
         action: 'stop',
@@ -140,10 +167,26 @@ export class Acts {
           void (how === 'cancel' && !force ? await owner.cancel(id) : await owner.stop(id, { reason, force })),
       })
     } catch (error) {
+      if (isSilent(error)) {
+        await this.#stopSilent(id, force, error)
+        return
+      }
       const isPaused = (await this.#parts.record(id)).status === 'paused'
+      // Where no host could be reached, the next one carries it out.
+      if (!isPaused && !isElsewhere(error)) dropKeptStop(at)
       if (!isPaused) throw error
       await this.#stopPaused(id, how, reason, force)
     }
+    dropKeptStop(at)
+  }
+
+  /** The stop is kept. With `force` its silent host is ended, and the next one carries it out at once. */
+  async #stopSilent(id: string, force: boolean, error: ResolveError): Promise<void> {
+    const { home, paths, ensureHost } = this.#parts
+    const isEnded = force && (await endOwner(home, id))
+    const kept = readKeptStop(paths(id)) !== undefined
+    if (!isEnded) throw fail('host_silent', { instance: id, pid: Number(error.details['pid']), kept })
+    await ensureHost(id)
   }
 
   /** A paused instance has no worker and no host: this process owns it for a moment. */
@@ -161,33 +204,30 @@ export class Acts {
     await this.#stopLive(id, how, reason, force)
   }
 
+  /** While the instance changes its host, it is tried again for about a second. */
   async #ask<T>(id: string, call: HostCall<T>): Promise<T> {
     const { home, hosts, ensureHost } = this.#parts
     const paths = this.#parts.paths(id)
-    const own = hosts.get(id)
-    if (own !== undefined) {
+    const began = performance.now()
+    for (let tries = 1; ; tries += 1) {
       try {
-        return await call.here(own)
+        const own = hosts.get(id)
+        if (own !== undefined) return await call.here(own)
+        const before = this.#answerWithoutWorker(paths, call)
+        if (before !== undefined) return before as T
+        await ensureHost(id)
+        // This process may have taken it meanwhile.
+        const taken = hosts.get(id)
+        if (taken !== undefined) return await call.here(taken)
+        return await callOwner(home, id, hosts.socketPath, call.there)
       } catch (error) {
         if (!isElsewhere(error)) throw error
+        // The instance ended, or changed its host, between the check and the call. An earlier acceptance of this call stands.
+        const accepted = wasAccepted(paths, call)
+        if (accepted !== undefined) return accepted as T
+        if (tries === HOST_TRIES || performance.now() - began > HOST_ADOPT_LIMIT_MS) throw error
+        await pauseAfter(tries)
       }
-    }
-    const before = this.#answerWithoutWorker(paths, call)
-    if (before !== undefined) return before as T
-    await ensureHost(id)
-    try {
-      return await callOwner(home, id, hosts.socketPath, call.there)
-    } catch (error) {
-      if (!isElsewhere(error)) throw error
-      // The instance ended, or changed its host, between the check and the call. An earlier acceptance of this call stands.
-      const accepted = wasAccepted(paths, call) ?? this.#answerWithoutWorker(paths, call)
-      if (accepted !== undefined) return accepted as T
-      await ensureHost(id)
-      const taken = hosts.get(id)
-      if (taken !== undefined) return await call.here(taken)
-      // The instance ended while a host was found for it.
-      const late = this.#answerWithoutWorker(paths, call)
-      return late === undefined ? await callOwner(home, id, hosts.socketPath, call.there) : (late as T)
     }
   }
 
@@ -207,4 +247,28 @@ export class Acts {
 /** Whether the called host is gone, or another host owns the instance. */
 function isElsewhere(error: unknown): boolean {
   return error instanceof ResolveError && (error.code === 'host_unreachable' || error.code === 'ownership_lost')
+}
+
+function isSilent(error: unknown): error is ResolveError {
+  return error instanceof ResolveError && error.code === 'host_silent'
+}
+
+async function pauseAfter(tries: number): Promise<void> {
+  await sleep(backoffMs(tries - 1, HOST_RETRY_MIN_MS, HOST_RETRY_MAX_MS))
+}
+
+/** Throws `invalid_state` where no worker was lost, `resume_exhausted` after the third resume without a person. */
+function requireLost(story: Story): void {
+  const { instance_id: instance } = story.creation
+  const lost = lostWorker(story, Date.now())
+  if (lost === undefined) throw fail('invalid_state', { action: 'resume as lost', status: story.status })
+  if (lost.isExhausted) throw fail('resume_exhausted', { instance, resumes: lost.resumes })
+}
+
+function keep(paths: InstancePaths, stop: Omit<KeptStop, 'incarnation'>): void {
+  try {
+    keepStop(paths, { ...stop, incarnation: readStory(paths.journal).wantedIncarnation })
+  } catch {
+    // On a full disk, or beside a damaged journal, the host is asked all the same.
+  }
 }

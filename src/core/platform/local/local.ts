@@ -5,7 +5,7 @@ import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
-import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
+import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -32,6 +32,7 @@ import type {
   DataContent,
   FollowOptions,
   HealthRow,
+  HostState,
   InstanceFilter,
   InstancePage,
   Platform,
@@ -214,6 +215,13 @@ class HomePlatform implements LocalPlatform {
     return this.#hosts.get(id) !== undefined || (await hasHost(this.#home, id, this.#hosts.socketPath))
   }
 
+  async hostState(id: string): Promise<HostState> {
+    this.#reads.paths(id)
+    if (this.#hosts.get(id) !== undefined) return 'answers'
+    const state = await hostState(this.#home, id, this.#hosts.socketPath)
+    return state === 'answers' && !(await this.hasHost(id)) ? 'none' : state
+  }
+
   async state(id: string): Promise<Record<string, unknown> | null> {
     return readInstanceState(this.#reads.paths(id))
   }
@@ -258,7 +266,7 @@ class HomePlatform implements LocalPlatform {
     return await this.record(id)
   }
 
-  async resume(id: string, options: { host?: 'here' | 'background' } = {}): Promise<InstanceRecord> {
+  async resume(id: string, options: { host?: 'here' | 'background'; lost?: boolean } = {}): Promise<InstanceRecord> {
     return await this.#acts.resume(id, options)
   }
 

@@ -24,6 +24,7 @@ import type {
   DataContent,
   FollowOptions,
   HealthRow,
+  HostState,
   InstanceFilter,
   InstancePage,
   Platform,
@@ -153,6 +154,11 @@ class ServerPlatform implements Platform {
     return (await this.#json('getInstanceHost', { params: { id } })).attended
   }
 
+  async hostState(id: string): Promise<HostState> {
+    const { attended, answers } = await this.#json('getInstanceHost', { params: { id } })
+    return !attended ? 'none' : answers === false ? 'silent' : 'answers'
+  }
+
   async stderrTail(id: string): Promise<string> {
     return await (await this.#http()).text('getInstanceStderr', { params: { id } })
   }
@@ -197,8 +203,8 @@ class ServerPlatform implements Platform {
     return await this.#json('postInstancePause', { params: { id }, act: {} })
   }
 
-  async resume(id: string): Promise<InstanceRecord> {
-    return await this.#json('postInstanceResume', { params: { id }, act: {} })
+  async resume(id: string, { lost }: { lost?: boolean } = {}): Promise<InstanceRecord> {
+    return await this.#json('postInstanceResume', { params: { id }, body: lost === true ? { lost } : null, act: {} })
   }
 
   async stop(id: string, options: { reason?: string; force?: boolean } = {}): Promise<InstanceRecord> {
