@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import { nearest } from '../core/primitives/nearest.ts'
-import { socketDoor } from '../server/socket-door.ts'
+import { socketApi } from '../server/socket-api.ts'
 import { reportError } from '../terminal/command/report-error.ts'
 import { CommandError } from '../terminal/output/command-error.ts'
 import { endQuietlyOnClosedPipe, flushed, outputFrom } from '../terminal/output/output.ts'
@@ -15,7 +15,7 @@ import { COMMANDS, type CommandClass, commandWords, NOUNS } from './index.ts'
 export async function main(argv: string[], root: string): Promise<void> {
   endQuietlyOnClosedPipe()
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-  setSurroundings({ root, version, door: socketDoor })
+  setSurroundings({ root, version, socketApi })
   let code: number
   try {
     code = await dispatch(argv)

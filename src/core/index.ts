@@ -14,7 +14,7 @@ export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
 export type { HeldFeed, JournalFeed } from './platform/journal/journal-feed.ts'
 export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
-export { type LocalPlatform, openLocalPlatform, type SocketDoor } from './platform/local/local.ts'
+export { type LocalPlatform, openLocalPlatform, type SocketApi } from './platform/local/local.ts'
 export type {
   ByteRange,
   Connection,

@@ -70,6 +70,8 @@ export const REMOTE_LOST_MS = 1_000 // a shorter loss of the connection is not r
 /** Tokens (R38). */
 export const SIGN_IN_CODE_LIMIT_MS = 15 * 60_000
 export const SIGN_IN_TOKEN_MS = 30 * 24 * 60 * 60_000
+/** The token for the requests of a viewport; the page gets a new one when it expires. */
+export const FRAME_TOKEN_MS = 60 * 60_000
 
 /** Forms (R30, R34). */
 export const FORM_MAX_COMPONENTS = 200

@@ -1,7 +1,7 @@
 /** The background host: a separate process that continues instances when no terminal is attached. Built to dist/host.js. */
 import { dirname } from 'node:path'
 import { installedFile, openLocalPlatform } from '../core/index.ts'
-import { socketDoor } from './socket-door.ts'
+import { socketApi } from './socket-api.ts'
 
 const [home, ...ids] = process.argv.slice(2)
 if (home === undefined || ids.length === 0) {
@@ -14,9 +14,9 @@ process.on('SIGHUP', () => {})
 process.on('SIGINT', () => {})
 
 const builtins = dirname(dirname(installedFile('resolvers/hello/resolver.js') ?? '/-'))
-const platform = await openLocalPlatform({ home, builtins, door: socketDoor })
+const platform = await openLocalPlatform({ home, builtins, socketApi })
 process.on('SIGTERM', () => {
-  void platform.letGo().then(() => process.exit(0))
+  void platform.releaseAndClose().then(() => process.exit(0))
 })
 await Promise.all(
   ids.map(async (id) => {
@@ -24,4 +24,4 @@ await Promise.all(
     await platform.over(id)
   }),
 )
-await platform.letGo()
+await platform.releaseAndClose()

@@ -26,7 +26,7 @@ import { type Log, type LogOptions, openLog } from './observe/log.ts'
 import { openMetrics } from './observe/metrics.ts'
 import { observe } from './observe/observe.ts'
 import { openTraces } from './observe/traces.ts'
-import { socketDoor } from './socket-door.ts'
+import { socketApi } from './socket-api.ts'
 import { type Supervisor, startSupervisor } from './supervisor.ts'
 
 export interface ServeOptions {
@@ -77,8 +77,8 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     closing.add(async () => log.flush())
     const findings = new Findings((message) => logger.warn(message))
 
-    const platform = await openLocalPlatform({ home, builtins, door: socketDoor })
-    closing.add(() => platform.letGo())
+    const platform = await openLocalPlatform({ home, builtins, socketApi })
+    closing.add(() => platform.releaseAndClose())
     const aside = await tokens.quarantine()
     if (aside !== undefined)
       findings.add('old tokens', `The tokens could not be read: no old one is good any more. ${aside}`)

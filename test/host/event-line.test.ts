@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { judgeChunk, judgeLine } from '../../src/core/host/ingest/event-line.ts'
 import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import { LineSplitter } from '../../src/core/rpc/lines.ts'
@@ -43,7 +43,10 @@ const alone = (line: Buffer) => {
   return line.length > EVENT_LINE_MAX_BYTES ? { reason: 'too_long' } : judgeLine(line, ID)
 }
 
+afterEach(() => void vi.useRealTimers())
+
 test('lines read together are judged like single lines, wherever the bytes are cut (R14, R16)', () => {
+  vi.useFakeTimers({ now: Date.parse('2026-02-02T02:02:02.222Z'), toFake: ['Date'] })
   // With and without one that is not UTF-8, which is what decides how the others of its chunk are read.
   for (const lines of [LINES, LINES.filter((line) => !line.includes(0xff))]) {
     const bytes = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')]))
@@ -71,3 +74,39 @@ test('an unfinished line waits for its end, and counts as pending', () => {
   expect(judgeChunk(splitter, Buffer.from(text.slice(40)), ID)).toEqual([])
   expect(judgeChunk(splitter, Buffer.from('\n'), ID)).toMatchObject([{ verdict: { text }, size: text.length + 1 }])
 })
+
+test('further fields are forwarded untouched; an event whose type or event_type is the end marker is not (R14, R16)', () => {
+  const text = envelope({ n: 1 }, { phase: 'planning', big: 1, trace: { a: [null] } }).replace(
+    '"big":1',
+    '"big": 1.0e2',
+  )
+  expect(judgeLine(Buffer.from(text), ID)).toMatchObject({ text, event: { phase: 'planning', big: 100 } })
+  for (const mark of [{ type: 'done' }, { event_type: 'done' }]) {
+    expect(judgeLine(Buffer.from(envelope({}, mark)), ID)).toEqual({ reason: 'done_marker' })
+  }
+})
+
+test.each([
+  ['missing', undefined],
+  ['naive', '2026-01-01T00:00:00.123456'],
+  ['of no day', '2026-13-41T99:99:99Z'],
+  ['a number', 1_767_225_600],
+  ['null', null],
+  ['empty', ''],
+  ['a date in words', 'Thu, 01 Jan 2026 00:00:00 GMT'],
+  ['of endless digits', `2026-01-01T00:00:00.${'1'.repeat(1_000)}Z`],
+])('a timestamp that is %s is replaced by the time of the host, and the line is kept (R14)', (_, timestamp) => {
+  vi.useFakeTimers({ now: Date.parse('2026-02-02T02:02:02.222Z'), toFake: ['Date'] })
+  const verdict = judgeLine(Buffer.from(envelope({ n: 1 }, { timestamp, phase: 'x' })), ID)
+  const whole = { ...JSON.parse(envelope({ n: 1 }, { phase: 'x' })), timestamp: '2026-02-02T02:02:02.222Z' }
+  expect(verdict).toMatchObject({ event: whole })
+  expect(JSON.parse((verdict as { text: string }).text)).toEqual(whole)
+})
+
+test.each(['2026-01-01T00:00:00Z', '2026-01-01T02:00:00.123456+02:00', '2026-01-01T00:00:00.123456789-0130'])(
+  'the timestamp %s is forwarded as it is (R14)',
+  (timestamp) => {
+    const text = envelope({}, { timestamp })
+    expect(judgeLine(Buffer.from(text), ID)).toMatchObject({ text })
+  },
+)

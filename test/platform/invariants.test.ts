@@ -21,7 +21,7 @@ import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readStory } from '../../src/core/store/journal-projection.ts'
 import { toRecord } from '../../src/core/store/record.ts'
-import { toldStory } from '../../src/server/access/visibility.ts'
+import { visibleStory } from '../../src/server/access/visibility.ts'
 import { created, eventsOf, temporaryHome, until } from '../support/instances.ts'
 import { checkInvariants, type Run, soundInstance } from '../support/invariants.ts'
 import { fingerprint } from '../support/invariants-canaries.ts'
@@ -380,7 +380,7 @@ test('I12 finds a record or a story that differs from the journal', () => {
   const own = `/api/instances/${id}`
   const { journal: path } = instancePaths(home, id)
   const record = { ...toRecord(readStory(path)), resolver_state: { any: 1 } }
-  const story = toldStory(readStory(path), false)
+  const story = visibleStory(readStory(path), false)
   const check = (path: string, body: unknown) => idsAfter(() => {}, { answers: [{ ...ended, path, body }] })
   expect(check(own, record)).toEqual([])
   expect(check(own, { ...record, output: 'another' })).toEqual(['I12'])

@@ -238,6 +238,17 @@ test('events: event_type says what an event is, and type only where there is non
 })
 
 test.each([
+  '{"type":"done"}',
+  '{"event_type":"done"}',
+  '{"event_type":"done","schema_version":1,"data":{}}',
+  '{"type": "done", "status": "completed"}',
+])('events: the end marker %s ends the stream', async (marker) => {
+  const { platform } = await answering(stream(`id: 1\ndata: ${envelope(1)}\n\n`, `data: ${marker}\n\n`))
+  const events = await collect(platform.events(ID, { follow: true }))
+  expect(events.map(({ seq }) => seq)).toEqual([1])
+})
+
+test.each([
   ['a gap', `id: 1\ndata: ${envelope(1)}\n\nid: 3\ndata: ${envelope(3)}\n\n`],
   ['an event without a number', `data: ${envelope(1)}\n\n`],
   ['what is no event', 'id: 1\ndata: {"hello":"world"}\n\n'],

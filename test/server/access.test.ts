@@ -1,5 +1,7 @@
 /** Who may: one well-formed token in its place, its scope, its instance (R37, R38; S-AUTH-01, S-AUTH-02; threats WEB-5, WEB-6, WEB-12). */
+import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { covers, SCOPES, type Scope } from '../../src/core/protocol/http.ts'
@@ -136,8 +138,11 @@ test('every route refuses the scopes below its own with 403, and no others (R38)
 
 test('the scope read never permits a change', () => {
   const reading = served.routes.filter(({ method, needs, url }) => method !== 'GET' && needs === 'read' && url !== '*')
-  // Checking an input creates nothing.
-  expect(reading.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /api/resolvers/:name/check'])
+  // Checking an input creates nothing, and the token of a viewport is stored nowhere and opens less.
+  expect(reading.map(({ method, url }) => `${method} ${url}`).toSorted()).toEqual([
+    'POST /api/instances/:id/viewport-token',
+    'POST /api/resolvers/:name/check',
+  ])
 })
 
 test('for a token of one instance every other instance is unknown (WEB-12)', async () => {
@@ -181,6 +186,35 @@ test('a token of one instance lists only that one, and is refused elsewhere (WEB
     expect([route.method, route.url, status]).toEqual([route.method, route.url, 403])
   }
 })
+
+test('a token for a viewport reads its instance, and ends with the token that asked for it (UI-3)', async () => {
+  const { token: own, entry } = await served.tokens.create({ scope: 'admin' })
+  const target = `/api/instances/${mine}/viewport-token`
+  const made = await served.ask(target, [bearer(own)], { method: 'POST' })
+  expect(made.status, made.text).toBe(200)
+  const frame = made.body['token'] as string
+  expect(Date.parse(made.body['expires_at'] as string) - Date.now()).toBeLessThanOrEqual(60 * 60_000)
+  const status = async (path: string, given = frame, method = 'GET') =>
+    (await served.ask(`/api${path}`, [bearer(given)], { method })).status
+  expect(await status(`/instances/${mine}/data`)).toBe(200)
+  expect(await status(`/instances/${foreign}`)).toBe(404)
+  expect(await status(`/instances/${foreign}/viewport-token`, frame, 'POST')).toBe(404)
+  expect(await status(`/instances/${mine}/stop`, frame, 'POST')).toBe(403)
+  expect(await status('/resolvers')).toBe(403)
+  expect(readdirSync(served.home).some((name) => name.endsWith('.json') && isIn(name, frame.slice(-43)))).toBe(false)
+  const [, id, , expiry, signature] = frame.split('_') as [string, string, string, string, string]
+  const forged = [
+    `rslf_${id}_${foreign}_${expiry}_${signature}`,
+    `rslf_${id}_${mine}_${Number(expiry) + 1}_${signature}`,
+    `rslf_00000000_${mine}_${expiry}_${signature}`,
+    `rslf_${id}_${mine}_${expiry}_${'A'.repeat(43)}`,
+  ]
+  for (const text of forged) expect(await status(`/instances/${mine}`, text), text).toBe(401)
+  await served.tokens.revoke(entry.id)
+  expect(await status(`/instances/${mine}`)).toBe(401)
+})
+
+const isIn = (name: string, text: string) => readFileSync(join(served.home, name), 'utf8').includes(text)
 
 test('a token that is revoked is refused by the next request, on a connection that is open already (R38)', async () => {
   const { token: short, entry } = await served.tokens.create({ scope: 'read' })

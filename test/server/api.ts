@@ -124,7 +124,7 @@ export async function openApi(
         await platform.stop(id, { force: true }).catch(() => {})
       }
       await Promise.all(platform.hosted().map((id) => platform.over(id)))
-      await platform.letGo()
+      await platform.releaseAndClose()
     },
   }
 }

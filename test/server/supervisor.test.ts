@@ -39,7 +39,7 @@ async function ensureHost(home: string, sweepMs = 100) {
     await supervisor.stop()
     for (const id of platform.hosted()) await platform.stop(id, { force: true }).catch(() => {})
     for (const id of platform.hosted()) await platform.over(id)
-    await platform.letGo()
+    await platform.releaseAndClose()
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   })
   return { platform, supervisor, troubles, adopted }

@@ -26,7 +26,7 @@ const { platform, keys } = await retryWhileDiskFull(async () => ({
 const deadline = Date.now() + limitOf(flows)
 const done = await Promise.all(flows.map(carry))
 if (leaveWhenAsked === true) process.kill(process.pid, 'SIGKILL')
-await platform.letGo()
+await platform.releaseAndClose()
 process.exit(done.every(Boolean) ? 0 : 3)
 
 function tell(line: FlowLine): void {

@@ -4,7 +4,7 @@ import { STOP_LIMIT_MS, TERM_LIMIT_MS } from '../../src/core/limits.ts'
 import { isTerminal } from '../../src/core/protocol/status.ts'
 import { readStory } from '../../src/core/store/journal-projection.ts'
 import { readRecord, toRecord } from '../../src/core/store/record.ts'
-import { toldStory } from '../../src/server/access/visibility.ts'
+import { visibleStory } from '../../src/server/access/visibility.ts'
 import { type Left, moveOf, type Report } from './invariants.ts'
 import { type Exchange, routeOf } from './invariants-http.ts'
 
@@ -44,7 +44,7 @@ export function checkReplay({ paths, creation, hasEnded }: Left, answers: readon
     if (!isDeepStrictEqual(body, expected)) report('I12', `${what} that was told is not what the journal tells`)
   }
   compare('the record', last(own), rebuilt)
-  compare('the story', last(`${own}/story`), plain(toldStory(story, false)))
+  compare('the story', last(`${own}/story`), plain(visibleStory(story, false)))
 }
 
 const isRead = (method: string, status: number) => method === 'GET' && status === 200

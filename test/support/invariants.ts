@@ -20,7 +20,7 @@ import { checkExchanges, type Exchange } from './invariants-http.ts'
 import { checkPrivate, type PrivateNote, parseNote } from './invariants-private.ts'
 import { checkHoldings, type Holdings } from './invariants-processes.ts'
 import { checkStreams, type StreamHistory } from './invariants-streams.ts'
-import { belongsInJournal } from './line-judge.ts'
+import { belongsInJournal, isInstant } from './line-judge.ts'
 
 export interface Violation {
   /** Their ids (reliability, Invariants). */
@@ -175,12 +175,17 @@ function checkSource({ paths, creation, lines, hasEnded }: Left, report: Report,
   for (const line of journaled.values()) report('I1', `line ${line.seq} stands nowhere in the source`)
 }
 
-/** Byte for byte; or, where it holds a secret, the same value without it. */
+/** Byte for byte; or, where it holds a secret or no usable timestamp, the same value without the one and with the other. */
 function isTheSame({ text, event }: KeptLine, bytes: Buffer, redactor: Redactor): boolean {
-  if (!redactor.suspects(bytes)) return text === bytes.toString('utf8').replaceAll('\r', ' ')
   const source = JSON.parse(bytes.toString('utf8')) as EventEnvelope
-  const { event_type, data } = redactor.value(source)
-  return isDeepStrictEqual(event, { ...source, event_type, data })
+  const isStamped = isInstant(source.timestamp)
+  if (isStamped && !redactor.suspects(bytes)) return text === bytes.toString('utf8').replaceAll('\r', ' ')
+  const timestamp = isStamped ? source.timestamp : event.timestamp
+  const { schema_version, instance_id } = source
+  return (
+    isInstant(event.timestamp) &&
+    isDeepStrictEqual(event, { ...redactor.value(source), schema_version, instance_id, timestamp })
+  )
 }
 
 /** I4: moves along the table. I5: one end, and of the platform nothing after it but late lines it rejects. */

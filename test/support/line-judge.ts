@@ -5,20 +5,19 @@
 
 const MAX_BYTES = 1_048_576
 const MAX_DEPTH = 64
-const ENVELOPE = ['data', 'event_type', 'instance_id', 'schema_version', 'timestamp'].join()
 
 /** Whether the host has to carry the line over. `bytes` are without the LF. */
 export function belongsInJournal(bytes: Buffer, instanceId: string): boolean {
   if (bytes.length === 0 || bytes.length > MAX_BYTES) return false
   const value = parse(bytes)
-  if (value === undefined || Object.keys(value).sort().join() !== ENVELOPE) return false
-  const { schema_version: version, event_type: type, instance_id: instance, data, timestamp } = value
+  if (value === undefined || value['type'] === 'done' || value['event_type'] === 'done') return false
+  const { schema_version: version, event_type: type, instance_id: instance, data } = value
   if (version !== 1 || instance !== instanceId) return false
   if (typeof type !== 'string' || type.length === 0 || type.split('.')[0] === 'platform') {
     // "platform" alone has no dot behind it, and is the resolver's own.
     if (type !== 'platform') return false
   }
-  return isRecord(data) && isInstant(timestamp) && depthOf(value) <= MAX_DEPTH
+  return isRecord(data) && depthOf(value) <= MAX_DEPTH
 }
 
 function parse(bytes: Buffer): Record<string, unknown> | undefined {
@@ -32,12 +31,13 @@ function parse(bytes: Buffer): Record<string, unknown> | undefined {
   }
 }
 
-/** ISO-8601 with seconds and a zone; whether such a day exists is not asked. */
-function isInstant(value: unknown): boolean {
+/** ISO-8601 with seconds and a zone, of a moment that exists. A line with another timestamp gets the time of its host (R14). */
+export function isInstant(value: unknown): boolean {
   if (typeof value !== 'string') return false
   const [date = '', time = '', ...more] = value.split('T')
   if (more.length > 0 || !/^[0-9]{4}(-[0-9]{2}){2}$/.test(date)) return false
-  return /^[0-9]{2}(:[0-9]{2}){2}([.][0-9]+)?(Z|[-+][0-9]{2}:?[0-9]{2})$/.test(time)
+  if (!/^[0-9]{2}(:[0-9]{2}){2}([.][0-9]{1,12})?(Z|[-+][0-9]{2}:?[0-9]{2})$/.test(time)) return false
+  return Number.isFinite(new Date(value).getTime())
 }
 
 /** Level by level, without recursion. */

@@ -93,6 +93,10 @@ const attempts = {
   'top navigation': () => { top.location.href = 'https://spy.example/' },
   'form': () => { const f = document.createElement('form'); f.action = 'https://spy.example/'; f.target = '_top'; document.body.append(f); f.submit(); return new Promise((_, no) => setTimeout(() => no(new Error('stayed')), 500)) },
   'service worker': () => navigator.serviceWorker.register('/x.js'),
+  'webrtc': () => new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:9' }] }),
+  'webrtc of an inner frame': () => { const f = document.createElement('iframe'); document.body.append(f); return new f.contentWindow.RTCPeerConnection() },
+  'webrtc, put back': () => { delete window.RTCPeerConnection; Object.defineProperty(window, 'RTCPeerConnection', { value: 1 }); return new RTCPeerConnection() },
+  'web transport': () => new WebTransport(ORIGIN.replace('http:', 'https:')).ready,
   'another instance': () => props.fetchData('../../' + OTHER + '/record.json'),
   'another route': () => props.fetchData('../../../health'),
   'its own stderr': () => props.fetchData('../stderr'),
@@ -114,6 +118,26 @@ export default async function mount(container, given) {
   container.textContent = 'tried everything'
 }`
 }
+
+const APPROVAL = { type: 'form', components: [{ type: 'checkbox', id: 'ok', label: 'OK' }] }
+const asks = plainResolver(
+  `fs.mkdirSync(root + '/data', { recursive: true }); fs.writeFileSync(root + '/data/mine.txt', 'mine')
+  await me.ask('first', 'Merge it?', ${JSON.stringify(APPROVAL)})
+  const second = await me.ask('second', 'Delete it?', ${JSON.stringify(APPROVAL)})
+  me.finish({ status: 'completed', output: JSON.stringify(second) })`,
+  { name: 'asks', viewport_path: 'view/viewport.js' },
+)
+mkdirSync(join(asks.dir, 'view'))
+writeFileSync(
+  join(asks.dir, 'view', 'viewport.js'),
+  `export default async function mount(container, props) {
+    const lines = []
+    const say = (text) => { lines.push(text); container.textContent = lines.join('; ') }
+    say('read ' + await (await props.fetchData('mine.txt')).text())
+    await props.respondToInputRequest('second', { ok: true }).then(() => say('sent'), (error) => say(error.message))
+    await props.respondToInputRequest('first', { ok: true }).then(() => say('sent'), (error) => say(error.message))
+  }`,
+)
 
 const loops = withViewport(
   'loops',
@@ -141,7 +165,7 @@ describePage('the page: hostile resolvers', () => {
 
   beforeAll(async () => {
     const tries = withViewport('tries', '')
-    server = await startServer([hostile, tries, loops, floods, huge, throws, broken, leaves, returns])
+    server = await startServer([hostile, tries, asks, loops, floods, huge, throws, broken, leaves, returns])
     writeFileSync(join(tries.dir, 'view', 'viewport.js'), table(server.url, '0123456789ab'))
     call = callerOf(server, await newToken(server.home))
   })
@@ -235,8 +259,48 @@ describePage('the page: hostile resolvers', () => {
       expect(Object.keys(outcome).length).toBeGreaterThan(25)
       expect(Object.entries(outcome).filter(([, what]) => what !== 'blocked')).toEqual([])
       expect(page.url()).toBe(`${server.url}/instances/${id}/view`)
-      expect({ actor: message?.actor, via: message?.via }).toEqual({ actor: 'tester', via: 'page' })
+      expect({ actor: message?.actor, via: message?.via }).toEqual({ actor: 'tester', via: 'viewport' })
       expect(await page.evaluate('localStorage.getItem("x")')).toBe(null)
+      await call('DELETE', `/instances/${id}`)
+      await context.close()
+    },
+    LIMIT,
+  )
+
+  test(
+    'a viewport reads with a token of its instance, and its answer is sent after the person agreed, in the name of the view (UI-3)',
+    async () => {
+      const { context } = await openContext()
+      const page = await signedIn(context, server)
+      const id = await createInstance(call, 'asks')
+      await untilStatus(call, id, 'awaiting_input')
+      const reading = page.waitForRequest(`**/instances/${id}/data/mine.txt`)
+      await page.goto(`${server.url}/instances/${id}/view`)
+      const token = (await (await reading).headerValue('authorization')) ?? ''
+      expect(token).toMatch(/^Bearer rslf_/)
+      const asIt = (path: string) => fetch(`${server.url}/api${path}`, { headers: { authorization: token } })
+      expect((await asIt(`/instances/${id}`)).status).toBe(200)
+      expect((await asIt('/resolvers')).status).toBe(403)
+      const frame = page.frameLocator('iframe')
+      await frame.getByText('read mine').waitFor()
+
+      const proposal = page.getByRole('region', { name: 'The view wants to send this answer in your name' })
+      await proposal.getByText('"second", which is not open').waitFor()
+      expect(await proposal.getByRole('button', { name: 'Send this answer' }).isDisabled()).toBe(true)
+      await proposal.getByRole('button', { name: 'Do not send it' }).click()
+      await frame.getByText('did not agree').waitFor()
+
+      await proposal.getByText('Merge it?').waitFor()
+      const pending = await call<{ id: string; status: string }[]>('GET', `/instances/${id}/input-requests`)
+      expect(pending.map((request) => [request.id, request.status])).toEqual([['first', 'pending']])
+      await proposal.getByRole('button', { name: 'Send this answer' }).click()
+      await frame.getByText('; sent').waitFor()
+      expect(await proposal.count()).toBe(0)
+      const { requests } = await call<{ requests: Record<string, { actor: string; via: string }> }>(
+        'GET',
+        `/instances/${id}/story`,
+      )
+      expect(Object.values(requests)[0]).toMatchObject({ actor: 'tester', via: 'viewport' })
       await call('DELETE', `/instances/${id}`)
       await context.close()
     },

@@ -107,7 +107,8 @@ export interface Platform {
   story(id: string): Promise<Story>
   /** Sees to it that a live host owns the instance: adopts it where its host is gone. */
   ensureHost(id: string): Promise<void>
-  state(id: string): Promise<Record<string, unknown> | null>
+  /** The resolver's snapshot with `status`, `phase` and `updated_at` of the instance; before the first one `{status, phase}` (R47). */
+  state(id: string): Promise<Record<string, unknown>>
   /** Events of the journal, in order, each once. With `follow` it ends when the instance has ended (also paused: no). */
   events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
   /** Whether a live host owns the instance; looks, and starts none. */

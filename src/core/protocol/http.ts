@@ -29,7 +29,7 @@ export function isLoopback(host: string): boolean {
 /** R11. On every POST; a repeated key returns the first answer again. */
 export const IDEMPOTENCY_KEY = 'idempotency-key'
 
-/** Which interface a consumer used, for the journal (R25): `cli` or `page`; anything else counts as `http`. */
+/** Which interface a consumer used, for the journal (R25): `cli`, `page` or `viewport`; anything else counts as `http`. */
 export const DOOR = 'resolve-door'
 
 /** Who acts, for the journal. Trusted only on a host's own socket, whose caller is the owner of the home (R39). URI-encoded. */

@@ -104,8 +104,21 @@ export const instanceRecord = named(
   }),
 )
 
+/** R47: the resolver's snapshot, and in it what the platform knows. All optional: an older server answers the snapshot alone. */
+export const instanceState = named(
+  'InstanceState',
+  object({
+    status: optional(oneOf(STATUSES, { description: 'The status of the instance; a word of the resolver never wins' })),
+    phase: optional(nullable(text(), { description: 'The latest of the snapshot and the events' })),
+    updated_at: optional(time()),
+  }),
+  'The latest snapshot that the resolver wrote, with the status and phase of the instance',
+)
+
 /** Which interface a consumer used (R25). */
-export type Door = 'cli' | 'http' | 'page'
+export const DOORS = ['cli', 'http', 'page', 'viewport'] as const
+
+export type Door = (typeof DOORS)[number]
 
 /** Who acts, and through which interface: recorded with every answer and message (R25). */
 export interface Actor {

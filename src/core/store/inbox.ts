@@ -32,6 +32,7 @@ export class Inbox {
   #hasSandbox = false
   #isImported = false
   #name: string | null | undefined
+  readonly #warnings = new Set<string>()
 
   answer(requestId: string): KeptAnswer | undefined {
     return this.#answers.get(requestId)
@@ -102,6 +103,11 @@ export class Inbox {
     return this.#name
   }
 
+  /** Whether the instance was warned of this before, by whichever host. */
+  hasWarned(kind: string): boolean {
+    return this.#warnings.has(kind)
+  }
+
   /** Applies one private line. A kind of a later version is ignored. Throws `journal_broken`. */
   note({ kind, text, place }: PlacedPrivate): void {
     let line: Record<string, unknown>
@@ -146,6 +152,7 @@ export class Inbox {
 
   /** Applies an event: a final status or a pause ends the pending stop, and a pause that the resolver ignored is dropped. */
   applyEvent({ event_type: type, data }: EventEnvelope): void {
+    if (type === 'platform.watchdog.warning') this.#warnings.add(String(data['kind']))
     if (this.#stop === undefined) return
     const to = type === 'platform.instance.status_changed' ? data['to'] : undefined
     const isOver = isStatus(to) && (isTerminal(to) || to === 'paused')

@@ -29,7 +29,8 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.input.answered': ({ request_id, actor, via }) =>
     `answered ${text(request_id)} by ${text(actor)} (${text(via)})`,
   'platform.message.accepted': ({ message_type, actor }) => `message ${text(message_type)} from ${text(actor)}`,
-  'platform.watchdog.warning': ({ kind, value, limit }) => `warning: ${text(kind)} at ${text(value)} of ${text(limit)}`,
+  'platform.watchdog.warning': ({ kind, value, limit, detail }) =>
+    `warning: ${typeof detail === 'string' ? detail : `${text(kind)} at ${text(value)} of ${text(limit)}`}`,
   'platform.event.rejected': ({ reason }) => `warning: an event line of the resolver was rejected (${text(reason)})`,
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,

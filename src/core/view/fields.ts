@@ -75,10 +75,14 @@ function toOptions(given: unknown): FieldOption[] {
   })
 }
 
-/** The value that the field submits now; undefined if it submits none. An empty text field submits "". */
+/**
+ * The value that the field submits now; undefined if it submits none. An empty text field submits "". A value outside the options
+ * of a select counts as none: it may be left from options that the form no longer has (R35).
+ */
 export function valueIn(field: Field, values: Payload): unknown {
   const given = Object.hasOwn(values, field.id) ? values[field.id] : undefined
-  const standing = given ?? field.default
+  const isStale = field.kind === 'select' && !field.options.some(({ value }) => value === String(given))
+  const standing = (isStale ? undefined : given) ?? field.default
   if (standing !== undefined && standing !== null) return standing
   if (field.kind === 'text' || field.kind === 'textarea') return ''
   return field.kind === 'checkbox' ? false : undefined

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { fail } from '../../core/errors.ts'
 import type { Tokens } from '../../core/index.ts'
 import type { Scope } from '../../core/protocol/http.ts'
+import { type FrameToken, frameTokens } from './frame-tokens.ts'
 
 export interface Caller {
   /** Null for the owner. */
@@ -31,6 +32,8 @@ export interface Credentials {
 export interface Access {
   /** Throws `token_missing` without any credential, `token_refused` for an invalid one. */
   identify(request: Credentials): Caller
+  /** A token that reads one instance, for the page's requests for a viewport. Throws `usage` for a caller without a token. */
+  frameToken(caller: Caller, instance: string): FrameToken
 }
 
 /** RFC 6750: the scheme in any case, one token, and nothing after it. */
@@ -41,12 +44,29 @@ const OWNER: Caller = {
 }
 
 /** For a socket that only the owner of the home can open (R39). */
-export const ownerAccess: Access = { identify: () => ({ ...OWNER }) }
+export const ownerAccess: Access = {
+  identify: () => ({ ...OWNER }),
+  frameToken: () => {
+    throw fail('usage', { problem: 'Only a caller with a token gets a token for a viewport.' })
+  },
+}
 
 export function tokenAccess(tokens: Tokens): Access {
+  const frames = frameTokens(tokens)
   return {
+    frameToken({ tokenId }, instance) {
+      if (tokenId === null) return ownerAccess.frameToken({ ...OWNER }, instance)
+      return frames.create(tokenId, instance)
+    },
+
     identify(request) {
-      const entry = tokens.verify(credential(request))
+      const text = credential(request)
+      const frame = frames.verify(text)
+      if (frame !== undefined) {
+        const { entry, instance, expiresAt } = frame
+        return { tokenId: entry.id, name: entry.name, scope: 'read', instance, expiresAt, isOwner: false }
+      }
+      const entry = tokens.verify(text)
       // While the token file is broken, every token gets that error: a valid one must not be called invalid.
       if (entry === undefined) throw tokens.problem() ?? fail('token_refused', {})
       const { id, name, scope, instance, expires_at } = entry

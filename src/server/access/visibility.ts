@@ -1,14 +1,14 @@
 /** Decides who may see which facts of this machine: only its owner sees file paths and the environment of workers (R7). */
 import type { CatalogEntry, Story } from '../../core/index.ts'
 
-type ToldEntry = Omit<CatalogEntry, 'dir' | 'source'> & { dir: string | null; source: string | null }
+type VisibleEntry = Omit<CatalogEntry, 'dir' | 'source'> & { dir: string | null; source: string | null }
 
-export function toldEntry(entry: CatalogEntry, isOwner: boolean): ToldEntry {
+export function visibleEntry(entry: CatalogEntry, isOwner: boolean): VisibleEntry {
   if (isOwner) return entry
   return { ...entry, dir: null, source: entry.kind === 'directory' ? null : entry.source }
 }
 
-export function toldStory(story: Story, isOwner: boolean): Story {
+export function visibleStory(story: Story, isOwner: boolean): Story {
   if (isOwner) return story
   return { ...story, creation: visibleCreation(story.creation) }
 }

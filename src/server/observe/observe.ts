@@ -103,7 +103,7 @@ function pathOf(target: string): string {
 /** Cuts tokens and one-time codes, recognised by their form, anywhere in the text. */
 export function withoutSecrets(text: string): string {
   return text
-    .replace(/rslv_([0-9a-f]{8})_[A-Za-z0-9_-]+/g, 'rslv_$1_…')
+    .replace(/(rsl[vf])_([0-9a-f]{8})_[A-Za-z0-9_-]+/g, '$1_$2_…')
     .replace(/((?:token|code)(?:=|%3[dD]))[^\s"&\\]+/g, '$1…')
 }
 

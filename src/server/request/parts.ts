@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import { fail } from '../../core/errors.ts'
 import type { IdempotencyKeys, LocalPlatform } from '../../core/index.ts'
 import { ACTOR, DOOR, IDEMPOTENCY_KEY, type Scope } from '../../core/protocol/http.ts'
-import type { Actor, Door } from '../../core/protocol/instance.ts'
+import { type Actor, DOORS, type Door } from '../../core/protocol/instance.ts'
 import type { Access, Caller } from '../access/access.ts'
 import type { Guard } from '../access/guard.ts'
 import type { SignIn } from '../access/sign-in.ts'
@@ -71,8 +71,8 @@ export function actorOf(request: FastifyRequest): Actor {
 }
 
 function doorOf(request: FastifyRequest): Door {
-  const door = request.headers[DOOR]
-  return door === 'cli' || door === 'page' ? door : 'http'
+  const given = request.headers[DOOR]
+  return DOORS.find((door) => door === given) ?? 'http'
 }
 
 const ACTOR_MAX_CHARS = 200

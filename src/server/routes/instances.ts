@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import { covers } from '../../core/protocol/http.ts'
-import { toldStory, visibleCreation } from '../access/visibility.ts'
+import { visibleCreation, visibleStory } from '../access/visibility.ts'
 import { keptOutcome } from '../request/kept-outcome.ts'
 import type { Handlers } from '../request/operations.ts'
 import { type AppParts, callerOf } from '../request/parts.ts'
@@ -26,7 +26,7 @@ export function instanceHandlers({ platform }: AppParts) {
     deleteInstance: async ({ params }) => platform.cancel(params.id),
 
     getInstanceStory: async ({ params, request }) =>
-      toldStory(await platform.story(params.id), callerOf(request).isOwner),
+      visibleStory(await platform.story(params.id), callerOf(request).isOwner),
 
     getInstanceState: async ({ params }) => platform.state(params.id),
 

@@ -1,9 +1,9 @@
 /** The handlers for input requests, their answers, and messages (spec, Endpoints; R9, R25, R28). */
 import { fail } from '../../core/errors.ts'
 import type { Handlers } from '../request/operations.ts'
-import { type AppParts, actorOf } from '../request/parts.ts'
+import { type AppParts, actorOf, callerOf } from '../request/parts.ts'
 
-export function questionHandlers({ platform }: AppParts) {
+export function questionHandlers({ platform, access }: AppParts) {
   return {
     getInstanceInputRequests: async ({ params, query }) => platform.inputRequests(params.id, query.status),
 
@@ -24,6 +24,11 @@ export function questionHandlers({ platform }: AppParts) {
     postInstanceMessages: async ({ params, body: { message_type: type, payload }, request }) => {
       const { number } = await platform.message(params.id, type, payload, actorOf(request))
       return { accepted: true, number }
+    },
+
+    postInstanceViewportToken: async ({ params, request }) => {
+      await platform.record(params.id)
+      return access.frameToken(callerOf(request), params.id)
     },
   } satisfies Partial<Handlers>
 }

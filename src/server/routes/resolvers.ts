@@ -1,7 +1,7 @@
 /** The catalog: its resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
 import { fail } from '../../core/errors.ts'
 import type { Payload } from '../../core/index.ts'
-import { toldEntry } from '../access/visibility.ts'
+import { visibleEntry } from '../access/visibility.ts'
 import { parseBody } from '../request/json-body.ts'
 import type { Handlers } from '../request/operations.ts'
 import { type AppParts, callerOf } from '../request/parts.ts'
@@ -10,11 +10,11 @@ export function resolverHandlers({ platform }: AppParts) {
   return {
     getResolvers: async ({ request }) => {
       const { isOwner } = callerOf(request)
-      return (await platform.resolvers()).map((entry) => toldEntry(entry, isOwner))
+      return (await platform.resolvers()).map((entry) => visibleEntry(entry, isOwner))
     },
 
     getResolver: async ({ params, request }) =>
-      toldEntry(await platform.resolver(params.name), callerOf(request).isOwner),
+      visibleEntry(await platform.resolver(params.name), callerOf(request).isOwner),
 
     getResolverSchema: async ({ params, query }) => platform.schema(params.name, paramsOf(query.params)),
 

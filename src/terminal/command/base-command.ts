@@ -155,11 +155,11 @@ export abstract class BaseCommand<T extends Described> extends Command {
   protected localPlatform(): Promise<LocalPlatform> {
     this.#local ??= (async () => {
       const { homeDirectory, openLocalPlatform } = await import('../../core/index.ts')
-      const { door } = surroundings()
+      const { socketApi } = surroundings()
       return openLocalPlatform({
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
-        ...(door === undefined ? {} : { door }),
+        ...(socketApi === undefined ? {} : { socketApi }),
       })
     })()
     return this.#local
@@ -167,8 +167,16 @@ export abstract class BaseCommand<T extends Described> extends Command {
 
   /** Whether the command may ask questions: stdin and stderr are terminals, and no flag or CI forbids it (docs/cli.md). */
   protected get mayAsk(): boolean {
-    if (this.flags['no-input'] || !this.output.forPerson || isCi()) return false
-    return process.stdin.isTTY === true && process.stderr.isTTY === true
+    return this.mayNotAsk === undefined
+  }
+
+  /** Why the command may not ask questions; undefined if it may. */
+  protected get mayNotAsk(): string | undefined {
+    if (this.flags['no-input']) return '--no-input was given'
+    if (!this.output.forPerson) return `${this.output.json ? '--json' : '--jsonl'} was given`
+    if (isCi()) return 'CI is set'
+    if (process.stdin.isTTY !== true) return 'stdin is not a terminal'
+    return process.stderr.isTTY === true ? undefined : 'stderr is not a terminal'
   }
 
   /** Whether a list can be shown to pick from: questions are allowed, and the terminal can move its cursor. */

@@ -16,7 +16,7 @@ import type { FollowEnd } from './follow.ts'
 import { appendSummary } from './github-summary.ts'
 
 /** Prints the end and returns the exit code. If following ended with an error, throws it, so that its own document is printed. */
-export async function finish(output: Output, end: FollowEnd): Promise<number> {
+export async function finish(output: Output, end: FollowEnd, warnings: readonly string[] = []): Promise<number> {
   const { story, reason, exitCode } = end
   if (isGithub()) {
     const trouble = appendSummary(story)
@@ -24,7 +24,7 @@ export async function finish(output: Output, end: FollowEnd): Promise<number> {
   }
   const errors = end.error instanceof ResolveError ? end.error.errors : []
   if (output.jsonl) {
-    const instance = instanceDocument(story, exitCode, errors)
+    const instance = instanceDocument(story, exitCode, [...errors, ...warnings])
     const closing: ClosingLine = reason === 'done' ? { type: 'done', instance } : { type: 'left', reason, instance }
     if (end.error instanceof CommandError) output.say(output.paint('red', `✗ ${end.error.message}`))
     await output.raw(`${JSON.stringify(closing)}\n`)
@@ -35,12 +35,13 @@ export async function finish(output: Output, end: FollowEnd): Promise<number> {
     throw end.error instanceof ResolveError ? new CommandError(end.error, { next }, exitCode) : end.error
   }
   if (output.json) {
-    await output.document(instanceDocument(story, exitCode))
+    await output.document(instanceDocument(story, exitCode, warnings))
     if (!output.quiet) printClosing(output, end)
     return exitCode
   }
   if (story.output !== null && (reason === 'done' || reason === 'paused')) await output.result(story.output)
   printClosing(output, end)
+  for (const warning of warnings) output.say(output.paint('yellow', `  ${warning}`))
   for (const line of artifactLines(output, end)) output.note(line)
   for (const line of whatNext(output, end)) output.say(line)
   return exitCode

@@ -7,6 +7,7 @@ import { askForm } from '../form/ask-form.ts'
 import type { FormPlan } from '../form/form-session.ts'
 import { handleRequests, type OnInput, type RequestPlan, type RequestToAnswer } from '../input/answer-requests.ts'
 import { type Answers, NO_ANSWERS, readAnswers } from '../input/answers.ts'
+import { usage } from '../output/command-error.ts'
 import { holdOnClosedPipe, type Output } from '../output/output.ts'
 import type { Slot } from '../view/slot.ts'
 import type { Controls } from '../view/view.ts'
@@ -27,10 +28,13 @@ export interface SessionPlan {
   timeoutMs: number | undefined
 }
 
-export async function planSession(flags: SessionFlags, mayAsk: boolean): Promise<SessionPlan> {
+/** `mayNotAsk` is why no question may be asked on the terminal; undefined if it may. */
+export async function planSession(flags: SessionFlags, mayNotAsk: string | undefined): Promise<SessionPlan> {
+  if (flags['on-input'] === 'prompt' && mayNotAsk !== undefined)
+    throw usage(`--on-input prompt asks on the terminal, and this command may not ask: ${mayNotAsk}.`)
   return {
     answers: flags.answers === undefined ? NO_ANSWERS : await readAnswers(flags.answers),
-    onInput: (flags['on-input'] as OnInput | undefined) ?? (mayAsk ? 'prompt' : 'leave'),
+    onInput: (flags['on-input'] as OnInput | undefined) ?? (mayNotAsk === undefined ? 'prompt' : 'leave'),
     timeoutMs: flags.timeout === undefined ? undefined : parseDuration(flags.timeout),
   }
 }
@@ -65,7 +69,7 @@ export async function runSession(session: Session): Promise<number> {
     onInput: session.onInput,
     ...(await requestForms(slot, output, (times) => interrupted(times, session.watching, steered))),
   })
-  let letGo: () => void = () => {}
+  let releaseOutput: () => void = () => {}
   const end = await follow({
     platform,
     id,
@@ -79,12 +83,21 @@ export async function runSession(session: Session): Promise<number> {
     controls: (controls: Controls) => {
       steered = controls
       steer(controls)
-      letGo = holdOnClosedPipe(controls.detach)
+      releaseOutput = holdOnClosedPipe(controls.detach)
     },
   })
-  const code = await finish(output, end)
-  letGo()
+  const unused = end.reason === 'done' ? session.answers.unmatched() : []
+  const code = await finish(
+    output,
+    end,
+    unused.map((entry) => unusedSentence(entry, session.answers.where)),
+  )
+  releaseOutput()
   return code
+}
+
+function unusedSentence(entry: string, where: string): string {
+  return `The entry "${entry}" in ${where} matched no question of this run.`
 }
 
 /** Opens forms below the live frame, or without a live view as forms of their own. */

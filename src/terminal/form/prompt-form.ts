@@ -7,6 +7,7 @@ import { validate } from '../../core/forms/validate.ts'
 import type { Component, Form, Payload, SelectComponent } from '../../core/protocol/form.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { fieldsOf } from '../../core/view/fields.ts'
+import { outsideOptions } from '../../core/view/misfits.ts'
 import type { Output } from '../output/output.ts'
 import type { FormEnd, FormPlan } from './form-session.ts'
 
@@ -133,7 +134,13 @@ async function askOption(
     process.stderr.write(`  ${mark} ${at + 1}. ${cleanLine(option.label)}\n`)
   })
   const shown = standing === undefined ? '' : ` [${cleanLine(standing)}]`
-  const answer = (await lines.question(`  number or value${shown}: `, { signal })).trim()
-  if (answer === '') return standing ?? ''
-  return component.options[Number(answer) - 1]?.value ?? answer
+  for (;;) {
+    const answer = (await lines.question(`  number or value${shown}: `, { signal })).trim()
+    if (answer === '') return standing ?? ''
+    const chosen =
+      component.options.find(({ value }) => value === answer)?.value ?? component.options[Number(answer) - 1]?.value
+    if (chosen !== undefined) return chosen
+    for (const { message } of outsideOptions({ components: [component] }, { [component.id]: answer }))
+      process.stderr.write(`  ${message}\n`)
+  }
 }

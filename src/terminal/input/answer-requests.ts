@@ -1,13 +1,15 @@
 /** Handles input requests while a run is followed: a prepared answer, a form, or what `--on-input` says (docs/cli.md). */
-import { ResolveError } from '../../core/errors.ts'
+import { fail, ResolveError } from '../../core/errors.ts'
 import type { Platform } from '../../core/index.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import { cleanText } from '../../core/view/clean.ts'
+import { misfitsOf } from '../../core/view/misfits.ts'
 import type { Story, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import type { FormEnd } from '../form/form-session.ts'
 import type { FormState } from '../form/form-state.ts'
+import { withSentence } from '../output/command-error.ts'
 import type { LeftReason } from '../output/documents.ts'
 import { EXIT, type ExitCode } from '../output/exit-codes.ts'
 import { answerCommand } from '../output/next-steps.ts'
@@ -58,6 +60,7 @@ export function handleRequests(plan: RequestPlan): RequestHandler {
   const handleOne = async (request: StoryRequest, leave: Leave) => {
     const chosen = plan.answers.forRequest(request.id)
     if (chosen !== undefined) return await giveChosen(plan, request, chosen, leave)
+    if (plan.answers.where !== '' && refusesSlip(plan, request, leave)) return
     if (plan.onInput === 'leave') return leave({ reason: 'input_required', exitCode: EXIT.inputRequired })
     if (plan.onInput === 'cancel') {
       plan.view.note(`No prepared answer for "${request.id}": the instance is cancelled.`)
@@ -104,7 +107,32 @@ function closedSentence(id: string, request: StoryRequest | undefined): string {
   return `"${id}" was answered by ${cleanText(`${request.actor} (${request.via})`)}.`
 }
 
+/**
+ * Tells that the file of answers has no entry for the request. If one of its entries is probably misspelt (R35), a run that asks
+ * for nothing else ends here, and an instance is not cancelled for it. Returns whether it ended.
+ */
+function refusesSlip(plan: RequestPlan, request: StoryRequest, leave: Leave): boolean {
+  const { answers, onInput, view } = plan
+  const meant = answers.meantFor(request.id)
+  const missing = `${answers.where} has no entry for the question "${request.id}".`
+  if (meant === undefined || onInput === 'prompt' || onInput === 'wait') {
+    view.note(cleanText(missing))
+    return false
+  }
+  const message = `${missing} Its entry "${meant}" has matched no question: is it misspelt?`
+  const error = withSentence(fail('form_invalid', { errors: [] }), 'form_invalid', { message, hint: undefined })
+  leave({ reason: 'answer_invalid', exitCode: EXIT.formInvalid, error })
+  return true
+}
+
 async function giveChosen(plan: RequestPlan, request: StoryRequest, payload: Payload, leave: Leave): Promise<void> {
+  const misfits = misfitsOf(request.schema ?? { components: [] }, payload)
+  if (misfits.length > 0) {
+    const error = fail('form_invalid', { errors: misfits.map(({ message }) => message), fields: misfits })
+    const message = `The answer to "${request.id}" in ${plan.answers.where} does not fit its form`
+    const said = withSentence(error, 'form_invalid', { message, hint: undefined })
+    return leave({ reason: 'answer_invalid', exitCode: EXIT.formInvalid, error: said })
+  }
   try {
     await plan.platform.answer(plan.id, request.id, payload, plan.actor)
   } catch (error) {

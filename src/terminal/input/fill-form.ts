@@ -5,7 +5,7 @@ import { askForm } from '../form/ask-form.ts'
 import { CommandError } from '../output/command-error.ts'
 import { EXIT } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
-import { fitToForm, type InputFlags, readInput } from './input-flags.ts'
+import { fitToAnswer, type InputFlags, readInput } from './input-flags.ts'
 
 export interface FillPlan {
   form: Form
@@ -31,7 +31,7 @@ export async function fillForm(plan: FillPlan): Promise<void> {
   const { form, flags, mayAsk } = plan
   const given = await readInput(flags)
   const nothingGiven = given.named.length === 0 && flags['input-file'] === undefined
-  const payload = fitToForm(given, form)
+  const payload = fitToAnswer(given, form)
   if (!mayAsk || !nothingGiven || form.components.length === 0) {
     const error = await refusalOf(plan, payload)
     if (error === undefined) return

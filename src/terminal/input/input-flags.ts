@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { fail, systemCode } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
-import { nearest } from '../../core/primitives/nearest.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
+import { type Misfit, misfitsOf, misspeltFields, outsideOptions, unknownFields } from '../../core/view/misfits.ts'
 import { CommandError, usage } from '../output/command-error.ts'
 
 export interface InputFlags {
@@ -68,11 +68,27 @@ async function readText(path: string): Promise<string> {
 
 /**
  * Fits the payload to its form: a checkbox given with `-i` is converted from true/false/yes/no; other values stay unchanged.
- * Throws `usage` if a key of `-i` is not a field of the form. A null form accepts everything (R44).
+ * Throws `usage` for what the doors for people refuse (R35). A null form accepts everything (R44).
  */
 export function fitToForm(given: GivenInput, form: Form | null): Payload {
   if (form === null) return given.payload
-  refuseUnknown(given.named, form)
+  refuseMisfits(form, [
+    ...unknownFields(form, given.named),
+    ...misspeltFields(form, given.payload).filter(({ id }) => !given.named.includes(id)),
+  ])
+  const payload = withCheckboxes(given, form)
+  refuseMisfits(form, outsideOptions(form, payload))
+  return payload
+}
+
+/** The same for an answer or a message: no key is kept that the form does not have, and a checkbox is true or false. */
+export function fitToAnswer(given: GivenInput, form: Form): Payload {
+  const payload = withCheckboxes(given, form)
+  refuseMisfits(form, misfitsOf(form, payload))
+  return payload
+}
+
+function withCheckboxes(given: GivenInput, form: Form): Payload {
   const payload: Payload = { ...given.payload }
   for (const component of form.components) {
     if (component.type !== 'checkbox' || !given.named.includes(component.id)) continue
@@ -98,7 +114,7 @@ export async function fitToDisclosed<T extends { form: Form | null }>(
     const fields = new Set(asked.form?.components.map(({ id }) => id))
     const isLast = turn === DISCLOSURES_MAX
     const named = isLast ? given.named : given.named.filter((key) => fields.has(key))
-    const fitted = fitToForm({ payload, named }, asked.form)
+    const fitted = asked.form === null ? payload : withCheckboxes({ payload, named }, asked.form)
     if (!isLast && JSON.stringify(fitted) !== JSON.stringify(payload)) {
       payload = fitted
       continue
@@ -107,19 +123,12 @@ export async function fitToDisclosed<T extends { form: Form | null }>(
   }
 }
 
-function refuseUnknown(named: readonly string[], form: Form): void {
-  const known = form.components.map((component) => component.id)
-  const unknown = named.filter((key) => !known.includes(key))
-  if (unknown.length === 0) return
-  const fields = unknown.map((id) => {
-    const near = nearest(id, known)
-    return { id, message: `There is no field "${id}"${near === undefined ? '' : `; did you mean "${near}"?`}` }
-  })
-  const takes = known.length === 0 ? 'The form has no fields.' : `The fields are: ${known.join(', ')}.`
-  throw usage(
-    `${fields.map((field) => field.message).join(' ')}${fields.length > 0 && /\?$/.test(fields.at(-1)?.message ?? '') ? '' : '.'} ${takes}`,
-    { fields },
-  )
+function refuseMisfits(form: Form, misfits: readonly Misfit[]): void {
+  if (misfits.length === 0) return
+  const known = form.components.map(({ id }) => id)
+  const isUnknown = misfits.some(({ id }) => !known.includes(id))
+  const takes = known.length === 0 ? ' The form has no fields.' : ` The fields are: ${known.join(', ')}.`
+  throw usage(`${misfits.map(({ message }) => message).join(' ')}${isUnknown ? takes : ''}`, { fields: misfits })
 }
 
 const YES = ['true', 'yes', 'y', 'on', '1']

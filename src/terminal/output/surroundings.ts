@@ -1,14 +1,14 @@
 /** Facts about this installation: the package directory, the version, the socket server. Set once by main.ts. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SocketDoor } from '../../core/index.ts'
+import type { SocketApi } from '../../core/index.ts'
 
 interface Surroundings {
   /** The package's directory, the one with package.json. */
   root: string
   version: string
   /** Opens the socket on which this process serves its instances to other processes; code below src/server cannot import it. */
-  door?: SocketDoor
+  socketApi?: SocketApi
 }
 
 let known: Surroundings = { root: process.cwd(), version: '0.0.0' }

@@ -1,6 +1,7 @@
 /** The API calls of the page, one function each. They throw a `Problem`. */
 import type { FormCheck, Payload } from '../../core/protocol/form.ts'
-import type { InstanceRecord } from '../../core/protocol/instance.ts'
+import { DOOR } from '../../core/protocol/http.ts'
+import type { Door, InstanceRecord } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import { act, ask, askJson } from './client.ts'
 import { jsonOf } from './problem.ts'
@@ -51,18 +52,29 @@ export const fetchDataFiles = (id: string) => askJson('getInstanceData', { param
 export const fetchPending = (id: string) =>
   askJson('getInstanceInputRequests', { params: { id }, query: { status: 'pending' } })
 
-/** Reads a data file, or its first `limit` bytes. */
-export function fetchData(id: string, path: string, limit?: number): Promise<Response> {
+/** Reads a data file, or its first `limit` bytes. `token`: instead of the session's own. */
+export function fetchData(
+  id: string,
+  path: string,
+  options: { limit?: number; token?: string } = {},
+): Promise<Response> {
+  const { limit, token } = options
   const headers: Record<string, string> = limit === undefined ? {} : { range: `bytes=0-${limit - 1}` }
-  return ask('getInstanceDataFile', { params: { id, path }, headers })
+  return ask('getInstanceDataFile', { params: { id, path }, headers, ...(token === undefined ? {} : { token }) })
 }
 
-export async function answer(id: string, request: string, payload: Payload): Promise<void> {
-  await act('postInstanceInputRequest', { params: { id, rid: request }, body: payload })
+/** `via`: the interface that the journal records (R25). */
+export async function answer(id: string, request: string, payload: Payload, via: Door = 'page'): Promise<void> {
+  await act('postInstanceInputRequest', { params: { id, rid: request }, body: payload, headers: { [DOOR]: via } })
 }
 
-export async function sendMessage(id: string, type: string, payload: Payload): Promise<void> {
-  await act('postInstanceMessages', { params: { id }, body: { message_type: type, payload } })
+export async function sendMessage(id: string, type: string, payload: Payload, via: Door = 'page'): Promise<void> {
+  const body = { message_type: type, payload }
+  await act('postInstanceMessages', { params: { id }, body, headers: { [DOOR]: via } })
+}
+
+export async function fetchViewportToken(id: string): Promise<string> {
+  return (await askJson('postInstanceViewportToken', { params: { id } })).token
 }
 
 export async function rename(id: string, name: string | null): Promise<void> {

@@ -11,15 +11,19 @@ import { API, DOOR, IDEMPOTENCY_KEY } from '../../core/protocol/http.ts'
 import { jsonOf, problemOf, unaddressable, unreachable } from './problem.ts'
 import { currentToken, endSession } from './session.ts'
 
-type Ask<N extends OperationName> = RequestOf<N> & { headers?: Record<string, string>; signal?: AbortSignal }
+export type Ask<N extends OperationName> = RequestOf<N> & {
+  headers?: Record<string, string>
+  signal?: AbortSignal
+  /** Default: the token of the session. */
+  token?: string
+}
 
 /** The pauses before an action without a response is retried; the idempotency key prevents a second effect (R11). */
 const RETRY_MS = [300, 1_000, 2_500]
 
 /** Sends a request of the table and returns a 2xx response. Throws a `Problem` for all others; passes an abort error on. */
 export async function ask<N extends OperationName>(name: N, request: Ask<N>): Promise<Response> {
-  const token = currentToken()
-  const { params = {}, query, body, headers, signal } = request
+  const { params = {}, query, body, headers, signal, token = currentToken() } = request
   const address = addressOf(name, params, query)
   if (address === undefined) throw unaddressable()
   const response = await fetch(API + address, {
@@ -49,7 +53,7 @@ export async function askJson<N extends JsonOperation>(name: N, request: Ask<N>)
 
 /** Performs an action that takes effect once, even if the connection breaks and the request is retried. */
 export async function act<N extends OperationName>(name: N, request: Ask<N>): Promise<Response> {
-  const headers = { [IDEMPOTENCY_KEY]: newKey() }
+  const headers = { ...request.headers, [IDEMPOTENCY_KEY]: newKey() }
   for (const pause of [...RETRY_MS, null]) {
     try {
       return await ask(name, { ...request, headers } as Ask<N>)

@@ -46,6 +46,10 @@ export async function jsonOf<N extends JsonOperation>(name: N, response: Respons
   })
 }
 
+export function isRefusedToken(error: unknown): boolean {
+  return error instanceof Problem && error.status === 401
+}
+
 /** Converts an error response to a Problem; also handles an HTML page of a proxy. */
 export async function problemOf(response: Response): Promise<Problem> {
   const body = await response.json().catch(() => undefined)

@@ -11,6 +11,12 @@ const calls = new Map<number, { resolve: (value: unknown) => void; reject: (erro
 let lastCall = 0
 let props: Record<string, unknown> = {}
 
+/** WebRTC connects to any address and is not bound by the policy of a document in every browser (threats UI-3). */
+for (const name of Object.getOwnPropertyNames(globalThis)) {
+  if (!/RTC|^WebTransport/.test(name)) continue
+  Object.defineProperty(globalThis, name, { value: undefined, writable: false, configurable: false })
+}
+
 function send(message: FromFrame): void {
   parent.postMessage(JSON.stringify(message), '*')
 }

@@ -8,7 +8,8 @@ import type { LiveInstance } from '../live/instance-live.ts'
 import { Loading, Trouble } from '../parts/notice.tsx'
 import { useTheme } from '../parts/theme.ts'
 import { FROM_FRAME_PER_SECOND, parseFromFrame, type ToFrame, type ViewportState } from './bridge.ts'
-import { serveFrame } from './serve-frame.ts'
+import { ProposedAnswers, useProposedAnswers } from './proposed-answers.tsx'
+import { frameServer } from './serve-frame.ts'
 
 interface ViewportFrameProps {
   id: string
@@ -43,10 +44,12 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
   const latest = useRef({ now, live, story })
   latest.current = { now, live, story }
   const sent = useRef(-1)
+  const { proposed, agree, decide } = useProposedAnswers()
 
   const send = (message: ToFrame) => frame.current?.contentWindow?.postMessage(message, '*')
 
   useEffect(() => {
+    const serve = frameServer(id, agree)
     let lastSign = performance.now()
     let second = 0
     let inSecond = 0
@@ -64,7 +67,7 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
       if (message.type === 'failed') return fail(message.message)
       if (message.type === 'mounted') return setPhase({ name: 'running' })
       if (message.type === 'ready') return begin()
-      if ('call' in message) void serveFrame(id, message).then(send)
+      if ('call' in message) void serve(message).then(send)
     }
     const begin = () => {
       // Only once: a frame that loads another document gets no more data.
@@ -86,7 +89,7 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
       clearInterval(ping)
       sent.current = -1
     }
-  }, [id, code])
+  }, [id, code, agree])
 
   const nowText = JSON.stringify(now)
   useEffect(() => {
@@ -115,6 +118,7 @@ function OneFrame({ id, code, live, story, state, onAgain }: ViewportFrameProps 
         This view comes from {story.creation.resolver.name}. It is isolated from this page and can access only this
         instance.
       </p>
+      <ProposedAnswers proposed={proposed} requests={now.inputRequests} onDecision={decide} />
       <iframe
         ref={frame}
         title={`View of ${story.creation.resolver.name}`}

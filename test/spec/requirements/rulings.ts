@@ -21,7 +21,9 @@ const entries: Record<string, string | Later> = {
   R12: 'The intent of a request is on disk before it is acknowledged',
   R13: 'Data of a finished instance is read from the kept files and starts nothing',
   'R13-LATER': waits.docker('502 only while the instance is live and its worker cannot be reached'),
-  R14: 'An envelope has exactly the five fields; timestamp is ISO-8601 UTC with milliseconds or finer',
+  R14: 'An envelope has the five fields; our timestamp is ISO-8601 UTC with milliseconds or finer',
+  'R14-LINES':
+    'Further fields of a line are forwarded untouched; a timestamp that is missing or cannot be read is replaced by the time of the host, and the line is kept',
   R15: 'Sequence numbers have no gap and replay starts after any of them; a finished instance replays and ends',
   'R15-SSE': 'SSE ids, heartbeats and Last-Event-ID',
   R16: 'Forged, foreign, oversized, too deep and malformed lines are not forwarded: platform.event.rejected {reason, bytes} stands instead',
@@ -35,7 +37,7 @@ const entries: Record<string, string | Later> = {
   R23: 'resolver:completed once per run() on every exit path; cancelled and paused as ruled',
   R24: 'A pause is resolver.stop {reason: pause_requested} and the result decides; 409 without supports_resume; resume starts the worker again on the same files',
   R25: 'awaiting_input holds while any request is pending; the first valid answer wins; who answered, and by which door, is recorded',
-  R26: 'Stop: RPC stop, then SIGTERM to the process group, then SIGKILL; a forced end is cancelled with reason forced',
+  R26: 'Stop: RPC stop, then SIGTERM to the process group, then SIGKILL; a forced end is cancelled and says so',
   R27: 'The lifetime counts while a worker is up; a warning at 80 %, then the stop protocol with reason lifetime_exceeded',
   R28: 'A request is pending, answered or cancelled',
   R29: 'or takes {conditions}; upstream argument shapes are accepted through one normaliser',
@@ -44,7 +46,7 @@ const entries: Record<string, string | Later> = {
   R32: 'Paths read own properties of plain objects and array indexes only',
   R33: 'The cast to bool, length in code points or items, numeric as ruled',
   R34: 'email and regex as ruled; a pattern that takes too long fails its check',
-  R35: 'Errors come in component order, then check order; unknown keys and select values are no errors',
+  R35: 'Errors come in component order, then check order; unknown keys and select values are no errors of the HTTP API, and refused by the doors for people',
   R36: 'Extra keys of the input are kept untouched',
   R37: 'Every /api route needs a bearer token, with Host, Origin and Sec-Fetch checks',
   R38: 'resolve token create, list and revoke; sign-in links',
@@ -56,6 +58,17 @@ const entries: Record<string, string | Later> = {
   R44: 'initialize has {config}; getInstantiationSchema and getWorkspaceSpec may come before it; a resolver without a form answers null',
   R45: "Credentials come from the host's environment; a worker's environment is an allow-list",
   R46: waits.realityCheck('dtu_lifecycle and the default timeout of a reality check'),
+  R47: "GET state answers the snapshot with the instance's own status, the latest phase and updated_at; before any state {status, phase}; state.json stays as written",
+  R48: waits.preparation(
+    'An instance exists before its setup runs; setup is prepared once and shown as it runs; POST to a resolver that is not prepared is accepted',
+  ),
+  R55: waits.secrets('Model, base URL, token command and named secrets reach a resolver by its config alone'),
+  R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
+  R57: "Cancelled by a person's stop keeps the reason given, with forced: true where force was needed",
+  R58: 'A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost',
+  'R58-RESUME':
+    'serve --resume-lost and instance resume --lost resume instances with a lost worker, with backoff, three times at most',
+  'R58-QUESTIONS': 'An open question of a lost worker stays open, is answered meanwhile, or is asked again on resume',
 }
 
 export const rulingRequirements = Object.entries(entries).map(([id, entry]) => toRequirement(id, 'rulings', entry))

@@ -32,7 +32,7 @@ It resumes them in the background, each three times at most; "resolve serve --re
   protected async act(): Promise<number> {
     if (this.flags.lost) return await this.resumeLost()
     if (this.args.id === undefined) throw usage('Name the instance to resume, or add --lost.')
-    const session = await planSession(this.flags, this.mayAsk)
+    const session = await planSession(this.flags, this.mayNotAsk)
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     const story = await platform.story(id)

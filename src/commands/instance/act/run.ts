@@ -50,7 +50,7 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
 
   protected async act(): Promise<number> {
     this.refuseWithDetach()
-    const session = await planSession(this.flags, this.mayAsk)
+    const session = await planSession(this.flags, this.mayNotAsk)
     const record = await beforeFollowing(() => this.begin())
     if (record === undefined) return 0
     this.about = record.instance_id

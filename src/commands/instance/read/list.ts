@@ -11,6 +11,9 @@ import { commandLine } from '../../../terminal/output/shell.ts'
 import { isCi } from '../../../terminal/output/surroundings.ts'
 import { changeLine, instanceTable, standingOf } from '../../../terminal/pages/instance-table.ts'
 
+/** The most records that one request returns. */
+const WAITING_MAX = 500
+
 export default class InstanceList extends BaseCommand<typeof InstanceList> {
   static override summary = 'List instances, those that wait for you first'
   static override examples = [
@@ -25,7 +28,12 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       description: 'only these statuses: separated by commas, or the flag repeated',
     }),
     resolver: Flags.string({ description: 'only instances of this resolver' }),
-    limit: Flags.integer({ min: 1, max: 500, default: 30, description: 'the maximum number, newest first' }),
+    limit: Flags.integer({
+      min: 1,
+      max: 500,
+      default: 30,
+      description: 'the maximum number, newest first; older ones with an open question are added',
+    }),
     all: Flags.boolean({ description: 'all instances', exclusive: ['limit'] }),
     watch: Flags.boolean({ description: 'keep running: redraw on a terminal, else print a line for each change' }),
   }
@@ -107,6 +115,7 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     return commandLine('instance', 'list', '--watch', ...only)
   }
 
+  /** The newest that match, and after them every older one with an open question: the limit must not hide it. */
   private async pages(filter: InstanceFilter): Promise<{ records: InstanceRecord[]; cursor: string | null }> {
     const platform = await this.platform()
     const records: InstanceRecord[] = []
@@ -116,6 +125,11 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       records.push(...page.records)
       cursor = page.cursor
     } while (this.flags.all && cursor !== null)
+    if (cursor !== null && filter.status?.includes('awaiting_input') !== false) {
+      const waiting = await platform.list({ ...filter, status: ['awaiting_input'], limit: WAITING_MAX })
+      const listed = new Set(records.map((record) => record.instance_id))
+      records.push(...waiting.records.filter((record) => !listed.has(record.instance_id)))
+    }
     return { records, cursor }
   }
 }

@@ -20,7 +20,7 @@ export default class InstanceState extends BaseCommand<typeof InstanceState> {
     const id = await this.instanceId(this.args.id)
     const state = await platform.state(id)
     const path = this.flags.path ?? '/'
-    const found = state === null && path === '/' ? null : valueAt(state, path)
+    const found = valueAt(state, path)
     if (found === undefined) throw fail('state_missing', { path })
     if (this.output.json) await this.output.document({ schema: 'resolve.state/1', instance_id: id, path, state: found })
     else await this.output.result(JSON.stringify(found, null, 2))

@@ -25,7 +25,7 @@ export default class InstanceWatch extends BaseCommand<typeof InstanceWatch> {
     const { lastSeq } = await platform.story(id)
     await platform.ensureHost(id)
     return await runSession({
-      ...(await planSession({ 'on-input': this.mayAsk ? 'prompt' : 'wait' }, this.mayAsk)),
+      ...(await planSession({ 'on-input': this.mayAsk ? 'prompt' : 'wait' }, this.mayNotAsk)),
       platform,
       id,
       output: this.output,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../../limits.ts'
-import { DATA_DIR } from '../../protocol/coordination.ts'
+import { DATA_DIR, STATE_FILE } from '../../protocol/coordination.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
@@ -14,7 +14,22 @@ import { readState } from './state-snapshot.ts'
 
 /** Known secrets are redacted (threats B9). */
 export function readInstanceState(paths: InstancePaths): Record<string, unknown> | null {
-  return withCoordination(paths, null, (coordination) => redactorFor(coordination).value(readState(coordination)))
+  return readSnapshot(paths)?.state ?? null
+}
+
+/** The state snapshot and when it was saved; undefined before the first one. Known secrets are redacted. */
+export function readSnapshot(paths: InstancePaths): { state: Record<string, unknown>; savedMs: number } | undefined {
+  return withCoordination(paths, undefined, (coordination) => {
+    const state = redactorFor(coordination).value(readState(coordination))
+    return state === null ? undefined : { state, savedMs: savedAt(coordination) }
+  })
+}
+
+/** Where the file vanished since it was read, it was saved long ago. */
+function savedAt(coordination: CoordinationDirectory): number {
+  const file = coordination.open(STATE_FILE)
+  file?.close()
+  return file?.modifiedMs ?? 0
 }
 
 export interface ListedFile {

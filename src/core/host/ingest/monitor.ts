@@ -27,6 +27,7 @@ import type { CoordinationDirectory, Following } from '../../worker/worker.ts'
 import type { ForwardedLine, Ledger } from '../ledger/ledger.ts'
 import { judgeChunk } from './event-line.ts'
 import { readRequest } from './input-request.ts'
+import { FOREIGN_PREFIX, isOwnEvent } from './own-events.ts'
 
 /** How long a request file may be incomplete before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000
@@ -166,7 +167,8 @@ export class Monitor {
   }
 
   #carryChunk({ bytes, end }: Chunk): void {
-    const { instance_id: id } = this.#ledger.story.creation
+    const { instance_id: id, resolver } = this.#ledger.story.creation
+    let foreign: string | undefined
     let at = end - bytes.length - this.#splitter.pendingBytes
     let batch: ForwardedLine[] = []
     for (const { verdict, size } of judgeChunk(this.#splitter, bytes, id)) {
@@ -175,6 +177,7 @@ export class Monitor {
       if ('event' in verdict) {
         this.#flushRejected(at - size)
         batch.push({ text: verdict.text, event: verdict.event, sourceEnd: at })
+        if (!isOwnEvent(verdict.event.event_type, resolver.name)) foreign ??= verdict.event.event_type
         continue
       }
       if (batch.length > 0) this.#ledger.forward(batch)
@@ -183,6 +186,14 @@ export class Monitor {
     }
     if (batch.length > 0) this.#ledger.forward(batch)
     this.#flushRejected(at)
+    if (foreign !== undefined) this.#warnOfPrefix(foreign, resolver.name)
+  }
+
+  /** Once for an instance: the event is forwarded, but consumers look for events under the resolver's name (spec, Events). */
+  #warnOfPrefix(type: string, name: string): void {
+    if (this.#ledger.inbox.hasWarned(FOREIGN_PREFIX)) return
+    const detail = `the event type "${type.slice(0, 64)}" does not begin with the resolver's name (${name}.)`
+    this.#ledger.record('platform.watchdog.warning', { kind: FOREIGN_PREFIX, value: 1, limit: 0, detail })
   }
 
   #nextChunk(): Chunk | undefined {

@@ -173,10 +173,10 @@ export class Ledger {
   /** The same line where it holds no secret; else with a redacted envelope (docs/decisions/0010-secrets.md). */
   #withoutSecrets(line: ForwardedLine): ForwardedLine {
     if (!this.#redactor.suspects(Buffer.from(line.text))) return line
-    const { event_type: type, data } = line.event
-    const clean = { event_type: this.#redactor.text(type), data: this.#redactor.value(data) }
-    if (clean.event_type === type && clean.data === data) return line
-    const event = { ...line.event, ...clean }
+    const { instance_id, timestamp } = line.event
+    const clean = this.#redactor.value(line.event)
+    if (clean === line.event) return line
+    const event = { ...clean, schema_version: EVENT_SCHEMA_VERSION, instance_id, timestamp }
     return { ...line, event, text: JSON.stringify(event) }
   }
 

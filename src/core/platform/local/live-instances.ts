@@ -46,7 +46,12 @@ export class LiveInstances {
 
   /** Throws `home_unusable`. A damaged instance is reported in `broken` and does not hide the others. */
   async look(): Promise<LiveInstanceReport> {
-    const report = { live: [], counts: {}, lost: [], broken: [] } satisfies LiveInstanceReport as Required<LiveInstanceReport>
+    const report = {
+      live: [],
+      counts: {},
+      lost: [],
+      broken: [],
+    } satisfies LiveInstanceReport as Required<LiveInstanceReport>
     const ids = this.#index.ids()
     this.#forgetAllBut(ids)
     let since = performance.now()

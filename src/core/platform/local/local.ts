@@ -1,6 +1,6 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
-import { listData, readInstanceState, readStderrTail } from '../../host/ingest/instance-files.ts'
+import { listData, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
@@ -71,7 +71,7 @@ export interface LocalPlatform extends Platform {
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
   /** Like `close`, but releases the hosted instances and leaves their workers running: the next host adopts them. */
-  letGo(): Promise<void>
+  releaseAndClose(): Promise<void>
 }
 
 export interface LocalOptions {
@@ -79,11 +79,11 @@ export interface LocalOptions {
   /** The folder with one folder per built-in resolver. */
   builtins: string
   /** Answers API requests of other processes for the instances hosted here; without it they cannot send any (R39). */
-  door?: SocketDoor
+  socketApi?: SocketApi
 }
 
 /** The handler of the socket of a process that hosts instances: the API itself, in `src/server`. */
-export type SocketDoor = (platform: LocalPlatform) => OnConnection
+export type SocketApi = (platform: LocalPlatform) => OnConnection
 
 /** Throws `home_unusable`. */
 export async function openLocalPlatform(options: LocalOptions): Promise<LocalPlatform> {
@@ -102,11 +102,11 @@ class HomePlatform implements LocalPlatform {
   readonly #inquiries: Inquiries
   #catalog: Promise<Catalog> | undefined
 
-  constructor({ home, builtins, door }: LocalOptions) {
+  constructor({ home, builtins, socketApi }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, door?.(this))
+    this.#hosts = new HostProcess(home, socketApi?.(this))
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#reads = new Reads(home, this.#hosts)
     this.#acts = new Acts({
@@ -205,7 +205,7 @@ class HomePlatform implements LocalPlatform {
     return this.#hosts.ids()
   }
 
-  async letGo(): Promise<void> {
+  async releaseAndClose(): Promise<void> {
     for (const id of this.#hosts.ids()) this.#hosts.release(id)
     await this.close()
   }
@@ -222,8 +222,8 @@ class HomePlatform implements LocalPlatform {
     return state === 'answers' && !(await this.hasHost(id)) ? 'none' : state
   }
 
-  async state(id: string): Promise<Record<string, unknown> | null> {
-    return readInstanceState(this.#reads.paths(id))
+  async state(id: string): Promise<Record<string, unknown>> {
+    return await this.#reads.state(id)
   }
 
   events(id: string, options: FollowOptions = {}): AsyncIterable<JournalEvent> {

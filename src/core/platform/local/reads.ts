@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { fail } from '../../errors.ts'
-import { openData } from '../../host/ingest/instance-files.ts'
+import { openData, readSnapshot } from '../../host/ingest/instance-files.ts'
 import type { HostProcess } from '../../host/process/host-process.ts'
 import { PAGE_MAX_BYTES } from '../../limits.ts'
 import type { InputRequest, InstanceRecord, RequestStatus, SentMessage } from '../../protocol/instance.ts'
@@ -14,7 +14,7 @@ import { type JournalProjection, readJournal } from '../../store/journal-project
 import { readRecord, toRecord } from '../../store/record.ts'
 import type { Story } from '../../view/story.ts'
 import type { ByteRange, DataContent } from '../platform.ts'
-import { readSoundState } from './sound-reads.ts'
+import { readSoundSnapshot } from './sound-reads.ts'
 
 export class Reads {
   readonly #home: string
@@ -38,12 +38,26 @@ export class Reads {
   }
 
   record(id: string): InstanceRecord {
-    const paths = this.paths(id)
-    const state = readSoundState(paths)
+    return this.#recordWith(id, readSoundSnapshot(this.paths(id)))
+  }
+
+  /** Throws `coordination_tampered` where the resolver put something else in place of its state. */
+  state(id: string): Record<string, unknown> {
+    const snapshot = readSnapshot(this.paths(id))
+    const { status, phase, updated_at } = this.#recordWith(id, snapshot)
+    return snapshot === undefined ? { status, phase } : { ...snapshot.state, status, phase, updated_at }
+  }
+
+  #recordWith(id: string, snapshot: ReturnType<typeof readSnapshot>): InstanceRecord {
     const held = this.#hosts.get(id)
-    const record = held === undefined ? readRecord(paths) : toRecord(held.ledger.story)
-    const phase = record.phase ?? (typeof state?.['phase'] === 'string' ? state['phase'] : null)
-    return { ...record, resolver_state: state, phase }
+    const record = held === undefined ? readRecord(this.paths(id)) : toRecord(held.ledger.story)
+    const resolver_state = snapshot?.state ?? null
+    const named = resolver_state?.['phase']
+    if (typeof named !== 'string' || named === record.phase) return { ...record, resolver_state }
+    const { phases } = this.#journal(id).story
+    const announced = Date.parse(phases.at(-1)?.at ?? '')
+    const isNewer = Number.isNaN(announced) || (snapshot?.savedMs ?? 0) > announced
+    return { ...record, resolver_state, phase: isNewer ? named : record.phase }
   }
 
   story(id: string): Story {

@@ -1,6 +1,6 @@
 /** Reads that tolerate a damaged or hostile instance, for lists and records. */
 import { ResolveError } from '../../errors.ts'
-import { readInstanceState } from '../../host/ingest/instance-files.ts'
+import { readSnapshot } from '../../host/ingest/instance-files.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readRecord } from '../../store/record.ts'
@@ -16,10 +16,15 @@ export function readSoundRecord(paths: InstancePaths): InstanceRecord | undefine
 
 /** Null where a resolver put something else in place of its state, so that the record is still returned. */
 export function readSoundState(paths: InstancePaths): Record<string, unknown> | null {
+  return readSoundSnapshot(paths)?.state ?? null
+}
+
+/** As {@link readSoundState}, with the time at which it was saved. */
+export function readSoundSnapshot(paths: InstancePaths): ReturnType<typeof readSnapshot> {
   try {
-    return readInstanceState(paths)
+    return readSnapshot(paths)
   } catch (error) {
-    if (error instanceof ResolveError) return null
+    if (error instanceof ResolveError) return undefined
     throw error
   }
 }

@@ -195,7 +195,8 @@ async function* messagesOf(http: RemoteHttp, { body, headers }: Answer): AsyncGe
 
 function eventOf(http: RemoteHttp, { id, data }: EventSourceMessage): JournalEvent | 'done' {
   const event = parse(data)
-  if (id === undefined && event?.['type'] === DONE_MARKER) return 'done'
+  // Readers take event_type, and type where there is none (spec, Events). The marker is no event of the instance: it has no number.
+  if (id === undefined && (event?.['event_type'] ?? event?.['type']) === DONE_MARKER) return 'done'
   if (id === undefined || !/^[1-9]\d{0,14}$/.test(id) || !isEnvelope(event)) {
     throw http.strange('it sent an invalid event')
   }

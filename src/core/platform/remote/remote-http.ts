@@ -203,7 +203,7 @@ export class RemoteHttp {
       ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(key === undefined ? {} : { [IDEMPOTENCY_KEY]: key }),
-      ...(via === 'cli' || via === 'page' ? { [DOOR]: via } : {}),
+      ...(via === undefined ? {} : { [DOOR]: via }),
       ...(socket === undefined || name === undefined ? {} : { [ACTOR]: encodeURIComponent(name) }),
       ...ask.headers,
     }

@@ -136,13 +136,8 @@ class ServerPlatform implements Platform {
     }
   }
 
-  async state(id: string): Promise<Record<string, unknown> | null> {
-    try {
-      return await this.#json('getInstanceState', { params: { id } })
-    } catch (error) {
-      if (isCode(error, 'state_missing')) return null
-      throw error
-    }
+  async state(id: string): Promise<Record<string, unknown>> {
+    return await this.#json('getInstanceState', { params: { id } })
   }
 
   async *events(id: string, options: FollowOptions = {}): AsyncGenerator<JournalEvent> {

@@ -70,6 +70,7 @@ export const EVENT_DATA = {
     value: number(),
     limit: number(),
     paths: optional(listOf(text())),
+    detail: optional(text()),
   }),
   'platform.event.rejected': object({
     reason: text(),

@@ -1,9 +1,9 @@
 /** Operations on instances: create, list, read, rename, pause, resume, stop, follow (spec, Endpoints; R6, R9). */
 import { PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../limits.ts'
 import { payload } from '../form.ts'
-import { instanceRecord } from '../instance.ts'
+import { instanceRecord, instanceState } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
-import { anyObject, closed, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
+import { closed, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'
@@ -151,8 +151,9 @@ export const INSTANCE_OPERATIONS = {
     summary: 'Read its state snapshot',
     answers: {
       200: {
-        description: 'The latest snapshot that the resolver wrote; null before the first one',
-        json: nullable(anyObject()),
+        description:
+          'The latest snapshot that the resolver wrote, with status, phase and updated_at; before the first one {status, phase}',
+        json: instanceState,
       },
     },
     refuses: ['instance_unknown'],

@@ -1,7 +1,7 @@
 /** Operations on the input requests, messages and data files of an instance (spec, Endpoints; R9, R13, R25, R28). */
 import { payload } from '../form.ts'
 import { dataFile, inputRequest, messageType, REQUEST_STATUSES, sentMessage } from '../instance.ts'
-import { constant, count, integer, listOf, named, object, oneOf, optional, text } from '../schema.ts'
+import { constant, count, integer, listOf, named, object, oneOf, optional, text, time } from '../schema.ts'
 import { HOST_TROUBLE, type Operation } from './operation.ts'
 
 const accepted = named(
@@ -96,6 +96,16 @@ export const QUESTION_OPERATIONS = {
       ...(['resolver_silent', 'resolver_gone', 'form_malformed'] as const),
       ...HOST_TROUBLE,
     ],
+  },
+  postInstanceViewportToken: {
+    method: 'POST',
+    path: '/instances/{id}/viewport-token',
+    scope: 'read',
+    tag: 'data',
+    summary: 'Get a token that reads this instance only, for the requests of its viewport',
+    description: 'It expires soon, and at once when the token of this request is revoked.',
+    answers: { 200: { description: 'The token', json: object({ token: text(), expires_at: time() }) } },
+    refuses: ['instance_unknown', 'usage'],
   },
   getInstanceData: {
     method: 'GET',

@@ -50,7 +50,9 @@ function Text({ instance, file, kind }: { instance: string; file: DataFile; kind
     queryKey: ['file', instance, file.path, file.modified_at, file.bytes],
     queryFn: async () => {
       if (file.bytes === 0) return ''
-      return new TextDecoder().decode(await (await fetchData(instance, file.path, TEXT_MAX_BYTES)).arrayBuffer())
+      return new TextDecoder().decode(
+        await (await fetchData(instance, file.path, { limit: TEXT_MAX_BYTES })).arrayBuffer(),
+      )
     },
     placeholderData: (before: string | undefined) => before,
   })

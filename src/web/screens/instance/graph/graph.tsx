@@ -18,7 +18,7 @@ export default function GraphTab(props: TabProps) {
   const file = files.data?.find(({ path }) => path === FILE)
   const dot = useQuery({
     queryKey: ['graph', props.id, file?.modified_at],
-    queryFn: async () => (await fetchData(props.id, FILE, MAX_BYTES)).text(),
+    queryFn: async () => (await fetchData(props.id, FILE, { limit: MAX_BYTES })).text(),
     enabled: file !== undefined && file.bytes > 0,
     placeholderData: (before: string | undefined) => before,
   })

@@ -4,9 +4,9 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { LocalPlatform, SocketDoor } from '../core/index.ts'
+import type { LocalPlatform, SocketApi } from '../core/index.ts'
 
-export const socketDoor: SocketDoor = (platform) => {
+export const socketApi: SocketApi = (platform) => {
   let server: Promise<Server> | undefined
   return (socket) => {
     socket.once('data', (first: Buffer) => {
@@ -19,7 +19,7 @@ export const socketDoor: SocketDoor = (platform) => {
           socket.destroy()
           // The files to load were replaced by another version. This host cannot answer, so it releases its instances to one
           // that can.
-          void platform.letGo()
+          void platform.releaseAndClose()
         },
       )
     })
