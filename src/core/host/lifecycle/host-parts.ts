@@ -1,5 +1,5 @@
 /** The parts that a host of one instance is made with; {@link file://./../process/host-process.ts} creates them. */
-import type { KeptStop } from '../../store/kept-stop.ts'
+import type { KeptStop } from '../../protocol/journal.ts'
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'

@@ -4,8 +4,16 @@ import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
-import { dropKeptStop, readKeptStop } from '../../store/kept-stop.ts'
-import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../../store/owners.ts'
+import {
+  claimEpoch,
+  dropKeptStop,
+  highestEpoch,
+  isOwnerAlive,
+  type Owner,
+  readKeptStop,
+  readOwner,
+  releaseEpoch,
+} from '../../store/owners.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'

@@ -14,11 +14,12 @@ import { HOST_ADOPT_LIMIT_MS, HOST_RETRY_MAX_MS, HOST_RETRY_MIN_MS, HOST_TRIES }
 import { backoffMs } from '../../primitives/backoff.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance.ts'
+import type { KeptStop } from '../../protocol/journal.ts'
 import { RESUMED_LOST } from '../../protocol/methods.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readStory } from '../../store/journal-projection.ts'
-import { dropKeptStop, type KeptStop, keepStop, readKeptStop } from '../../store/kept-stop.ts'
+import { dropKeptStop, keepStop, readKeptStop } from '../../store/owners.ts'
 import { readRecord } from '../../store/record.ts'
 import { isLost, lostWorker } from '../../view/lost-worker.ts'
 import type { Story } from '../../view/story.ts'
@@ -158,7 +159,7 @@ export class Acts {
   async #stopLive(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
     const { hosts, paths } = this.#parts
     const at = paths(id)
-    if (hosts.get(id) === undefined) keep(at, { how, reason, force })
+    const isKept = hosts.get(id) === undefined && keep(at, { how, reason, force })
     try {
       await this.#ask(id, {
         action: 'stop',
@@ -171,7 +172,10 @@ export class Acts {
         await this.#stopSilent(id, force, error)
         return
       }
-      const isPaused = (await this.#parts.record(id)).status === 'paused'
+      const { status } = await this.#parts.record(id)
+      // The next host found it on disk, and has carried it out already.
+      if (isKept && status === 'cancelled' && readKeptStop(at) === undefined) return
+      const isPaused = status === 'paused'
       // Where no host could be reached, the next one carries it out.
       if (!isPaused && !isElsewhere(error)) dropKeptStop(at)
       if (!isPaused) throw error
@@ -265,10 +269,12 @@ function requireLost(story: Story): void {
   if (lost.isExhausted) throw fail('resume_exhausted', { instance, resumes: lost.resumes })
 }
 
-function keep(paths: InstancePaths, stop: Omit<KeptStop, 'incarnation'>): void {
+/** False on a full disk, or beside a damaged journal: the host is asked all the same. */
+function keep(paths: InstancePaths, stop: Omit<KeptStop, 'incarnation'>): boolean {
   try {
     keepStop(paths, { ...stop, incarnation: readStory(paths.journal).wantedIncarnation })
+    return true
   } catch {
-    // On a full disk, or beside a damaged journal, the host is asked all the same.
+    return false
   }
 }
