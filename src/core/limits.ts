@@ -39,6 +39,7 @@ export const HTTP_HEADERS_MAX_BYTES = 16 * KIB
 export const HTTP_HEADERS_LIMIT_MS = 10_000
 export const HTTP_REQUEST_LIMIT_MS = 30_000
 export const HTTP_CONNECTIONS_MAX = 4_000
+export const HTTP_RESERVE_MS = 1_000 // for a connection above the maximum to send its first request
 export const HTTP_KEEP_ALIVE_MS = 5_000
 export const HTTP_IDLE_LIMIT_MS = 120_000 // a connection without traffic in either direction
 export const HTTP_LOOK_MS = 1_000 // how often connections are checked for the limits above

@@ -57,7 +57,7 @@ export function instanceHandlers({ platform }: AppParts) {
 
     getInstanceHost: async ({ params }) => {
       const state = await platform.hostState(params.id)
-      return { attended: state !== 'none', answers: state === 'answers' }
+      return { attended: state !== 'none', ...(state === 'silent' ? { answers: false } : {}) }
     },
 
     postInstanceAttend: async ({ params }) => platform.ensureHost(params.id),

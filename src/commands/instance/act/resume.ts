@@ -11,9 +11,9 @@ import { isCi } from '../../../terminal/output/surroundings.ts'
 
 export default class InstanceResume extends BaseCommand<typeof InstanceResume> {
   static override summary = 'Resume a paused instance and follow it'
-  static override description =
-    `--lost resumes every instance that is paused because its worker was lost: killed, or the machine restarted.
-It resumes them in the background, each three times at most; "resolve serve --resume-lost" does so while it runs.`
+  static override description = `--lost resumes every instance whose worker was lost: killed, or the machine restarted.
+They run in the background, and each is resumed three times at most.
+"resolve serve --resume-lost" does so while it runs.`
   static override examples = [
     'resolve instance resume @last',
     'resolve instance resume 3fa2 --detach',

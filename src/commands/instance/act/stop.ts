@@ -9,10 +9,10 @@ import { EXIT, worstExitCode } from '../../../terminal/output/exit-codes.ts'
 
 export default class InstanceStop extends BaseCommand<typeof InstanceStop> {
   static override summary = 'Stop instances'
-  static override description =
-    `The resolver gets 30 s to save a checkpoint and end; then its worker gets SIGTERM, and SIGKILL 10 s later.
+  static override description = `The resolver gets 30 s to save a checkpoint and end.
+Then its worker gets SIGTERM, and SIGKILL 10 s later.
 The command counts down while the worker does not end. --force kills it at once.
-If the host of an instance does not answer, the stop is kept for it. --force then ends the host, too.`
+If the host of an instance does not answer, the stop is kept; --force then ends the host, too.`
   static override examples = [
     'resolve instance stop @last --reason "wrong branch"',
     'resolve instance stop 3fa2 81bc',
