@@ -119,6 +119,26 @@ function inPieces(programs: Readonly<Record<string, string>>): Plugin {
   }
 }
 
+/**
+ * The SDK loads a module of Node when it first uses it. An import statement reads every export, and so an import of `fs` also loads
+ * `fs/promises` and streams; `crypto` is twenty modules. Each start of a resolver paid for them, whether it used them or not.
+ */
+const lazyNode: Plugin = {
+  name: 'lazy-node',
+  setup(build) {
+    build.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'lazy-node', sideEffects: false }))
+    build.onLoad({ filter: /.*/, namespace: 'lazy-node' }, ({ path }) => {
+      const load = `process.getBuiltinModule('${path}')`
+      const lines = Object.entries(process.getBuiltinModule(path) as object).map(([name, value]) =>
+        typeof value === 'function' && /^[a-z]/.test(name)
+          ? `export const ${name} = (...args) => ${load}.${name}(...args)`
+          : `export const ${name} = /* @__PURE__ */ (() => ${load}.${name})()`,
+      )
+      return { contents: lines.join('\n') }
+    })
+  },
+}
+
 /** Packages written for CommonJS load Node's modules with `require`. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
@@ -157,6 +177,9 @@ const programs: Options[] = [
   {
     // A separate build: an author's resolver loads only the SDK.
     ...shared,
+    // It would mark them as external before the plugin sees them.
+    removeNodeProtocol: false,
+    esbuildPlugins: [lazyNode],
     entry: entries({ 'sdk/index': 'src/sdk/index.ts', 'sdk/register': 'src/sdk/register.ts', ...resolvers() }),
   },
 ]

@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'instance:watch': () => import('./instance/read/watch.ts'),
   'instance:wait': () => import('./instance/read/wait.ts'),
   'instance:events': () => import('./instance/read/events.ts'),
+  'instance:logs': () => import('./instance/read/logs.ts'),
   'instance:state': () => import('./instance/read/state.ts'),
   'instance:answer': () => import('./instance/act/answer.ts'),
   'instance:message': () => import('./instance/act/message.ts'),
@@ -37,6 +38,9 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'token:create': () => import('./token/create.ts'),
   'token:list': () => import('./token/list.ts'),
   'token:revoke': () => import('./token/revoke.ts'),
+  'secret:set': () => import('./secret/set.ts'),
+  'secret:list': () => import('./secret/list.ts'),
+  'secret:remove': () => import('./secret/remove.ts'),
   'worker:build': () => import('./worker/build.ts'),
   'worker:prune': () => import('./worker/prune.ts'),
   inbox: () => import('./inbox.ts'),
@@ -50,7 +54,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
 /** Short names of commands; lists of commands leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
-export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'worker']
+export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'secret', 'worker']
 
 export function commandWords(id: string): string {
   return id.replace(':', ' ')

@@ -1,12 +1,14 @@
 /** `resolve serve`: serves the HTTP API and the web page of this home, and adopts instances that have no host. */
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
+import { parseDuration } from '../terminal/command/duration.ts'
 import { untilShutdown } from '../terminal/command/until-shutdown.ts'
 import { openInBrowser } from '../terminal/input/open-browser.ts'
 import { usage } from '../terminal/output/command-error.ts'
 import { builtinsDirectory, pageDirectory, surroundings } from '../terminal/output/surroundings.ts'
 
 const DEFAULT_PORT = 10_120
+const KEEP_MIN_MS = 1_000
 
 export default class Serve extends BaseCommand<typeof Serve> {
   static override summary = 'Serve the HTTP API and the web page, and adopt instances without a host'
@@ -16,10 +18,13 @@ export default class Serve extends BaseCommand<typeof Serve> {
   Adopts instances whose host is gone, at the start and while it runs.
   Ctrl-C or SIGTERM ends the server, not the instances: their workers keep running.
   The next serve, or the next command that needs an instance, adopts them.
+  With --max-running an instance beyond the bound waits in "created" with its place; the oldest starts next.
+  Instances that wait for an answer count: they have a worker.
 See "resolve token --help" for tokens, "resolve help server" for commands that talk to it.`
   static override examples = [
     'resolve serve',
     'resolve serve --port 0 --json',
+    'resolve serve --max-running 4 --keep 30d',
     'resolve serve --host 0.0.0.0 --allowed-host build.example.com',
   ]
   static override place = 'always here' as const
@@ -35,6 +40,15 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     'resume-lost': Flags.boolean({
       description: 'resume instances whose worker was lost (killed, machine restarted), three times at most',
     }),
+    'max-running': Flags.string({
+      helpValue: 'N',
+      description:
+        'how many instances run at the same time; others wait (default: RESOLVE_MAX_RUNNING, else any number)',
+    }),
+    keep: Flags.string({
+      helpValue: 'DUR',
+      description: 'remove instances that ended longer ago, such as 30d (default: RESOLVE_KEEP, else never)',
+    }),
     'allowed-host': Flags.string({
       multiple: true,
       helpValue: 'NAME',
@@ -47,20 +61,22 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
   protected async act(): Promise<number> {
     const { flags, output } = this
     const port = portOf(flags.port)
-    const [{ homeDirectory }, { startServing }, { levelFrom }] = await Promise.all([
+    const keepMs = keepOf(flags.keep ?? process.env['RESOLVE_KEEP'])
+    const [{ homeDirectory, maxRunningFrom }, { startServing }, { levelFrom }] = await Promise.all([
       import('../core/index.ts'),
       import('../server/serve.ts'),
       import('../server/observe/log.ts'),
     ])
     const level = levelFrom(process.env)
     if (level === undefined) throw usage('RESOLVE_LOG must be one of error, warn, info, debug, silent.')
+    const maxRunning = maxRunningFrom(process.env, flags['max-running'])
     const page = flags['no-ui'] ? undefined : pageDirectory()
     return await untilShutdown(output, async () => {
       const { version } = surroundings()
       const serving = await startServing({
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
-        ...{ host: flags.host, port, version },
+        ...{ host: flags.host, port, version, maxRunning, keepMs },
         resumeLost: flags['resume-lost'],
         ...(page === undefined ? {} : { page }),
         allowedHosts: flags['allowed-host'] ?? [],
@@ -81,6 +97,14 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
       return serving
     })
   }
+}
+
+/** Undefined for ever. Throws `usage`. */
+function keepOf(text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === '') return undefined
+  const keepMs = parseDuration(text)
+  if (keepMs >= KEEP_MIN_MS) return keepMs
+  throw usage('--keep (or RESOLVE_KEEP) must be at least 1s.')
 }
 
 function portOf(text: string): number {

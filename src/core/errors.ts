@@ -549,6 +549,54 @@ const catalogue = {
     message: (d: { address: string; reason: string }) => `Can't listen on ${d.address}: ${d.reason}.`,
     hint: () => 'Choose another port with --port, or end the program that uses this one.',
   },
+  secret_missing: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { resolver: string; name: string; variable?: string }) =>
+      d.variable === undefined
+        ? `The resolver "${d.resolver}" needs the secret ${d.name}, which is not set.`
+        : `The resolver "${d.resolver}" needs the secret ${d.name}, but the variable ${d.variable} is not set here.`,
+    hint: (d: { name: string }) => `Set it with "resolve secret set ${d.name}".`,
+  },
+  secret_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { name: string }) => `There is no secret "${d.name}".`,
+    hint: () => 'See "resolve secret list".',
+  },
+  secret_unavailable: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { name: string; reason: string }) => `Can't get the secret ${d.name}: ${d.reason}.`,
+    hint: () => 'Run the command by hand, or set the secret again with "resolve secret set".',
+  },
+  secret_unreadable: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { what: string; reason: string }) => `Can't open the sealed ${d.what}: ${d.reason}.`,
+    outside: () => "A sealed value can't be opened.",
+    hint: () => 'Put the key file of this home back, or give the value again.',
+  },
+  secret_key_unusable: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't use the key file ${d.path}: ${d.reason}.`,
+    outside: () => "The server's key file can't be used.",
+    hint: () => 'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE.',
+  },
+  secrets_broken: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't read the secrets in ${d.path}: ${d.reason}.`,
+    outside: () => "The server's secrets can't be read.",
+    hint: () => 'Move the file away and set the secrets again with "resolve secret set".',
+  },
   tokens_broken: {
     kind: 'environment',
     http: 500,

@@ -9,13 +9,18 @@ const STEPS = {
   // Files of the home that are replaced as a whole: written under a temporary name, synced, renamed.
   catalog: ['drafted', 'written', 'renamed'],
   tokens: ['drafted', 'written', 'renamed'],
+  secrets: ['drafted', 'written', 'renamed'],
   /** An Idempotency-Key: claimed before the effect, answered after it. */
   key: ['drafted', 'linked', 'claimed', 'answering', 'answered'],
   creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
   /** Appends to the journal, for lines of any kind. */
   journal: ['writing', 'written'],
+  /** Appends to the log of an instance. */
+  log: ['writing', 'written'],
   move: ['recorded', 'synced', 'saved'],
+  /** A host that waits for its turn: the place told, the lock of the home taken, the turn written. */
+  queue: ['told', 'locked', 'granted'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
@@ -23,6 +28,8 @@ const STEPS = {
   run: ['sent', 'acknowledged', 'marked', 'published'],
   events: ['read', 'carried'],
   request: ['noticed', 'noted'],
+  /** The values of secret fields that are about to be accepted. */
+  seal: ['listed'],
   answer: ['appended', 'accepted', 'published', 'called', 'marked'],
   message: ['appended', 'accepted', 'published', 'called', 'marked'],
   stop: ['appended', 'accepted', 'called', 'terminating', 'killing'],

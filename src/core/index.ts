@@ -12,6 +12,7 @@ export {
 export { installedFile } from './files/installation.ts'
 export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
+export { maxRunningFrom } from './host/queue/max-running.ts'
 export type { HeldFeed, JournalFeed } from './platform/journal/journal-feed.ts'
 export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
 export { type LocalPlatform, openLocalPlatform, type SocketApi } from './platform/local/local.ts'
@@ -26,6 +27,7 @@ export type {
   HostState,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   Pruned,
   PruneOptions,
@@ -40,6 +42,7 @@ export type { Form, FormCheck, Payload } from './protocol/form.ts'
 export type { Actor, DataFile, InputRequest, InstanceRecord, MessageType, SentMessage } from './protocol/instance.ts'
 export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
+export type { SecretContent, SecretInfo } from './protocol/secret.ts'
 export type { Status } from './protocol/status.ts'
 export { homeDirectory } from './store/home.ts'
 export { type Claim, IdempotencyKeys, type KeptAnswer } from './store/idempotency.ts'

@@ -29,9 +29,32 @@ export const DATA_LISTING_MAX_FILES = 10_000 // threats FS-7
 export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
 export const STDERR_TAIL_BYTES = 4 * KIB // reliability F5
 
+/** The log of an instance (docs/on-disk.md, The log). */
+export const LOG_FILE_BYTES = 8 * MIB // own: of `log`; as much again of `log.1`
+export const LOG_TEXT_MAX_CHARS = 16 * KIB // of one line
+export const LOG_LINE_MAX_BYTES = 256 * KIB // a longer line is named, not kept
+export const LOG_BURST_BYTES = 4 * MIB // kept at once, and then no more than LOG_RATE_BYTES a second: a flood must not fill the disk or the host's time
+export const LOG_RATE_BYTES = 1 * MIB
+export const LOG_LAST_WORDS_LINES = 100 // kept of the end of what is left out
+export const LOG_BEHIND_MAX_BYTES = 8 * MIB // unread stderr; the host skips to its end when there is more
+export const LOG_BUSY_MS = 500 // time between two reads of a worker that writes much to stderr
+export const LOG_EARLY_MAX_BYTES = 1 * MIB // stderr of a container before its host is ready to log it
+export const LOG_PAGE_LINES = 1_000 // own: default of a page
+export const LOG_PAGE_MAX_LINES = 10_000
+export const LOG_PAGE_BYTES = 1 * MIB
+export const LOG_WAIT_MAX_S = 20 // how long a request for new lines may wait
+export const LOG_WAITING_MAX = 64 // requests of one process that wait at once; the next one is answered at once
+export const LOG_LOOK_MS = 200
+
 /** Input from a consumer. */
 export const INPUT_MAX_BYTES = 1 * MIB // own: HTTP body
 export const MESSAGES_MAX_BYTES = 64 * MIB // all messages to one instance together
+
+/** Secrets (R55). */
+export const SECRETS_MAX = 200
+export const SECRET_VALUE_MAX_BYTES = 64 * KIB
+export const SECRETS_FILE_MAX_BYTES = 32 * MIB // 200 sealed values of full size, in base64
+export const SECRET_COMMAND_LIMIT_MS = 10_000
 
 /** The HTTP API. */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of full size, plus the fields around it
@@ -132,6 +155,10 @@ export const GIT_LIMIT_MS = 5 * 60_000
 export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB
 
 /** The supervisor of `serve`. */
+export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep` removes instances
+export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that one of another process has ended
+export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
+export const MAX_RUNNING_MAX = 10_000 // own
 export const ATTEND_SWEEP_MS = 3_000
 export const ATTEND_PARALLEL = 4
 export const ATTEND_NEWBORN_MS = 2_000 // by then, the process that created an instance owns it

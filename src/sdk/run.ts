@@ -3,7 +3,6 @@
  * also for exceptions, stops, process.exit and SIGTERM (spec, Rules for run(); R21, R23).
  */
 import { join } from 'node:path'
-import { writeWholeSync } from '../core/files/write-whole.ts'
 import { STATUS_FILE } from '../core/protocol/coordination.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../core/protocol/instance.ts'
@@ -11,13 +10,15 @@ import type { Peer } from '../core/rpc/peer.ts'
 import { decideEnding, type Outcome } from './ending.ts'
 import type { ResolverContract } from './instance/contract.ts'
 import type { InstanceContext } from './instance/instance-context.ts'
+import { replaceFile } from './instance/replace-file.ts'
+import { secondsSince } from './instance/seconds-since.ts'
 import { noSessions } from './instance/sessions.ts'
 
 export class Run {
   readonly #resolver: ResolverContract
   readonly #instance: InstanceContext
   readonly #peer: Peer
-  readonly #startedAt = performance.now()
+  readonly #startedAt = process.uptime()
   readonly #handled = new Set<number>()
   #stopReason: string | undefined
   #stopping: Promise<void> = Promise.resolve()
@@ -120,7 +121,7 @@ export class Run {
     instance.emit('resolver:completed', {
       outcome: completed.outcome,
       summary: completed.summary,
-      duration_s: Math.round(performance.now() - this.#startedAt) / 1000,
+      duration_s: secondsSince(this.#startedAt),
       artifact_count: instance.artifacts,
       ...(completed.error === undefined ? {} : { error: completed.error }),
     })
@@ -129,7 +130,7 @@ export class Run {
     instance.disk.do(() => {
       // Paused needs a checkpoint (spec, States and transitions). An empty one means: start from the beginning.
       if (result.status === 'paused' && !instance.checkpoint.exists) instance.checkpoint.save(null)
-      writeWholeSync(join(instance.dir, STATUS_FILE), text, { mode: 0o644, durable: true })
+      replaceFile(join(instance.dir, STATUS_FILE), text, true)
       this.#isWritten = true
       this.reportAgain()
     })

@@ -19,9 +19,11 @@ import { dataHandlers } from './routes/data.ts'
 import { eventHandlers } from './routes/events.ts'
 import { instanceHandlers } from './routes/instances.ts'
 import { listHandlers } from './routes/list.ts'
+import { logHandlers } from './routes/logs.ts'
 import { pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
+import { secretHandlers } from './routes/secrets.ts'
 import { healthHandlers, serverHandlers } from './routes/server.ts'
 
 /** Ready to be injected into or listened with. Closing the app does not close the platform. */
@@ -60,7 +62,9 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...questionHandlers(parts),
     ...dataHandlers(parts),
     ...eventHandlers(app, parts),
+    ...logHandlers(app, parts),
     ...resolverHandlers(parts),
+    ...secretHandlers(parts),
     ...serverHandlers(parts),
     ...healthHandlers(parts),
     ...authHandlers(parts),

@@ -1,6 +1,6 @@
 /** The background host: a separate process that continues instances when no terminal is attached. Built to dist/host.js. */
 import { dirname } from 'node:path'
-import { installedFile, openLocalPlatform } from '../core/index.ts'
+import { installedFile, maxRunningFrom, openLocalPlatform } from '../core/index.ts'
 import { socketApi } from './socket-api.ts'
 
 const [home, ...ids] = process.argv.slice(2)
@@ -14,7 +14,7 @@ process.on('SIGHUP', () => {})
 process.on('SIGINT', () => {})
 
 const builtins = dirname(dirname(installedFile('resolvers/hello/resolver.js') ?? '/-'))
-const platform = await openLocalPlatform({ home, builtins, socketApi })
+const platform = await openLocalPlatform({ home, builtins, socketApi, maxRunning: maxRunningFrom(process.env) })
 process.on('SIGTERM', () => {
   void platform.releaseAndClose().then(() => process.exit(0))
 })
@@ -24,4 +24,8 @@ await Promise.all(
     await platform.over(id)
   }),
 )
+// It may have adopted others: those that its own waited for.
+for (let ids = platform.hosted(); ids.length > 0; ids = platform.hosted()) {
+  await Promise.all(ids.map((id) => platform.over(id)))
+}
 await platform.releaseAndClose()

@@ -26,6 +26,7 @@ import { type Log, type LogOptions, openLog } from './observe/log.ts'
 import { openMetrics } from './observe/metrics.ts'
 import { observe } from './observe/observe.ts'
 import { openTraces } from './observe/traces.ts'
+import { startRetention } from './retention.ts'
 import { socketApi } from './socket-api.ts'
 import { type Supervisor, startSupervisor } from './supervisor.ts'
 
@@ -43,6 +44,10 @@ export interface ServeOptions {
   resumeLost?: boolean
   /** The folder of the built page. */
   page?: string
+  /** How many instances of the home may have a worker at the same time (R70). */
+  maxRunning?: number | undefined
+  /** Ended instances older than this are removed (R71). */
+  keepMs?: number | undefined
   log?: LogOptions
   env?: NodeJS.ProcessEnv
 }
@@ -77,7 +82,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     closing.add(async () => log.flush())
     const findings = new Findings((message) => logger.warn(message))
 
-    const platform = await openLocalPlatform({ home, builtins, socketApi })
+    const platform = await openLocalPlatform({ home, builtins, socketApi, maxRunning: options.maxRunning })
     closing.add(() => platform.releaseAndClose())
     const aside = await tokens.quarantine()
     if (aside !== undefined)
@@ -128,6 +133,15 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     })
     closing.add(() => listening.close())
 
+    if (options.keepMs !== undefined) {
+      const stopKeeping = startRetention({
+        keepMs: options.keepMs,
+        prune: (older_than_ms) => platform.prune({ older_than_ms }),
+        say: (message) => logger.info(message),
+        warn: (message) => logger.warn(message),
+      })
+      closing.add(stopKeeping)
+    }
     const catalog = await platform.catalog()
     const lookAtCatalog = () => {
       const problem = catalog.problem()

@@ -249,7 +249,7 @@ test.each([
   })
 })
 
-test("a developer's edit takes effect at once, a broken one keeps the last good and says so", async () => {
+test("a developer's edit takes effect at once, a broken one refuses the use with its error and is still listed and removed (R49)", async () => {
   const { catalog, problems, home } = await open()
   const dir = resolverDir('notes')
   await catalog.add(dir, { cwd: '/' })
@@ -259,14 +259,22 @@ test("a developer's edit takes effect at once, a broken one keeps the last good 
   write(dir, { 'manifest.json': '{' })
   await catalog.refresh()
   await catalog.refresh()
-  expect(catalog.get('notes').version).toBe('1.1.0')
+  expect(() => catalog.get('notes')).toThrow(expect.objectContaining({ code: 'manifest_invalid' }))
+  expect(catalog.list().map(({ name }) => name)).toEqual(['notes'])
   expect(problems.map(({ code }) => code)).toEqual(['manifest_invalid'])
   expect(catalog.problem()).toBeNull()
   const second = await open({ home })
-  expect(second.catalog.get('notes').version).toBe('1.0.0')
+  expect(() => second.catalog.get('notes')).toThrow(expect.objectContaining({ code: 'manifest_invalid' }))
   expect(second.problems).toHaveLength(1)
+  write(dir, { 'manifest.json': manifest('notes', { version: '1.2.0' }) })
+  await catalog.refresh()
+  expect(catalog.get('notes').version).toBe('1.2.0')
   rmSync(dir, { recursive: true })
   expect((await open({ home })).names()).toEqual(['notes'])
+  await catalog.refresh()
+  expect(() => catalog.get('notes')).toThrow(expect.objectContaining({ code: 'source_missing' }))
+  await catalog.remove('notes')
+  expect((await open({ home })).names()).toEqual([])
 })
 
 test('an unknown name is answered with the nearest known one', async () => {

@@ -87,7 +87,7 @@ describe('size', () => {
 
   test('an invalid pattern never matches and never throws (R34)', () => {
     const match = boundedMatcher()
-    for (const pattern of ['(', 'a)(b', '[[:alpha:]]', 'a'.repeat(1001), '(?<n>a)(?<n>b)', '\\Z']) {
+    for (const pattern of ['(', 'a)(b', '[[:alpha:]]', 'a'.repeat(1001), '(?<n>a)(?<n>b)', '\\Z', 'a\\A']) {
       expect(match(pattern, 'aaa')).toBe(false)
     }
     expect(match('(?:(?:a{0,1000}){1000}){1000}', 'b')).toBeTypeOf('boolean')
@@ -132,6 +132,20 @@ describe('meaning', () => {
       }),
       { numRuns: 1_000 },
     )
+  })
+})
+
+describe('a pattern that is legal only without the u flag (R54)', () => {
+  test.each([
+    ['^[\\w-/]+$', 'a-b/c', true],
+    ['^[\\w-/]+$', 'a b', false],
+    ['^a\\-b$', 'a-b', true],
+    ['x{', 'x{', true],
+    ['^.$', '😀', true],
+    ['^..[\\w-/]?$', '😀', true],
+    ['^.\\-?$', '😀', false],
+  ])('%s finds in %s: %s', (pattern, value, expected) => {
+    expect(boundedMatcher()(pattern, value)).toBe(expected)
   })
 })
 

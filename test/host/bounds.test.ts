@@ -1,6 +1,7 @@
 /** Limits on the messages and questions of one instance: they cannot fill the memory of its host or readers. */
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SealedPayloads } from '../../src/core/host/launch/sealed-payloads.ts'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'
 import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
 import { acceptMessage } from '../../src/core/host/requests/accept.ts'
@@ -24,7 +25,8 @@ test('the number of messages is limited, they are listed in pages, and a repeate
   const paths = instancePaths(home, id)
   const coordination = openCoordination(new LocalDriver(paths))
   const ledger = Ledger.open(paths)
-  const context = { ledger, coordination, files: new SentFiles(coordination) }
+  const sealed = new SealedPayloads(home, ledger)
+  const context = { ledger, coordination, files: new SentFiles(coordination), sealed }
   const types: MessageType[] = [
     { name: 'note', label: 'Note', description: '', schema: { type: 'form', components: [] } },
   ]

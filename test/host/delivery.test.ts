@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { ResolverCalls } from '../../src/core/host/launch/resolver-calls.ts'
+import { SealedPayloads } from '../../src/core/host/launch/sealed-payloads.ts'
 import { Ledger } from '../../src/core/host/ledger/ledger.ts'
 import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
 import { Delivery } from '../../src/core/host/requests/delivery.ts'
@@ -25,7 +26,7 @@ test('a message that arrives in the same turn of the event loop in which deliver
     return null
   })
   const delivery = new Delivery(
-    { ledger, coordination, files: new SentFiles(coordination) },
+    { ledger, coordination, files: new SentFiles(coordination), sealed: new SealedPayloads(home, ledger) },
     new ResolverCalls(ours, { epoch: 1 }),
     async (line) => line(),
   )

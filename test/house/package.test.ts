@@ -41,6 +41,16 @@ test('the SDK loads nothing but Node and its own parts', () => {
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })
 })
 
+test('the SDK loads no module of Node before it uses it', () => {
+  const program = `await import(${JSON.stringify(join(dist, 'sdk/index.js'))}); console.log(process.moduleLoadList.join())`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  const loaded = stdout.split(',').map((name) => name.replace('NativeModule ', ''))
+  expect(loaded).toContain('fs')
+  expect(
+    loaded.filter((name) => /^(crypto|fs\/promises|internal\/fs\/promises|stream|perf_hooks)$/.test(name)),
+  ).toEqual([])
+})
+
 test('no program needs node_modules: every dependency is bundled', () => {
   for (const entry of ['cli/main.js', 'core/index.js', 'host.js'])
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })

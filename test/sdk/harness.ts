@@ -88,6 +88,7 @@ export class ResolverProcess {
       resolve_path: this.dir,
       git_provider: { type: 'github', base_url: '', token: '' },
       credentials: { llm_provider_api_key: '', git_host_token: '' },
+      llm: { model: '', base_url: '' },
       sub_container_token: '',
       capabilities: [],
     }

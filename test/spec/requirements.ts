@@ -4,6 +4,8 @@ import { formRequirements } from './requirements/forms.ts'
 import { httpRequirements } from './requirements/http.ts'
 import { lifeRequirements } from './requirements/life.ts'
 import { limitRequirements } from './requirements/limits.ts'
+import { logsAndLabelsRequirements } from './requirements/logs-and-labels.ts'
+import { operatingRequirements } from './requirements/operating.ts'
 import type { Requirement } from './requirements/requirement.ts'
 import { resourceRequirements } from './requirements/resources.ts'
 import { rulingRequirements } from './requirements/rulings.ts'
@@ -18,4 +20,6 @@ export const requirements: readonly Requirement[] = [
   ...contractRequirements,
   ...limitRequirements,
   ...rulingRequirements,
+  ...logsAndLabelsRequirements,
+  ...operatingRequirements,
 ]

@@ -14,6 +14,7 @@ import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import type { CreationRecord, JournalEvent } from '../../src/core/protocol/journal.ts'
+import type { LogLine } from '../../src/core/protocol/log.ts'
 import { applyEvent, beginStory } from '../../src/core/view/story.ts'
 import type { Door } from '../platform/contract.ts'
 
@@ -82,7 +83,7 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       return (await document(['resolver', 'show', name]))['resolver'] as never
     },
     async schema(name, params) {
-      return (await document(['resolver', 'schema', name], params))['form'] as never
+      return (await document(['resolver', 'schema', name], params ?? {}))['form'] as never
     },
     async check(name, input) {
       const form = await platform.schema(name, input)
@@ -161,6 +162,10 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const { host_alive, host_answers } = await document(['instance', 'explain', id])
       return host_alive !== true ? 'none' : host_answers === false ? 'silent' : 'answers'
     },
+    async logs(id) {
+      const { lines } = await document(['instance', 'logs', id, '--all'])
+      return { lines: lines as LogLine[], next: (lines as LogLine[]).at(-1)?.n ?? 0, ended: true }
+    },
     async stderrTail(id) {
       return ((await document(['instance', 'explain', id]))['stderr'] as string[]).join('\n')
     },
@@ -219,6 +224,16 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const only = status === undefined ? [] : ['--status', status.join(',')]
       const how = dry_run === true ? '--dry-run' : '--yes'
       return (await document(['instance', 'prune', '--older-than', `${older_than_ms}ms`, ...only, how])) as never
+    },
+    async secrets() {
+      return (await document(['secret', 'list']))['secrets'] as never
+    },
+    async setSecret(name, { text }) {
+      const { stdout } = await ask(['secret', 'set', name, '--json'], text)
+      return JSON.parse(stdout.toString()).secret as never
+    },
+    async removeSecret(name) {
+      return (await document(['secret', 'remove', name]))['secret'] as never
     },
     async health({ fix } = {}) {
       return (await document(['doctor', ...(fix === true ? ['--fix'] : [])]))['checks'] as never

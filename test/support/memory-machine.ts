@@ -9,7 +9,15 @@ import type { Channel } from '../../src/core/rpc/channel.ts'
 import type { InstancePaths } from '../../src/core/store/home.ts'
 import { openLocalCoordination } from '../../src/core/worker/coordination-directory.ts'
 import { workerEnvironment } from '../../src/core/worker/local/environment.ts'
-import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Worker } from '../../src/core/worker/worker.ts'
+import type {
+  Condition,
+  CoordinationDirectory,
+  Driver,
+  LaunchPlan,
+  StderrListener,
+  StderrReading,
+  Worker,
+} from '../../src/core/worker/worker.ts'
 
 /** What runs on the machine: called once, with the process that it is. It ends when it says so, or when nothing is left to wait for. */
 export type Program = (me: MemoryProcess, args: readonly string[]) => void
@@ -208,6 +216,7 @@ class MemoryWorker implements Worker {
   readonly #place: Place
   readonly #main: MemoryProcess
   readonly #isAdopted: boolean
+  readonly replayBytes = Number.POSITIVE_INFINITY
   #noteEnd: () => void = () => {}
 
   constructor(place: Place, isAdopted: boolean) {
@@ -235,6 +244,17 @@ class MemoryWorker implements Worker {
     if (!this.#isAdopted) Object.assign(this.condition, { exitCode: code, signal })
     this.condition.engine = 'exited'
     this.#noteEnd()
+  }
+
+  readStderr(listener: StderrListener, from = 0): StderrReading {
+    let at = from
+    const drain = () => {
+      const bytes = Buffer.from(this.#place.stderr).subarray(at)
+      if (bytes.length > 0) listener.take(bytes, at)
+      at += bytes.length
+    }
+    drain()
+    return { drain, close: () => {} }
   }
 
   signal(name: 'SIGTERM' | 'SIGKILL'): number {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { COMMANDS, commandWords, SHORT_FORMS } from '../../src/commands/index.ts'
+import { COMMANDS, commandWords, NOUNS, SHORT_FORMS } from '../../src/commands/index.ts'
 import { describeError, ERROR_CODES } from '../../src/core/errors.ts'
 import type { CreationRecord } from '../../src/core/protocol/journal.ts'
 import { STATUSES } from '../../src/core/protocol/status.ts'
@@ -95,8 +95,9 @@ test('docs/cli.md lists every command with its words and flags', async () => {
   const listed = page('cli.md')
     .split('\n')
     .flatMap((line) => {
-      const found =
-        /^\| `((?:instance|resolver|token|worker|inbox|serve|doctor|completion)\b[^`]*)` \| ?(.*?) ?\|$/.exec(line)
+      const found = new RegExp(
+        `^\\| \`((?:${[...NOUNS, 'inbox', 'serve', 'doctor', 'completion'].join('|')})\\b[^\`]*)\` \\| ?(.*?) ?\\|$`,
+      ).exec(line)
       return found === null
         ? []
         : [{ words: found[1], flags: [...(found[2] ?? '').matchAll(/`(--?[a-z-]+)`/g)].map(([, flag]) => flag) }]
@@ -136,7 +137,7 @@ test('every command has a summary and examples that begin with its own words', a
 })
 
 test('the table of commands holds every file of the folders, and no other', () => {
-  const files = ['instance', 'resolver', 'token', 'worker'].flatMap((noun) =>
+  const files = NOUNS.flatMap((noun) =>
     readdirSync(join(root, 'src/commands', noun), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))
       .map((file) => `${noun}:${basename(file, '.ts')}`),

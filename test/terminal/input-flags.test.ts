@@ -58,6 +58,16 @@ test.each(['no', 'False', '0', 'off', ''])('a checkbox takes "%s" as false', asy
   expect(fitToForm(await readInput({ input: [`urgent=${word}`] }), form)).toEqual({ urgent: false })
 })
 
+test('an option given with -i is submitted as the form declares it, compared as text (R51)', async () => {
+  const options = [1, 2.5, true, 'x'].map((value) => ({ value, label: String(value) }))
+  const typed: Form = { type: 'form', components: [{ id: 'size', type: 'select', options }] }
+  for (const { value } of options) {
+    expect(fitToForm(await readInput({ input: [`size=${value}`] }), typed)).toEqual({ size: value })
+  }
+  const given = await readInput({ input: ['size=3'] })
+  expect(() => fitToForm(given, typed)).toThrow(/"3" is not an option of "size"/)
+})
+
 test('a checkbox refuses other values', async () => {
   const given = await readInput({ input: ['urgent=maybe'] })
   expect(() => fitToForm(given, form)).toThrow(/"urgent" is a checkbox/)

@@ -48,7 +48,8 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
   ): Promise<{ form: Form | null; params: Payload }> {
     const platform = await this.platform()
     const { payload, asked } = await fitToDisclosed(given, async (params) => ({
-      form: await platform.schema(name, params),
+      // R52: without values the resolver is asked for the form of none.
+      form: await platform.schema(name, Object.keys(params).length === 0 ? null : params),
     }))
     return { form: asked.form, params: payload }
   }
@@ -58,7 +59,8 @@ function fieldLines(component: Component): string[] {
   const lines = [`${component.id}  (${component.type})  ${cleanLine(component.label ?? '')}`.trimEnd()]
   if (component.description !== undefined) lines.push(`  ${cleanLine(component.description)}`)
   if (component.type === 'select') {
-    for (const option of component.options) lines.push(`  - ${cleanLine(option.value)}: ${cleanLine(option.label)}`)
+    for (const option of component.options)
+      lines.push(`  - ${cleanLine(String(option.value))}: ${cleanLine(option.label)}`)
   }
   if ('default' in component && component.default !== undefined)
     lines.push(`  default: ${cleanLine(String(component.default))}`)

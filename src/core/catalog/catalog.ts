@@ -25,7 +25,7 @@ export interface CatalogOptions {
   home: string
   /** The folder with one folder per built-in resolver, each with its manifest.json. */
   builtins: string
-  /** Called once for each broken catalog file and each broken manifest of a directory; the last good one stays in use. */
+  /** Called once for each broken catalog file and each broken manifest of a directory. */
   onProblem?: (problem: ResolveError) => void
   now?: () => Date
 }
@@ -41,7 +41,10 @@ export interface UpdateOutcome {
 export interface Catalog {
   /** Sorted by name. */
   list(): CatalogEntry[]
-  /** From the last reading: see {@link refresh}. Throws `resolver_unknown`. */
+  /**
+   * An entry to be used, from the last reading: see {@link refresh}. Throws `resolver_unknown`, and `manifest_invalid` or
+   * `source_missing` where the manifest of a directory cannot be used now (R49).
+   */
   get(name: string): CatalogEntry
   /** Set while resolvers.json is broken and the last good one is in use. */
   problem(): ResolveError | null
@@ -117,6 +120,13 @@ class FileCatalog implements Catalog {
   }
 
   get(name: string): CatalogEntry {
+    const entry = this.#entry(name)
+    const problem = this.#current.problemOf(name)
+    if (problem !== undefined) throw problem
+    return entry
+  }
+
+  #entry(name: string): CatalogEntry {
     const entry = this.#current.entries.get(name)
     if (entry) return entry
     const meant = nearest(name, this.#current.entries.keys())
@@ -153,7 +163,7 @@ class FileCatalog implements Catalog {
     const { problem } = this.#current
     if (problem) throw problem
     const outcomes: UpdateOutcome[] = []
-    for (const before of name === undefined ? this.list() : [this.get(name)]) {
+    for (const before of name === undefined ? this.list() : [this.#entry(name)]) {
       try {
         const changed = await this.#updateOne(before.name, options)
         outcomes.push({ entry: this.get(before.name), changed, problem: null })
@@ -179,7 +189,7 @@ class FileCatalog implements Catalog {
 
   async remove(name: string): Promise<CatalogEntry> {
     await this.refresh()
-    const entry = this.get(name)
+    const entry = this.#entry(name)
     await this.#change(async (draft) => {
       if (!draft.resolvers.delete(name)) throw fail('resolver_unknown', { name })
       if (this.#builtins.manifest(name)) draft.removed_builtins = [...new Set([...draft.removed_builtins, name])]

@@ -43,6 +43,12 @@ export class CurrentCatalog {
     return reading
   }
 
+  /** Why this resolver cannot be used now, although it is in the catalog. */
+  problemOf(name: string): ResolveError | undefined {
+    const stored = this.stored.get(name)
+    return stored?.kind === 'directory' ? this.#live.problem(stored.source) : undefined
+  }
+
   /** The manifests that are watched on disk. */
   manifestPaths(): string[] {
     return this.#live.paths()

@@ -1,6 +1,6 @@
 /**
  * Follows the manifests of resolvers that are used from their directory, so that an author's edit takes effect without
- * registering again.
+ * registering again, and a broken one stops the use of its resolver (R49).
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,21 +16,28 @@ interface Live {
   fingerprint: string
   /** The last good manifest, as its author wrote it; undefined while it equals the catalog's. */
   manifest: Manifest | undefined
+  /** Why the file cannot be used now. */
+  problem: ResolveError | undefined
 }
 
 export class LiveManifests {
   readonly #known = new Map<string, Live>()
 
-  /** The manifest in effect: the file's, or the last good one where the file is broken. */
+  /** The file's manifest; the last good one where the file is broken, for lists only. */
   manifest(dir: string, stored: Manifest): Manifest {
     return this.#known.get(dir)?.manifest ?? stored
+  }
+
+  /** Why the resolver of this directory cannot be used now. */
+  problem(dir: string): ResolveError | undefined {
+    return this.#known.get(dir)?.problem
   }
 
   paths(): string[] {
     return [...this.#known.keys()].map((dir) => join(dir, MANIFEST_FILE))
   }
 
-  /** Checks every directory source and reads again what changed. A broken manifest is reported once and changes nothing. */
+  /** Checks every directory source and reads again what changed. A broken manifest is reported once. */
   async refresh(stored: StoredCatalog, onProblem: (problem: ResolveError) => void): Promise<void> {
     const dirs = new Set<string>()
     for (const [name, entry] of stored.resolvers) {
@@ -39,13 +46,12 @@ export class LiveManifests {
       const fingerprint = await fingerprintOf(join(entry.source, MANIFEST_FILE))
       const known = this.#known.get(entry.source)
       if (known?.fingerprint === fingerprint) continue
-      let manifest = known?.manifest
-      try {
-        manifest = await readGood(entry.source, name, entry.manifest)
-      } catch (problem) {
-        onProblem(problem as ResolveError)
-      }
-      this.#known.set(entry.source, { fingerprint, manifest })
+      const read = await readGood(entry.source, name, entry.manifest).then(
+        (manifest) => ({ manifest, problem: undefined }),
+        (problem: ResolveError) => ({ manifest: known?.manifest, problem }),
+      )
+      if (read.problem !== undefined) onProblem(read.problem)
+      this.#known.set(entry.source, { fingerprint, ...read })
     }
     for (const dir of this.#known.keys()) if (!dirs.has(dir)) this.#known.delete(dir)
   }
@@ -62,5 +68,5 @@ async function readGood(dir: string, name: string, stored: Manifest): Promise<Ma
 
 async function fingerprintOf(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
-  return found ? `${found.ino}:${found.size}:${found.mtimeNs}` : 'missing'
+  return found ? `${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}` : 'missing'
 }

@@ -7,6 +7,10 @@ import { join } from 'node:path'
 import { diskFull, fail, ResolveError, systemCode } from '../errors.ts'
 import { createExclusiveSync, writeWholeSync } from './write-whole.ts'
 
+/** The name of an unfinished file. */
+const DRAFT = /^\.[0-9a-f]{24}\.tmp$/
+const DRAFTS_SEARCHED_MAX = 10_000
+
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
 export interface FoundFile {
@@ -113,13 +117,18 @@ export class SafeRoot {
   }
 
   /**
-   * Removes temporary files at the top level that a killed writer left: they may hold content that the final file no longer
-   * has.
+   * Removes temporary files that a killed writer left, at the top level and in these directories: they may hold content that the
+   * final file no longer has.
    */
-  clearDrafts(): void {
+  clearDrafts(...directories: readonly string[]): void {
     const top = this.#via(this.#fd, '.')
     for (const name of fs.readdirSync(top)) {
-      if (/^\.[0-9a-f]{24}\.tmp$/.test(name)) fs.rmSync(`${top}/${name}`, { force: true })
+      if (DRAFT.test(name)) fs.rmSync(`${top}/${name}`, { force: true })
+    }
+    for (const directory of directories) {
+      for (const name of this.names(directory, DRAFTS_SEARCHED_MAX)) {
+        if (DRAFT.test(name)) this.remove(`${directory}/${name}`)
+      }
     }
   }
 

@@ -14,6 +14,8 @@ export interface WriteOptions {
   /** Whether to wait until the content (`content`), or content and name (true), are on disk. Default false. */
   durable?: boolean | 'content'
   onStep?: (step: WriteStep) => void
+  /** Makes the name of the draft: 24 hex digits. Default: at random. */
+  draftId?: () => string
 }
 
 /** The steps of a write: the draft exists, it has its content, the file has its name (by a rename or a link). */
@@ -66,10 +68,10 @@ export function createExclusiveSync(path: string, data: Data, options: SyncWrite
 async function publish(
   path: string,
   data: Data,
-  { mode = 0o600, durable = false, onStep }: WriteOptions,
+  { mode = 0o600, durable = false, onStep, draftId }: WriteOptions,
   name: (draft: string, path: string) => Promise<void>,
 ): Promise<void> {
-  const draft = draftName(path)
+  const draft = draftName(path, draftId)
   const file = await open(draft, 'wx', mode)
   try {
     try {
@@ -92,10 +94,10 @@ async function publish(
 function publishSync(
   path: string,
   data: Data,
-  { mode = 0o600, durable = false, owner, onStep }: SyncWriteOptions,
+  { mode = 0o600, durable = false, owner, onStep, draftId }: SyncWriteOptions,
   name: (draft: string, path: string) => void,
 ): void {
-  const draft = draftName(path)
+  const draft = draftName(path, draftId)
   const fd = fs.openSync(draft, 'wx', mode)
   try {
     try {
@@ -144,6 +146,10 @@ function syncDirectorySync(path: string): void {
   }
 }
 
-function draftName(path: string): string {
-  return join(dirname(path), `.${randomBytes(12).toString('hex')}.tmp`)
+function draftName(path: string, draftId = randomId): string {
+  return join(dirname(path), `.${draftId()}.tmp`)
+}
+
+function randomId(): string {
+  return randomBytes(12).toString('hex')
 }

@@ -4,7 +4,7 @@
  */
 import { FORM_MAX_COMPONENTS, FORM_MAX_OPTIONS, FORM_MAX_STRING_CHARS } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
-import type { Check, Component, Form, SelectOption } from '../protocol/form.ts'
+import type { Check, Component, Form, OptionValue, SelectOption } from '../protocol/form.ts'
 import { describe, Faults, type JsonObject, quote, read } from './faults.ts'
 import { ConditionParser } from './parse-condition.ts'
 
@@ -57,11 +57,15 @@ class FormParser {
     const type = read(value, 'type')
     switch (type) {
       case 'text':
+        return { type, ...base, ...this.#texts(value, ['placeholder'], where), ...this.#secret(value, where) }
       case 'textarea':
+        this.#refuseSecret(value, where)
         return { type, ...base, ...this.#texts(value, ['placeholder'], where) }
       case 'select':
-        return { type, ...base, options: this.#options(value, where), ...this.#texts(value, ['default'], where) }
+        this.#refuseSecret(value, where)
+        return { type, ...base, options: this.#options(value, where), ...this.#selectDefault(value, where) }
       case 'checkbox':
+        this.#refuseSecret(value, where)
         return { type, ...base, ...this.#checkboxDefault(value, where) }
       default:
         return this.#fault(where, `its type is ${describe(type)}; the types are ${TYPES.join(', ')}`)
@@ -113,11 +117,23 @@ class FormParser {
       const [value, label] = [read(option, 'value'), read(option, 'label')]
       if (value === undefined) this.#fault(place, 'its value is missing')
       if (label === undefined) this.#fault(place, 'its label is missing')
-      const parsed = this.#text(value, place, 'its value')
+      const parsed = this.#optionValue(value, place, 'its value')
       const shown = this.#text(label, place, 'its label')
       return parsed === undefined || shown === undefined ? undefined : { value: parsed, label: shown }
     })
     return options.filter((option) => option !== undefined)
+  }
+
+  /** undefined where it is absent or malformed. */
+  #optionValue(value: unknown, where: string, what: string): OptionValue | undefined {
+    if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value
+    if (value === undefined || typeof value === 'string') return this.#text(value, where, what)
+    return this.#fault(where, `${what} is ${describe(value)}, not a text, a number, true or false`)
+  }
+
+  #selectDefault(component: JsonObject, where: string): { default?: OptionValue } {
+    const value = this.#optionValue(read(component, 'default'), where, 'its default')
+    return value === undefined ? {} : { default: value }
   }
 
   #checkboxDefault(component: JsonObject, where: string): { default?: boolean } {
@@ -126,6 +142,20 @@ class FormParser {
     if (typeof value === 'boolean') return { default: value }
     this.#fault(where, `its default is ${describe(value)}, not true or false`)
     return {}
+  }
+
+  #secret(component: JsonObject, where: string): { secret?: boolean } {
+    const value = read(component, 'secret')
+    if (value === undefined || value === false) return {}
+    if (value === true) return { secret: true }
+    this.#fault(where, `its secret is ${describe(value)}, not true or false`)
+    return {}
+  }
+
+  /** A field that its author takes for secret must not be shown and stored without a word. */
+  #refuseSecret(component: JsonObject, where: string): void {
+    const value = read(component, 'secret')
+    if (value !== undefined && value !== false) this.#fault(where, 'only a field of type text can be secret')
   }
 
   #checks(component: JsonObject, where: string): { checks?: Check[] } {

@@ -1,5 +1,6 @@
 /**
- * The patterns of `regex`: JavaScript syntax with the `u` flag, plus Python's spelling of named groups (R34).
+ * The patterns of `regex`: JavaScript syntax with the `u` flag, or without it where only that is legal (R54), plus Python's
+ * spelling of named groups (R34).
  * parse-condition.ts and matchers call it.
  */
 import { PATTERN_MAX_CHARS, PATTERN_MAX_COSTLY_ESCAPES } from '../limits.ts'
@@ -7,10 +8,11 @@ import { PATTERN_MAX_CHARS, PATTERN_MAX_COSTLY_ESCAPES } from '../limits.ts'
 /** Matches escapes and character classes too, so that only real groups are translated. */
 const PYTHON_GROUPS = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\(\?P<|\(\?P=([^)]*)\)/g
 const POSIX_CLASS = /\[\[:\^?[a-z]+:\]/
+const PYTHON_ANCHOR = /^\\[AZz]$/
 const ESCAPE = /\\[\s\S]/g
 const COSTLY_ESCAPE = /^\\[pPbB]$/
 
-/** The source for `new RegExp(source, 'u')`: `(?P<n>…)` becomes `(?<n>…)`, `(?P=n)` becomes `\k<n>`. */
+/** The source for `new RegExp`: `(?P<n>…)` becomes `(?<n>…)`, `(?P=n)` becomes `\k<n>`. */
 export function patternSource(pattern: string): string {
   return pattern.replace(PYTHON_GROUPS, (token, name: string | undefined) => {
     if (token === '(?P<') return '(?<'
@@ -23,15 +25,25 @@ export function patternFault(pattern: string): string | undefined {
   if (pattern.length > PATTERN_MAX_CHARS) return `the pattern is longer than ${PATTERN_MAX_CHARS} characters`
   // JavaScript reads these as literal letters, so they would never match as intended.
   if (POSIX_CLASS.test(pattern)) return 'the pattern has a POSIX class like [[:alpha:]]; write \\p{L}, \\d or \\s'
+  if ((pattern.match(ESCAPE) ?? []).some((token) => PYTHON_ANCHOR.test(token))) {
+    return 'the pattern has one of \\A, \\Z and \\z; write ^ or $'
+  }
   if (costlyEscapes(pattern) > PATTERN_MAX_COSTLY_ESCAPES) {
     return `the pattern has more than ${PATTERN_MAX_COSTLY_ESCAPES} of \\p, \\P, \\b and \\B`
   }
+  const source = patternSource(pattern)
+  const fault = syntaxFault(source, 'u')
+  // Of a pattern that is legal in no reading, the fault of the stricter one is told.
+  if (fault === undefined || syntaxFault(source, '') === undefined) return undefined
+  return `the pattern is not a JavaScript regular expression (${fault})`
+}
+
+function syntaxFault(source: string, flags: 'u' | ''): string | undefined {
   try {
-    new RegExp(patternSource(pattern), 'u')
+    new RegExp(source, flags)
     return undefined
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^.*\/u: /s, '') : ''
-    return `the pattern is not a JavaScript regular expression (${reason})`
+    return error instanceof Error ? error.message.replace(/^.*\/u?: /s, '') : ''
   }
 }
 
@@ -42,7 +54,9 @@ export function patternFault(pattern: string): string | undefined {
  */
 export function patternRegExp(pattern: string): RegExp | undefined {
   if (patternFault(pattern) !== undefined) return undefined
-  return new RegExp(`^[^]*?(?:${patternSource(pattern)})`, 'u')
+  const source = patternSource(pattern)
+  const flags = syntaxFault(source, 'u') === undefined ? 'u' : ''
+  return new RegExp(`^[^]*?(?:${source})`, flags)
 }
 
 /** Escapes that each take milliseconds to compile, which no time limit can interrupt. */

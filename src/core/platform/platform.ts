@@ -17,7 +17,9 @@ import type {
   SentMessage,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
+import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
+import type { SecretContent, SecretInfo } from '../protocol/secret.ts'
 import type { Status } from '../protocol/status.ts'
 import type { Story } from '../view/story.ts'
 
@@ -62,6 +64,22 @@ export interface FollowOptions {
 /** How the connection to a server stands. Times are milliseconds since 1970. */
 export type Connection = { state: 'lost'; since: number; givesUpAt: number } | { state: 'back'; since: number }
 
+export interface LogOptions {
+  /** Only lines with a greater number: {@link LogPage.next} of the page before. */
+  after?: number
+  /** Only the last lines, this many. */
+  tail?: number
+  /** Only lines from this time on, ISO-8601 UTC. */
+  since?: string
+  /** Default: all. */
+  sources?: readonly LogSource[]
+  /** How many lines at most. */
+  limit?: number
+  /** Where there is no line yet: how long to wait for one, at most 20 s. */
+  waitMs?: number
+  signal?: AbortSignal
+}
+
 /** A part of a file: `from` its first byte, `to` the one after its last. */
 export interface ByteRange {
   from: number
@@ -91,8 +109,8 @@ export type HostState = 'none' | 'silent' | 'answers'
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
-  /** The form for these params (progressive disclosure); null where the resolver has none. */
-  schema(name: string, params: Payload, where?: Executor | 'auto'): Promise<Form | null>
+  /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
+  schema(name: string, params: Payload | null, where?: Executor | 'auto'): Promise<Form | null>
   /** The form for this input, and every message of a failing check (R10). Creates nothing. `where` the resolver is asked is as in `create`. */
   check(name: string, input: Payload, where?: Executor | 'auto'): Promise<FormCheck>
 
@@ -115,6 +133,8 @@ export interface Platform {
   hasHost(id: string): Promise<boolean>
   /** As {@link hasHost}, but sends the host a request: a suspended one is `silent`. Takes a few seconds for one that is. */
   hostState(id: string): Promise<HostState>
+  /** A page of what its worker printed and logged; read on with `after`. Text may have control characters. */
+  logs(id: string, options?: LogOptions): Promise<LogPage>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 
@@ -146,6 +166,11 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** The named secrets, without their values (R55). */
+  secrets(): Promise<SecretInfo[]>
+  /** Sets a named secret; on disk when it returns. Only a value can be sent to a server. */
+  setSecret(name: string, content: SecretContent): Promise<SecretInfo>
+  removeSecret(name: string): Promise<SecretInfo>
   /** Looks after the machine and the home; with `fix` it mends what is safe to mend. */
   health(options?: { fix?: boolean }): Promise<HealthRow[]>
 

@@ -23,6 +23,8 @@ export const PLATFORM_EVENTS = [
   'platform.worker.failed',
   'platform.worker.adopted',
   'platform.instance.status_changed',
+  'platform.instance.queued',
+  'platform.instance.dequeued',
   'platform.input.requested',
   'platform.input.answered',
   'platform.message.accepted',

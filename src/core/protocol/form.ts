@@ -30,17 +30,22 @@ interface ComponentBase {
 export interface TextComponent extends ComponentBase {
   type: 'text' | 'textarea'
   placeholder?: string
+  /** R55, `text` only: the value is never shown, stored in clear or journaled. */
+  secret?: boolean
 }
 
+/** Options are compared as text: two of them differ where their texts do (R51). */
+export type OptionValue = string | number | boolean
+
 export interface SelectOption {
-  value: string
+  value: OptionValue
   label: string
 }
 
 export interface SelectComponent extends ComponentBase {
   type: 'select'
   options: SelectOption[]
-  default?: string
+  default?: OptionValue
 }
 
 export interface CheckboxComponent extends ComponentBase {

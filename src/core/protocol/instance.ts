@@ -1,6 +1,19 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
 import { form, type Payload, payload } from './form.ts'
-import { anyObject, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
+import {
+  anyObject,
+  count,
+  flag,
+  listOf,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+  time,
+} from './schema.ts'
 import { STATUSES } from './status.ts'
 
 /** A random id; it also names a directory, and is safe to print on a terminal. */
@@ -17,7 +30,10 @@ export interface InstanceConfig {
   /** R43: the path of `.resolve` for this worker, also in RESOLVE_DIR. */
   resolve_path: string
   git_provider: { type: string; base_url: string; token: string }
-  credentials: { llm_provider_api_key: string; git_host_token: string }
+  /** R55: beside the two of the spec, the secrets that the manifest names. */
+  credentials: { llm_provider_api_key: string; git_host_token: string } & Record<string, string>
+  /** R55: which model to use, where the operator says it. */
+  llm: { model: string; base_url: string }
   sub_container_token: string
   capabilities: string[]
 }
@@ -68,6 +84,19 @@ export const instanceError = object({ code: text(), detail: text() })
 
 export const instanceId = () => text({ pattern: INSTANCE_ID_PATTERN })
 
+/** Which bound an instance waits for: the one of the home's hosts, or `max_running` of its resolver. */
+export const QUEUE_BOUNDS = ['home', 'resolver'] as const
+
+/** The place of an instance that waits for a worker (R70), as it was told last. */
+export type QueuePlace = Static<typeof queuePlace>
+
+export const queuePlace = object({
+  position: count({ description: 'The place in the queue: 1 is next' }),
+  bound: oneOf(QUEUE_BOUNDS),
+  limit: count({ description: 'How many may run at the same time under that bound' }),
+  since: time(),
+})
+
 /** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
 export type InstanceRecord = Static<typeof instanceRecord>
 
@@ -91,6 +120,9 @@ export const instanceRecord = named(
     ),
     forced: optional(flag({ description: 'It was cancelled, and its worker had to be killed' })),
     input: payload,
+    secret_fields: optional(
+      listOf(text(), { description: 'The fields of the input that are secret: their values are not shown' }),
+    ),
     output: nullable(text()),
     error: nullable(instanceError),
     supports_resume: flag(),
@@ -101,6 +133,7 @@ export const instanceRecord = named(
     updated_at: time(),
     ended_at: nullable(time()),
     parent_id: nullable(text()),
+    queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
   }),
 )
 

@@ -46,7 +46,10 @@ export const creationRecord = object(
     name: nullable(text()),
     parent_id: nullable(text()),
     created_at: time(),
+    /** Without the values of secret fields. */
     input: payload,
+    /** The secret fields that were given (R55). Absent where there are none. */
+    secret_fields: optional(listOf(text())),
     executor: oneOf(EXECUTORS),
     /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
     environment: anyObject<string>({ additionalProperties: text() }),
@@ -74,6 +77,8 @@ export interface AnswerIntent extends Actor {
   kind: 'answer'
   request_id: string
   payload: Payload
+  /** The values of secret fields, which `payload` does not have, sealed with the key of the home. */
+  sealed?: string
   at: string
 }
 
@@ -83,6 +88,8 @@ export interface MessageIntent extends Actor {
   number: number
   message_type: string
   payload: Payload
+  /** As in {@link AnswerIntent}. */
+  sealed?: string
   at: string
 }
 
@@ -128,6 +135,12 @@ export interface NameMark {
   at: string
 }
 
+/** The values of the secret fields of the input, which the creation record does not have, sealed with the key of the home. */
+export interface SealedInput {
+  kind: 'sealed_input'
+  sealed: string
+}
+
 /** The files of the earlier layout have been copied into the journal. */
 export interface ImportMark {
   kind: 'imported'
@@ -141,4 +154,5 @@ export type PrivateLine =
   | RunMark
   | SandboxMark
   | NameMark
+  | SealedInput
   | ImportMark

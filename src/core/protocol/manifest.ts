@@ -8,8 +8,10 @@ export const RESOLVER_NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'
 const NUMBER = '(0|[1-9]\\d*)'
 const PRERELEASE_PART = '(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
 
-/** MAJOR.MINOR.PATCH, with a prerelease; no build metadata. */
-export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?$`
+const BUILD_PART = '[0-9A-Za-z-]+'
+
+/** MAJOR.MINOR.PATCH, with a prerelease and build metadata (R51). */
+export const VERSION_PATTERN = `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${PRERELEASE_PART}(\\.${PRERELEASE_PART})*)?(\\+${BUILD_PART}(\\.${BUILD_PART})*)?$`
 
 export interface ContainerManifest {
   /** The image of its workers; the platform's default when none is named. */
@@ -31,7 +33,11 @@ export interface Manifest {
   description: string
   command: string[]
   supports_resume?: boolean
+  /** How many of its instances may have a worker at the same time. */
+  max_running?: number
   capabilities_required?: string[]
+  /** R55: the operator's secrets that its workers get, by name. */
+  secrets?: string[]
   viewport_bundle?: string
   viewport_path?: string
   container?: ContainerManifest

@@ -115,7 +115,7 @@ export function object<P extends Properties>(properties: P, keywords: Keywords =
   return schema({ type: 'object', properties: plain, ...(required.length === 0 ? {} : { required }), ...keywords })
 }
 
-/** The body of a request. An unknown field is refused, because it would have no effect. */
+/** An object that has no other properties than these: an error body, or a request that deletes for good. */
 /* @__NO_SIDE_EFFECTS__ */
 export function closed<P extends Properties>(properties: P): Schema<Flat<Fields<P>>> {
   return object(properties, { additionalProperties: false })

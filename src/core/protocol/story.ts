@@ -1,6 +1,6 @@
 /** The projection of a journal as consumers see it; {@link file://./../view/story.ts} computes it. */
 import { form } from './form.ts'
-import { instanceError, REQUEST_STATUSES } from './instance.ts'
+import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
 import {
   anyObject,
@@ -101,6 +101,11 @@ export const story = named(
     /** How many workers were launched, and how many were requested (each resume requests another). */
     incarnation: count(),
     wantedIncarnation: count(),
+    /** Its place, while it waits for a worker. */
+    queue: optional(nullable(queuePlace)),
+    /** The incarnation whose turn to start was recorded, and how long resumed ones waited for theirs. */
+    turn: optional(count()),
+    queuedMs: optional(count()),
     /** How many times another host took over. */
     adoptions: count(),
     /** The number of rejected event lines of the resolver. */

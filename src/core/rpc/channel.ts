@@ -7,6 +7,8 @@ export interface Channel {
   onLine(listener: (line: string) => void): void
   /** Called once, when no more lines will arrive. */
   onClose(listener: () => void): void
+  /** While a line is received: the offset just after it in all that the other side sent. Only for output that can be read again. */
+  readonly position?: number
   close(): void
 }
 

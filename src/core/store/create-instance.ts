@@ -9,18 +9,20 @@ import { syncDirectoryTogether } from '../files/sync-together.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 import { beginStory } from '../view/story.ts'
 import { type InstancePaths, instancesDirectory, pathsIn } from './home.ts'
-import { creationLine } from './journal-line.ts'
+import { creationLine, formatPrivateLine } from './journal-line.ts'
 import { writeRecord } from './record.ts'
 
 /**
  * Returns once the creation is on disk (R12): its journal is synced, and then, together with those of other creations, the name of its
  * directory. `prepare` makes what else belongs into the directory meanwhile; what it fails at is left to the launch.
+ * `sealedInput`: the values of secret fields, for a private line behind the creation record.
  * Throws `disk_full`, `home_unusable`.
  */
 export async function createInstance(
   home: string,
   creation: CreationRecord,
   prepare: (paths: InstancePaths) => Promise<void> = async () => {},
+  sealedInput?: string,
 ): Promise<void> {
   const instances = instancesDirectory(home)
   const draft = join(instances, `.new-${randomBytes(8).toString('hex')}`)
@@ -30,7 +32,8 @@ export async function createInstance(
     for (const path of [draft, paths.owners]) mkdirSync(path, { mode: 0o700 })
     failpoint('creation.drafted')
     prepared = prepare(paths).catch(() => {})
-    await writeFile(paths.journal, creationLine(creation), { mode: 0o600, flag: 'wx', flush: true })
+    const lines = sealedInput === undefined ? '' : formatPrivateLine({ kind: 'sealed_input', sealed: sealedInput })
+    await writeFile(paths.journal, creationLine(creation) + lines, { mode: 0o600, flag: 'wx', flush: true })
     failpoint('creation.written')
     writeRecord(paths, beginStory(creation))
     failpoint('creation.recorded')

@@ -135,6 +135,8 @@ export interface InstancePaths {
   stdout: string
   stderr: string
   lifeline: string
+  /** What the worker printed and logged; `log.1` beside it has the lines before. */
+  log: string
   project: string
 }
 
@@ -154,6 +156,7 @@ export function pathsIn(root: string): InstancePaths {
     stdout: join(root, 'stdout'),
     stderr: join(root, 'stderr'),
     lifeline: join(root, 'lifeline'),
+    log: join(root, 'log'),
     project: join(root, 'project'),
   }
 }

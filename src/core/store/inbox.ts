@@ -32,6 +32,7 @@ export class Inbox {
   #hasSandbox = false
   #isImported = false
   #name: string | null | undefined
+  #sealedInput: string | undefined
   readonly #warnings = new Set<string>()
 
   answer(requestId: string): KeptAnswer | undefined {
@@ -103,6 +104,11 @@ export class Inbox {
     return this.#name
   }
 
+  /** The values of the secret fields of the input, sealed. */
+  get sealedInput(): string | undefined {
+    return this.#sealedInput
+  }
+
   /** Whether the instance was warned of this before, by whichever host. */
   hasWarned(kind: string): boolean {
     return this.#warnings.has(kind)
@@ -144,6 +150,9 @@ export class Inbox {
       case 'name':
         this.#takeName((line as { name?: unknown }).name)
         break
+      case 'sealed_input':
+        this.#takeSealedInput((line as { sealed?: unknown }).sealed)
+        break
       case 'imported':
         this.#isImported = true
         break
@@ -159,6 +168,10 @@ export class Inbox {
     const isGivenUp =
       type === 'platform.watchdog.warning' && data['kind'] === PAUSE_IGNORED && this.#stop.how === 'pause'
     if (isOver || isGivenUp) this.#stop = undefined
+  }
+
+  #takeSealedInput(sealed: unknown): void {
+    if (typeof sealed === 'string') this.#sealedInput ??= sealed
   }
 
   #takeName(name: unknown): void {

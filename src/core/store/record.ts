@@ -24,6 +24,7 @@ export function toRecord(story: Story): InstanceRecord {
     ...(story.stop === undefined ? {} : { stop: story.stop }),
     ...(change?.forced === true ? { forced: true } : {}),
     input: creation.input,
+    ...(creation.secret_fields === undefined ? {} : { secret_fields: creation.secret_fields }),
     output: story.output,
     error: story.error,
     supports_resume: creation.resolver.manifest.supports_resume === true,
@@ -34,6 +35,7 @@ export function toRecord(story: Story): InstanceRecord {
     updated_at: story.lastEventAt,
     ended_at: story.endedAt,
     parent_id: creation.parent_id,
+    queue: story.queue ?? null,
   }
 }
 

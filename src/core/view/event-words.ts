@@ -20,6 +20,9 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     const why = [text(reason), forced === true ? 'forced' : ''].filter(Boolean).join(', ')
     return `${statusText(to)}${why === '' ? '' : ` (${why})`}`
   },
+  'platform.instance.queued': ({ position, bound, limit }) =>
+    `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} run at the same time)`,
+  'platform.instance.dequeued': () => 'its turn has come',
   'platform.setup.progress': ({ step, total, description }) =>
     `setup ${text(step)}/${text(total)}: ${text(description)}`,
   'platform.setup.failed': ({ stage, error }) => `setup failed at ${text(stage)}: ${text(error)}`,

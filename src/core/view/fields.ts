@@ -12,8 +12,10 @@ export interface FormLike {
 }
 
 export interface FieldOption {
-  /** The value that is submitted. */
+  /** The text of its value, by which options are compared (R51). */
   value: string
+  /** The value that is submitted: a text, a number, true or false. */
+  given: unknown
   /** The cleaned text that is shown. */
   label: string
 }
@@ -30,6 +32,8 @@ export interface Field {
   required: boolean
   options: readonly FieldOption[]
   default: unknown
+  /** The value is never shown (R55). */
+  secret: boolean
 }
 
 const KINDS = ['text', 'textarea', 'select', 'checkbox'] as const
@@ -52,6 +56,7 @@ function toField(component: Record<string, unknown>, at: number): Field {
     required: checks.some((check) => isObject(check) && requires(check['condition'], id)),
     options: toOptions(component['options']),
     default: component['default'],
+    secret: type === 'text' && component['secret'] === true,
   }
 }
 
@@ -70,20 +75,34 @@ function requires(condition: unknown, id: string): boolean {
 function toOptions(given: unknown): FieldOption[] {
   if (!Array.isArray(given)) return []
   return given.filter(isObject).map((option) => {
-    const value = toText(option['value'])
-    return { value, label: cleanLine(toText(option['label'])) || cleanLine(value) }
+    const given = option['value']
+    const value = typeof given === 'number' || typeof given === 'boolean' ? String(given) : toText(given)
+    return { value, given, label: cleanLine(toText(option['label'])) || cleanLine(value) }
   })
 }
 
+/** The value that the field submits now; undefined if it submits none. A chosen option submits the value that it declares. */
+export function submittedIn(field: Field, values: Payload): unknown {
+  const value = valueIn(field, values)
+  return field.kind === 'select' ? declaredValue(field, value) : value
+}
+
+/** The value of the option that this one equals as text (R51); the value itself where it equals none. */
+export function declaredValue({ options }: Pick<Field, 'options'>, value: unknown): unknown {
+  if (typeof value === 'object') return value
+  return options.find((option) => option.value === String(value))?.given ?? value
+}
+
 /**
- * The value that the field submits now; undefined if it submits none. An empty text field submits "". A value outside the options
- * of a select counts as none: it may be left from options that the form no longer has (R35).
+ * The value that stands in the field now; undefined if there is none. Of a select it is the text of an option. An empty text
+ * field has "". A value outside the options of a select counts as none: it may be left from options that the form no longer has
+ * (R35).
  */
 export function valueIn(field: Field, values: Payload): unknown {
   const given = Object.hasOwn(values, field.id) ? values[field.id] : undefined
   const isStale = field.kind === 'select' && !field.options.some(({ value }) => value === String(given))
   const standing = (isStale ? undefined : given) ?? field.default
-  if (standing !== undefined && standing !== null) return standing
+  if (standing !== undefined && standing !== null) return field.kind === 'select' ? String(standing) : standing
   if (field.kind === 'text' || field.kind === 'textarea') return ''
   return field.kind === 'checkbox' ? false : undefined
 }

@@ -1,4 +1,5 @@
 /** How statuses are shown: a shape, a word and a colour. The shape makes a status readable without colour. */
+import type { QueuePlace } from '../protocol/instance.ts'
 import type { Status } from '../protocol/status.ts'
 
 export interface StatusWord {
@@ -18,7 +19,20 @@ export const STATUS_WORDS: Readonly<Record<Status, StatusWord>> = {
   cancelled: { shape: '⊘', word: 'cancelled', color: 'gray' },
 }
 
-export function statusText(status: Status): string {
-  const { shape, word } = STATUS_WORDS[status]
+/** How an instance is shown: one that waits for a worker shows its place (R70). */
+export function standingWord({ status, queue }: { status: Status; queue?: QueuePlace | null | undefined }): StatusWord {
+  if (queue == null) return STATUS_WORDS[status]
+  return { ...STATUS_WORDS.created, word: `queued, place ${queue.position}` }
+}
+
+/** Why an instance waits, as a sentence. */
+export function queueSentence({ position, bound, limit }: Pick<QueuePlace, 'position' | 'bound' | 'limit'>): string {
+  const many = limit === 1 ? '1 instance' : `${limit} instances`
+  const where = bound === 'home' ? 'run at the same time here' : 'of this resolver run at the same time'
+  return `It waits in the queue, place ${position}: at most ${many} ${where}.`
+}
+
+export function statusText(status: Status, queue?: QueuePlace | null): string {
+  const { shape, word } = standingWord({ status, queue })
   return `${shape} ${word}`
 }

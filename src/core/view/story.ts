@@ -38,6 +38,9 @@ export function beginStory(creation: CreationRecord): Story {
     error: null,
     incarnation: 0,
     wantedIncarnation: 1,
+    queue: null,
+    turn: 0,
+    queuedMs: 0,
     adoptions: 0,
     rejected: 0,
     lastSeq: 0,
@@ -68,6 +71,11 @@ type Data = Record<string, unknown>
 
 const chapters: Record<string, (story: Story, data: Data, at: string) => void> = {
   'platform.instance.status_changed': statusChanged,
+  'platform.instance.queued': queued,
+  'platform.instance.dequeued': (story, _, at) => {
+    leaveQueue(story, at)
+    story.turn = story.wantedIncarnation
+  },
   'platform.worker.launched': (story, data) => {
     story.incarnation = asNumber(data['incarnation']) ?? story.incarnation + 1
   },
@@ -124,6 +132,7 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
 function statusChanged(story: Story, data: Data, at: string): void {
   const to = data['to']
   if (!isStatus(to)) return
+  leaveQueue(story, at)
   if (story.status === 'paused' && to === 'running') {
     story.wantedIncarnation = story.incarnation + 1
     story.completion = null
@@ -140,6 +149,20 @@ function statusChanged(story: Story, data: Data, at: string): void {
   if (to === 'paused' && reason === WORKER_LOST) carryOver(story)
   else if (isTerminal(to) || to === 'paused') withdraw(story)
   if (to === 'running' && reason === REQUESTS_WITHDRAWN) withdraw(story)
+}
+
+function queued(story: Story, data: Data, at: string): void {
+  const since = story.queue?.since ?? (story.status === 'created' ? story.creation.created_at : at)
+  const bound = data['bound'] === 'resolver' ? 'resolver' : 'home'
+  story.queue = { position: asNumber(data['position']) ?? 1, bound, limit: asNumber(data['limit']) ?? 1, since }
+}
+
+/** The time that a resumed instance waited is not counted as time with a worker (R27). */
+function leaveQueue(story: Story, at: string): void {
+  if (story.queue != null && story.status === 'running') {
+    story.queuedMs = (story.queuedMs ?? 0) + Math.max(0, Date.parse(at) - Date.parse(story.queue.since))
+  }
+  story.queue = null
 }
 
 /** The reason of awaiting_input → running when the resolver ended its run while a request was open. */

@@ -129,7 +129,7 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
   }
 
   clearDrafts(): void {
-    this.#root.clearDrafts()
+    this.#root.clearDrafts(REQUESTS_DIR, MESSAGES_DIR)
   }
 
   close(): void {

@@ -116,6 +116,22 @@ export interface Condition {
   escaped?: number
 }
 
+/** Takes what a worker writes to stderr, in order. */
+export interface StderrListener {
+  /** These bytes of this incarnation, from the offset `start` on. */
+  take(bytes: Buffer, start: number): void
+  /** So many bytes were left out before the next ones. */
+  skipped(bytes: number): void
+  /** The next bytes have the offset 0: the driver has cut what it keeps, or gives all of it again. */
+  restarted(): void
+}
+
+export interface StderrReading {
+  /** Reads all that is there now: after the worker has ended, all that there is. */
+  drain(): void
+  close(): void
+}
+
 export interface Worker {
   readonly incarnation: number
   /** JSON-RPC lines. After an adoption, earlier lines are received again. */
@@ -125,6 +141,13 @@ export interface Worker {
   readonly ended: Promise<void>
   /** Signals every process of the worker. Returns how many there were. */
   signal(name: 'SIGTERM' | 'SIGKILL'): number
+  /**
+   * Reads stderr from an offset that an earlier reader was given; without one, or where the driver cannot begin there, from the beginning
+   * of this incarnation. Only one reader.
+   */
+  readStderr(listener: StderrListener, from: number | undefined): StderrReading
+  /** After an adoption, output is given again from its beginning, with the same offsets, as long as it is shorter than this. */
+  readonly replayBytes: number
   /** The current usage; undefined where it cannot be read. */
   usage?(): Promise<Usage | undefined>
   /** Whether no process of the worker is left. */

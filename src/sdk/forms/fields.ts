@@ -35,7 +35,12 @@ export interface TextSpec extends Common {
   required?: boolean
 }
 
-export type Option = string | SelectOption
+export interface SecretTextSpec extends TextSpec {
+  /** The value is asked without echo, and is never shown, stored in clear or journaled: only the resolver gets it. */
+  secret?: boolean
+}
+
+export type Option = string | number | boolean | SelectOption
 
 export interface SelectSpec<O extends readonly Option[]> extends Common {
   /** Values, or `{value, label}` where the label differs. */
@@ -54,9 +59,9 @@ export interface CheckboxSpec extends Common {
   default?: boolean
 }
 
-type Given<S, T> = S extends { required: true } | { default: string } ? T : T | undefined
+type Given<S, T> = S extends { required: true } | { default: string | number | boolean } ? T : T | undefined
 
-export function text<const S extends TextSpec>(spec: S): Field<Given<S, string>> {
+export function text<const S extends SecretTextSpec>(spec: S): Field<Given<S, string>> {
   return textual('text', spec) as Field<Given<S, string>>
 }
 
@@ -68,14 +73,16 @@ export function textarea<const S extends TextSpec>(spec: S): Field<Given<S, stri
 export function select<const O extends readonly Option[], const S extends SelectSpec<O>>(
   spec: S & { options: O },
 ): Field<Given<S, OptionValue<O>>> {
-  const options = spec.options.map((option) => (typeof option === 'string' ? { value: option, label: option } : option))
+  const options = spec.options.map((option) =>
+    typeof option === 'object' ? option : { value: option, label: String(option) },
+  )
   const field: Field<unknown> = {
     whenMissing: spec.default,
     toComponent: (id) => ({
       type: 'select',
       ...common(id, spec, spec.required),
       options,
-      ...(spec.default === undefined ? {} : { default: String(spec.default) }),
+      ...(spec.default === undefined ? {} : { default: spec.default as SelectOption['value'] }),
     }),
   }
   return field as Field<Given<S, OptionValue<O>>>
@@ -106,13 +113,14 @@ export function valuesOf<F extends Fields>(fields: F, payload: Payload): ValuesO
   return values as ValuesOf<F>
 }
 
-function textual(type: 'text' | 'textarea', spec: TextSpec): Field<string | undefined> {
+function textual(type: 'text' | 'textarea', spec: SecretTextSpec): Field<string | undefined> {
   return {
     whenMissing: undefined,
     toComponent: (id) => ({
       type,
       ...common(id, spec, spec.required),
       ...(spec.placeholder === undefined ? {} : { placeholder: spec.placeholder }),
+      ...(spec.secret === true ? { secret: true } : {}),
     }),
   }
 }

@@ -1,7 +1,7 @@
 /** The checkpoint that a run stores for the run that resumes it: `.resolve/checkpoint.json`, which is kept through a pause. */
 import { existsSync, readFileSync } from 'node:fs'
-import { writeWholeSync } from '../../core/files/write-whole.ts'
 import { CHECKPOINT_FILE } from '../../core/protocol/coordination.ts'
+import { replaceFile } from './replace-file.ts'
 
 export class Checkpoint {
   readonly #path: string
@@ -16,7 +16,7 @@ export class Checkpoint {
 
   /** Replaces the checkpoint; durable when it returns. Throws the system's error. */
   save(value: unknown): void {
-    writeWholeSync(this.#path, JSON.stringify(value ?? null), { mode: 0o644, durable: true })
+    replaceFile(this.#path, JSON.stringify(value ?? null), true)
   }
 
   /** The latest checkpoint; undefined where none was saved. */

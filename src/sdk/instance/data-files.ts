@@ -2,7 +2,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail, systemCode } from '../../core/errors.ts'
-import { writeWholeSync } from '../../core/files/write-whole.ts'
+import { replaceFile } from './replace-file.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
 
 export interface DataFiles {
@@ -17,7 +17,7 @@ export function dataFiles(root: string, disk: RetryingDisk, changed: (paths: str
     async write(path, content) {
       const target = inside(root, path)
       await mkdir(dirname(target), { recursive: true })
-      disk.do(() => writeWholeSync(target, content, { mode: 0o644 }))
+      disk.do(() => replaceFile(target, content))
       disk.do(() => changed([path]))
     },
     async read(path) {

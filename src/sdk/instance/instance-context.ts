@@ -128,8 +128,6 @@ export class InstanceContext implements Emitter {
   }
 
   log(message: string, level: LogLevel = 'info'): void {
-    // Written to stderr as well, which the platform keeps with the instance.
-    process.stderr.write(`${level}: ${message}\n`)
     this.#peer.notify('resolver.log', { level, message })
   }
 

@@ -5,11 +5,12 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fail, type ResolveError } from '../../core/errors.ts'
-import { writeWholeSync } from '../../core/files/write-whole.ts'
 import { isRequestId, refusalFile, requestFile, responseFile } from '../../core/protocol/coordination.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import type { InputRequest } from '../../core/protocol/instance.ts'
+import { replaceFile } from './replace-file.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
+import { secondsSince } from './seconds-since.ts'
 import { readJsonObject } from './state-file.ts'
 
 /** The host's call is fast; checking the file periodically makes it certain. */
@@ -28,6 +29,7 @@ export interface RequestsOptions {
 interface Pending {
   resolve: (payload: Payload) => void
   reject: (error: ResolveError) => void
+  /** Seconds of the process's monotonic clock. */
   askedAt: number
 }
 
@@ -79,7 +81,7 @@ export class Requests {
     const earlier = readJsonObject(join(this.#options.dir, responseFile(id)))
     if (earlier !== undefined) return earlier
     return await new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject, askedAt: performance.now() })
+      this.#pending.set(id, { resolve, reject, askedAt: process.uptime() })
       this.#write({ id, prompt, schema, status: 'pending' })
       emit('resolver:input_requested', { request_id: id, prompt })
       this.#polling ??= setInterval(() => this.#check(), CHECK_MS)
@@ -92,7 +94,7 @@ export class Requests {
     this.#options.disk.do(() => {
       mkdirSync(dirname(path), { recursive: true })
       rmSync(join(this.#options.dir, refusalFile(request.id)), { force: true })
-      writeWholeSync(path, text, { mode: 0o644 })
+      replaceFile(path, text)
     })
   }
 
@@ -113,7 +115,7 @@ export class Requests {
       clearInterval(this.#polling)
       this.#polling = undefined
     }
-    const duration_s = Math.round(performance.now() - pending.askedAt) / 1000
+    const duration_s = secondsSince(pending.askedAt)
     this.#options.emit('resolver:input_responded', { request_id: id, outcome, duration_s })
     return pending
   }

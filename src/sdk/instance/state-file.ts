@@ -1,7 +1,7 @@
 /** The state snapshot: replaced as a whole, so that a reader never sees a part of it (spec, State snapshot). */
 import { readFileSync } from 'node:fs'
-import { writeWholeSync } from '../../core/files/write-whole.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
+import { replaceFile } from './replace-file.ts'
 import type { RetryingDisk } from './retry-while-disk-full.ts'
 
 export type State = Record<string, unknown>
@@ -30,7 +30,7 @@ export class StateFile {
     const text = JSON.stringify(state)
     this.#latest = JSON.parse(text) as State
     this.#disk.do(() => {
-      writeWholeSync(this.#path, text, { mode: 0o644 })
+      replaceFile(this.#path, text)
       this.#written()
     })
   }

@@ -37,6 +37,8 @@ const EXAMPLES = {
   home_unusable: { path: '', reason: '' },
   journal_broken: { path: '', reason: '' },
   catalog_broken: { path: '', reason: '' },
+  manifest_invalid: { path: '', errors: [] },
+  source_missing: { path: '' },
   code_refused: {},
   token_missing: {},
   token_refused: {},

@@ -27,10 +27,11 @@ export function resolverHandlers({ platform }: AppParts) {
   } satisfies Partial<Handlers>
 }
 
-/** R10: URL-encoded JSON. */
-function paramsOf(text: string | undefined): Payload {
-  if (text === undefined || text === '') return {}
+/** R10: URL-encoded JSON. Null where none were given (R52). */
+function paramsOf(text: string | undefined): Payload | null {
+  if (text === undefined || text === '') return null
   const value = parseBody(Buffer.from(text), 'params')
+  if (value === null) return null
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Payload
   throw fail('request_invalid', { problem: 'params must be an object' })
 }

@@ -154,11 +154,12 @@ export abstract class BaseCommand<T extends Described> extends Command {
   /** The platform of this machine's home, opened once; for commands that work on this machine only. */
   protected localPlatform(): Promise<LocalPlatform> {
     this.#local ??= (async () => {
-      const { homeDirectory, openLocalPlatform } = await import('../../core/index.ts')
+      const { homeDirectory, maxRunningFrom, openLocalPlatform } = await import('../../core/index.ts')
       const { socketApi } = surroundings()
       return openLocalPlatform({
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
+        maxRunning: maxRunningFrom(process.env),
         ...(socketApi === undefined ? {} : { socketApi }),
       })
     })()

@@ -36,7 +36,11 @@ export const followFlags = {
     options: ['prompt', 'leave', 'wait', 'cancel'],
     description: 'what to do when a question opens (default: prompt on a terminal, else leave)',
   }),
-  timeout: Flags.string({ helpValue: 'DUR', description: 'leave after 30s, 5m, 1h30m; the instance continues' }),
+  timeout: Flags.string({
+    helpValue: 'DUR',
+    description: 'leave after 30s, 5m, 1h30m, also while it waits in the queue; the instance continues',
+  }),
+  verbose: Flags.boolean({ description: 'also show what the worker prints and logs' }),
 }
 
 export const idArg = { id: Args.string({ description: 'an id, a prefix of one, or @last' }) }

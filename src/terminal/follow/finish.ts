@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
-import { STATUS_WORDS } from '../../core/view/status-words.ts'
+import { queueSentence, standingWord } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
 import { CommandError } from '../output/command-error.ts'
@@ -69,16 +69,22 @@ function* artifactLines(output: Output, { story, reason }: FollowEnd): Generator
 }
 
 function closingLine(output: Output, story: Story, reason: FollowEnd['reason']): string {
-  const { shape, word, color } = STATUS_WORDS[story.status]
+  const { shape, word, color } = standingWord(story)
   const { instance_id, resolver } = story.creation
   const who = `${resolver.name} ${instance_id}`
-  if (reason !== 'done' && reason !== 'paused') return output.paint('yellow', `${leftText(reason)} ${who} is ${word}.`)
+  if (reason !== 'done' && reason !== 'paused')
+    return output.paint('yellow', `${leftText(reason)} ${who} is ${word}.${waited(story)}`)
   const took =
     story.endedAt === null
       ? ''
       : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.creation.created_at))}`
   const why = story.error === null ? '' : `: ${cleanText(story.error.detail)} (${story.error.code})`
   return output.paint(color, `${shape} ${who} ${word}${took}${why}`)
+}
+
+/** A timeout counts the time in the queue. */
+function waited({ queue }: Story): string {
+  return queue == null ? '' : ` ${queueSentence(queue)}`
 }
 
 function leftText(reason: LeftReason): string {

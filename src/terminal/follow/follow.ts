@@ -32,6 +32,8 @@ export interface FollowPlan {
   stopOnSignal: boolean
   /** Receives the functions that detach, stop and force: for keys of the live view and a closed pipe. */
   controls?: (controls: Controls) => void
+  /** The log that is shown beside the events; ended before the view. */
+  log?: { end(isOver: boolean): Promise<void> } | undefined
 }
 
 export interface FollowEnd {
@@ -119,6 +121,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   } finally {
     stopListening()
     for (const timer of timers) clearTimeout(timer)
+    await plan.log?.end(isTerminal(story.status))
     await plan.requests.end()
     await view.end()
   }

@@ -13,12 +13,14 @@ import type { Slot } from '../view/slot.ts'
 import type { Controls } from '../view/view.ts'
 import { finish } from './finish.ts'
 import { follow } from './follow.ts'
+import { showLog } from './follow-log.ts'
 import { openView } from './open-view.ts'
 
 export interface SessionFlags {
   answers?: string | undefined
   'on-input'?: string | undefined
   timeout?: string | undefined
+  verbose?: boolean | undefined
 }
 
 /** The flags, read and checked before an instance is created. */
@@ -26,6 +28,8 @@ export interface SessionPlan {
   answers: Answers
   onInput: OnInput
   timeoutMs: number | undefined
+  /** Whether to show the log of the worker too. */
+  verbose: boolean
 }
 
 /** `mayNotAsk` is why no question may be asked on the terminal; undefined if it may. */
@@ -36,6 +40,7 @@ export async function planSession(flags: SessionFlags, mayNotAsk: string | undef
     answers: flags.answers === undefined ? NO_ANSWERS : await readAnswers(flags.answers),
     onInput: (flags['on-input'] as OnInput | undefined) ?? (mayNotAsk === undefined ? 'prompt' : 'leave'),
     timeoutMs: flags.timeout === undefined ? undefined : parseDuration(flags.timeout),
+    verbose: flags.verbose ?? false,
   }
 }
 
@@ -70,7 +75,10 @@ export async function runSession(session: Session): Promise<number> {
     ...(await requestForms(slot, output, (times) => interrupted(times, session.watching, steered))),
   })
   let releaseOutput: () => void = () => {}
+  const note = (line: string) => (output.json ? output.note(line) : view.note(line))
+  const log = session.verbose ? showLog(platform, id, { note, isNew: session.story === undefined }) : undefined
   const end = await follow({
+    log,
     platform,
     id,
     view,

@@ -21,6 +21,8 @@ export interface Line {
 const TEXTAREA_ROWS = 6
 const LIST_ROWS = 6
 const MARGIN = 4
+/** Stands for a secret value: it does not show its length either. */
+const HIDDEN = '••••••••'
 
 export function fieldLines(state: FormState, field: Field, isFocused: boolean, columns: number): Line[] {
   const room = Math.max(8, columns - MARGIN)
@@ -78,6 +80,7 @@ function valueLines(state: FormState, field: Field, isFocused: boolean, room: nu
 function textLines({ values, cursor }: FormState, field: Field, isFocused: boolean, room: number): Line[] {
   const value = textIn(field, values)
   if (value === '') return [emptyLine(field.placeholder, isFocused, room)]
+  if (field.secret) return [{ spans: [{ text: HIDDEN }], ...(isFocused ? { cursor: HIDDEN.length } : {}) }]
   if (!isFocused) return [{ spans: [{ text: cut(cleanLine(value), room) }] }]
   const { text, x } = windowAround(value, cursor, room)
   return [{ spans: [{ text }], cursor: x }]

@@ -2,7 +2,9 @@
  * The session of an open form: asks the resolver for the form again, submits it, and ends. Independent of the terminal: the view
  * sends keys and subscribes to the state. {@link file://./open-form.tsx} draws it.
  */
+
 import { ResolveError } from '../../core/errors.ts'
+import { splitSecrets } from '../../core/forms/secret-fields.ts'
 import { failingChecks } from '../../core/forms/validate.ts'
 import { SCHEMA_LIMIT_MS } from '../../core/limits.ts'
 import { within } from '../../core/primitives/within.ts'
@@ -93,7 +95,9 @@ export function openFormSession(plan: FormPlan, check: Checker): FormSession {
   }
   const ask = async (inquiry: number, input: Payload) => {
     try {
-      const form = await within(plan.schemaLimitMs ?? SCHEMA_LIMIT_MS, Promise.resolve(plan.schema?.(input)))
+      // An inquiry may travel in an address: secret values are sent with the submission only.
+      const { open } = splitSecrets(state.form, input)
+      const form = await within(plan.schemaLimitMs ?? SCHEMA_LIMIT_MS, Promise.resolve(plan.schema?.(open)))
       if (form === undefined) dispatch({ type: 'form-failed', inquiry, sentence: TOOK_TOO_LONG })
       else dispatch({ type: 'form', inquiry, form: form ?? { type: 'form', components: [] } })
     } catch (error) {

@@ -4,7 +4,7 @@
  */
 import type { FailingComponent } from '../../core/forms/validate.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
-import { type Field, fieldsOf, textIn, valueIn } from '../../core/view/fields.ts'
+import { type Field, fieldsOf, submittedIn, textIn } from '../../core/view/fields.ts'
 import { pressInField } from './field-keys.ts'
 import type { FormKey } from './form-keys.ts'
 import { typed } from './text-edit.ts'
@@ -91,7 +91,7 @@ export function payloadOf({ fields, values, declared }: FormState): Payload {
     Object.defineProperty(payload, key, { value, writable: true, enumerable: true, configurable: true })
   for (const [key, value] of Object.entries(values)) if (!declared.has(key)) put(key, value)
   for (const field of fields) {
-    const value = valueIn(field, values)
+    const value = submittedIn(field, values)
     if (value !== undefined) put(field.id, value)
   }
   return payload

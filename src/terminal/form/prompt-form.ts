@@ -2,14 +2,16 @@
  * The plain form: asks for one field after the other on stderr and reads lines from stdin. For screen readers and terminals that
  * cannot be drawn on; chosen by {@link file://./ask-form.ts}.
  */
-import { createInterface, type Interface } from 'node:readline/promises'
+import type { Interface } from 'node:readline/promises'
+import { splitSecrets } from '../../core/forms/secret-fields.ts'
 import { validate } from '../../core/forms/validate.ts'
-import type { Component, Form, Payload, SelectComponent } from '../../core/protocol/form.ts'
+import type { Component, Form, OptionValue, Payload, SelectComponent } from '../../core/protocol/form.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { fieldsOf } from '../../core/view/fields.ts'
 import { outsideOptions } from '../../core/view/misfits.ts'
 import type { Output } from '../output/output.ts'
 import type { FormEnd, FormPlan } from './form-session.ts'
+import { openQuietLines, type QuietLines } from './quiet-lines.ts'
 
 /** Asks for all fields, prints failing messages and asks again, until the payload is accepted. Includes fields that the resolver adds. */
 export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd> {
@@ -37,7 +39,7 @@ export async function plainForm(plan: FormPlan, output: Output): Promise<FormEnd
     before = payload
     title = ''
     if (plan.schema !== undefined) {
-      const next = (await plan.schema(payload)) ?? { type: 'form', components: [] }
+      const next = (await plan.schema(splitSecrets(form, payload).open)) ?? { type: 'form', components: [] }
       const known = form.components.map(({ id }) => id)
       for (const id of known) if (!next.components.some((component) => component.id === id)) delete payload[id]
       form = next
@@ -62,7 +64,7 @@ export interface FormQuestion {
 
 /** The payload; undefined if the user cancels (Ctrl-C, Ctrl-D) or the signal aborts. */
 export async function promptForm({ prompt, form, before, signal }: FormQuestion): Promise<Payload | undefined> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const { lines, askQuietly } = openQuietLines()
   const givenUp = new AbortController()
   lines.on('SIGINT', () => givenUp.abort())
   lines.on('close', () => givenUp.abort())
@@ -71,7 +73,10 @@ export async function promptForm({ prompt, form, before, signal }: FormQuestion)
   try {
     if (prompt !== '') process.stderr.write(`\n${cleanText(prompt)}\n`)
     for (const component of form.components) {
-      payload[component.id] = await askField(lines, component, before[component.id], stop)
+      payload[component.id] =
+        component.type === 'text' && component.secret === true
+          ? await askSecret(askQuietly, component, before[component.id], stop)
+          : await askField(lines, component, before[component.id], stop)
     }
     return payload
   } catch (error) {
@@ -120,25 +125,41 @@ async function askField(
   return answer === '' && standing !== undefined ? standing : answer
 }
 
+/** A value that was given before is kept with an empty line, and is not shown. */
+async function askSecret(
+  askQuietly: QuietLines['askQuietly'],
+  { id, label, description }: Component,
+  before: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (description !== undefined) process.stderr.write(`  ${cleanLine(description)}\n`)
+  const isGiven = typeof before === 'string' && before !== ''
+  const hint = isGiven ? ' [given; not shown]' : ' (not shown)'
+  const answer = await askQuietly(`  ${cleanLine(label ?? id)}${hint}: `, signal)
+  return answer === '' && isGiven ? before : answer
+}
+
 async function askOption(
   lines: Interface,
   component: SelectComponent,
   label: string,
   before: unknown,
   signal: AbortSignal,
-): Promise<string> {
-  const standing = typeof before === 'string' ? before : component.default
+): Promise<OptionValue> {
+  const isStanding = typeof before === 'string' || typeof before === 'number' || typeof before === 'boolean'
+  const standing = isStanding ? before : component.default
   process.stderr.write(`  ${label}\n`)
   component.options.forEach((option, at) => {
-    const mark = option.value === standing ? '*' : ' '
+    const mark = String(option.value) === String(standing ?? '') ? '*' : ' '
     process.stderr.write(`  ${mark} ${at + 1}. ${cleanLine(option.label)}\n`)
   })
-  const shown = standing === undefined ? '' : ` [${cleanLine(standing)}]`
+  const shown = standing === undefined ? '' : ` [${cleanLine(String(standing))}]`
   for (;;) {
     const answer = (await lines.question(`  number or value${shown}: `, { signal })).trim()
     if (answer === '') return standing ?? ''
     const chosen =
-      component.options.find(({ value }) => value === answer)?.value ?? component.options[Number(answer) - 1]?.value
+      component.options.find(({ value }) => String(value) === answer)?.value ??
+      component.options[Number(answer) - 1]?.value
     if (chosen !== undefined) return chosen
     for (const { message } of outsideOptions({ components: [component] }, { [component.id]: answer }))
       process.stderr.write(`  ${message}\n`)

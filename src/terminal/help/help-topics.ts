@@ -14,9 +14,16 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_TOKEN: 'the token for the server; "resolve token create" creates one',
   RESOLVE_LOG: 'the log level of serve: error, warn, info (default), debug or silent',
   RESOLVE_SCREEN_READER: '1: print plain lines instead of the live view, without a running clock',
+  RESOLVE_MAX_RUNNING: 'how many instances have a worker at the same time; the others wait (default: any number)',
+  RESOLVE_KEEP: 'serve removes instances that ended longer ago: 30d (default: never)',
   RESOLVE_INSTANCE_LIFETIME: 'how long the workers of an instance may run: 90s, 10m, 2d (default: 12h)',
   RESOLVE_LLM_PROVIDER_API_KEY: 'passed to resolvers in their config: the key of an LLM provider',
   RESOLVE_GIT_HOST_TOKEN: 'passed to resolvers in their config: the token of a git host',
+  RESOLVE_GIT_TOKEN_COMMAND:
+    'a shell command that prints the token of a git host, where RESOLVE_GIT_HOST_TOKEN is not set',
+  RESOLVE_LLM_MODEL: 'passed to resolvers in their config: which model to use, such as provider/model',
+  RESOLVE_LLM_BASE_URL: 'passed to resolvers in their config: the address of the LLM provider',
+  RESOLVE_SECRET_KEY_FILE: 'the file with the key of secrets (default: secret.key in the home)',
   RESOLVE_GIT_PROVIDER: 'passed to resolvers in their config: the kind of git host',
   RESOLVE_GIT_BASE_URL: 'passed to resolvers in their config: the address of the git host',
   CI: 'ask no questions, draw nothing; SIGINT and SIGTERM stop the instance',
@@ -30,6 +37,12 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_DEV_SOURCES: 'the host directory mounted for dev_source_overrides',
   XDG_RUNTIME_DIR: 'hosts put their sockets into its folder resolve (default: a folder of the temp directory)',
 }
+
+/** Those about resolvers and their workers have a page of their own: each page fits a terminal. */
+const ABOUT_WORKERS = /LIFETIME|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|SANDBOX|DEV_SOURCES/
+
+const environmentLines = (isAboutWorkers: boolean) =>
+  twoColumns(Object.entries(ENVIRONMENT).filter(([name]) => ABOUT_WORKERS.test(name) === isAboutWorkers)).join('\n')
 
 const twoColumns = (rows: readonly (readonly [string, string])[]) => {
   const width = Math.max(...rows.map(([left]) => left.length)) + 2
@@ -47,7 +60,13 @@ With --json and --jsonl, the printed document has the same number in exit_code.`
   },
   environment: {
     summary: 'the environment variables',
-    text: () => `${twoColumns(Object.entries(ENVIRONMENT)).join('\n')}
+    text: () => `${environmentLines(false)}
+
+Those about resolvers and their workers: "resolve help workers".`,
+  },
+  workers: {
+    summary: 'the environment variables about resolvers and their workers',
+    text: () => `${environmentLines(true)}
 
 Resolvers get only HOME, PATH, LANG, TZ, TMPDIR and RESOLVE_DIR; their credentials are in .resolve/config.json.`,
   },

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { fail, systemCode } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
+import { declaredValue, fieldsOf } from '../../core/view/fields.ts'
 import { type Misfit, misfitsOf, misspeltFields, outsideOptions, unknownFields } from '../../core/view/misfits.ts'
 import { CommandError, usage } from '../output/command-error.ts'
 
@@ -67,7 +68,8 @@ async function readText(path: string): Promise<string> {
 }
 
 /**
- * Fits the payload to its form: a checkbox given with `-i` is converted from true/false/yes/no; other values stay unchanged.
+ * Fits the payload to its form: a checkbox given with `-i` is converted from true/false/yes/no, an option so given to the value that
+ * the form declares (R51); other values stay unchanged.
  * Throws `usage` for what the doors for people refuse (R35). A null form accepts everything (R44).
  */
 export function fitToForm(given: GivenInput, form: Form | null): Payload {
@@ -78,13 +80,21 @@ export function fitToForm(given: GivenInput, form: Form | null): Payload {
   ])
   const payload = withCheckboxes(given, form)
   refuseMisfits(form, outsideOptions(form, payload))
-  return payload
+  return withOptions(payload, given, form)
 }
 
 /** The same for an answer or a message: no key is kept that the form does not have, and a checkbox is true or false. */
 export function fitToAnswer(given: GivenInput, form: Form): Payload {
   const payload = withCheckboxes(given, form)
   refuseMisfits(form, misfitsOf(form, payload))
+  return withOptions(payload, given, form)
+}
+
+function withOptions(payload: Payload, { named }: GivenInput, form: Form): Payload {
+  for (const field of fieldsOf(form)) {
+    if (field.kind !== 'select' || !named.includes(field.id)) continue
+    setOwn(payload, field.id, declaredValue(field, payload[field.id]))
+  }
   return payload
 }
 

@@ -30,7 +30,7 @@ export async function pickInstance(
   const now = Date.now()
   const choices = waitingFirst(records).map((record) => ({
     value: record.instance_id,
-    label: `${record.instance_id}  ${statusText(record.status)}`,
+    label: `${record.instance_id}  ${statusText(record.status, record.queue)}`,
     detail: cleanLine([record.resolver, record.name ?? '', ageText(record.created_at, now)].join(' ')),
   }))
   return await pick(output, 'Which instance?', choices)

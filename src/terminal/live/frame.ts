@@ -2,7 +2,7 @@
 import type { Connection } from '../../core/index.ts'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine } from '../../core/view/clean.ts'
-import { STATUS_WORDS, type StatusWord } from '../../core/view/status-words.ts'
+import { STATUS_WORDS, type StatusWord, standingWord } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { ageText, durationText } from '../../core/view/time-words.ts'
 import { lostText } from '../output/connection.ts'
@@ -75,7 +75,7 @@ function fitted(lines: readonly FrameLine[], { rows, columns }: FrameState): Fra
 }
 
 function statusLine(story: Story, { now, columns }: FrameState): FrameLine {
-  const { shape, word, color } = STATUS_WORDS[story.status]
+  const { shape, word, color } = standingWord(story)
   const { resolver, instance_id, name, created_at } = story.creation
   const age = ageText(story.lastEventAt, now)
   const text = packed(

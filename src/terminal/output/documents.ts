@@ -1,6 +1,6 @@
 /** The JSON documents of `--json` and `--jsonl` (docs/json.md). Later versions only add fields. */
 import type { ResolveError } from '../../core/errors.ts'
-import type { InstanceError } from '../../core/protocol/instance.ts'
+import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
 import type { Story, StoryArtifact, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import type { ExitCode } from './exit-codes.ts'
@@ -19,6 +19,8 @@ export interface InstanceDocument {
   error: InstanceError | null
   input: Record<string, unknown>
   phase: string | null
+  /** Its place, while it waits for a worker. */
+  queue: QueuePlace | null
   history: { status: string; at: string; reason: string | null; forced?: true }[]
   timing: { created_at: string; started_at: string | null; ended_at: string | null; duration_ms: number | null }
   artifacts: StoryArtifact[]
@@ -43,6 +45,7 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     error: story.error,
     input: creation.input,
     phase: story.phase,
+    queue: story.queue ?? null,
     history: story.history.map(({ status, at, reason, forced }) => ({
       status,
       at,

@@ -51,15 +51,24 @@ export function fieldFlags(components: readonly Component[], given: Payload = {}
 const GIVEN_MAX_CHARS = 80
 
 /** Leaves out values that `-i` would read as a file name, and long values. */
-function givenFor({ id }: Component, given: Payload): string | undefined {
+function givenFor(component: Component, given: Payload): string | undefined {
+  if (isSecret(component)) return undefined
+  const { id } = component
   const value = Object.hasOwn(given, id) ? given[id] : undefined
   if (typeof value === 'boolean') return String(value)
   const isShort = typeof value === 'string' && value !== '' && value.length <= GIVEN_MAX_CHARS && !value.startsWith('@')
   return isShort ? value : undefined
 }
 
+function isSecret(component: Component): boolean {
+  return component.type === 'text' && component.secret === true
+}
+
 function suggested(component: Component): string {
+  // A command line is visible to other programs and is kept in a history: a secret value is read from a file.
+  if (isSecret(component)) return `@<file with ${component.id}>`
   if (component.type === 'checkbox') return String(component.default ?? false)
-  if (component.type === 'select') return component.default ?? component.options[0]?.value ?? `<${component.id}>`
+  if (component.type === 'select')
+    return String(component.default ?? component.options[0]?.value ?? `<${component.id}>`)
   return `<${component.id}>`
 }

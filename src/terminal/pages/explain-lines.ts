@@ -1,14 +1,14 @@
 /** Formats the explanation of `instance explain` for a terminal: cleaned and coloured. */
 import type { Status } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
-import { STATUS_WORDS } from '../../core/view/status-words.ts'
+import { standingWord } from '../../core/view/status-words.ts'
 import { agoText } from '../../core/view/time-words.ts'
 import type { Output } from '../output/output.ts'
 import type { Explanation } from './explain.ts'
 
 export function explainLines(output: Output, explanation: Explanation, now: number): string[] {
   const out = process.stdout
-  const { shape, word, color } = STATUS_WORDS[explanation.status as Status]
+  const { shape, word, color } = standingWord({ status: explanation.status as Status, queue: explanation.queue })
   const { failing_event: failing, error } = explanation
   const title = (text: string) => ['', output.paint('bold', text, out)]
   const lines = [

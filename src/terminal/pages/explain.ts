@@ -3,9 +3,10 @@ import { ResolveError } from '../../core/errors.ts'
 import type { HostState, JournalEvent, Platform } from '../../core/index.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import type { Scope } from '../../core/protocol/http.ts'
-import type { InstanceError } from '../../core/protocol/instance.ts'
+import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
 import { WORKER_LOST } from '../../core/protocol/methods.ts'
 import { hasWorker } from '../../core/protocol/status.ts'
+import { queueSentence } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { agoText, durationText } from '../../core/view/time-words.ts'
 import { answerCommand, nextCommands } from '../output/next-steps.ts'
@@ -21,6 +22,8 @@ export interface Explanation {
   status: string
   /** One sentence. */
   why: string
+  /** Its place, while it waits for a worker. */
+  queue: QueuePlace | null
   phase: string | null
   error: InstanceError | null
   /** The event that describes the failure; null if the instance has not failed. */
@@ -55,6 +58,7 @@ export async function explain(platform: Platform, id: string, now: number): Prom
     resolver: story.creation.resolver.name,
     status: story.status,
     why: whyOf(story, host, now),
+    queue: story.queue ?? null,
     phase: story.phase,
     error: story.error,
     failing_event: story.status === 'failed' ? facts.failing : null,
@@ -123,6 +127,7 @@ function whyOf(story: Story, host: HostState, now: number): string {
   const reason = story.history.at(-1)?.reason ?? null
   const because = reason === null ? '' : ` (${reason})`
   const count = pendingRequests(story).length
+  if (story.queue != null) return `${queueSentence(story.queue)}${HOST[host]}`
   switch (story.status) {
     case 'failed':
       return story.error === null ? 'It failed.' : `It failed: ${story.error.detail || story.error.code}`

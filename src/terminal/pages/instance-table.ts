@@ -34,12 +34,13 @@ export function waitingFirst(records: readonly InstanceRecord[]): InstanceRecord
 
 /** The status, and where it needs a person's attention, why. */
 function standingText(record: InstanceRecord): string {
-  return isLost(record) ? `${statusText(record.status)}: worker lost` : statusText(record.status)
+  const text = statusText(record.status, record.queue)
+  return isLost(record) ? `${text}: worker lost` : text
 }
 
 /** The values whose change `list --watch` reports. */
-export function standingOf({ status, reason, phase, pending_inputs }: InstanceRecord): string {
-  return JSON.stringify([status, reason, phase, pending_inputs])
+export function standingOf({ status, reason, phase, pending_inputs, queue }: InstanceRecord): string {
+  return JSON.stringify([status, reason, phase, pending_inputs, queue?.position ?? 0])
 }
 
 /** One change as a line: time, instance, status. */

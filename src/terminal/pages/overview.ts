@@ -1,7 +1,7 @@
 /** Formats the page of `resolve` without a command: cleaned and coloured for stdout. */
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import { cleanLine } from '../../core/view/clean.ts'
-import { STATUS_WORDS } from '../../core/view/status-words.ts'
+import { standingWord } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
 import type { Output } from '../output/output.ts'
 import { commandLine } from '../output/shell.ts'
@@ -41,7 +41,7 @@ export function overviewLines(output: Output, { questions, running, finished }: 
 }
 
 function recordLine(output: Output, record: InstanceRecord, since: string, now: number): string {
-  const { shape, word, color } = STATUS_WORDS[record.status]
+  const { shape, word, color } = standingWord(record)
   const who = record.name === null ? record.resolver : `${record.resolver} (${record.name})`
   const phase = record.phase === null ? '' : `  ${cleanLine(record.phase)}`
   const status = output.paint(color, `${shape} ${word}`, process.stdout)

@@ -1,7 +1,7 @@
 /** Formats `instance show` for a terminal. */
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
-import { STATUS_WORDS } from '../../core/view/status-words.ts'
+import { queueSentence, standingWord } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { nextBesideShow } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
@@ -10,7 +10,7 @@ import { eventLine } from '../view/event-lines.ts'
 export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
   const out = process.stdout
   const { creation } = story
-  const { shape, word, color } = STATUS_WORDS[story.status]
+  const { shape, word, color } = standingWord(story)
   const title = (text: string) => ['', output.paint('bold', text, out)]
   const lines = [
     output.paint(color, `${shape} ${word}`, out),
@@ -18,6 +18,7 @@ export function showLines(output: Output, story: Story, events: readonly Journal
     `  resolver  ${cleanLine(creation.resolver.name)} ${creation.resolver.version}`,
     `  input     ${cleanLine(JSON.stringify(creation.input))}`,
   ]
+  if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)
   if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
   if (story.output !== null) lines.push(`  output    ${cleanText(story.output)}`)
   if (story.error !== null) lines.push(`  error     ${cleanText(story.error.detail)} (${cleanLine(story.error.code)})`)

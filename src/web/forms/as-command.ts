@@ -10,7 +10,9 @@ export function runCommand(resolver: string, form: Form | null, values: Payload)
   return plainCommand('run', resolver, ...flags)
 }
 
-function flagOf(field: { id: string; default: unknown }, value: unknown): string[] {
+function flagOf(field: { id: string; default: unknown; secret: boolean }, value: unknown): string[] {
+  // The command line asks for it without echo.
+  if (field.secret) return []
   const standing = field.default ?? (typeof value === 'boolean' ? false : '')
   if (value === undefined || value === standing) return []
   const text = typeof value === 'string' ? value : JSON.stringify(value)

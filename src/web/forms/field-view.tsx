@@ -122,6 +122,8 @@ function Control({ field, shared, value, onChange, onCommit }: ControlProps) {
     onBlur: onCommit,
   }
   if (field.kind === 'textarea') return <textarea {...typing} rows={4} />
+  // "off" does not keep a browser from filling in a stored password; "new-password" does.
+  if (field.secret) return <input {...typing} type="password" autoComplete="new-password" />
   if (field.kind === 'text') return <input {...typing} type="text" />
   return <p className="field-wrong">This page does not know fields of type “{field.type}”.</p>
 }

@@ -1,7 +1,7 @@
 /** Computes the payload and the messages of a form that is being filled in. Pure; based on the fields of core/view. */
 import type { FailingComponent } from '../../core/forms/validate.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
-import { fieldsOf, valueIn } from '../../core/view/fields.ts'
+import { fieldsOf, submittedIn } from '../../core/view/fields.ts'
 
 export interface Message {
   /** The field's id; null for a message about no particular field. */
@@ -13,7 +13,7 @@ export interface Message {
 export function payloadOf(form: Form, values: Payload): Payload {
   const payload: Payload = {}
   for (const field of fieldsOf(form)) {
-    const value = valueIn(field, values)
+    const value = submittedIn(field, values)
     if (value === undefined) continue
     Object.defineProperty(payload, field.id, { value, writable: true, enumerable: true, configurable: true })
   }

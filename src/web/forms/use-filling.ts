@@ -3,6 +3,7 @@
  * With `disclose`, the resolver is asked for the form again after a field is committed, and once more before the submission (R10).
  */
 import { useEffect, useRef, useState } from 'react'
+import { splitSecrets } from '../../core/forms/secret-fields.ts'
 import type { Form, FormCheck, Payload } from '../../core/protocol/form.ts'
 import { Problem, sentenceOf } from '../api/problem.ts'
 import { checkInPage } from './check-in-page.ts'
@@ -108,7 +109,7 @@ export function useFilling(plan: FillingPlan): Filling {
     const next = { ...now.current.values, [id]: value }
     now.current.values = next
     setValues(next)
-    keepDraft(plan.draft, next)
+    keepDraft(plan.draft, splitSecrets(now.current.form, next).open)
     // The user is correcting the field: its messages are removed.
     setMessages((before) => before.filter((message) => message.field !== id))
   }

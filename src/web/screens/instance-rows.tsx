@@ -35,7 +35,7 @@ export function InstanceRows({ records, label }: { records: readonly InstanceRec
 }
 
 function Row({ record }: { record: InstanceRecord }) {
-  const { instance_id: id, name, resolver, status, phase, pending_inputs: pending } = record
+  const { instance_id: id, name, resolver, status, phase, queue, pending_inputs: pending } = record
   const [, go] = useLocation()
   const here = `/instances/${id}/timeline`
   const open = (event: MouseEvent) => {
@@ -47,7 +47,7 @@ function Row({ record }: { record: InstanceRecord }) {
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the row does the same.
     <div className="row" role="row" tabIndex={-1} data-instance={id} onClick={open}>
       <div role="cell">
-        <StatusMark status={status} />
+        <StatusMark status={status} queue={queue} />
       </div>
       <div role="cell" className="row-name">
         <Link href={here}>{name ?? id}</Link>

@@ -40,6 +40,5 @@ export const waits = {
   sessions: later('LLM sessions are not provided yet'),
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),
   preparation: later('setup inside an instance, and its preparation, come with R48'),
-  secrets: later('named secrets of the operator are not provided yet'),
   authoring: later('the tools for authors of specs are not provided yet'),
 }

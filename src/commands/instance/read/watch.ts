@@ -13,6 +13,7 @@ export default class InstanceWatch extends BaseCommand<typeof InstanceWatch> {
   static override args = idArg
   static override flags = {
     ...jsonlFlag,
+    verbose: Flags.boolean({ description: 'also show what the worker prints and logs' }),
     since: Flags.integer({ helpValue: 'N', min: 0, default: 0, description: 'show only events after this number' }),
   }
 
@@ -25,7 +26,10 @@ export default class InstanceWatch extends BaseCommand<typeof InstanceWatch> {
     const { lastSeq } = await platform.story(id)
     await platform.ensureHost(id)
     return await runSession({
-      ...(await planSession({ 'on-input': this.mayAsk ? 'prompt' : 'wait' }, this.mayNotAsk)),
+      ...(await planSession(
+        { 'on-input': this.mayAsk ? 'prompt' : 'wait', verbose: this.flags.verbose },
+        this.mayNotAsk,
+      )),
       platform,
       id,
       output: this.output,

@@ -2,9 +2,10 @@
  * The JSON Schema of manifest.json (spec, Resolver manifest; R4), published whole as templates/manifest.schema.json.
  * {@link file://./parse-manifest.ts} checks with it. Each `description` completes the sentence "<field> must be …".
  */
-import { EGRESS_RULES_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
+import { EGRESS_RULES_MAX, MAX_RUNNING_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
 import { EGRESS_RULE_PATTERN, NETWORKS } from '../../protocol/egress.ts'
 import { RESOLVER_NAME_PATTERN, VERSION_PATTERN } from '../../protocol/manifest.ts'
+import { SECRET_NAME_PATTERN, SECRET_NAMES_TAKEN } from '../../protocol/secret.ts'
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 
@@ -53,7 +54,7 @@ export const MANIFEST_SCHEMA = {
       type: 'string',
       maxLength: 256,
       pattern: VERSION_PATTERN,
-      description: 'a version as MAJOR.MINOR.PATCH, such as 1.0.0 or 2.1.0-beta.1',
+      description: 'a version as MAJOR.MINOR.PATCH, such as 1.0.0, 2.1.0-beta.1 or 1.0.0+build.5',
     },
     description: {
       type: 'string',
@@ -64,11 +65,29 @@ export const MANIFEST_SCHEMA = {
     },
     command: command('a non-empty list of texts: a program and its arguments'),
     supports_resume: { type: 'boolean', default: false, description: 'true or false' },
+    max_running: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_RUNNING_MAX,
+      description: `a whole number from 1 to ${MAX_RUNNING_MAX}: how many of its instances run at the same time`,
+    },
     capabilities_required: {
       type: 'array',
       maxItems: 32,
       items: { enum: Object.keys(CAPABILITIES), description: 'a capability this platform has: "git-server"' },
       description: 'a list of capabilities',
+    },
+    secrets: {
+      type: 'array',
+      maxItems: 32,
+      uniqueItems: true,
+      items: {
+        type: 'string',
+        pattern: SECRET_NAME_PATTERN,
+        not: { enum: [...SECRET_NAMES_TAKEN] },
+        description: 'the name of a secret: up to 64 letters, digits and "_", beginning with a letter',
+      },
+      description: 'a list of names of secrets, each once',
     },
     viewport_bundle: GIT_ADDRESS,
     viewport_path: {

@@ -57,8 +57,11 @@ function loadChecker(): Promise<Checker> {
       import('semver/functions/valid.js'),
     ])
     const ajv = new ajvModule.Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true, strictTuples: false })
-    // semver alone accepts spaces, "v" and "="; only a version that it returns unchanged is valid.
-    return { validate: ajv.compile(MANIFEST_SCHEMA), isVersion: (version) => valid(version) === version }
+    // semver alone accepts spaces, "v" and "="; only a version that it returns unchanged is valid. It leaves build metadata out.
+    return {
+      validate: ajv.compile(MANIFEST_SCHEMA),
+      isVersion: (version) => valid(version) === version.replace(/\+.*$/, ''),
+    }
   })()
   return checker
 }

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../../limits.ts'
 import { DATA_DIR, STATE_FILE } from '../../protocol/coordination.ts'
+import { readSealedTexts } from '../../secrets/sealed-texts.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
@@ -20,7 +21,7 @@ export function readInstanceState(paths: InstancePaths): Record<string, unknown>
 /** The state snapshot and when it was saved; undefined before the first one. Known secrets are redacted. */
 export function readSnapshot(paths: InstancePaths): { state: Record<string, unknown>; savedMs: number } | undefined {
   return withCoordination(paths, undefined, (coordination) => {
-    const state = redactorFor(coordination).value(readState(coordination))
+    const state = redactorFor(paths, coordination).value(readState(coordination))
     return state === null ? undefined : { state, savedMs: savedAt(coordination) }
   })
 }
@@ -63,7 +64,7 @@ export function readStderrTail(paths: InstancePaths): string {
   const driver = new LocalDriver(paths)
   let redactor = redactorOf(secretsOfHost())
   try {
-    redactor = withCoordination(paths, redactor, redactorFor)
+    redactor = withCoordination(paths, redactor, (coordination) => redactorFor(paths, coordination))
   } catch (error) {
     // A coordination directory that the resolver damaged has no valid config.
     if (!(error instanceof ResolveError)) throw error
@@ -75,8 +76,9 @@ export function readStderrTail(paths: InstancePaths): string {
  * While the instance runs, its secrets are in the worker's config. Afterwards the host has redacted its files, and only this
  * process's own credentials are left to look for.
  */
-function redactorFor(coordination: CoordinationDirectory): Redactor {
-  return redactorOf([...new Set([...secretsInCoordination(coordination), ...secretsOfHost()])])
+function redactorFor({ root }: InstancePaths, coordination: CoordinationDirectory): Redactor {
+  const sealed = readSealedTexts(dirname(dirname(root)), root, basename(root))
+  return redactorOf([...new Set([...secretsInCoordination(coordination), ...secretsOfHost(), ...sealed])])
 }
 
 /** Running processes of the workers of this home, by instance id. They are found by the mark in their environment. */

@@ -1,16 +1,18 @@
 /** Finds the secrets of an instance, and redacts them in its files at its end: state, result, stderr (R43, R45; threats B9). */
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
-import { CONFIG_FILE, DATA_DIR, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
+import { CONFIG_FILE, DATA_DIR, requestFile, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
 /** The secret values in a config. */
 export function secretsOf(config: InstanceConfig): string[] {
-  const { credentials, git_provider: git, sub_container_token: token } = config
-  return [credentials?.llm_provider_api_key, credentials?.git_host_token, git?.token, token, passwordIn(git?.base_url)]
+  const { credentials, git_provider: git, sub_container_token: token, llm } = config
+  const named = isObject(credentials) ? Object.values(credentials) : []
+  return [...named, git?.token, token, passwordIn(git?.base_url), passwordIn(llm?.base_url)]
     .filter((value) => typeof value === 'string')
     .filter((value) => value !== '')
 }
@@ -28,15 +30,15 @@ export function secretsInCoordination(coordination: CoordinationDirectory): stri
 
 /** The credentials of this process, for an instance whose config is already scrubbed. */
 export function secretsOfHost(env: NodeJS.ProcessEnv = process.env): string[] {
-  const base = passwordIn(env['RESOLVE_GIT_BASE_URL'])
-  return [env['RESOLVE_LLM_PROVIDER_API_KEY'], env['RESOLVE_GIT_HOST_TOKEN'], base].filter(
+  const urls = [env['RESOLVE_GIT_BASE_URL'], env['RESOLVE_LLM_BASE_URL']].map(passwordIn)
+  return [env['RESOLVE_LLM_PROVIDER_API_KEY'], env['RESOLVE_GIT_HOST_TOKEN'], ...urls].filter(
     (value) => !!value,
   ) as string[]
 }
 
-/** Redacts state and result in place: once the config is scrubbed, the values to look for are lost. */
-export function scrubFiles(coordination: CoordinationDirectory, redactor: Redactor): void {
-  for (const file of [STATE_FILE, STATUS_FILE]) scrubFile(coordination, file, redactor)
+/** Redacts state, result and the files of questions in place: once the config is scrubbed, the values to look for are lost. */
+export function scrubFiles(coordination: CoordinationDirectory, redactor: Redactor, requests: readonly string[]): void {
+  for (const file of [STATE_FILE, STATUS_FILE, ...requests.map(requestFile)]) scrubFile(coordination, file, redactor)
 }
 
 function scrubFile(coordination: CoordinationDirectory, file: string, redactor: Redactor): void {
@@ -94,7 +96,7 @@ const DATA_SEARCH_MAX_BYTES = 64 * 1024 * 1024
 
 /** The password in `https://user:password@host` is a secret too. */
 function passwordIn(url: string | undefined): string {
-  if (url === undefined || !URL.canParse(url)) return ''
+  if (typeof url !== 'string' || !URL.canParse(url)) return ''
   const { password } = new URL(url)
   try {
     return decodeURIComponent(password)

@@ -5,11 +5,13 @@
 import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
+import { splitSecrets, textsIn } from '../../forms/secret-fields.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
+import { redactorOf } from '../ledger/redact.ts'
 import type { Keepable } from './ref-counted-pool.ts'
 
 /** A process or a container that runs the resolver, without secrets and without an instance. */
@@ -22,12 +24,19 @@ export interface RunningResolver {
   close(): Promise<void>
 }
 
+export interface Admission {
+  form: Form | null
+  spec: Record<string, unknown> | null
+}
+
 /** The caller closes it after use. */
 export class Inquiry implements Keepable {
   readonly #entry: CatalogEntry
   readonly #resolver: RunningResolver
   readonly #calls: ResolverCalls
   #isOver = false
+  /** The texts of the secret fields of the input that is being admitted. */
+  #secrets: readonly string[] = []
 
   constructor(entry: CatalogEntry, resolver: RunningResolver) {
     this.#entry = entry
@@ -57,15 +66,17 @@ export class Inquiry implements Keepable {
   }
 
   /**
-   * Accepts an input for a new instance and returns its workspace spec; null for none. Both calls are made anew, because
+   * Accepts an input for a new instance and returns its form and its workspace spec; null for none. Both calls are made anew, because
    * their answers may depend on the time, the network or other files. Throws `form_invalid`, and like {@link form}.
    */
-  async admit(input: Payload, credentials: readonly string[]): Promise<Record<string, unknown> | null> {
-    const refusal = formRefusal(await this.form(input), input)
+  async admit(input: Payload, credentials: readonly string[]): Promise<Admission> {
+    const form = await this.form(input)
+    this.#secrets = textsIn(splitSecrets(form, input).secret)
+    const refusal = formRefusal(form, input)
     if (refusal !== undefined) throw refusal
     const params = { params: input, available_credentials: [...credentials] }
     const answer = await this.#ask('resolver.getWorkspaceSpec', params)
-    return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null
+    return { form, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
   }
 
   async close(): Promise<void> {
@@ -78,7 +89,7 @@ export class Inquiry implements Keepable {
       return await this.#calls.ask(method, params)
     } catch (error) {
       if (error instanceof ResolveError && error.code !== 'resolver_refused') this.#isOver = true
-      throw this.#explain(error, method)
+      throw withoutTexts(this.#explain(error, method), this.#secrets)
     }
   }
 
@@ -101,6 +112,13 @@ export class Inquiry implements Keepable {
       { cause: error },
     )
   }
+}
+
+/** A resolver may print what it was given and fail. */
+function withoutTexts(error: unknown, texts: readonly string[]): unknown {
+  if (!(error instanceof ResolveError) || texts.length === 0) return error
+  const details = redactorOf(texts).value(error.details)
+  return details === error.details ? error : new ResolveError(error.code, details)
 }
 
 /** The cause of a failure in a program's output: place and error of a stack trace, else the last lines. */

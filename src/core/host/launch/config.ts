@@ -3,13 +3,24 @@ import { randomBytes } from 'node:crypto'
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
 import { CONFIG_FILE } from '../../protocol/coordination.ts'
+import type { Payload } from '../../protocol/form.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
+import type { Manifest } from '../../protocol/manifest.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
+
+/** What a worker gets besides what is fixed at creation and what is in the host's environment (R55). */
+export interface GivenSecrets {
+  /** The secrets that the manifest names. */
+  credentials: Readonly<Record<string, string>>
+  /** The values of the secret fields of the input. */
+  input: Payload
+}
 
 export function buildConfig(
   creation: CreationRecord,
   coordination: CoordinationDirectory,
+  given: GivenSecrets,
   env: NodeJS.ProcessEnv = process.env,
 ): InstanceConfig {
   const { manifest } = creation.resolver
@@ -17,7 +28,7 @@ export function buildConfig(
   return {
     instance_id: creation.instance_id,
     resolver_name: creation.resolver.name,
-    params: creation.input,
+    params: { ...creation.input, ...given.input },
     workspace_path: coordination.seen.workspace,
     project_path: coordination.seen.project,
     resolve_path: coordination.seen.resolve,
@@ -26,7 +37,12 @@ export function buildConfig(
       base_url: env['RESOLVE_GIT_BASE_URL'] ?? '',
       token,
     },
-    credentials: { llm_provider_api_key: env['RESOLVE_LLM_PROVIDER_API_KEY'] ?? '', git_host_token: token },
+    credentials: {
+      ...given.credentials,
+      llm_provider_api_key: env['RESOLVE_LLM_PROVIDER_API_KEY'] ?? '',
+      git_host_token: token,
+    },
+    llm: { model: env['RESOLVE_LLM_MODEL'] ?? '', base_url: env['RESOLVE_LLM_BASE_URL'] ?? '' },
     sub_container_token: tokenOn(coordination) ?? randomBytes(32).toString('hex'),
     capabilities: manifest.capabilities_required ?? [],
   }
@@ -46,12 +62,12 @@ function tokenOn(coordination: CoordinationDirectory): string | undefined {
   }
 }
 
-/** The names of the credentials that this host has, for workspace_spec (R44). */
-export function availableCredentials(env: NodeJS.ProcessEnv = process.env): string[] {
+/** The names of the credentials that an instance of this resolver gets, for workspace_spec (R44, R55). */
+export function availableCredentials({ secrets = [] }: Manifest, env: NodeJS.ProcessEnv = process.env): string[] {
   const names = []
   if (env['RESOLVE_LLM_PROVIDER_API_KEY']) names.push('llm_provider_api_key')
-  if (env['RESOLVE_GIT_HOST_TOKEN']) names.push('git_host_token')
-  return names
+  if (env['RESOLVE_GIT_HOST_TOKEN'] || env['RESOLVE_GIT_TOKEN_COMMAND']) names.push('git_host_token')
+  return [...names, ...secrets]
 }
 
 /** Without a sync: after a power loss the worker that read it is gone, and the next launch writes it anew. */
@@ -60,15 +76,18 @@ export function writeConfig(coordination: CoordinationDirectory, config: Instanc
 }
 
 /** A secret of the user is gone from the disk when this returns (R43); the token of an instance opens nothing after its end. Throws `disk_full`. */
-export function scrubConfig(coordination: CoordinationDirectory, config: InstanceConfig): void {
+export function scrubConfig(coordination: CoordinationDirectory, config: InstanceConfig, openInput: Payload): void {
+  const { llm } = config
   const scrubbed: InstanceConfig = {
     ...config,
+    params: openInput,
+    llm: { ...llm, base_url: withoutUser(llm.base_url) },
     git_provider: { ...config.git_provider, base_url: withoutUser(config.git_provider.base_url), token: '' },
     credentials: { llm_provider_api_key: '', git_host_token: '' },
     sub_container_token: '',
   }
   try {
-    put(coordination, scrubbed, hasUserSecret(config))
+    put(coordination, scrubbed, hasUserSecret(config, openInput))
   } catch (error) {
     if (error instanceof ResolveError && error.code === 'disk_full') throw error
     // Where it cannot be rewritten, the file is removed.
@@ -80,8 +99,10 @@ function put(coordination: CoordinationDirectory, config: InstanceConfig, durabl
   coordination.put(CONFIG_FILE, JSON.stringify(config, null, 2), { mode: 0o600, durable })
 }
 
-function hasUserSecret({ git_provider: { base_url: url, token }, credentials }: InstanceConfig): boolean {
-  return token !== '' || url !== withoutUser(url) || Object.values(credentials).some((value) => value !== '')
+function hasUserSecret({ git_provider, llm, credentials, params }: InstanceConfig, openInput: Payload): boolean {
+  const isInUrl = [git_provider.base_url, llm.base_url].some((url) => url !== withoutUser(url))
+  const isInInput = Object.keys(params).length !== Object.keys(openInput).length
+  return isInUrl || isInInput || [git_provider.token, ...Object.values(credentials)].some((value) => value !== '')
 }
 
 /** `https://user:password@host` without user and password. */

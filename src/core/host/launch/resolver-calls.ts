@@ -23,12 +23,15 @@ const CALL_LIMITS: Readonly<Record<HostCall, number>> = {
 export interface CallsOptions {
   epoch: number
   /** Redacts known secrets in the resolver's answers, because consumers get them. */
-  redactor?: Redactor
+  /** The redactor as it is now: the values of secret answers are added during a run. */
+  redactor?: () => Redactor
   /** "Check now": the events file has new lines. */
   onEvent?: () => void
   /** The result is in `status.json`. */
   onFinished?: () => void
   onLog?: (level: string, message: string) => void
+  /** A line on stdout that is no frame. */
+  onNoise?: (line: string) => void
   /** Too much output on stdout that is not JSON-RPC (R41, threats RPC-1). */
   onProtocolError?: (detail: string) => void
 }
@@ -75,7 +78,7 @@ export class ResolverCalls {
     params: HostCalls[M]['params'],
     limitMs = CALL_LIMITS[method],
   ): Promise<unknown> {
-    const redactor = this.#options.redactor ?? Redactor.idle
+    const redactor = this.#options.redactor?.() ?? Redactor.idle
     try {
       const answer = await this.#peer.call(method, params, limitMs)
       if (isWithinDepth(answer, ANSWER_MAX_DEPTH)) return redactor.value(answer)
@@ -107,7 +110,7 @@ export class ResolverCalls {
   #countNoise(line: string): void {
     this.#noiseLines += 1
     this.#noiseBytes += line.length
-    this.#options.onLog?.('noise', line.slice(0, 200))
+    this.#options.onNoise?.(line)
     const isTooMuch =
       this.#noiseLines > limits.STDOUT_NOISE_MAX_LINES || this.#noiseBytes > limits.STDOUT_NOISE_MAX_BYTES
     if (!isTooMuch) return

@@ -18,7 +18,7 @@ import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
 import { applyEvent, pendingRequests, type Story, tellStop } from '../../view/story.ts'
-import { Redactor } from './redact.ts'
+import { Redactor, redactorOf } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
 
@@ -58,6 +58,7 @@ export class Ledger {
   readonly #writer: JournalWriter
   readonly #paths: LedgerPaths
   #redactor = Redactor.idle
+  readonly #hidden = new Set<string>()
   #recordTimer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -96,8 +97,15 @@ export class Ledger {
   }
 
   /** From now on these secrets are redacted from everything that goes into the journal (threats B9). */
-  hide(redactor: Redactor): void {
-    this.#redactor = redactor
+  hide(secrets: readonly string[]): void {
+    const before = this.#hidden.size
+    for (const secret of secrets) this.#hidden.add(secret)
+    if (this.#hidden.size > before) this.#redactor = redactorOf([...this.#hidden])
+  }
+
+  /** The directory of the instance. */
+  get directory(): string {
+    return dirname(this.#paths.journal)
   }
 
   get redactor(): Redactor {

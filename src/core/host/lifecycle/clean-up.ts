@@ -10,6 +10,7 @@ import type { CoordinationDirectory, Driver } from '../../worker/worker.ts'
 import { findInData, scrubFiles } from '../ingest/secrets.ts'
 import { scrubConfig } from '../launch/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { scrubSent } from '../requests/publish.ts'
 import type { InstanceResources } from '../resources/instance-resources.ts'
 
 export interface Remains {
@@ -31,10 +32,16 @@ export async function cleanUp(remains: Remains): Promise<void> {
   await warnOfData(remains)
   const steps = [
     () => driver.rewriteOutput((text) => ledger.redactor.text(text)),
-    () => scrubFiles(coordination, ledger.redactor),
+    () =>
+      scrubFiles(
+        coordination,
+        ledger.redactor,
+        ledger.story.requests.map(({ id }) => id),
+      ),
     () => failpoint('end.scrubbing'),
     // After the others: if a host dies here, the next one needs the config to know the secrets.
-    () => scrubConfig(coordination, config),
+    () => scrubConfig(coordination, config, ledger.story.creation.input),
+    ...ledger.inbox.all().map((kept) => () => scrubSent(coordination, kept, () => ledger.payloadOf(kept))),
     () => coordination.clearDrafts(),
     // They can no longer be answered; after a resume a request may be asked again under the same name.
     ...pendingRequests(ledger.story).map(

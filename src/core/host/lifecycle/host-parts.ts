@@ -2,6 +2,7 @@
 import type { KeptStop } from '../../protocol/journal.ts'
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { HomeQueue } from '../queue/home-queue.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 
 export interface HostParts {
@@ -10,6 +11,10 @@ export interface HostParts {
   epoch: number
   /** The home the instance is in. */
   home: string
+  /** The path of its log. */
+  log: string
+  /** Decides when a worker may be started. */
+  queue: HomeQueue
   /** Whether this host is still the owner; called at intervals. */
   stillOwns: () => boolean
   /** A stop that a consumer kept because the host before this one, or this one, did not answer. */

@@ -9,6 +9,8 @@ export type Interruption = 'ended' | 'stopped' | 'released'
 export type HostState =
   /** `live` was not called yet. */
   | { name: 'idle' }
+  /** Waits for its turn to start a worker. A stop or a pause ends the wait. */
+  | { name: 'queued'; wait: AbortController }
   /** Adopts or starts a worker. A stop aborts the launch. */
   | { name: 'launching'; launch: AbortController }
   /** Waits for the answer to `resolver.initialize`. */
@@ -25,7 +27,8 @@ export type HostState =
 type StateName = HostState['name']
 
 const MOVES: Readonly<Record<StateName, readonly StateName[]>> = {
-  idle: ['launching', 'released'],
+  idle: ['queued', 'launching', 'released'],
+  queued: ['launching', 'ending-before-run', 'released'],
   launching: ['getting-ready', 'ending-before-run', 'released'],
   'getting-ready': ['running', 'ending-before-run', 'released'],
   running: ['settling', 'released'],

@@ -8,13 +8,16 @@ import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
 import { WORKER_LOST } from '../../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
+import { knownSecrets } from '../../secrets/secret-store.ts'
 import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
+import { completeConfig } from '../launch/given-secrets.ts'
+import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { redactorOf } from '../ledger/redact.ts'
 import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
 import type { RequestContext } from '../requests/accept.ts'
+import { Delivery } from '../requests/delivery.ts'
 import { SentFiles } from '../requests/publish.ts'
 import { RequestApi } from '../requests/request-api.ts'
 import { InstanceResources } from '../resources/instance-resources.ts'
@@ -23,7 +26,15 @@ import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
 import { type HostState, type Interruption, requireLegalMove } from './host-state.ts'
 import { failedToBegin, reachWorker, supportsResume } from './launch.ts'
-import { decide, type EndingOf, orEndedBeforeRun, REQUESTS_WITHDRAWN, type RunEnd } from './outcome.ts'
+import {
+  decide,
+  type Ending,
+  type EndingOf,
+  orEndedBeforeRun,
+  PAUSED_AGAIN,
+  REQUESTS_WITHDRAWN,
+  type RunEnd,
+} from './outcome.ts'
 import { hasCheckpoint } from './run-result.ts'
 import { letRun, RunWatch } from './run-watch.ts'
 import { Stopping } from './stopping.ts'
@@ -33,7 +44,8 @@ import { type SessionEvent, WorkerSession } from './worker-session.ts'
 export class InstanceHost {
   readonly #parts: HostParts
   readonly #coordination: CoordinationDirectory
-  readonly #config: InstanceConfig
+  #config: InstanceConfig
+  readonly #sealed: SealedPayloads
   readonly #stopping: Stopping
   readonly #resources: InstanceResources
   readonly #requests: RequestContext
@@ -44,10 +56,14 @@ export class InstanceHost {
     const { ledger, driver } = parts
     this.#parts = parts
     this.#coordination = openCoordination(driver)
-    this.#config = buildConfig(ledger.story.creation, this.#coordination)
-    ledger.hide(redactorOf([...new Set([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination)])]))
+    const { creation } = ledger.story
+    this.#sealed = new SealedPayloads(parts.home, ledger)
+    const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
+    this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
+    ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
     this.#resources = new InstanceResources({ ...parts, token: this.#config.sub_container_token, write: this.#write })
-    this.#requests = { ledger, coordination: this.#coordination, files: new SentFiles(this.#coordination) }
+    const files = new SentFiles(this.#coordination)
+    this.#requests = { ledger, coordination: this.#coordination, files, sealed: this.#sealed }
     this.#requestApi = new RequestApi(this.#requests, () => this.#deliver())
     this.#stopping = new Stopping(ledger, driver)
   }
@@ -73,6 +89,7 @@ export class InstanceHost {
   release(): void {
     const before = this.#state
     if (!this.#enter({ name: 'released' })) return
+    if (before.name === 'queued') before.wait.abort()
     if (before.name === 'launching') before.launch.abort()
     this.#requestApi.close()
     if (before.name === 'getting-ready') before.interrupt('released')
@@ -125,15 +142,65 @@ export class InstanceHost {
   /** The worker, adopted or new; undefined where the instance ended without one, or the host was released. */
   async #launch(): Promise<Worker | undefined> {
     const { ledger } = this.#parts
+    if (!(await this.#takeTurn())) return undefined
     const launch = new AbortController()
     if (!this.#enter({ name: 'launching', launch })) return undefined
     if (ledger.status === 'created') await this.#write(() => ledger.move('starting'))
     if (this.#stopping.isToEnd && ledger.story.incarnation < ledger.story.wantedIncarnation) launch.abort()
     const isReleased = () => this.#isReleased
-    const reached = await reachWorker({ ...this.#held, signal: launch.signal, isReleased })
+    const reached =
+      (await this.#completeSecrets(launch.signal)) ??
+      (await reachWorker({ ...this.#held, signal: launch.signal, isReleased }))
     if (!('status' in reached)) return reached
     if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(reached))
     return undefined
+  }
+
+  /** Undefined where the config is complete; else why there can be no worker. */
+  async #completeSecrets(signal: AbortSignal): Promise<Ending | undefined> {
+    const { home, ledger } = this.#parts
+    const { creation, incarnation, wantedIncarnation } = ledger.story
+    try {
+      if (this.#sealed.problem !== undefined) throw this.#sealed.problem
+      const config = await completeConfig({
+        home,
+        creation,
+        coordination: this.#coordination,
+        config: this.#config,
+        signal,
+      })
+      if (this.#isReleased) return undefined
+      this.#config = config
+      ledger.hide(secretsOf(config))
+      if (incarnation > 0 && incarnation < wantedIncarnation) {
+        await this.#write(() => Delivery.restoreScrubbed(this.#requests))
+      }
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ResolveError)) throw error
+      // The caller that stopped the launch knows the reason.
+      if (signal.aborted || error.code === 'coordination_tampered') return undefined
+      await this.#write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
+      return { status: 'failed', output: null, error: { code: error.code, detail: error.message } }
+    }
+  }
+
+  /** False where the instance was stopped or paused while it waited, or the host was released (R70). */
+  async #takeTurn(): Promise<boolean> {
+    const { ledger, queue } = this.#parts
+    const { status, incarnation, wantedIncarnation, turn } = ledger.story
+    const isResumed = status === 'running' && turn !== wantedIncarnation
+    const needsTurn = incarnation < wantedIncarnation && (status === 'created' || isResumed)
+    if (!needsTurn || !queue.isBounded(ledger)) return true
+    const wait = new AbortController()
+    if (!this.#enter({ name: 'queued', wait })) return false
+    if (this.#stopping.request !== undefined) wait.abort()
+    await queue.take(ledger, wait.signal)
+    if (this.#isReleased) return false
+    if (!wait.signal.aborted) return true
+    if (this.#enter({ name: 'ending-before-run', session: undefined }))
+      await this.#finish(orEndedBeforeRun(PAUSED_AGAIN))
+    return false
   }
 
   // Get ready
@@ -176,9 +243,10 @@ export class InstanceHost {
   }
 
   #openSession(worker: Worker): WorkerSession {
-    const { ledger, epoch, watchdogMs } = this.#parts
+    const { ledger, epoch, watchdogMs, log } = this.#parts
     const parts = {
       ledger,
+      log,
       coordination: this.#coordination,
       epoch,
       requests: this.#requests,
@@ -193,6 +261,7 @@ export class InstanceHost {
     const { ledger, driver } = this.#parts
     if (!this.#enter({ name: 'ending-before-run', session })) return
     await driver.sweep()
+    session.finishLog()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
     if (ledger.status !== 'starting' && !this.#isReleased) session.monitor.finish()
     const held = { ...this.#held, isToEnd: this.#stopping.isToEnd }
@@ -232,6 +301,7 @@ export class InstanceHost {
     if (escaped > 0) session.warn('escaped', escaped, 0)
     failpoint('end.gone')
     if (this.#isReleased) return
+    session.finishLog()
     session.monitor.finish()
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
@@ -390,6 +460,7 @@ export class InstanceHost {
 
   /** A stop ends a launch, and the wait for a ready worker. A pause waits for the run: only a run can checkpoint. */
   #takeUpRequest(): void {
+    if (this.#state.name === 'queued') this.#state.wait.abort()
     if (this.#stopping.isToEnd) {
       if (this.#state.name === 'launching') this.#state.launch.abort()
       this.#interrupt('stopped')

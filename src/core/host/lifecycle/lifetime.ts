@@ -21,7 +21,7 @@ export function upMs(story: Story, nowMs: number): number {
     const until = next === undefined ? nowMs : Date.parse(next.at)
     total += Math.max(0, until - Date.parse(change.at))
   }
-  return total
+  return Math.max(0, total - (story.queuedMs ?? 0))
 }
 
 /** Calls back at 80 % and at 100 % of the lifetime. Returns the function that stops it. */

@@ -103,6 +103,9 @@ export function orEndedBeforeRun(ending: Ending): EndingOf {
   return (stop) => (isToEnd(stop) ? endedBeforeRun(stop) : ending)
 }
 
+/** A resumed instance that was paused while it waited for its turn. */
+export const PAUSED_AGAIN: Ending = { status: 'paused', reason: PAUSE_REASON, output: null, error: null }
+
 function endedBeforeRun(stop: StopRequest): Ending {
   if (stop.kind === 'lifetime') return lifetimeExceeded(null)
   return cancelledBy(stop, null)

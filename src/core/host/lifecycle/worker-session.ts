@@ -1,8 +1,9 @@
 /** One worker while a host is connected to it: its calls, monitor, delivery and supervision, opened and closed together. */
-import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import type { CoordinationDirectory, StderrReading, Worker } from '../../worker/worker.ts'
 import { Monitor } from '../ingest/monitor.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { WorkerLog } from '../output/worker-log.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
 import type { SandboxBroker } from '../resources/sandbox-broker.ts'
@@ -33,6 +34,8 @@ export interface WorkerSessionParts {
   /** Writes to the journal, waiting for room where the disk is full. */
   write: (line: () => void) => Promise<void>
   watchdogMs?: number | undefined
+  /** The path of the instance's log. */
+  log: string
 }
 
 export class WorkerSession {
@@ -41,6 +44,8 @@ export class WorkerSession {
   readonly delivery: Delivery
   readonly monitor: Monitor
   readonly #parts: WorkerSessionParts
+  readonly #log: WorkerLog
+  readonly #stderr: StderrReading
   readonly #endSupervision: () => void
   #isClosed = false
 
@@ -58,9 +63,18 @@ export class WorkerSession {
     const { ledger, coordination, epoch, requests, sandboxes, write, watchdogMs } = parts
     this.#parts = parts
     this.worker = worker
+    this.#log = new WorkerLog({
+      path: parts.log,
+      incarnation: worker.incarnation,
+      replayBytes: worker.replayBytes,
+      redactor: () => ledger.redactor,
+    })
+    this.#stderr = worker.readStderr(this.#log, this.#log.stderrFrom)
     this.calls = new ResolverCalls(worker.channel, {
       epoch,
-      redactor: ledger.redactor,
+      redactor: () => ledger.redactor,
+      onLog: (level, message) => this.#log.notice(level, message, worker.channel.position),
+      onNoise: (line) => this.#log.noise(line, worker.channel.position),
       // Optional: a call may arrive before the monitor is made, which reads everything when it starts.
       onEvent: () => this.monitor?.checkSoon(),
       onFinished: () => emit({ type: 'run_finished' }),
@@ -98,6 +112,14 @@ export class WorkerSession {
     this.#endSupervision()
   }
 
+  /** The worker has ended: the rest of its output goes into the log, before the end of the run is told. */
+  finishLog(): void {
+    tryAll(
+      () => this.#stderr.drain(),
+      () => this.#log.finish(),
+    )
+  }
+
   /** Disconnects from the worker without changing it, so that the next host can adopt it. */
   close(): void {
     this.#isClosed = true
@@ -105,6 +127,8 @@ export class WorkerSession {
       () => this.#endSupervision(),
       () => this.delivery.close(),
       () => this.monitor.close(),
+      () => this.#stderr.close(),
+      () => this.#log.close(),
       () => this.worker.release(),
     )
   }

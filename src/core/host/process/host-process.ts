@@ -4,6 +4,7 @@ import { fail, isScarcity, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
+import { InstanceIndex } from '../../store/instance-index.ts'
 import {
   claimEpoch,
   dropKeptStop,
@@ -17,6 +18,7 @@ import {
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
+import { HomeQueue } from '../queue/home-queue.ts'
 import type { InstanceEgressParts } from '../resources/instance-egress.ts'
 import { listen, type OnConnection, refuseRequests } from './control-socket.ts'
 import { driverFor } from './drivers.ts'
@@ -31,6 +33,9 @@ interface Held {
 }
 
 export interface HostOptions {
+  /** How many instances of the home may have a worker at the same time, for those that this process starts (R70). */
+  maxRunning?: number | undefined
+  index?: InstanceIndex
   /** The interval of the watchdog. */
   watchdogMs?: number
   /** Addresses that workers with an allowlist may reach besides public ones; only tests set it. */
@@ -56,6 +61,7 @@ export class HostProcess {
   readonly #onConnection: OnConnection
   readonly #options: HostOptions
   readonly #held = new Map<string, Held>()
+  readonly #queue: HomeQueue
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
   /** A host of containers also removes those that no host owns any more. */
@@ -65,6 +71,14 @@ export class HostProcess {
     this.#home = home
     this.#options = options
     this.#onConnection = onConnection
+    this.#queue = new HomeQueue({
+      home,
+      index: options.index ?? new InstanceIndex(home),
+      maxRunning: options.maxRunning,
+      ensureHost: async (id) => {
+        if (!this.#held.has(id)) await this.own(id)
+      },
+    })
   }
 
   /** The socket of this process; undefined until it owned its first instance. */
@@ -154,12 +168,14 @@ export class HostProcess {
   #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
     const held = { paths, epoch } as Held
     const { executor } = ledger.story.creation
-    const { driver, ...options } = this.#options
+    const { driver, maxRunning: _max, index: _index, ...options } = this.#options
     const host = new InstanceHost({
       ledger,
       driver: driver?.(executor, paths) ?? driverFor(executor, paths, this.#home),
       epoch,
       home: this.#home,
+      log: paths.log,
+      queue: this.#queue,
       ...options,
       stillOwns: () => {
         void this.#keepReachable()
@@ -171,6 +187,7 @@ export class HostProcess {
         if (this.#held.get(id) !== held) return
         this.#held.delete(id)
         this.#giveAway(id, held)
+        this.#queue.ring()
       },
     })
     // In a later turn: an instance that ends at once must be in the table before it can be removed from it.

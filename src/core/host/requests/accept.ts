@@ -5,14 +5,16 @@
 import { fail, type ResolveError } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
+import { splitSecrets } from '../../forms/secret-fields.ts'
 import { MESSAGES_MAX_BYTES } from '../../limits.ts'
-import type { Payload } from '../../protocol/form.ts'
+import type { Form, Payload } from '../../protocol/form.ts'
 import type { Actor, MessageType } from '../../protocol/instance.ts'
 import type { AnswerIntent, MessageIntent } from '../../protocol/journal.ts'
 import { pendingRequests } from '../../view/story.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import { readState } from '../ingest/state-snapshot.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
+import type { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, News } from '../ledger/ledger.ts'
 import { eventOf, isRecorded, type Sent, type SentFiles } from './publish.ts'
 
@@ -20,12 +22,14 @@ export interface RequestContext {
   ledger: Ledger
   coordination: CoordinationDirectory
   files: SentFiles
+  sealed: SealedPayloads
 }
 
 /** What accepting an answer needs. */
 export interface AnswerContext {
   ledger: Ledger
   files: Pick<SentFiles, 'write'>
+  sealed: SealedPayloads
 }
 
 /**
@@ -55,12 +59,22 @@ export function acceptAnswer(context: AnswerContext, requestId: string, payload:
   const answer: AnswerIntent = {
     kind: 'answer',
     request_id: requestId,
-    payload,
+    ...sealedParts(context, request.schema, payload),
     ...actor,
     at: new Date().toISOString(),
   }
   ledger.accept(answer, [eventOf(answer), ...moveAfter(ledger, requestId)])
-  publish(context, answer)
+  publish(context, { ...answer, payload })
+}
+
+/** The payload as it is stored: the values of secret fields are sealed. Throws `secret_key_unusable`, `disk_full`. */
+function sealedParts(
+  { sealed }: Pick<RequestContext, 'sealed'>,
+  schema: Form,
+  payload: Payload,
+): Pick<AnswerIntent, 'payload' | 'sealed'> {
+  const { open, secret } = splitSecrets(schema, payload)
+  return secret === null ? { payload } : { payload: open, sealed: sealed.take(secret) }
 }
 
 /** R25: when the last open request is answered, the instance is running again. */
@@ -103,9 +117,16 @@ export function acceptMessage(
   }
   const at = new Date().toISOString()
   const number = inbox.nextNumber
-  const message: MessageIntent = { kind: 'message', number, message_type: type, payload, ...actor, at }
+  const message: MessageIntent = {
+    kind: 'message',
+    number,
+    message_type: type,
+    ...sealedParts(context, known.schema, payload),
+    ...actor,
+    at,
+  }
   ledger.accept(message, [eventOf(message)])
-  publish(context, message)
+  publish(context, { ...message, payload })
   return number
 }
 

@@ -44,6 +44,14 @@ export class Delivery {
     }
   }
 
+  /** Writes the files that were scrubbed when the instance paused: a resumed resolver may read them again. */
+  static restoreScrubbed({ ledger, files, sealed }: RequestContext): void {
+    for (const kept of ledger.inbox.all()) {
+      if (kept.sealed === undefined || !isRecorded(ledger, kept)) continue
+      files.write({ ...kept, payload: sealed.whole(ledger.payloadOf(kept), kept.sealed) })
+    }
+  }
+
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#retryTimer)
@@ -123,8 +131,9 @@ export class Delivery {
   }
 
   #whole(kept: Kept): Sent {
+    const { ledger, sealed } = this.#context
     const { place: _, ...rest } = kept
-    return { ...rest, payload: this.#context.ledger.payloadOf(kept) } as AnswerIntent | MessageIntent
+    return { ...rest, payload: sealed.whole(ledger.payloadOf(kept), kept.sealed) } as AnswerIntent | MessageIntent
   }
 
   async #call(sent: Sent): Promise<unknown> {

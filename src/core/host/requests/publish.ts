@@ -3,12 +3,15 @@
  * from the private line in the journal, so the file needs no sync: the next host writes it again until the resolver has taken
  * the answer.
  */
+import { isDiskFull } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
 import { messageFile, responseFile } from '../../protocol/coordination.ts'
+import type { Payload } from '../../protocol/form.ts'
 import type { Message } from '../../protocol/instance.ts'
 import type { AnswerIntent, MessageIntent } from '../../protocol/journal.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
-import type { Ledger, News } from '../ledger/ledger.ts'
+import type { Kept, Ledger, News } from '../ledger/ledger.ts'
 
 export type Sent = AnswerIntent | MessageIntent
 type Named = Pick<AnswerIntent, 'kind' | 'request_id'> | Pick<MessageIntent, 'kind' | 'number'>
@@ -43,9 +46,24 @@ export class SentFiles {
   write(sent: Sent): void {
     const { path, content } = fileOf(sent)
     if (this.#written.has(path)) return
-    this.#coordination.put(path, JSON.stringify(content))
+    this.#coordination.put(path, JSON.stringify(content), { mode: 0o600 })
     this.#written.add(path)
     failpoint(`${sent.kind}.published`)
+  }
+}
+
+/** Removes the values of secret fields from the file of an answer or message: for the end of a run (R43, R55). */
+export function scrubSent(coordination: CoordinationDirectory, kept: Kept, openPayload: () => Payload): void {
+  if (kept.sealed === undefined) return
+  const path = kept.kind === 'answer' ? responseFile(kept.request_id) : messageFile(kept.number)
+  try {
+    if (coordination.read(path, COORDINATION_FILE_MAX_BYTES * 2) === undefined) return
+    const { content } = fileOf({ ...kept, payload: openPayload() })
+    coordination.put(path, JSON.stringify(content), { mode: 0o600, durable: true })
+  } catch (error) {
+    if (isDiskFull(error)) throw error
+    // Where it cannot be rewritten, the file is removed.
+    coordination.remove(path)
   }
 }
 

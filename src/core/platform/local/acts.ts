@@ -17,6 +17,7 @@ import type { Actor, InstanceRecord, MessageType } from '../../protocol/instance
 import type { KeptStop } from '../../protocol/journal.ts'
 import { RESUMED_LOST } from '../../protocol/methods.ts'
 import { isTerminal } from '../../protocol/status.ts'
+import { requireSecrets } from '../../secrets/secret-store.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readStory } from '../../store/journal-projection.ts'
 import { dropKeptStop, keepStop, readKeptStop } from '../../store/owners.ts'
@@ -66,11 +67,11 @@ export class Acts {
 
   /** A question of a lost worker stays open: this process owns the instance while it accepts the answer (R58). */
   async #answerLost(id: string, requestId: string, payload: Payload, actor: Actor): Promise<boolean> {
-    const { hosts, paths } = this.#parts
+    const { home, hosts, paths } = this.#parts
     if (hosts.get(id) !== undefined || !isLost(readRecord(paths(id)))) return false
     let isAccepted = false
     await hosts.write(id, (ledger) => {
-      isAccepted = answerLost(ledger, requestId, payload, actor)
+      isAccepted = answerLost({ home, ledger }, requestId, payload, actor)
     })
     return isAccepted
   }
@@ -128,10 +129,11 @@ export class Acts {
 
   /** Of several concurrent calls one resumes it; the others get `invalid_state`. */
   async resume(id: string, how: { host?: 'here' | 'background'; lost?: boolean }): Promise<InstanceRecord> {
-    const { hosts, paths, record, leave } = this.#parts
+    const { home, hosts, paths, record, leave } = this.#parts
     paths(id)
     const { supports_resume, resolver } = await record(id)
     if (!supports_resume) throw fail('resume_unsupported', { resolver })
+    requireSecrets(home, resolver, readStory(paths(id).journal).creation.resolver.manifest.secrets)
     const host = await hosts.own(id, (ledger) => {
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
       if (how.lost === true) requireLost(ledger.story)

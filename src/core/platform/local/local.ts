@@ -18,7 +18,10 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
+import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
@@ -35,6 +38,7 @@ import type {
   HostState,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PruneOptions,
   PruneOutcome,
@@ -44,6 +48,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
 import { readSoundState } from './sound-reads.ts'
@@ -80,6 +85,8 @@ export interface LocalOptions {
   builtins: string
   /** Answers API requests of other processes for the instances hosted here; without it they cannot send any (R39). */
   socketApi?: SocketApi
+  /** How many instances of the home may have a worker at the same time, for those that this process hosts (R70). */
+  maxRunning?: number | undefined
 }
 
 /** The handler of the socket of a process that hosts instances: the API itself, in `src/server`. */
@@ -102,11 +109,11 @@ class HomePlatform implements LocalPlatform {
   readonly #inquiries: Inquiries
   #catalog: Promise<Catalog> | undefined
 
-  constructor({ home, builtins, socketApi }: LocalOptions) {
+  constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, socketApi?.(this))
+    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#reads = new Reads(home, this.#hosts)
     this.#acts = new Acts({
@@ -140,7 +147,7 @@ class HomePlatform implements LocalPlatform {
     return await readViewport(this.#home, await this.resolver(name))
   }
 
-  async schema(name: string, params: Payload, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
+  async schema(name: string, params: Payload | null, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
     const entry = await this.resolver(name)
     return await this.#inquiries.ask(entry, chooseExecutor(entry, executor), (inquiry) => inquiry.form(params))
   }
@@ -156,9 +163,9 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const creation = await prepareCreation(this.#inquiries, entry, request, executor)
+    const { creation, sealedInput } = await prepareCreation(this.#home, this.#inquiries, entry, request, executor)
     const { instance_id: id } = creation
-    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths))
+    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths), sealedInput)
     const record = await this.record(id)
     await this.#startHost(id, request.host)
     return record
@@ -237,6 +244,11 @@ class HomePlatform implements LocalPlatform {
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
+  async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    const paths = this.#reads.paths(id)
+    return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
+  }
+
   async stderrTail(id: string): Promise<string> {
     return readStderrTail(this.#reads.paths(id))
   }
@@ -296,6 +308,18 @@ class HomePlatform implements LocalPlatform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const { pruneInstances } = await import('../upkeep/prune.ts')
     return await pruneInstances(this.#home, options)
+  }
+
+  async secrets(): Promise<SecretInfo[]> {
+    return listSecrets(this.#home)
+  }
+
+  async setSecret(name: string, content: SecretContent): Promise<SecretInfo> {
+    return await setSecret(this.#home, name, content)
+  }
+
+  async removeSecret(name: string): Promise<SecretInfo> {
+    return await removeSecret(this.#home, name)
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {

@@ -17,6 +17,8 @@ import type {
   SentMessage,
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
+import type { LogPage } from '../../protocol/log.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   ByteRange,
@@ -27,6 +29,7 @@ import type {
   HostState,
   InstanceFilter,
   InstancePage,
+  LogOptions,
   Platform,
   PruneOptions,
   PruneOutcome,
@@ -62,7 +65,8 @@ class ServerPlatform implements Platform {
     return withoutPlaces(await this.#json('getResolver', { params: { name } }))
   }
 
-  async schema(name: string, params: Payload): Promise<Form | null> {
+  async schema(name: string, params: Payload | null): Promise<Form | null> {
+    if (params === null) return await this.#json('getResolverSchema', { params: { name } })
     const text = JSON.stringify(params)
     if (text.length > PARAMS_MAX_CHARS) return (await this.check(name, params)).form
     return await this.#json('getResolverSchema', { params: { name }, query: { params: text } })
@@ -154,6 +158,15 @@ class ServerPlatform implements Platform {
     return !attended ? 'none' : answers === false ? 'silent' : 'answers'
   }
 
+  async logs(id: string, { waitMs = 0, sources, signal, ...rest }: LogOptions = {}): Promise<LogPage> {
+    const query = {
+      ...rest,
+      ...(sources === undefined ? {} : { source: [...sources] }),
+      ...(waitMs === 0 ? {} : { wait: Math.ceil(waitMs / 1_000) }),
+    }
+    return await this.#json('getInstanceLogs', { params: { id }, query, ...(signal === undefined ? {} : { signal }) })
+  }
+
   async stderrTail(id: string): Promise<string> {
     return await (await this.#http()).text('getInstanceStderr', { params: { id } })
   }
@@ -238,6 +251,23 @@ class ServerPlatform implements Platform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const act = options.dry_run === true ? {} : { act: {} }
     return await this.#json('postPrune', { body: options, limitMs: PRUNE_LIMIT_MS, ...act })
+  }
+
+  async secrets(): Promise<SecretInfo[]> {
+    return await this.#json('getSecrets', {})
+  }
+
+  async setSecret(name: string, { from, text }: SecretContent): Promise<SecretInfo> {
+    if (from !== 'value') {
+      throw fail('usage', {
+        problem: 'A server takes the value of a secret only: set variables and commands on its machine.',
+      })
+    }
+    return await this.#json('postSecrets', { body: { name, value: text }, act: {} })
+  }
+
+  async removeSecret(name: string): Promise<SecretInfo> {
+    return await this.#json('deleteSecret', { params: { name }, act: {} })
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {

@@ -4,7 +4,7 @@
  */
 import { ARTIFACT_KINDS, type PlatformEvent, type ResolverEvent } from '../event.ts'
 import { form, payload } from '../form.ts'
-import { instanceError, instanceId } from '../instance.ts'
+import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
 import {
   anyObject,
@@ -57,6 +57,12 @@ export const EVENT_DATA = {
     output: optional(nullable(text())),
     error: optional(nullable(instanceError)),
   }),
+  'platform.instance.queued': object({
+    position: count({ minimum: 1 }),
+    bound: oneOf(QUEUE_BOUNDS),
+    limit: count({ minimum: 1 }),
+  }),
+  'platform.instance.dequeued': object({ waited_s: number({ minimum: 0 }) }),
   'platform.input.requested': object({
     request_id: text(),
     prompt: text(),

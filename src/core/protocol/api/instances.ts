@@ -1,9 +1,16 @@
 /** Operations on instances: create, list, read, rename, pause, resume, stop, follow (spec, Endpoints; R6, R9). */
-import { PAGE_DEFAULT_RECORDS, PAGE_MAX_RECORDS } from '../../limits.ts'
+import {
+  LOG_PAGE_LINES,
+  LOG_PAGE_MAX_LINES,
+  LOG_WAIT_MAX_S,
+  PAGE_DEFAULT_RECORDS,
+  PAGE_MAX_RECORDS,
+} from '../../limits.ts'
 import { payload } from '../form.ts'
 import { instanceRecord, instanceState } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
-import { closed, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
+import { LOG_SOURCES, logPage } from '../log.ts'
+import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'
@@ -27,7 +34,7 @@ const listQuery = object({
   ),
 })
 
-const createBody = closed({
+const createBody = object({
   resolver: text({ description: 'The name of a resolver of the catalog' }),
   input: payload,
   name: optional(name),
@@ -63,6 +70,25 @@ const eventsQuery = object({
     oneOf(['true', 'false'], {
       description: 'false: end after the existing events, without the closing {"type":"done"}',
     }),
+  ),
+})
+
+const logsQuery = object({
+  after: optional(count({ description: 'Only lines with a greater number' })),
+  tail: optional(count({ description: 'Only the last lines, this many' })),
+  since: optional(text({ description: 'Only lines from this time on', examples: ['2026-01-31T10:00:00Z'] })),
+  source: optional(
+    listOf(text(), {
+      description: `Only lines of these sources; the parameter may be repeated, or list them with commas: ${LOG_SOURCES.join(', ')}`,
+      examples: [['stderr']],
+    }),
+  ),
+  limit: optional(integer({ minimum: 1, maximum: LOG_PAGE_MAX_LINES, default: LOG_PAGE_LINES })),
+  wait: optional(
+    integer({ minimum: 0, maximum: LOG_WAIT_MAX_S, description: 'Seconds to wait for a line where there is none yet' }),
+  ),
+  format: optional(
+    oneOf(['json', 'jsonl', 'text'], { description: 'jsonl: one line of JSON for each; text: time, source and text' }),
   ),
 })
 
@@ -216,6 +242,28 @@ export const INSTANCE_OPERATIONS = {
     summary: "Read the end of its worker's stderr",
     answers: { 200: { description: 'The text, unchanged', type: 'text/plain' } },
     refuses: ['instance_unknown'],
+  },
+  getInstanceLogs: {
+    method: 'GET',
+    path: '/instances/{id}/logs',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Read what its worker printed and logged',
+    description:
+      'Pages of lines, oldest first: continue after the last number. With wait, a request without new lines stays open until there is one.',
+    query: logsQuery,
+    answers: {
+      200: {
+        description: 'One page; with format=jsonl or text, only its lines, and the next page in Link',
+        headers: {
+          Link: text({
+            description: 'Where to continue, with rel="next"; absent after the last line of an ended instance',
+          }),
+        },
+        json: logPage,
+      },
+    },
+    refuses: ['instance_unknown', 'request_invalid', 'journal_broken'],
   },
   getInstanceExport: {
     method: 'GET',

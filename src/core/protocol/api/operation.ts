@@ -74,6 +74,8 @@ export const RESOLVER_TROUBLE = [
   'launch_failed',
   'form_malformed',
   'catalog_broken',
+  'manifest_invalid',
+  'source_missing',
   'too_many',
 ] as const
 

@@ -8,12 +8,14 @@ import { INSTANCE_OPERATIONS } from './instances.ts'
 import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'
 import { QUESTION_OPERATIONS } from './questions.ts'
 import { RESOLVER_OPERATIONS } from './resolvers.ts'
+import { SECRET_OPERATIONS } from './secrets.ts'
 import { SERVER_OPERATIONS } from './server.ts'
 
 export const OPERATIONS = {
   ...INSTANCE_OPERATIONS,
   ...QUESTION_OPERATIONS,
   ...RESOLVER_OPERATIONS,
+  ...SECRET_OPERATIONS,
   ...SERVER_OPERATIONS,
 } as const
 

@@ -21,7 +21,7 @@ export const RESOLVER_OPERATIONS = {
     tag: 'resolvers',
     summary: 'Read a resolver',
     answers: { 200: { description: 'The resolver', json: resolver } },
-    refuses: ['resolver_unknown', 'catalog_broken'],
+    refuses: ['resolver_unknown', 'catalog_broken', 'manifest_invalid', 'source_missing'],
   },
   getResolverSchema: {
     method: 'GET',
@@ -52,6 +52,6 @@ export const RESOLVER_OPERATIONS = {
     tag: 'resolvers',
     summary: 'Read the module that shows its instances',
     answers: { 200: { description: 'An ES module', type: 'text/javascript' } },
-    refuses: ['resolver_unknown', 'file_unknown', 'catalog_broken'],
+    refuses: ['resolver_unknown', 'file_unknown', 'catalog_broken', 'manifest_invalid', 'source_missing'],
   },
 } as const satisfies Record<string, Operation>

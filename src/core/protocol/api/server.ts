@@ -2,7 +2,6 @@
 import { SCOPES } from '../http.ts'
 import {
   anyObject,
-  closed,
   constant,
   either,
   flag,
@@ -89,7 +88,7 @@ export const SERVER_OPERATIONS = {
     tag: 'server',
     summary: 'Exchange the code of a sign-in link for a token, or check a token',
     description: 'A code works once, within 15 minutes. Its token is returned once, and its text is not stored.',
-    body: either(closed({ code: secret }), closed({ token: secret })),
+    body: either(object({ code: secret }), object({ token: secret })),
     answers: {
       200: {
         description: 'The rights of the token; for a code also the token itself',

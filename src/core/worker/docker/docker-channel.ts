@@ -12,8 +12,15 @@ export class DockerChannel implements Channel {
   #onLine: (line: string) => void = () => {}
   #onClose: () => void = () => {}
   /** Lines that arrived before there was a listener. */
-  #early: string[] | undefined = []
+  #early: { text: string; position: number }[] | undefined = []
   #closed = false
+  /** Of the line that is being received. */
+  #position = 0
+  #read = 0
+
+  get position(): number {
+    return this.#position
+  }
 
   send(line: string): void {
     this.#write(Buffer.from(`${line}\n`))
@@ -23,7 +30,10 @@ export class DockerChannel implements Channel {
     this.#onLine = listener
     const early = this.#early ?? []
     this.#early = undefined
-    for (const line of early) listener(line)
+    for (const { text, position } of early) {
+      this.#position = position
+      listener(text)
+    }
   }
 
   onClose(listener: () => void): void {
@@ -56,15 +66,20 @@ export class DockerChannel implements Channel {
   /** The worker's output starts again from its beginning. */
   restart(): void {
     this.#splitter.reset()
+    this.#read = 0
   }
 
   take(bytes: Buffer): void {
     if (this.#closed) return
     for (const line of this.#splitter.push(bytes)) {
+      this.#read += line.size
       // A frame over the limit is noise, like any line that is not JSON-RPC.
       const text = line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8')
-      if (this.#early !== undefined) this.#early.push(text)
-      else this.#onLine(text)
+      if (this.#early !== undefined) this.#early.push({ text, position: this.#read })
+      else {
+        this.#position = this.#read
+        this.#onLine(text)
+      }
       if (this.#closed) return
     }
   }

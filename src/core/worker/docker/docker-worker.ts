@@ -10,9 +10,10 @@ import { DiskSample } from '../disk-sample.ts'
 import { Demux } from '../engine/demux.ts'
 import type { Engine } from '../engine/engine.ts'
 import { StderrFile } from '../stderr-file.ts'
-import type { Condition, Usage, Worker } from '../worker.ts'
+import type { Condition, StderrListener, StderrReading, Usage, Worker } from '../worker.ts'
 import { DockerChannel } from './docker-channel.ts'
 import { usageOfContainer } from './docker-usage.ts'
+import { EarlyStderr } from './early-stderr.ts'
 
 /** Below this size the engine's log cannot have been rotated yet, so the part already read can be skipped exactly. */
 const REPLAY_EXACT_BYTES = 8 * MIB
@@ -43,6 +44,8 @@ export class DockerWorker implements Worker {
   readonly #stderr: StderrFile
   readonly #disk: DiskSample
   readonly #read = { stdout: 0, stderr: 0 }
+  readonly replayBytes = REPLAY_EXACT_BYTES
+  #listener: StderrListener = new EarlyStderr()
   readonly #released = new AbortController()
   #stream: Duplex | undefined
   #isFirst: boolean
@@ -79,6 +82,15 @@ export class DockerWorker implements Worker {
       // The container ended meanwhile, or the engine is away. The caller checks again, and sweeps at the end.
       .catch(() => undefined)
     return 1
+  }
+
+  /** All of it: the log knows what it has already. */
+  readStderr(listener: StderrListener): StderrReading {
+    const early = this.#listener
+    this.#listener = listener
+    if (early instanceof EarlyStderr) early.pass(listener)
+    // What has arrived was passed on when it arrived.
+    return { drain: () => {}, close: () => {} }
   }
 
   async usage(): Promise<Usage | undefined> {
@@ -190,9 +202,14 @@ export class DockerWorker implements Worker {
 
   #take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
     if (bytes.length === 0) return
+    const start = this.#read[stream]
     this.#read[stream] += bytes.length
-    if (stream === 'stdout') this.channel.take(bytes)
-    else this.#stderr.append(bytes)
+    if (stream === 'stdout') {
+      this.channel.take(bytes)
+      return
+    }
+    this.#stderr.append(bytes)
+    if (!this.#released.signal.aborted) this.#listener.take(bytes, start)
   }
 
   /**
@@ -204,6 +221,7 @@ export class DockerWorker implements Worker {
     Object.assign(this.#read, { stdout: 0, stderr: 0 })
     this.channel.restart()
     this.#stderr.restart()
+    this.#listener.restarted()
     return { stdout: 0, stderr: 0 }
   }
 

@@ -24,6 +24,7 @@ export class LocalChannel implements Channel {
   #again: NodeJS.Immediate | undefined
   #closed = false
   #queuedBytes = 0
+  #position = 0
 
   /** `resumed`: an earlier host may have died within a frame; the first byte is then an LF (threats D5). */
   constructor(stdinPath: string, stdoutPath: string, resumed: boolean) {
@@ -34,6 +35,10 @@ export class LocalChannel implements Channel {
     this.#stdin = fs.openSync(stdinPath, fs.constants.O_RDWR | fs.constants.O_NONBLOCK)
     this.#stdout = new Tail(() => openOwnFile(stdoutPath), 0)
     if (resumed) this.#push(Buffer.from('\n'))
+  }
+
+  get position(): number {
+    return this.#position
   }
 
   send(line: string): void {
@@ -65,6 +70,7 @@ export class LocalChannel implements Channel {
       if (chunk === undefined) return
       this.#noteSpoke()
       for (const line of this.#splitter.push(chunk.bytes)) {
+        this.#position += line.size
         // A frame over the limit is noise, like any line that is not JSON-RPC.
         this.#onLine(line.bytes === null ? `(a line of ${line.size} bytes)` : line.bytes.toString('utf8'))
         if (this.#closed) return

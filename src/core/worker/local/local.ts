@@ -21,13 +21,23 @@ import { openLocalCoordination } from '../coordination-directory.ts'
 import { DiskSample } from '../disk-sample.ts'
 import { rewriteFiles } from '../output-files.ts'
 import { tailOf } from '../stderr-file.ts'
-import type { Condition, CoordinationDirectory, Driver, LaunchPlan, Usage, Worker } from '../worker.ts'
+import type {
+  Condition,
+  CoordinationDirectory,
+  Driver,
+  LaunchPlan,
+  StderrListener,
+  StderrReading,
+  Usage,
+  Worker,
+} from '../worker.ts'
 import { workerEnvironment } from './environment.ts'
 import { areFifos, makeFifos } from './fifo.ts'
 import { holdersOf, stdioWithLifeline, watchLifeline } from './lifeline.ts'
 import { LocalChannel } from './local-channel.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
 import { escapedFrom, killTree, processesOf, signalAll, type TreeMark, unlessScarce, usageOf } from './process-tree.ts'
+import { StderrReader } from './stderr-reader.ts'
 
 /** Where the driver keeps the state of a worker: in the instance's directory. */
 export interface LocalPlaces {
@@ -44,6 +54,8 @@ export interface LocalPlaces {
 interface Saved {
   incarnation: number
   process: ProcessIdentity
+  /** Where its stderr begins in the file, which all incarnations share. Absent in files of an earlier version. */
+  stderr_from?: number
 }
 
 /**
@@ -100,6 +112,7 @@ export class LocalDriver implements Driver {
       // Opening it for writing alone would wait for a reader.
       fs.openSync(lifeline, fs.constants.O_RDWR),
     ] as const
+    const stderrFrom = fs.fstatSync(fds[2]).size
     // Truncated above, and opened for appending from here on, so that two writers never overwrite each other.
     const appending = fs.openSync(stdout, 'a')
     try {
@@ -127,7 +140,7 @@ export class LocalDriver implements Driver {
       child.unref()
       const pid = child.pid as number
       const identity = identify(pid) ?? { pid, startTime: '', bootId: '' }
-      const saved: Saved = { incarnation: plan.incarnation, process: identity }
+      const saved: Saved = { incarnation: plan.incarnation, process: identity, stderr_from: stderrFrom }
       this.#sawAlive = true
       const worker = new LocalWorker(this.#places, saved, false)
       child.once('exit', (code, signal) => worker.noteExit(code, signal))
@@ -199,6 +212,10 @@ class LocalWorker implements Worker {
   readonly #sawAlive: boolean
   readonly #knownSince = performance.now()
   readonly #disk: DiskSample
+  readonly #stderrFrom: number
+  /** The file of its output is whole, however long it is. */
+  readonly replayBytes = Number.POSITIVE_INFINITY
+  #stderr: StderrReader | undefined
   #noteEnd: () => void = () => {}
 
   constructor(places: LocalPlaces, saved: Saved, adopted: boolean) {
@@ -207,6 +224,7 @@ class LocalWorker implements Worker {
     this.#sawAlive = !adopted || isSameProcess(saved.process)
     this.#disk = new DiskSample(places.project)
     this.incarnation = saved.incarnation
+    this.#stderrFrom = saved.stderr_from ?? 0
     this.condition = { engine: 'running', link: 'up', exitCode: null, signal: null }
     this.ended = new Promise((resolve) => {
       this.#noteEnd = resolve
@@ -221,6 +239,13 @@ class LocalWorker implements Worker {
       watchLifeline(places.lifeline, () => this.#pollForExit(1)),
     )
     setImmediate(() => this.#tryCheck(true))
+  }
+
+  readStderr(listener: StderrListener, from = this.#stderrFrom): StderrReading {
+    this.#stderr = new StderrReader(this.#places.stderr, listener, from)
+    // In a later turn: a check also reads stdout, whose reader may not be there yet.
+    setImmediate(() => this.#tryCheck(false))
+    return this.#stderr
   }
 
   noteExit(code: number | null, signal: string | null): void {
@@ -261,6 +286,7 @@ class LocalWorker implements Worker {
 
   release(): void {
     for (const stop of this.#stops.splice(0)) stop()
+    this.#stderr?.close()
     this.channel.close()
     this.condition.link = 'down'
   }
@@ -288,6 +314,7 @@ class LocalWorker implements Worker {
 
   #check(swept: boolean): void {
     this.channel.poll()
+    this.#stderr?.check()
     if (!swept || this.condition.engine === 'exited') return
     if (!isSameProcess(this.#identity)) this.#markEnded()
     this.#trimStderr()
@@ -303,7 +330,10 @@ class LocalWorker implements Worker {
   /** A flood on stderr must not fill the disk: the excess is cut off (the worker appends, so cutting is safe). */
   #trimStderr(): void {
     const size = fs.statSync(this.#places.stderr, { throwIfNoEntry: false })?.size ?? 0
-    if (size > STDERR_KEEP_BYTES) fs.truncateSync(this.#places.stderr, 0)
+    if (size <= STDERR_KEEP_BYTES) return
+    this.#stderr?.drain()
+    fs.truncateSync(this.#places.stderr, 0)
+    this.#stderr?.cut()
   }
 }
 

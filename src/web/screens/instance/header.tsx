@@ -32,7 +32,7 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
   return (
     <header className="instance-head">
       <div className="instance-line">
-        <StatusMark status={status} />
+        <StatusMark status={status} queue={story.queue} />
         {phase !== null && (
           <span className="phase">
             <span className="quiet">phase</span> {phase}
