@@ -29,7 +29,7 @@ export default class Inbox extends BaseCommand<typeof Inbox> {
         if (printed.size === 0 && questions.length === 0) this.noteOnce()
         for (const question of questions.filter((one) => !printed.has(keyOf(one)))) {
           printed.add(keyOf(question))
-          await this.print(question)
+          await this.print(question, questions)
         }
       }
       const again = commandLine('inbox', '--watch', ...(this.output.jsonl ? ['--jsonl'] : []))
@@ -37,14 +37,14 @@ export default class Inbox extends BaseCommand<typeof Inbox> {
     }
     const questions = await openQuestions(platform)
     if (this.output.json) await this.output.document({ schema: 'resolve.inbox/1', questions })
-    else for (const question of questions) await this.print(question)
+    else for (const question of questions) await this.print(question, questions)
     if (questions.length === 0 && this.output.forPerson) this.output.note('No question is open.')
     return 0
   }
 
-  private async print(question: OpenQuestion): Promise<void> {
+  private async print(question: OpenQuestion, all: readonly OpenQuestion[]): Promise<void> {
     if (this.output.jsonl) return await this.output.raw(`${JSON.stringify(question)}\n`)
-    await this.output.raw(`${questionLines(this.output, question, Date.now()).join('\n')}\n`)
+    await this.output.raw(`${questionLines(this.output, question, all, Date.now()).join('\n')}\n`)
   }
 
   #noted = false

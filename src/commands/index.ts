@@ -35,6 +35,11 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'resolver:schema': () => import('./resolver/schema.ts'),
   'resolver:update': () => import('./resolver/update.ts'),
   'resolver:remove': () => import('./resolver/remove.ts'),
+  'schedule:add': () => import('./schedule/add.ts'),
+  'schedule:list': () => import('./schedule/list.ts'),
+  'schedule:remove': () => import('./schedule/remove.ts'),
+  'schedule:pause': () => import('./schedule/pause.ts'),
+  'schedule:resume': () => import('./schedule/resume.ts'),
   'token:create': () => import('./token/create.ts'),
   'token:list': () => import('./token/list.ts'),
   'token:revoke': () => import('./token/revoke.ts'),
@@ -54,7 +59,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
 /** Short names of commands; lists of commands leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
-export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'secret', 'worker']
+export const NOUNS: readonly string[] = ['instance', 'resolver', 'schedule', 'token', 'secret', 'worker']
 
 export function commandWords(id: string): string {
   return id.replace(':', ' ')

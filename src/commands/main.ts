@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
-import { nearest } from '../core/primitives/nearest.ts'
 import { socketApi } from '../server/socket-api.ts'
 import { reportError } from '../terminal/command/report-error.ts'
 import { CommandError } from '../terminal/output/command-error.ts'
 import { endQuietlyOnClosedPipe, flushed, outputFrom } from '../terminal/output/output.ts'
 import { setSurroundings, surroundings } from '../terminal/output/surroundings.ts'
 import { findCommand } from './find-command.ts'
-import { COMMANDS, type CommandClass, commandWords, NOUNS } from './index.ts'
+import { COMMANDS, type CommandClass, NOUNS } from './index.ts'
+import { meantCommands } from './meant-command.ts'
 
 /** `root` is the directory of package.json. Flushes stdout, then ends the process. */
 export async function main(argv: string[], root: string): Promise<void> {
@@ -60,17 +60,11 @@ async function printVersion(argv: string[]): Promise<number> {
   return 0
 }
 
+/** Offers what was probably meant, as commands to run. */
 function unknownCommand(given: readonly string[]): CommandError {
   const [first = '', second] = given
   const words = second !== undefined && NOUNS.includes(first) ? `${first} ${second}` : first
-  const commands = [...Object.keys(COMMANDS).map(commandWords), 'help']
-  const meant = commands.filter((command) => command.split(' ').at(-1) === first && command !== first)
-  if (!NOUNS.includes(first) && meant[0] !== undefined) {
-    const next = meant.map((command) => `resolve ${command}`)
-    return new CommandError(fail('command_unknown', { words, nearest: meant[0] }), { next })
-  }
-  const near = nearest(given.join(' ').toLowerCase(), commands) ?? nearest(first.toLowerCase(), [...commands, ...NOUNS])
-  const next = near === undefined || near === 'help' ? 'resolve --help' : `resolve ${near} --help`
-  const details = near === undefined ? { words } : { words, nearest: near }
-  return new CommandError(fail('command_unknown', details), { next: [next] })
+  const meant = meantCommands(given)
+  const details = meant[0] === undefined ? { words } : { words, nearest: meant[0] }
+  return new CommandError(fail('command_unknown', details), { next: meant.map((command) => `resolve ${command}`) })
 }

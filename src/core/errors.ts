@@ -26,7 +26,7 @@ const catalogue = {
     exit: 127,
     message: (d: { words: string; nearest?: string }) => `There is no command "resolve ${d.words}".`,
     hint: (d: { nearest?: string }) =>
-      d.nearest === undefined ? 'See "resolve --help".' : `Did you mean "resolve ${d.nearest}"?`,
+      d.nearest === undefined ? '"resolve --help" lists the commands.' : `Did you mean "resolve ${d.nearest}"?`,
   },
   interrupted: {
     kind: 'user',
@@ -107,7 +107,10 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { path: string }) => `There is no manifest.json in ${d.path}.`,
+    message: (d: { path: string; found?: 'nothing' | 'no directory' }) => {
+      if (d.found === 'nothing') return `There is no directory ${d.path}.`
+      return d.found === 'no directory' ? `${d.path} is not a directory.` : `There is no manifest.json in ${d.path}.`
+    },
     outside: () => 'There is no manifest.json there.',
     hint: () => 'A resolver is a directory with a manifest.json at its top.',
   },
@@ -121,8 +124,10 @@ const catalogue = {
     },
     hint: (d: { id: string; needed?: number; whole?: boolean }) => {
       if (d.whole) return 'GET /api/instances?reference=… resolves a prefix of an id, or @last.'
+      if (d.id === '@last') return 'Start one with "resolve run hello".'
+      if (!/^[0-9a-f]*$/i.test(d.id)) return 'An id has the characters 0-9 and a-f; see "resolve instance list".'
       if (d.needed !== undefined) return `Give at least ${d.needed} characters of the id; see "resolve instance list".`
-      return d.id === '@last' ? 'Start one with "resolve run hello".' : 'See "resolve instance list".'
+      return 'See "resolve instance list".'
     },
   },
   instance_ambiguous: {
@@ -204,9 +209,15 @@ const catalogue = {
     kind: 'environment',
     http: 502,
     exit: 10,
-    message: (d: { method: string; limit_ms: number }) =>
+    message: (d: { method: string; limit_ms: number; detail?: string; by_hand?: string }) =>
+      `The resolver did not answer ${d.method} within ${d.limit_ms / 1000} s.${d.detail ? ` It printed: ${d.detail}` : ''}`,
+    outside: (d: { method: string; limit_ms: number }) =>
       `The resolver did not answer ${d.method} within ${d.limit_ms / 1000} s.`,
-    hint: () => 'Its stderr may show why: see "resolve instance explain", or run its command manually.',
+    // Only a question without an instance has a command to run: the stderr of an instance is kept.
+    hint: (d: { by_hand?: string }) =>
+      d.by_hand === undefined
+        ? 'Its stderr may show why: see "resolve instance explain".'
+        : `Run it manually to see where it hangs: ${d.by_hand}`,
   },
   resolver_refused: {
     kind: 'environment',
@@ -428,7 +439,8 @@ const catalogue = {
     exit: 4,
     message: (d: { needed: string; has: string }) =>
       `This operation needs the scope "${d.needed}"; your token has "${d.has}".`,
-    hint: () => 'Create a token with "resolve token create --scope" on the server\'s machine.',
+    hint: (d: { needed?: string }) =>
+      `Create a token with "resolve token create --scope ${d.needed ?? 'run'}" on the server's machine.`,
   },
   token_narrow: {
     kind: 'user',
@@ -605,6 +617,40 @@ const catalogue = {
     outside: () => "The server's tokens can't be read.",
     hint: () => 'Move the file away and create new tokens with "resolve token create".',
   },
+  schedule_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 2,
+    message: (d: { problem: string }) => d.problem,
+  },
+  schedule_taken: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { name: string }) => `There is a schedule "${d.name}" already.`,
+    hint: () => 'Choose another name with --name, or remove the other one.',
+  },
+  schedule_secret: {
+    kind: 'user',
+    http: 422,
+    exit: 2,
+    message: (d: { field: string }) => `"${d.field}" is a secret field: a schedule would have to store it.`,
+    hint: () => 'Use a secret of the operator, which the manifest of the resolver names.',
+  },
+  schedule_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { name: string }) => `There is no schedule "${d.name}".`,
+    hint: () => 'See "resolve schedule list".',
+  },
+  schedules_broken: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't read the schedules in ${d.path}: ${d.reason}.`,
+    hint: () => 'Mend the file, or move it away and add the schedules again.',
+  },
   token_unknown: {
     kind: 'user',
     http: 404,
@@ -642,6 +688,14 @@ const catalogue = {
       `Setup step ${d.step} of ${d.total} ended with ${d.exit_code === null ? 'no exit code' : `exit code ${d.exit_code}`}: ${d.command}${d.output === '' ? '' : `\n${d.output}`}`,
     outside: (d: { step: number; total: number }) => `Setup step ${d.step} of ${d.total} failed.`,
   },
+  resolver_preparing: {
+    kind: 'environment',
+    http: 503,
+    exit: 10,
+    message: (d: { resolver: string; step?: number | undefined; total?: number | undefined }) =>
+      `The resolver "${d.resolver}" is being prepared${d.step === undefined ? '' : `: setup step ${d.step} of ${d.total}`}.`,
+    hint: () => 'Try again in a moment; an instance of it can be created at once.',
+  },
   setup_malformed: {
     kind: 'environment',
     http: 502,
@@ -655,7 +709,7 @@ const catalogue = {
     exit: 10,
     message: (d: { mount: string; reason: string }) => `The volume mount ${d.mount} is not allowed: ${d.reason}.`,
     outside: () => 'A volume mount of the resolver is not allowed.',
-    hint: () => 'An operator allows host paths with RESOLVE_VOLUME_ALLOW=/path:/other=rw.',
+    hint: () => 'The operator of this machine allows host paths with RESOLVE_VOLUME_ALLOW=/path:/other=rw.',
   },
   environment_refused: {
     kind: 'environment',

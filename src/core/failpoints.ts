@@ -21,7 +21,10 @@ const STEPS = {
   move: ['recorded', 'synced', 'saved'],
   /** A host that waits for its turn: the place told, the lock of the home taken, the turn written. */
   queue: ['told', 'locked', 'granted'],
+  /** A due schedule: the id of its instance is fixed, the instance exists, the outcome is kept. */
+  schedule: ['claimed', 'created', 'recorded'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
+  setup: ['created', 'started', 'ended', 'committed', 'admitted'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
   ready: ['answered', 'noted'],

@@ -159,6 +159,15 @@ export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep
 export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that one of another process has ended
 export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
 export const MAX_RUNNING_MAX = 10_000 // own
+
+/** Schedules (R72). */
+export const SCHEDULES_MAX = 500 // own
+export const SCHEDULES_MAX_BYTES = 64 * MIB // own: inputs of a schedule are inputs of instances
+export const SCHEDULE_CRON_MAX_CHARS = 100 // own
+export const SCHEDULE_DUE_MAX = 1_000 // own: missed due times are counted up to this number
+export const SCHEDULE_LOOK_MS = 1_000 // own: how often a server looks for due schedules
+export const SCHEDULE_GRACE_MS = 60_000 // own: a due time that is later than this is missed
+
 export const ATTEND_SWEEP_MS = 3_000
 export const ATTEND_PARALLEL = 4
 export const ATTEND_NEWBORN_MS = 2_000 // by then, the process that created an instance owns it
@@ -199,6 +208,12 @@ export const ENGINE_LOOK_MS = 5_000
 export const ENGINE_PATIENCE_MS = 10 * 60_000 // how long the end of an instance waits for an unreachable engine
 export const SETUP_LIMIT_MS = 10 * 60_000 // threats MAN-2
 export const SETUP_OUTPUT_KEEP_BYTES = 4 * KIB
+export const SETUP_LINE_MAX_CHARS = 200
+export const SETUP_TELL_MS = 2_000 // how often the last line of a running setup command is told
+export const PREPARATIONS_AT_ONCE = 2 // setups that a server does in the background
+export const PREPARATIONS_WAITING = 1_000
+export const PREPARING_WAIT_MS = 20_000 // R48: how long a request for a form waits for the setup of its resolver
+export const PREPARING_RETRY_S = 5 // R48: when to ask again
 export const IMAGE_BUILD_LIMIT_MS = 10 * 60_000
 export const INQUIRY_PINNED_IDLE_MS = 60_000 // a container that answered questions waits this long for the next one, if its source is pinned to a commit
 export const INQUIRY_LOCAL_IDLE_MS = 5_000 // the same where a directory may change; a process of this machine is asked no longer than this after its start

@@ -23,6 +23,7 @@ import { logHandlers } from './routes/logs.ts'
 import { pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
+import { scheduleHandlers } from './routes/schedules.ts'
 import { secretHandlers } from './routes/secrets.ts'
 import { healthHandlers, serverHandlers } from './routes/server.ts'
 
@@ -64,6 +65,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...eventHandlers(app, parts),
     ...logHandlers(app, parts),
     ...resolverHandlers(parts),
+    ...scheduleHandlers(parts),
     ...secretHandlers(parts),
     ...serverHandlers(parts),
     ...healthHandlers(parts),

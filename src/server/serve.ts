@@ -27,6 +27,7 @@ import { openMetrics } from './observe/metrics.ts'
 import { observe } from './observe/observe.ts'
 import { openTraces } from './observe/traces.ts'
 import { startRetention } from './retention.ts'
+import { startSchedules } from './schedules.ts'
 import { socketApi } from './socket-api.ts'
 import { type Supervisor, startSupervisor } from './supervisor.ts'
 
@@ -142,16 +143,36 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       })
       closing.add(stopKeeping)
     }
+    const stopSchedules = startSchedules({
+      home,
+      platform,
+      onNews: (sentence, { outcome, instance_id: instance, schedule }) => {
+        const fields = { schedule, ...(instance === null ? {} : { instance }) }
+        if (outcome === 'started') logger.info(fields, sentence)
+        else logger.warn(fields, sentence)
+      },
+      onProblem: (message) => {
+        if (message === null) findings.remove('schedules')
+        else findings.add('schedules', `Schedules are not run: ${message}`)
+      },
+    })
+    closing.add(stopSchedules)
     const catalog = await platform.catalog()
     const lookAtCatalog = () => {
       const problem = catalog.problem()
       if (problem === null) findings.remove('catalog')
       else findings.add('catalog', `${problem.message} What was read of it before is served.`)
     }
+    const prepare = () =>
+      platform.prepareAll((resolver, error) =>
+        logger.warn(`${resolver} is not prepared: ${error instanceof Error ? error.message : String(error)}`),
+      )
     lookAtCatalog()
+    prepare().catch((error: unknown) => logger.warn(String(error)))
     const stopWatching = catalog.watch(() => {
       lookAtCatalog()
       logger.info(`The catalog changed: it has ${catalog.list().length} resolvers.`)
+      prepare().catch((error: unknown) => logger.warn(String(error)))
     })
     closing.add(async () => stopWatching())
     const supervisor = startSupervisor({

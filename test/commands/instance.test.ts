@@ -44,8 +44,13 @@ async function made(...args: string[]): Promise<Instance> {
 test('the output is printed once on stdout, the progress on stderr', async () => {
   const { stdout, stderr } = await place.run('run', 'doer', '-i', 'do=this', '-i', 'loud=yes')
   expect(stdout).toBe('did this!\n')
-  expect(stderr.replace(/[0-9a-f]{12}/, 'ID').replace(/in .* s$/m, 'in TIME')).toBe(
-    ['◌ starting', '● running', 'phase doing', '✓ completed', '✓ doer ID completed in TIME', ''].join('\n'),
+  expect(
+    stderr
+      .replace(/[0-9a-f]{12}/, 'ID')
+      .replace(/in .* s$/m, 'in TIME')
+      .replace(/^\d\d:\d\d:\d\d /gm, 'AT '),
+  ).toBe(
+    ['AT ◌ starting', 'AT ● running', 'AT phase doing', 'AT ✓ completed', '✓ doer ID completed in TIME', ''].join('\n'),
   )
 })
 
@@ -341,7 +346,8 @@ test('a disclosed field is given by flag, and a missing one is suggested togethe
 test('a question that was asked while the instance had no host is answered by the next command', async () => {
   const late = `fs.writeFileSync(root + '/ran', '')
     while (!fs.existsSync(root + '/now')) await sleep(20)
-    const { why } = await me.ask('late', 'Why?'); me.finish({ status: 'completed', output: why })`
+    const form = { type: 'form', components: [{ type: 'text', id: 'why' }] }
+    const { why } = await me.ask('late', 'Why?', form); me.finish({ status: 'completed', output: why })`
   expect((await place.run('resolver', 'add', plainResolver(late, { name: 'late' }).dir)).code).toBe(0)
   const id = (await place.run('run', 'late', '--detach')).stdout.trim()
   const paths = instancePaths(place.home, id)

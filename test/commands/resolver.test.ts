@@ -139,7 +139,7 @@ test('an unknown command names the nearest', async () => {
   expect([typo.code, typo.stdout]).toEqual([127, ''])
   expect(typo.stderr).toContain('Did you mean "resolve instance list"?')
   const verb = await place.run('instance', 'lst', '--json')
-  expect(JSON.parse(verb.stdout)).toMatchObject({ exit_code: 127, next: ['resolve instance list --help'] })
+  expect(JSON.parse(verb.stdout)).toMatchObject({ exit_code: 127, next: ['resolve instance list'] })
 })
 
 test('help is on stdout and ends with 0', async () => {

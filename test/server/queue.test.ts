@@ -117,7 +117,6 @@ test('a waiting instance tells its place everywhere; one that waits for an answe
     queue: { position: 2 },
   })
 
-
   expect((await answer(call, first)).status).toBe(204)
   await reaches(call, second, 'awaiting_input')
   await waitsAt(call, third, 1)

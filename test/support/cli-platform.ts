@@ -95,6 +95,9 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
         return { form, errors: [...error.errors], fields: [...error.fields] }
       }
     },
+    async prepare(name) {
+      await document(['resolver', 'schema', name])
+    },
     async create({ resolver, input, name, executor }) {
       const named = typeof name === 'string' ? ['--name', name] : []
       const placed = executor === undefined ? [] : ['--executor', executor]
@@ -237,6 +240,20 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     },
     async health({ fix } = {}) {
       return (await document(['doctor', ...(fix === true ? ['--fix'] : [])]))['checks'] as never
+    },
+    async schedules() {
+      return (await document(['schedule', 'list']))['schedules'] as never
+    },
+    async addSchedule({ cron, resolver, input, name, timezone, catch_up }) {
+      const words = ['schedule', 'add', cron, resolver, ...(name === undefined ? [] : ['--name', name])]
+      const zone = timezone === undefined ? [] : ['--timezone', timezone]
+      return (await document([...words, ...zone, '--catch-up', catch_up ?? 'none'], input))['schedule'] as never
+    },
+    async removeSchedule(name) {
+      return (await document(['schedule', 'remove', name]))['schedule'] as never
+    },
+    async pauseSchedule(name, paused) {
+      return (await document(['schedule', paused ? 'pause' : 'resume', name]))['schedule'] as never
     },
     async leave() {},
     async close() {},

@@ -1,10 +1,12 @@
 /** `resolve resolver add`: shows what a source will run, then adds it to the catalog. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import { fail } from '../../core/errors.ts'
-import type { AddPlan } from '../../core/index.ts'
+import { fail, ResolveError } from '../../core/errors.ts'
+import type { AddPlan, CatalogEntry } from '../../core/index.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
+import { beforeFollowing } from '../../terminal/command/signals.ts'
 import { promptYes } from '../../terminal/form/prompt-form.ts'
+import { showPreparation } from '../../terminal/input/when-prepared.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
 import { planLines } from '../../terminal/pages/plan-lines.ts'
 import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
@@ -24,6 +26,11 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override flags = {
     'dry-run': Flags.boolean({ description: 'fetch and check the source, and add nothing' }),
     yes: Flags.boolean({ char: 'y', description: 'do not ask for confirmation' }),
+    prepare: Flags.boolean({
+      default: true,
+      allowNo: true,
+      description: 'run the setup of its container now, so that the first run need not wait',
+    }),
     force: Flags.boolean({ description: 'replace a resolver of the same name from another source' }),
   }
 
@@ -50,17 +57,42 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
       return 0
     }
     const entry = await catalog.add(this.args.source, { cwd, force: this.flags.force })
+    const prepared = await this.prepare(entry)
     if (this.output.json) {
       await this.output.document({
         schema: 'resolve.resolver/1',
         resolver: resolverDocument(entry),
-        warnings: plan.warnings,
+        warnings: prepared === undefined ? plan.warnings : [...plan.warnings, prepared],
       })
     } else {
       await this.output.result(`${entry.name} ${entry.version} added.`)
       this.output.note(`  ${this.output.paint('cyan', commandLine('run', entry.name))}`)
     }
     return 0
+  }
+
+  /**
+   * Runs the setup of a container (R48). A setup that fails is an error; where there is no engine or image, the first use prepares the
+   * resolver: returns that as a warning.
+   */
+  private async prepare({ name, manifest }: CatalogEntry): Promise<string | undefined> {
+    const { setup_commands: commands = [], bundles = [] } = manifest.container ?? {}
+    if (!this.flags.prepare || commands.length + bundles.length === 0) return undefined
+    const platform = await this.localPlatform()
+    try {
+      await beforeFollowing(() => showPreparation(platform, name, { output: this.output }))
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ResolveError)) throw error
+      if (error.code === 'setup_failed') {
+        this.output.say(`${name} was added, but its setup fails. Fix it, and the next use runs it again.`)
+        throw error
+      }
+      if (!['docker_unreachable', 'image_missing', 'too_many'].includes(error.code)) throw error
+      const warning = `${name} is not prepared: ${error.message} Its first use prepares it.`
+      this.output.note(this.output.paint('yellow', warning))
+      return warning
+    }
   }
 
   private async printDryRun(plan: AddPlan): Promise<number> {

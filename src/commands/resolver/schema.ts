@@ -7,6 +7,7 @@ import { cleanLine } from '../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { inputFlags } from '../../terminal/command/flags.ts'
 import { fitToDisclosed, readInput } from '../../terminal/input/input-flags.ts'
+import { whenPrepared } from '../../terminal/input/when-prepared.ts'
 import { fieldFlags } from '../../terminal/output/next-steps.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
 
@@ -49,7 +50,9 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
     const platform = await this.platform()
     const { payload, asked } = await fitToDisclosed(given, async (params) => ({
       // R52: without values the resolver is asked for the form of none.
-      form: await platform.schema(name, Object.keys(params).length === 0 ? null : params),
+      form: await whenPrepared(platform, name, { output: this.output }, () =>
+        platform.schema(name, Object.keys(params).length === 0 ? null : params, { waitMs: 0 }),
+      ),
     }))
     return { form: asked.form, params: payload }
   }

@@ -4,6 +4,8 @@
  * Every method throws a `ResolveError` of the catalogue where it cannot do what it says.
  */
 
+import type { EventData } from '../protocol/api/events.ts'
+import type { newSchedule, schedule } from '../protocol/api/schedule.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
@@ -14,6 +16,7 @@ import type {
   InstanceRecord,
   MessageType,
   RequestStatus,
+  ScheduleOrigin,
   SentMessage,
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
@@ -34,7 +37,32 @@ export interface CreateRequest {
   host?: 'here' | 'background'
   /** The id it shall have, chosen before it was asked for: creating it again gives the same instance (R11). */
   instance_id?: string
+  /** The schedule that creates it. */
+  schedule?: ScheduleOrigin
 }
+
+export interface AskOptions {
+  /** Where the resolver is asked, as in {@link CreateRequest}. */
+  executor?: Executor | 'auto'
+  /**
+   * How long to wait for the setup of a resolver that is not prepared (R48); default: not at all here, 20 s at a server. Then it is
+   * refused with `resolver_preparing`, and the setup goes on.
+   */
+  waitMs?: number
+}
+
+export interface PrepareOptions {
+  /** As in {@link CreateRequest}. */
+  executor?: Executor | 'auto'
+  onProgress?: (progress: SetupProgress) => void
+  /** A sentence, while a server prepares it. */
+  onWait?: (sentence: string) => void
+  /** Ends a setup on this machine, unless another caller waits for it too. */
+  signal?: AbortSignal
+}
+
+/** A step of a setup begins, prints, or has ended with an exit code. */
+export type SetupProgress = EventData<'platform.setup.progress'>
 
 export interface InstanceFilter {
   status?: readonly Status[]
@@ -100,6 +128,9 @@ export type PruneOptions = Static<typeof pruneOptions>
 export type Pruned = Static<typeof pruned>
 export type PruneOutcome = Static<typeof pruneOutcome>
 
+export type NewSchedule = Static<typeof newSchedule>
+export type Schedule = Static<typeof schedule>
+
 export type HealthRow = Static<typeof healthRow>
 export type HealthState = HealthRow['state']
 
@@ -110,9 +141,11 @@ export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
   /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
-  schema(name: string, params: Payload | null, where?: Executor | 'auto'): Promise<Form | null>
-  /** The form for this input, and every message of a failing check (R10). Creates nothing. `where` the resolver is asked is as in `create`. */
-  check(name: string, input: Payload, where?: Executor | 'auto'): Promise<FormCheck>
+  schema(name: string, params: Payload | null, options?: AskOptions): Promise<Form | null>
+  /** The form for this input, and every message of a failing check (R10). Creates nothing. */
+  check(name: string, input: Payload, options?: AskOptions): Promise<FormCheck>
+  /** Returns when the resolver can be asked for its form at once (R48). */
+  prepare(name: string, options?: PrepareOptions): Promise<void>
 
   /** Returns once the intent is on disk (R12); follow the events for the rest. */
   create(request: CreateRequest): Promise<InstanceRecord>
@@ -166,6 +199,12 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** The schedules of the home, which `serve` runs (R72). */
+  schedules(): Promise<Schedule[]>
+  addSchedule(request: NewSchedule, actor: Actor): Promise<Schedule>
+  /** By its name or id. */
+  removeSchedule(reference: string): Promise<Schedule>
+  pauseSchedule(reference: string, paused: boolean): Promise<Schedule>
   /** The named secrets, without their values (R55). */
   secrets(): Promise<SecretInfo[]>
   /** Sets a named secret; on disk when it returns. Only a value can be sent to a server. */

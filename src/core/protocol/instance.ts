@@ -97,6 +97,11 @@ export const queuePlace = object({
   since: time(),
 })
 
+/** Where an instance of a schedule came from (R72). */
+export type ScheduleOrigin = Static<typeof scheduleOrigin>
+
+export const scheduleOrigin = object({ id: text(), name: text(), due_at: time() })
+
 /** R8: the answer of GET /instances/{id}. Times are ISO-8601 UTC. */
 export type InstanceRecord = Static<typeof instanceRecord>
 
@@ -133,6 +138,7 @@ export const instanceRecord = named(
     updated_at: time(),
     ended_at: nullable(time()),
     parent_id: nullable(text()),
+    schedule: optional(nullable(scheduleOrigin, { description: 'The schedule that created it' })),
     queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
   }),
 )

@@ -1,12 +1,13 @@
 /** The content of an instance's journal (on-disk, The journal). */
 import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
-import { type Actor, instanceId } from './instance.ts'
+import { type Actor, instanceId, scheduleOrigin } from './instance.ts'
 import { manifest } from './manifest.ts'
 import {
   anyObject,
   anything,
   constant,
+  flag,
   listOf,
   nullable,
   object,
@@ -45,6 +46,8 @@ export const creationRecord = object(
     instance_id: instanceId(),
     name: nullable(text()),
     parent_id: nullable(text()),
+    /** The schedule that created it (R72). */
+    schedule: optional(scheduleOrigin),
     created_at: time(),
     /** Without the values of secret fields. */
     input: payload,
@@ -55,6 +58,8 @@ export const creationRecord = object(
     environment: anyObject<string>({ additionalProperties: text() }),
     /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
     container: optional(nullable(containerOptions)),
+    /** The resolver had to be prepared first: the host checks the input after the setup (R48). */
+    unchecked: optional(flag()),
     /** The resolver as the catalog had it at creation: a later `resolver update` does not change a running instance. */
     resolver: object({ name: text(), version: text(), dir: text(), commit: nullable(text()), manifest }),
   },
@@ -135,6 +140,25 @@ export interface NameMark {
   at: string
 }
 
+/** The input was checked after the setup, and what the resolver wants for it (R48). */
+export interface AdmissionMark {
+  kind: 'admitted'
+  /** False where a check failed: then the instance ends. */
+  accepted: boolean
+  environment: Record<string, string>
+  container: ContainerOptions | null
+  input: Payload
+  secret_fields: string[]
+  /** The values of the secret fields, as in {@link SealedInput}. */
+  sealed: string | null
+}
+
+/** An input that was not checked yet, sealed as a whole: its secret fields are known only after the setup. */
+export interface UncheckedInput {
+  kind: 'unchecked_input'
+  sealed: string
+}
+
 /** The values of the secret fields of the input, which the creation record does not have, sealed with the key of the home. */
 export interface SealedInput {
   kind: 'sealed_input'
@@ -154,5 +178,7 @@ export type PrivateLine =
   | RunMark
   | SandboxMark
   | NameMark
+  | AdmissionMark
+  | UncheckedInput
   | SealedInput
   | ImportMark

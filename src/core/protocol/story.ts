@@ -58,6 +58,18 @@ const storyProgress = object({
   at: time(),
 })
 
+/** The setup of the container: its latest step. */
+const storySetup = object({
+  state: oneOf(['running', 'completed', 'failed']),
+  /** 0 before the first step. */
+  step: count(),
+  total: count(),
+  description: nullable(text()),
+  /** The last line that the step printed. */
+  output: nullable(text()),
+  at: time(),
+})
+
 export const storyArtifact = object({
   kind: text(),
   value: text(),
@@ -89,6 +101,8 @@ export const story = named(
     phase: nullable(text()),
     phases: listOf(storyPhase),
     progress: nullable(storyProgress),
+    /** null where there was none; absent from a server of an earlier version. */
+    setup: optional(nullable(storySetup)),
     artifacts: listOf(storyArtifact),
     requests: listOf(storyRequest),
     messages: listOf(storyMessage),

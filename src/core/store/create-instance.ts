@@ -15,7 +15,7 @@ import { writeRecord } from './record.ts'
 /**
  * Returns once the creation is on disk (R12): its journal is synced, and then, together with those of other creations, the name of its
  * directory. `prepare` makes what else belongs into the directory meanwhile; what it fails at is left to the launch.
- * `sealedInput`: the values of secret fields, for a private line behind the creation record.
+ * `sealedInput`: the values of secret fields, or an input that is not checked yet, for a private line behind the creation record.
  * Throws `disk_full`, `home_unusable`.
  */
 export async function createInstance(
@@ -32,7 +32,8 @@ export async function createInstance(
     for (const path of [draft, paths.owners]) mkdirSync(path, { mode: 0o700 })
     failpoint('creation.drafted')
     prepared = prepare(paths).catch(() => {})
-    const lines = sealedInput === undefined ? '' : formatPrivateLine({ kind: 'sealed_input', sealed: sealedInput })
+    const kind = creation.unchecked === true ? 'unchecked_input' : 'sealed_input'
+    const lines = sealedInput === undefined ? '' : formatPrivateLine({ kind, sealed: sealedInput })
     await writeFile(paths.journal, creationLine(creation) + lines, { mode: 0o600, flag: 'wx', flush: true })
     failpoint('creation.written')
     writeRecord(paths, beginStory(creation))

@@ -7,7 +7,14 @@ import { fail } from '../errors.ts'
 import { identify } from '../files/process-identity.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { Payload } from '../protocol/form.ts'
-import type { AnswerIntent, MessageIntent, RunMark, StopIntent } from '../protocol/journal.ts'
+import type {
+  AdmissionMark,
+  AnswerIntent,
+  MessageIntent,
+  RunMark,
+  StopIntent,
+  UncheckedInput,
+} from '../protocol/journal.ts'
 import { PAUSE_IGNORED } from '../protocol/methods.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { StoryStop } from '../view/story.ts'
@@ -32,6 +39,8 @@ export class Inbox {
   #hasSandbox = false
   #isImported = false
   #name: string | null | undefined
+  #admission: AdmissionMark | undefined
+  #uncheckedInput: string | undefined
   #sealedInput: string | undefined
   readonly #warnings = new Set<string>()
 
@@ -104,6 +113,16 @@ export class Inbox {
     return this.#name
   }
 
+  /** What was found when the input was checked after the setup; undefined before, and where it was checked earlier. */
+  get admission(): AdmissionMark | undefined {
+    return this.#admission
+  }
+
+  /** The input, sealed, until it is checked. */
+  get uncheckedInput(): string | undefined {
+    return this.#uncheckedInput
+  }
+
   /** The values of the secret fields of the input, sealed. */
   get sealedInput(): string | undefined {
     return this.#sealedInput
@@ -150,6 +169,12 @@ export class Inbox {
       case 'name':
         this.#takeName((line as { name?: unknown }).name)
         break
+      case 'admitted':
+        this.#takeAdmission(line as AdmissionMark)
+        break
+      case 'unchecked_input':
+        this.#uncheckedInput = (line as UncheckedInput).sealed
+        break
       case 'sealed_input':
         this.#takeSealedInput((line as { sealed?: unknown }).sealed)
         break
@@ -168,6 +193,11 @@ export class Inbox {
     const isGivenUp =
       type === 'platform.watchdog.warning' && data['kind'] === PAUSE_IGNORED && this.#stop.how === 'pause'
     if (isOver || isGivenUp) this.#stop = undefined
+  }
+
+  #takeAdmission(mark: AdmissionMark): void {
+    this.#admission = mark
+    if (mark.sealed !== null) this.#sealedInput = mark.sealed
   }
 
   #takeSealedInput(sealed: unknown): void {

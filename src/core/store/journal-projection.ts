@@ -3,6 +3,7 @@
  * host uses.
  */
 import { dirname } from 'node:path'
+import type { AdmissionMark } from '../protocol/journal.ts'
 import { applyEvent, beginStory, type Story, tellStop } from '../view/story.ts'
 import { Inbox } from './inbox.ts'
 import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
@@ -39,7 +40,16 @@ export function readJournal(journal: string): JournalProjection {
   if (!inbox.isImported) takeMailboxLayout(dirname(journal), inbox)
   tellStop(story, inbox.toldStop)
   if (inbox.name !== undefined) story.creation.name = inbox.name
+  if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)
   return { story, inbox }
+}
+
+/** The input was checked after the setup: the creation gets it, without the values of secret fields, and what the resolver wants for it. */
+export function applyAdmission({ creation }: Story, mark: AdmissionMark): void {
+  const { accepted, environment, container, input, secret_fields: secret } = mark
+  Object.assign(creation, { input, environment, unchecked: !accepted })
+  if (container !== null) creation.container = container
+  if (secret.length > 0) creation.secret_fields = secret
 }
 
 /** The story of the whole journal, with the instance's current name. Throws `journal_broken`. */

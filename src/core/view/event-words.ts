@@ -2,7 +2,8 @@
 import { type EventEnvelope, isDataChanged } from '../protocol/event.ts'
 import { isStatus } from '../protocol/status.ts'
 import { cleanLine } from './clean.ts'
-import { statusText } from './status-words.ts'
+import { reasonText, statusText } from './status-words.ts'
+import { REQUESTS_WITHDRAWN } from './story.ts'
 
 type Data = Record<string, unknown>
 
@@ -17,16 +18,19 @@ export function progressLine(event: EventEnvelope): string | null {
 const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.instance.status_changed': ({ to, reason, forced }) => {
     if (!isStatus(to)) return null
-    const why = [text(reason), forced === true ? 'forced' : ''].filter(Boolean).join(', ')
+    // The next event says what the run does: it pauses or ends.
+    if (reason === REQUESTS_WITHDRAWN) return null
+    const why = [reasonText(text(reason)), forced === true ? 'forced' : ''].filter(Boolean).join(', ')
     return `${statusText(to)}${why === '' ? '' : ` (${why})`}`
   },
+  'platform.setup.progress': setupLine,
   'platform.instance.queued': ({ position, bound, limit }) =>
     `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} run at the same time)`,
   'platform.instance.dequeued': () => 'its turn has come',
-  'platform.setup.progress': ({ step, total, description }) =>
-    `setup ${text(step)}/${text(total)}: ${text(description)}`,
   'platform.setup.failed': ({ stage, error }) => `setup failed at ${text(stage)}: ${text(error)}`,
-  'platform.worker.failed': ({ cause, error }) => `worker failed: ${text(cause)} ${text(error)}`,
+  // The line before it is about the setup, with the same error.
+  'platform.worker.failed': ({ cause, error }) =>
+    cause === 'setup_failed' ? null : `worker failed: ${text(cause)} ${text(error)}`,
   'platform.worker.adopted': () => 'another host took over',
   'platform.input.requested': ({ request_id, prompt }) => `question ${text(request_id)}: ${text(prompt)}`,
   'platform.input.answered': ({ request_id, actor, via }) =>
@@ -34,10 +38,47 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.message.accepted': ({ message_type, actor }) => `message ${text(message_type)} from ${text(actor)}`,
   'platform.watchdog.warning': ({ kind, value, limit, detail }) =>
     `warning: ${typeof detail === 'string' ? detail : `${text(kind)} at ${text(value)} of ${text(limit)}`}`,
+  'platform.egress.denied': ({ host, port, reason, count }) =>
+    deniedText(text(host), Number(port), text(reason), Number(count)),
   'platform.event.rejected': ({ reason }) => `warning: an event line of the resolver was rejected (${text(reason)})`,
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
   'resolver:artifact': ({ kind, value }) => `artifact ${text(kind)}: ${text(value)}`,
+}
+
+/** A step of a setup: it began, printed its last line, or ended. */
+export function setupLine({ step, total, description, exit_code: code, output }: Data): string {
+  const ended = code === undefined ? '' : code === 0 ? ' (done)' : ` (exit code ${text(code)})`
+  const said = code === undefined && text(output) !== '' ? ` | ${text(output)}` : ''
+  return `setup ${text(step)}/${text(total)}: ${text(description)}${ended}${said}`
+}
+
+/** Which connection was refused, and what would allow it (docs/manifest.md, The network). */
+export function deniedText(host: string, port: number, reason: string, count = 1): string {
+  const times = count > 1 ? ` (${count} times)` : ''
+  const target = host === '*' ? 'further hosts' : port > 0 ? `${host}:${port}` : host
+  const refused = `network: ${target} was refused${times}`
+  switch (reason) {
+    case 'not_allowed':
+      return `${refused}; to allow it: ${allowingLine(host, port)}`
+    case 'forbidden_address':
+      return `${refused}: its address belongs to this machine or a private network, which "allowlist" never opens`
+    case 'malformed':
+      return `${refused}: a worker reaches hosts by name, with HTTP_PROXY or HTTPS_PROXY`
+    case 'too_many':
+      return `${refused}: too many connections at once`
+    default:
+      return `${refused} (${reason})`
+  }
+}
+
+/** The line of manifest.json that would allow the host. */
+export function allowingLine(host: string, port: number): string {
+  if (host === '*') return 'list the hosts in "container": {"egress": […]} of manifest.json'
+  if (!/[a-z]/i.test(host.split('.').at(-1) ?? ''))
+    return 'an address cannot be listed; use a host name, or "network": "open"'
+  const rule = port === 80 || port === 443 || !(port > 0) ? host : `${host}:${port}`
+  return `add ${JSON.stringify(rule)} to "container": {"egress": […]} of manifest.json`
 }
 
 export function percent(fraction: unknown): string {

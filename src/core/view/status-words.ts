@@ -19,6 +19,21 @@ export const STATUS_WORDS: Readonly<Record<Status, StatusWord>> = {
   cancelled: { shape: '⊘', word: 'cancelled', color: 'gray' },
 }
 
+/** Reasons of the platform as words; a reason that a person gave stays as it is. */
+const REASONS: Readonly<Record<string, string>> = {
+  pause_requested: 'requested',
+  stop_requested: 'requested',
+  cancel_requested: 'requested',
+  requests_withdrawn: 'its questions were withdrawn',
+  lifetime_exceeded: 'its lifetime is over',
+  worker_lost: 'its worker was lost',
+  resumed_lost: 'resumed without a person',
+}
+
+export function reasonText(reason: string): string {
+  return Object.hasOwn(REASONS, reason) ? (REASONS[reason] ?? reason) : reason
+}
+
 /** How an instance is shown: one that waits for a worker shows its place (R70). */
 export function standingWord({ status, queue }: { status: Status; queue?: QueuePlace | null | undefined }): StatusWord {
   if (queue == null) return STATUS_WORDS[status]

@@ -29,6 +29,7 @@ export function beginStory(creation: CreationRecord): Story {
     phase: null,
     phases: [],
     progress: null,
+    setup: null,
     artifacts: [],
     requests: [],
     messages: [],
@@ -70,6 +71,22 @@ export function pendingRequests(story: Story): StoryRequest[] {
 type Data = Record<string, unknown>
 
 const chapters: Record<string, (story: Story, data: Data, at: string) => void> = {
+  'platform.setup.starting': (story, data, at) => {
+    const total = asNumber(data['total']) ?? 0
+    story.setup = { state: 'running', step: 0, total, description: null, output: null, at }
+  },
+  'platform.setup.progress': (story, data, at) => {
+    const step = asNumber(data['step']) ?? 0
+    const total = asNumber(data['total']) ?? step
+    const [description, output] = [asText(data['description']) ?? null, asText(data['output']) ?? null]
+    story.setup = { state: 'running', step, total, description, output, at }
+  },
+  'platform.setup.completed': (story, _, at) => {
+    if (story.setup) story.setup = { ...story.setup, state: 'completed', at }
+  },
+  'platform.setup.failed': (story, _, at) => {
+    if (story.setup) story.setup = { ...story.setup, state: 'failed', at }
+  },
   'platform.instance.status_changed': statusChanged,
   'platform.instance.queued': queued,
   'platform.instance.dequeued': (story, _, at) => {
@@ -172,6 +189,11 @@ export const REQUESTS_WITHDRAWN = 'requests_withdrawn'
 export function tellStop(story: Story, stop: StoryStop | undefined): void {
   if (stop === undefined) delete story.stop
   else story.stop = stop
+}
+
+/** The output of a paused run that says only that it paused; the SDK writes it where the resolver gives no summary. */
+export function isPauseWord(output: string): boolean {
+  return output === 'paused' || /^paused: [a-z]+(?:_[a-z]+)*$/.test(output)
 }
 
 function withdraw(story: Story): void {

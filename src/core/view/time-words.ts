@@ -25,6 +25,22 @@ export function ageText(then: string, now: number): string {
   return `${Math.floor(ms / 1_000)}s`
 }
 
+/** The time in the zone of this machine: `12:17:51`, or with milliseconds `12:17:51.058`. */
+export function clockText(time: string | number, withMs = false): string {
+  const at = new Date(time)
+  if (Number.isNaN(at.getTime())) return '-'
+  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
+  return withMs ? `${clock}.${String(at.getMilliseconds()).padStart(3, '0')}` : clock
+}
+
+/** Day and time in the zone of this machine: `2026-11-22 12:17:51`. */
+export function localText(time: string): string {
+  const at = new Date(time)
+  if (Number.isNaN(at.getTime())) return '-'
+  const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
+  return `${day} ${clockText(time)}`
+}
+
 /** The age for a sentence: `just now`, `3m ago`. */
 export function agoText(then: string, now: number): string {
   const age = ageText(then, now)

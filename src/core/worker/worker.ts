@@ -74,6 +74,15 @@ export interface ContainerLaunch {
   network?: SandboxNetwork | undefined
 }
 
+/** A step of the setup begins, prints, or has ended with an exit code. */
+export type SetupProgress = EventData<'platform.setup.progress'>
+
+/** Why a setup failed, for the journal. */
+export type SetupFailure = EventData<'platform.setup.failed'>
+
+/** The reason of a signal that ends a launch because another process goes on with it: what can be adopted is left running. */
+export const HANDED_OVER = 'handed over'
+
 export interface LaunchPlan {
   command: readonly string[]
   /** The directory of the resolver's files. */
@@ -83,6 +92,8 @@ export interface LaunchPlan {
   /** True where no worker of this instance can exist yet. */
   isFirst?: boolean
   container?: ContainerLaunch
+  /** How many stages of the setup {@link Driver.prepare} has reported for this launch. */
+  reportedStages?: number
   /** Called at each step of the launch, for the journal. */
   report?: <T extends PlatformEvent>(event: T, data: EventData<T>) => Promise<void>
   /** Aborts a launch that is no longer wanted. */
@@ -159,6 +170,11 @@ export interface Worker {
 export interface Driver {
   /** Creates the coordination directory of an instance, or opens the existing one. */
   openCoordination(): CoordinationDirectory
+  /**
+   * Does the setup that the resolver needs before it can be asked anything; absent where there is none. Throws `setup_failed`, and as
+   * {@link start}.
+   */
+  prepare?(plan: LaunchPlan): Promise<void>
   /** Starts a worker and stores how to reach it again. Throws `launch_failed`. */
   start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker>
   /** Connects to the stored worker again, running or ended; undefined where none of this incarnation was started. */

@@ -114,7 +114,8 @@ function humanLine(json: string, color: boolean): string {
   const line = JSON.parse(json) as Line
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text
-  const time = paint('dim', line.time.slice(11, 19))
+  // In the zone of the machine, as a person's clock shows it.
+  const time = paint('dim', new Date(line.time).toTimeString().slice(0, 8))
   const { method, status } = line
   if (method !== undefined && status !== undefined) {
     const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'

@@ -28,6 +28,7 @@ const EXAMPLES = {
   image_missing: { image: 'resolve-worker:latest', mend: 'resolve worker build' },
   feature_missing: { resolver: 'greeter', feature: 'a git server beside its worker' },
   resolver_silent: { method: 'resolver.getInstantiationSchema', limit_ms: 10_000 },
+  resolver_preparing: { resolver: 'greeter', step: 1, total: 3 },
   resolver_gone: { method: 'resolver.initialize', detail: '', by_hand: '' },
   launch_failed: { command: 'greeter', reason: 'no such file' },
   host_unreachable: { instance: '0123456789ab', reason: 'connection refused' },

@@ -1,7 +1,7 @@
 /** Turns any thrown value into the error body of R7, `{detail, code}`, without a stack or a path of this machine. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
-import { HTTP_BODY_MAX_BYTES } from '../../core/limits.ts'
+import { HTTP_BODY_MAX_BYTES, PREPARING_RETRY_S } from '../../core/limits.ts'
 import type { ErrorBody } from '../../core/protocol/http.ts'
 import { harden } from './entry.ts'
 
@@ -9,6 +9,7 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   const error = toCatalogue(thrown, request)
   if (error.kind === 'bug') request.log.error({ err: error.cause ?? error }, 'a fault of ours')
   if (error.httpStatus === 401) reply.header('www-authenticate', 'Bearer')
+  if (error.code === 'resolver_preparing') reply.header('retry-after', String(PREPARING_RETRY_S))
   if (error.code === 'range_unsatisfiable') reply.header('content-range', `bytes */${error.details['bytes']}`)
   reply
     .code(error.httpStatus)

@@ -1,6 +1,7 @@
 /** The catalog: its resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
 import { fail } from '../../core/errors.ts'
 import type { Payload } from '../../core/index.ts'
+import { PREPARING_WAIT_MS } from '../../core/limits.ts'
 import { visibleEntry } from '../access/visibility.ts'
 import { parseBody } from '../request/json-body.ts'
 import type { Handlers } from '../request/operations.ts'
@@ -16,15 +17,21 @@ export function resolverHandlers({ platform }: AppParts) {
     getResolver: async ({ params, request }) =>
       visibleEntry(await platform.resolver(params.name), callerOf(request).isOwner),
 
-    getResolverSchema: async ({ params, query }) => platform.schema(params.name, paramsOf(query.params)),
+    getResolverSchema: async ({ params, query }) =>
+      platform.schema(params.name, paramsOf(query.params), patience(query.wait)),
 
-    postResolverCheck: async ({ params, body }) => platform.check(params.name, body.input),
+    postResolverCheck: async ({ params, body }) => platform.check(params.name, body.input, patience(body.wait)),
 
     getResolverViewportJs: async ({ params, reply }) => {
       const module = await platform.viewport(params.name)
       return reply.type('text/javascript; charset=utf-8').send(module)
     },
   } satisfies Partial<Handlers>
+}
+
+/** How long a question waits for the setup of its resolver (R48). */
+function patience(seconds: number | undefined): { waitMs: number } {
+  return { waitMs: seconds === undefined ? PREPARING_WAIT_MS : seconds * 1_000 }
 }
 
 /** R10: URL-encoded JSON. Null where none were given (R52). */

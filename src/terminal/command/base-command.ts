@@ -9,6 +9,7 @@ import * as Flags from '@oclif/core/flags'
 import type { LocalPlatform, Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 import { usage } from '../output/command-error.ts'
 import { connectionLine, isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import { EXIT } from '../output/exit-codes.ts'
@@ -131,6 +132,9 @@ export abstract class BaseCommand<T extends Described> extends Command {
       version: surroundings().version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),
+      flags: Object.keys({ ...this.ctor.baseFlags, ...this.ctor.flags }).map((name) => `--${name}`),
+      corrected: (wrong, right) =>
+        plainCommand(...this.ctor.id.split(':'), ...withoutSecrets(this.argv).map(correctWord(wrong, right))),
     })
   }
 
@@ -227,6 +231,18 @@ export abstract class BaseCommand<T extends Described> extends Command {
     }
     return only.instance_id
   }
+}
+
+/** A log must not repeat the value of a field, which may be a secret (R55); on a terminal the person sees what was typed. */
+function withoutSecrets(argv: readonly string[]): string[] {
+  if (process.stderr.isTTY) return [...argv]
+  const isInput = (word: string | undefined) => word === '-i' || word === '--input'
+  return argv.map((word, at) => (isInput(argv[at - 1]) ? word.replace(/^([^=]+)=[\s\S]*$/, '$1=<$1>') : word))
+}
+
+/** Replaces the word, also in `--flag=value`. */
+function correctWord(wrong: string, right: string): (word: string) => string {
+  return (word) => (word === wrong ? right : word.startsWith(`${wrong}=`) ? right + word.slice(wrong.length) : word)
 }
 
 /** By default oclif reads a missing argument from stdin if that is no terminal; here arguments come only from the command line. */

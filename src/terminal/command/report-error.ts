@@ -2,13 +2,18 @@
  * Prints an error once: on stderr for a person (sentence, hint, commands to run next), with --json or --jsonl as one document on
  * stdout. Returns its exit code. Called by the base command and by main.ts.
  */
+import { stripVTControlCharacters } from 'node:util'
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
+import { isObject } from '../../core/primitives/is-object.ts'
+import { nearest } from '../../core/primitives/nearest.ts'
 import { cleanText } from '../../core/view/clean.ts'
 import { CommandError } from '../output/command-error.ts'
 import { type ErrorExtras, errorDocument } from '../output/documents.ts'
 import { EXIT } from '../output/exit-codes.ts'
+import { workflowCommand } from '../output/github-commands.ts'
 import type { Output } from '../output/output.ts'
 import { wholeCommands } from '../output/shell.ts'
+import { isGithub } from '../output/surroundings.ts'
 import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
 
 interface Report {
@@ -17,12 +22,17 @@ interface Report {
   exitCode: number
 }
 
+export interface ErrorContext extends BugContext {
+  debug: boolean
+  instance?: string | undefined
+  /** The flags that the command has, as `--name`. */
+  flags?: readonly string[]
+  /** The command line with one word replaced by another. */
+  corrected?: (wrong: string, right: string) => string
+}
+
 /** Prints the error and returns the exit code. */
-export async function reportError(
-  output: Output,
-  thrown: unknown,
-  context: BugContext & { debug: boolean; instance?: string | undefined },
-): Promise<number> {
+export async function reportError(output: Output, thrown: unknown, context: ErrorContext): Promise<number> {
   const report = withInstance(await toReport(thrown, context), context.instance)
   printForPerson(output, report)
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
@@ -45,7 +55,7 @@ function withInstance({ error, extras, exitCode }: Report, id: string | undefine
   return { error, extras: { ...extras, ...more }, exitCode }
 }
 
-function printForPerson(output: Output, { error, extras }: Report): void {
+function printForPerson(output: Output, { error, extras, exitCode }: Report): void {
   const lines = [output.paint('red', `✗ ${error.message}`)]
   // With --json stderr gets one line of prose; the document has the details.
   if (output.forPerson) {
@@ -55,13 +65,21 @@ function printForPerson(output: Output, { error, extras }: Report): void {
     if (extras.hint !== undefined) lines.push(`  ${cleanText(extras.hint)}`)
     for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)
   }
-  output.say(output.forPerson ? lines.join('\n') : (lines[0] ?? ''))
+  const text = output.forPerson ? lines.join('\n') : (lines[0] ?? '')
+  // In a job of GitHub Actions, input that is not valid and a missing service become annotations of the job.
+  if (isGithub() && ANNOTATED.includes(exitCode)) {
+    output.command(workflowCommand('error', stripVTControlCharacters(text).replace(/^✗ /, '')))
+  } else output.say(text)
 }
 
-async function toReport(thrown: unknown, context: BugContext): Promise<Report> {
+const ANNOTATED: readonly number[] = [EXIT.formInvalid, EXIT.unavailable, EXIT.bug]
+
+async function toReport(thrown: unknown, context: ErrorContext): Promise<Report> {
   if (thrown instanceof CommandError) return { error: thrown.error, extras: thrown.extras, exitCode: thrown.exitCode }
   if (thrown instanceof ResolveError && thrown.kind !== 'bug')
-    return { error: thrown, extras: {}, exitCode: thrown.exitCode }
+    return { error: thrown, extras: correction(thrown, context), exitCode: thrown.exitCode }
+  const slip = misspeltFlag(thrown, context)
+  if (slip !== undefined) return slip
   const parsed = flagFault(thrown)
   if (parsed !== undefined) {
     const help = ['resolve', ...context.command.split(' ').filter((word) => !word.startsWith('-')), '--help'].join(' ')
@@ -74,6 +92,24 @@ async function toReport(thrown: unknown, context: BugContext): Promise<Report> {
   const error = thrown instanceof ResolveError ? thrown : fail('bug', { what }, { cause: thrown })
   const fields = report === null ? [] : [{ id: 'report', message: report }]
   return { error, extras: { fields, next: report === null ? [] : [`cat ${report}`] }, exitCode: EXIT.bug }
+}
+
+/** The same command with the resolver that was probably meant. */
+function correction(error: ResolveError, { corrected }: ErrorContext): ErrorExtras {
+  const { name, nearest: meant } = error.details
+  const isName = error.code === 'resolver_unknown' && typeof name === 'string' && typeof meant === 'string'
+  return isName && corrected !== undefined ? { next: [corrected(name, meant)] } : {}
+}
+
+/** A flag that does not exist but nearly does, with the corrected command; undefined for any other error. */
+function misspeltFlag(thrown: unknown, { flags = [], corrected }: ErrorContext): Report | undefined {
+  const given = isObject(thrown) && Array.isArray(thrown['flags']) ? thrown['flags'].map(String) : []
+  const [wrong] = given
+  if (wrong === undefined || given.length > 1 || !wrong.startsWith('--')) return undefined
+  const meant = nearest(wrong, flags)
+  if (meant === undefined) return undefined
+  const error = fail('usage', { problem: `There is no flag ${wrong}; did you mean ${meant}?` })
+  return { error, extras: corrected === undefined ? {} : { next: [corrected(wrong, meant)] }, exitCode: EXIT.usage }
 }
 
 /** The message of an oclif parser error, without oclif's reference to help; undefined for any other error. */

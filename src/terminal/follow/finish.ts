@@ -3,13 +3,13 @@ import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { queueSentence, standingWord } from '../../core/view/status-words.ts'
-import { pendingRequests, type Story } from '../../core/view/story.ts'
+import { isPauseWord, pendingRequests, type Story } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
 import { CommandError } from '../output/command-error.ts'
 import { type ClosingLine, type InstanceDocument, instanceDocument, type LeftReason } from '../output/documents.ts'
 import { EXIT } from '../output/exit-codes.ts'
 import { workflowCommand } from '../output/github-commands.ts'
-import { nextCommands } from '../output/next-steps.ts'
+import { isAtTerminal, nextCommands } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 import { isGithub } from '../output/surroundings.ts'
 import type { FollowEnd } from './follow.ts'
@@ -39,7 +39,8 @@ export async function finish(output: Output, end: FollowEnd, warnings: readonly 
     if (!output.quiet) printClosing(output, end)
     return exitCode
   }
-  if (story.output !== null && (reason === 'done' || reason === 'paused')) await output.result(story.output)
+  if (story.output !== null && (reason === 'done' || reason === 'paused') && !isPauseWord(story.output))
+    await output.result(story.output)
   printClosing(output, end)
   for (const warning of warnings) output.say(output.paint('yellow', `  ${warning}`))
   for (const line of artifactLines(output, end)) output.note(line)
@@ -49,11 +50,15 @@ export async function finish(output: Output, end: FollowEnd, warnings: readonly 
 
 /** Prints the outcome on one line; in GitHub Actions a failure becomes an annotation of the job. */
 function printClosing(output: Output, { story, reason }: FollowEnd): void {
-  const line = closingLine(output, story, reason)
-  const failed = reason === 'done' && story.status === 'failed'
-  const title = `${story.creation.resolver.name} failed`
-  if (isGithub() && failed) output.command(workflowCommand('error', stripVTControlCharacters(line), { title }))
-  else output.say(line)
+  if (isGithub() && reason === 'done' && story.status === 'failed') annotateFailure(output, story)
+  else output.say(closingLine(output, story, reason))
+}
+
+/** An annotation of a job in GitHub Actions, if the instance failed. */
+export function annotateFailure(output: Output, story: Story): void {
+  if (story.status !== 'failed') return
+  const line = stripVTControlCharacters(closingLine(output, story, 'done'))
+  output.command(workflowCommand('error', line, { title: `${story.creation.resolver.name} failed` }))
 }
 
 const ARTIFACTS_SHOWN = 10
@@ -108,7 +113,7 @@ function* whatNext(output: Output, { story, reason }: FollowEnd): Generator<stri
   if (reason === 'input_required') {
     for (const request of pendingRequests(story)) yield `  ${cleanText(request.prompt)}`
   }
-  for (const command of nextCommands(story)) yield `  ${output.paint('cyan', command)}`
+  for (const command of nextCommands(story, isAtTerminal())) yield `  ${output.paint('cyan', command)}`
 }
 
 /** The document for commands that only read an instance. */

@@ -95,6 +95,11 @@ export async function runSession(session: Session): Promise<number> {
     },
   })
   const unused = end.reason === 'done' ? session.answers.unmatched() : []
+  // The input is known only after its check (R48); events do not carry it.
+  if (end.story.creation.unchecked === true) {
+    const now = await platform.story(id).catch(() => undefined)
+    if (now !== undefined) end.story.creation = now.creation
+  }
   const code = await finish(
     output,
     end,

@@ -11,6 +11,7 @@ import { fieldFlags } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 import { commandLine } from '../output/shell.ts'
 import { fitToDisclosed, type GivenInput } from './input-flags.ts'
+import { isPreparing, showPreparation } from './when-prepared.ts'
 
 export interface GatherOptions {
   mayAsk: boolean
@@ -19,17 +20,30 @@ export interface GatherOptions {
   /** Where the resolver will run, and where it is asked for its form. */
   executor: Executor | 'auto'
   output: Output
+  /** Whether the input must be checked now, also where the resolver is not prepared: no instance follows that would check it (R48). */
+  checksNow: boolean
+  /** The limit for a setup that comes before the form. */
+  timeoutMs?: number | undefined
+  /** Called with the duration of such a setup. */
+  onPrepared?: (durationMs: number) => void
 }
 
-/** Returns the checked input. Throws `form_invalid` with all messages, `usage` for an unknown field; exit code 130 if the user closes the form. */
+/**
+ * Returns the checked input. Where the resolver is not prepared and its form is not needed, returns the input as it is: the host checks
+ * it after the setup (R48). Throws `form_invalid` with all messages, `usage` for an unknown field; exit code 130 if
+ * the user closes the form.
+ */
 export async function gatherInput(
   platform: Platform,
   resolver: string,
   given: GivenInput,
-  { mayAsk, edit, executor, output }: GatherOptions,
+  options: GatherOptions,
 ): Promise<Payload> {
+  const { mayAsk, edit, executor, output } = options
   if (edit && !mayAsk) throw usage('--edit opens a form and needs a terminal.')
-  const { payload, form, errors, fields } = await checkFitted(platform, resolver, given, executor)
+  const checked = await checkOncePrepared(platform, resolver, given, options)
+  if (checked === undefined) return given.payload
+  const { payload, form, errors, fields } = checked
   if (form === null || (errors.length === 0 && !edit)) return payload
   if (!mayAsk) throw invalid(resolver, { form, errors, fields }, payload)
   const ended = await askForm(
@@ -39,13 +53,32 @@ export async function gatherInput(
       before: payload,
       submitWord: 'Run',
       escapeWord: 'cancel',
-      schema: (input) => platform.schema(resolver, input, executor),
-      submit: async (input) => (await platform.check(resolver, input, executor)).errors,
+      schema: (input) => platform.schema(resolver, input, { executor }),
+      submit: async (input) => (await platform.check(resolver, input, { executor })).errors,
     },
     output,
   )
   if (ended.kind === 'submitted') return ended.payload
   throw new CommandError(fail('usage', { problem: 'No instance was created.' }), {}, EXIT.interrupted)
+}
+
+/** Undefined where the resolver is not prepared and its form is not needed: then the setup belongs to the instance. */
+async function checkOncePrepared(
+  platform: Platform,
+  resolver: string,
+  given: GivenInput,
+  { mayAsk, executor, output, checksNow, timeoutMs, onPrepared }: GatherOptions,
+) {
+  const check = () => checkFitted(platform, resolver, given, executor)
+  try {
+    return await check()
+  } catch (error) {
+    if (!isPreparing(error)) throw error
+  }
+  // A value of -i is fitted to its field.
+  if (!mayAsk && !checksNow && given.named.length === 0) return undefined
+  onPrepared?.(await showPreparation(platform, resolver, { executor, output, timeoutMs }))
+  return await check()
 }
 
 /** The form for this input (R10), the input fitted to it, and all failing messages. */
@@ -55,7 +88,9 @@ async function checkFitted(
   given: GivenInput,
   executor: Executor | 'auto',
 ): Promise<{ payload: Payload } & FormCheck> {
-  const { payload, asked } = await fitToDisclosed(given, (tried) => platform.check(resolver, tried, executor))
+  const { payload, asked } = await fitToDisclosed(given, (tried) =>
+    platform.check(resolver, tried, { executor, waitMs: 0 }),
+  )
   return { payload, ...asked }
 }
 

@@ -54,6 +54,7 @@ export function frameLines(state: FrameState): FrameLine[] {
       color: STATUS_WORDS.awaiting_input.color,
     })
   }
+  for (const line of setupLines(story, columns - 2)) lines.push({ text: `  ${line}` })
   const progress = progressText(story, columns - 2)
   if (progress !== '') lines.push({ text: `  ${progress}` })
   const artifact = story.artifacts.at(-1)
@@ -89,6 +90,21 @@ function statusLine(story: Story, { now, columns }: FrameState): FrameLine {
     columns,
   )
   return { text, color }
+}
+
+/** The step of a setup that runs, and its last line. */
+function* setupLines({ setup, status }: Story, columns: number): Generator<string> {
+  if (setup?.state !== 'running' || isTerminal(status)) return
+  const { step, total, description, output } = setup
+  const place = step === 0 ? 'setup' : `setup ${step}/${total}`
+  yield packed(
+    [
+      { text: place, weight: 3 },
+      { text: cleanLine(description ?? ''), weight: 2, shrinks: true },
+    ],
+    columns,
+  )
+  if (output !== null) yield `  ${cut(cleanLine(output), columns - 2)}`
 }
 
 function progressText({ phase, progress }: Story, columns: number): string {

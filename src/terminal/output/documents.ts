@@ -19,6 +19,8 @@ export interface InstanceDocument {
   error: InstanceError | null
   input: Record<string, unknown>
   phase: string | null
+  /** The setup of its container; null where there was none. */
+  setup: NonNullable<Story['setup']> | null
   /** Its place, while it waits for a worker. */
   queue: QueuePlace | null
   history: { status: string; at: string; reason: string | null; forced?: true }[]
@@ -45,6 +47,7 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     error: story.error,
     input: creation.input,
     phase: story.phase,
+    setup: story.setup ?? null,
     queue: story.queue ?? null,
     history: story.history.map(({ status, at, reason, forced }) => ({
       status,

@@ -4,19 +4,23 @@ import type { Status } from '../../core/protocol/status.ts'
 import type { Story, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import { commandLine } from './shell.ts'
+import { isCi } from './surroundings.ts'
 
-/** The commands that are useful in the instance's current status. */
-export function nextCommands(story: Story): string[] {
+/**
+ * The commands that are useful in the instance's current status. At a terminal they are short: `answer` opens the form there.
+ * Documents, pipes and CI get every field.
+ */
+export function nextCommands(story: Story, isShort = false): string[] {
   const id = story.creation.instance_id
   const steps: Record<Status, () => string[]> = {
     created: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
     starting: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
     running: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
-    awaiting_input: () => pendingRequests(story).map((request) => answerCommand(id, request)),
+    awaiting_input: () => (isShort ? shortAnswerCommands : answerCommands)(id, pendingRequests(story)),
     paused: () => [
       commandLine('instance', 'resume', id),
       // Those of a lost worker stay open (R58).
-      ...pendingRequests(story).map((request) => answerCommand(id, request)),
+      ...(isShort ? shortAnswerCommands : answerCommands)(id, pendingRequests(story)),
       commandLine('instance', 'cancel', id),
     ],
     completed: () => [
@@ -30,9 +34,25 @@ export function nextCommands(story: Story): string[] {
 }
 
 /** The same without `instance show`, for the output of that command. */
-export function nextBesideShow(story: Story): string[] {
+export function nextBesideShow(story: Story, isShort = false): string[] {
   const show = commandLine('instance', 'show', story.creation.instance_id)
-  return nextCommands(story).filter((command) => command !== show)
+  return nextCommands(story, isShort).filter((command) => command !== show)
+}
+
+/** Whether commands that people read are short: they can open a form in the terminal in which they read them. */
+export function isAtTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true && !isCi()
+}
+
+/** The shortest command for each: without its id where only one is open. */
+export function shortAnswerCommands(id: string, requests: readonly { id: string }[]): string[] {
+  const [only, other] = requests
+  if (only !== undefined && other === undefined) return [commandLine('instance', 'answer', id)]
+  return requests.map((request) => commandLine('instance', 'answer', id, request.id))
+}
+
+function answerCommands(id: string, requests: readonly StoryRequest[]): string[] {
+  return requests.map((request) => answerCommand(id, request))
 }
 
 /** The command line that answers an input request, with every field of its form. A value that only the user knows is `<field>`. */

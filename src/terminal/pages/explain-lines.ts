@@ -2,7 +2,7 @@
 import type { Status } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { standingWord } from '../../core/view/status-words.ts'
-import { agoText } from '../../core/view/time-words.ts'
+import { agoText, localText } from '../../core/view/time-words.ts'
 import type { Output } from '../output/output.ts'
 import type { Explanation } from './explain.ts'
 
@@ -17,7 +17,8 @@ export function explainLines(output: Output, explanation: Explanation, now: numb
   ]
   if (error !== null) lines.push(`  code      ${cleanLine(error.code)}`)
   if (explanation.phase !== null) lines.push(`  phase     ${cleanLine(explanation.phase)}`)
-  if (failing !== null) lines.push(`  event     ${failing.seq} ${cleanLine(failing.event_type)}, ${failing.timestamp}`)
+  if (failing !== null)
+    lines.push(`  event     ${failing.seq} ${cleanLine(failing.event_type)}, ${localText(failing.timestamp)}`)
   if (explanation.worker_end !== null) lines.push(`  worker    ${cleanLine(explanation.worker_end)}`)
   if (explanation.rejected.count > 0) {
     const reasons = explanation.rejected.last.map(({ reason, detail }) =>
@@ -26,6 +27,8 @@ export function explainLines(output: Output, explanation: Explanation, now: numb
     lines.push(...title(`${explanation.rejected.count} event lines were rejected`))
     lines.push(...[...new Set(reasons)].map((reason) => `  ${cleanLine(reason)}`))
   }
+  if (explanation.denied.length > 0) lines.push(...title('Refused connections'))
+  lines.push(...explanation.denied.map(({ told }) => `  ${cleanLine(told)}`))
   if (explanation.questions.length > 0) lines.push(...title('Waiting for an answer'))
   for (const { request_id, prompt, asked_at } of explanation.questions)
     lines.push(`  ${cleanLine(request_id)}, asked ${agoText(asked_at, now)}: ${cleanLine(prompt)}`)

@@ -6,6 +6,7 @@ import type { Scope } from '../../core/protocol/http.ts'
 import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
 import { WORKER_LOST } from '../../core/protocol/methods.ts'
 import { hasWorker } from '../../core/protocol/status.ts'
+import { deniedText } from '../../core/view/event-words.ts'
 import { queueSentence } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
 import { agoText, durationText } from '../../core/view/time-words.ts'
@@ -14,6 +15,7 @@ import { commandLine } from '../output/shell.ts'
 
 const STDERR_LINES = 10
 const REJECTED_KEPT = 5
+const DENIED_KEPT = 10
 
 export interface Explanation {
   schema: 'resolve.explanation/1'
@@ -41,12 +43,15 @@ export interface Explanation {
   stderr_needs: Scope | null
   /** Event lines of the resolver that were rejected: their count, and the last few with their reasons. */
   rejected: { count: number; last: { reason: string; bytes: number; detail: string | null }[] }
+  /** Connections that the network rules refused, the last ones, each with what would allow it. */
+  denied: { host: string; port: number; reason: string; count: number; told: string }[]
   questions: { request_id: string; prompt: string; asked_at: string; command: string }[]
   /** Commands to run next, the most useful first. */
   next: string[]
 }
 
-export async function explain(platform: Platform, id: string, now: number): Promise<Explanation> {
+/** `isShort`: the commands are for a person at a terminal. */
+export async function explain(platform: Platform, id: string, now: number, isShort = false): Promise<Explanation> {
   const story = await platform.story(id)
   const facts = gather()
   for await (const event of platform.events(id)) facts.note(event)
@@ -69,11 +74,12 @@ export async function explain(platform: Platform, id: string, now: number): Prom
     stderr: stderr ? stderr.split('\n').slice(-STDERR_LINES) : [],
     stderr_needs: stderr === undefined ? 'run' : null,
     rejected: { count: story.rejected, last: facts.rejected },
+    denied: facts.denied(),
     questions: pendingRequests(story).map((request) => {
       const { id: request_id, prompt, asked_at } = request
       return { request_id, prompt, asked_at, command: answerCommand(id, request) }
     }),
-    next: nextOf(story, host),
+    next: nextOf(story, host, isShort),
   }
 }
 
@@ -92,16 +98,19 @@ interface Facts {
   rejected: Explanation['rejected']['last']
   /** How the last lost worker ended. */
   lost: string | null
+  denied(): Explanation['denied']
   note(event: JournalEvent): void
 }
 
 /** Prefers the event that names a cause over the change of status that follows it. */
 function gather(): Facts {
   let hasCause = false
+  const denied = new Map<string, Explanation['denied'][number]>()
   const facts: Facts = {
     failing: null,
     rejected: [],
     lost: null,
+    denied: () => [...denied.values()],
     note({ seq, event }) {
       const { event_type, data } = event
       if (event_type === 'platform.event.rejected') {
@@ -110,6 +119,7 @@ function gather(): Facts {
         facts.rejected.splice(0, facts.rejected.length - REJECTED_KEPT)
       }
       if (event_type === 'platform.worker.failed' && data['cause'] === WORKER_LOST) facts.lost = String(data['error'])
+      if (event_type === 'platform.egress.denied') noteDenied(denied, data)
       const isMove = event_type === 'platform.instance.status_changed'
       if (isMove && data['from'] === 'paused') hasCause = false
       const isCause =
@@ -119,6 +129,16 @@ function gather(): Facts {
     },
   }
   return facts
+}
+
+function noteDenied(denied: Map<string, Explanation['denied'][number]>, data: Record<string, unknown>): void {
+  const [host, port, reason] = [String(data['host'] ?? ''), Number(data['port'] ?? 0), String(data['reason'] ?? '')]
+  const key = `${host} ${port} ${reason}`
+  const count = (denied.get(key)?.count ?? 0) + Number(data['count'] ?? 1)
+  denied.delete(key)
+  denied.set(key, { host, port, reason, count, told: deniedText(host, port, reason, count) })
+  const [oldest] = denied.keys()
+  if (denied.size > DENIED_KEPT && oldest !== undefined) denied.delete(oldest)
 }
 
 const CAUSES = ['platform.setup.failed', 'platform.worker.failed']
@@ -169,7 +189,7 @@ function workerEnd(story: Story, lost: string | null): string | null {
   return story.error === null ? 'It ended.' : `It ended without a result (${story.error.code}).`
 }
 
-function nextOf(story: Story, host: HostState): string[] {
+function nextOf(story: Story, host: HostState, isShort: boolean): string[] {
   const { instance_id: id, resolver } = story.creation
   if (story.status === 'failed') {
     return [
@@ -180,9 +200,9 @@ function nextOf(story: Story, host: HostState): string[] {
   }
   if (host === 'silent') return [commandLine('instance', 'stop', id, '--force')]
   if (host === 'none' && (hasWorker(story.status) || story.status === 'created')) {
-    return [...new Set([commandLine('instance', 'watch', id), ...nextCommands(story)])]
+    return [...new Set([commandLine('instance', 'watch', id), ...nextCommands(story, isShort)])]
   }
-  return nextCommands(story)
+  return nextCommands(story, isShort)
 }
 
 /** The input as flags, if flags can express it. */

@@ -4,8 +4,9 @@ import { cleanLine } from '../../core/view/clean.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import { ageText } from '../../core/view/time-words.ts'
 import { isConnectionError } from '../output/connection.ts'
-import { answerCommand } from '../output/next-steps.ts'
+import { answerCommand, isAtTerminal } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
+import { commandLine } from '../output/shell.ts'
 
 export interface OpenQuestion {
   instance_id: string
@@ -66,9 +67,17 @@ export function keyOf({ instance_id, request_id, asked_at }: OpenQuestion): stri
   return `${instance_id} ${request_id} ${asked_at}`
 }
 
-/** Two lines, cleaned and coloured for stdout. */
-export function questionLines(output: Output, question: OpenQuestion, now: number): string[] {
-  const { instance_id, resolver, name, request_id, prompt, asked_at, command } = question
+/** Two lines, cleaned and coloured for stdout. `all` are the open questions: the command names one of several of an instance. */
+export function questionLines(
+  output: Output,
+  question: OpenQuestion,
+  all: readonly OpenQuestion[],
+  now: number,
+): string[] {
+  const { instance_id, resolver, name, request_id, prompt, asked_at } = question
+  const isOnly = all.filter((one) => one.instance_id === instance_id).length < 2
+  const short = commandLine('instance', 'answer', instance_id, ...(isOnly ? [] : [request_id]))
+  const command = isAtTerminal() ? short : question.command
   const who = name === null ? resolver : `${resolver} (${name})`
   const age = ageText(asked_at, now).padStart(3)
   const head = [output.paint('dim', age, process.stdout), instance_id, cleanLine(who), cleanLine(request_id)]

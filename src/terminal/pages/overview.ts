@@ -31,7 +31,10 @@ export function overviewLines(output: Output, { questions, running, finished }: 
     commandLine('run'),
   ]
   const sections: [string, string[]][] = [
-    ['Waiting for you', questions.slice(0, SHOWN).flatMap((question) => questionLines(output, question, now))],
+    [
+      'Waiting for you',
+      questions.slice(0, SHOWN).flatMap((question) => questionLines(output, question, questions, now)),
+    ],
     ['Running', up.slice(0, SHOWN).map((record) => recordLine(output, record, record.created_at, now))],
     ['Ended last', finished.map((record) => recordLine(output, record, record.ended_at ?? record.updated_at, now))],
     ['Next', next.map((command) => `  ${paint('cyan', command)}`)],

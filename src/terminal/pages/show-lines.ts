@@ -1,9 +1,10 @@
 /** Formats `instance show` for a terminal. */
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
-import { queueSentence, standingWord } from '../../core/view/status-words.ts'
-import { pendingRequests, type Story } from '../../core/view/story.ts'
-import { nextBesideShow } from '../output/next-steps.ts'
+import { queueSentence, reasonText, STATUS_WORDS, standingWord } from '../../core/view/status-words.ts'
+import { isPauseWord, pendingRequests, REQUESTS_WITHDRAWN, type Story } from '../../core/view/story.ts'
+import { localText } from '../../core/view/time-words.ts'
+import { isAtTerminal, nextBesideShow } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 import { eventLine } from '../view/event-lines.ts'
 
@@ -18,14 +19,18 @@ export function showLines(output: Output, story: Story, events: readonly Journal
     `  resolver  ${cleanLine(creation.resolver.name)} ${creation.resolver.version}`,
     `  input     ${cleanLine(JSON.stringify(creation.input))}`,
   ]
+  const from = creation.schedule
+  if (from !== undefined) lines.push(`  schedule  ${cleanLine(from.name)}, due ${from.due_at}`)
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)
   if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
-  if (story.output !== null) lines.push(`  output    ${cleanText(story.output)}`)
+  if (story.output !== null && !isPauseWord(story.output)) lines.push(`  output    ${cleanText(story.output)}`)
   if (story.error !== null) lines.push(`  error     ${cleanText(story.error.detail)} (${cleanLine(story.error.code)})`)
 
   lines.push(...title('History'))
-  for (const change of story.history) {
-    lines.push(`  ${change.at}  ${change.status}${change.reason === null ? '' : ` (${cleanLine(change.reason)})`}`)
+  // The platform withdraws questions in the same moment in which it pauses or ends the run.
+  for (const change of story.history.filter(({ reason }) => reason !== REQUESTS_WITHDRAWN)) {
+    const reason = change.reason === null ? '' : ` (${cleanLine(reasonText(change.reason))})`
+    lines.push(`  ${localText(change.at)}  ${STATUS_WORDS[change.status].word}${reason}`)
   }
   const pending = pendingRequests(story)
   if (pending.length > 0) lines.push(...title('Waiting for an answer'))
@@ -34,7 +39,7 @@ export function showLines(output: Output, story: Story, events: readonly Journal
   for (const artifact of story.artifacts) lines.push(`  ${cleanLine(artifact.kind)}: ${cleanLine(artifact.value)}`)
   if (events.length > 0) lines.push(...title('Last events'))
   for (const { seq, event } of events) lines.push(eventLine(seq, event))
-  const next = nextBesideShow(story)
+  const next = nextBesideShow(story, isAtTerminal())
   if (next.length > 0) lines.push(...title('Next'))
   for (const command of next) lines.push(`  ${output.paint('cyan', command, out)}`)
   return lines

@@ -3,7 +3,9 @@ import type { styleText } from 'node:util'
 import { type EventEnvelope, isDataChanged } from '../../core/protocol/event.ts'
 import { isStatus } from '../../core/protocol/status.ts'
 import { cleanLine } from '../../core/view/clean.ts'
+import { progressLine } from '../../core/view/event-words.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
+import { clockText } from '../../core/view/time-words.ts'
 
 /** The colour of a progress line; the text alone has the same meaning. */
 export function progressStyle({ event_type, data }: EventEnvelope): Parameters<typeof styleText>[0] | undefined {
@@ -11,12 +13,48 @@ export function progressStyle({ event_type, data }: EventEnvelope): Parameters<t
     return isStatus(data['to']) ? STATUS_WORDS[data['to']].color : undefined
   if (event_type === 'resolver:phase') return 'bold'
   if (event_type === 'platform.input.requested') return STATUS_WORDS.awaiting_input.color
+  if (event_type === 'platform.egress.denied') return 'yellow'
   if (/^platform\.(?:setup\.failed|worker\.failed)$/.test(event_type)) return STATUS_WORDS.failed.color
   return isDataChanged(event_type) ? 'dim' : undefined
 }
 
-/** Any event as one line: number, time, type and data. */
+const DATA_MAX_CHARS = 300
+
+/** An event as one line for a person: number, local time, type, and its words; without words, the beginning of its data. */
 export function eventLine(seq: number, event: EventEnvelope): string {
-  const time = event.timestamp.slice(11, 23)
-  return `${String(seq).padStart(5)}  ${time}  ${cleanLine(event.event_type)}  ${cleanLine(JSON.stringify(event.data))}`
+  const words = eventWords(event) ?? cutText(cleanLine(JSON.stringify(event.data)), DATA_MAX_CHARS)
+  return `${String(seq).padStart(5)}  ${clockText(event.timestamp, true)}  ${cleanLine(event.event_type)}  ${words}`.trimEnd()
+}
+
+/**
+ * Whether the event tells a person what another one tells too: a question and its answer are each told by the platform's own
+ * event, so the resolver's report of it and the change of status say nothing new.
+ */
+export function isRepetition({ event_type, data }: EventEnvelope): boolean {
+  if (event_type === 'resolver:input_requested' || event_type === 'resolver:input_responded') return true
+  if (event_type !== 'platform.instance.status_changed') return false
+  const { from, to } = data
+  return (from === 'running' && to === 'awaiting_input') || (from === 'awaiting_input' && to === 'running')
+}
+
+function eventWords(event: EventEnvelope): string | null {
+  const { event_type, data } = event
+  switch (event_type) {
+    case 'platform.worker.launched':
+      return cleanLine(
+        `${String(data['executor'])}${Number(data['incarnation']) > 1 ? `, start ${String(data['incarnation'])}` : ''}`,
+      )
+    case 'platform.worker.ready':
+      return ''
+    case 'resolver:created':
+      return cleanLine(`${String(data['resolver_name'])} ${String(data['resolver_version'])}`)
+    case 'resolver:completed':
+      return cleanLine(`${String(data['outcome'])}: ${String(data['summary'])}`)
+    default:
+      return progressLine(event)
+  }
+}
+
+function cutText(text: string, chars: number): string {
+  return text.length > chars ? `${text.slice(0, chars)}…` : text
 }

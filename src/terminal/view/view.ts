@@ -3,6 +3,7 @@ import type { Connection } from '../../core/index.ts'
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { progressLine } from '../../core/view/event-words.ts'
 import type { Story } from '../../core/view/story.ts'
+import { clockText } from '../../core/view/time-words.ts'
 import { connectionLine } from '../output/connection.ts'
 import type { Output } from '../output/output.ts'
 
@@ -33,12 +34,12 @@ export function noteConnection(output: Output): View['connection'] {
   return (connection) => output.note(connectionLine(connection, Date.now()))
 }
 
-/** Appends lines to stderr: for pipes and CI. */
+/** Appends lines to stderr: in a pipe or CI with their local times, as in a log; on a terminal (for a screen reader) without. */
 export function plainView(output: Output): View {
   return {
     event: ({ event }) => {
       const line = progressLine(event)
-      if (line !== null) output.note(line)
+      if (line !== null) output.note(process.stderr.isTTY ? line : `${clockText(event.timestamp)} ${line}`)
     },
     note: (line) => output.note(line),
     connection: noteConnection(output),

@@ -34,11 +34,10 @@ const later =
   (text: string): Later => ({ text, why })
 
 export const waits = {
-  docker: later('workers in containers come with Docker support'),
+  elsewhere: later('workers whose files are on another machine are not provided yet'),
   workspace: later('workspaces, the git sidecar and create-pr are not provided yet'),
   realityCheck: later('the reality check is not provided yet'),
   sessions: later('LLM sessions are not provided yet'),
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),
-  preparation: later('setup inside an instance, and its preparation, come with R48'),
   authoring: later('the tools for authors of specs are not provided yet'),
 }

@@ -20,7 +20,7 @@ const entries: Record<string, string | Later> = {
   R11: 'Idempotency-Key on every POST',
   R12: 'The intent of a request is on disk before it is acknowledged',
   R13: 'Data of a finished instance is read from the kept files and starts nothing',
-  'R13-LATER': waits.docker('502 only while the instance is live and its worker cannot be reached'),
+  'R13-LATER': waits.elsewhere('502 on data of a live instance whose files are on another machine (R50)'),
   R14: 'An envelope has the five fields; our timestamp is ISO-8601 UTC with milliseconds or finer',
   'R14-LINES':
     'Further fields of a line are forwarded untouched; a timestamp that is missing or cannot be read is replaced by the time of the host, and the line is kept',
@@ -28,7 +28,9 @@ const entries: Record<string, string | Later> = {
   'R15-SSE': 'SSE ids, heartbeats and Last-Event-ID',
   R16: 'Forged, foreign, oversized, too deep and malformed lines are not forwarded: platform.event.rejected {reason, bytes} stands instead',
   R17: 'Tier 1 of the local worker: worker.launched, ready, failed, adopted, setup.failed, status_changed, input.requested, input.answered, message.accepted, watchdog.warning, event.rejected',
-  'R17-LATER': waits.docker('Tier 1 of containers, egress, sessions and reality checks'),
+  'R17-DOCKER':
+    'Tier 1 of containers: container.creating, setup.starting, progress, completed and failed with its cause, egress.denied',
+  'R17-LATER': waits.sessions('Tier 1 of sessions and reality checks'),
   R18: 'Tier 2 is complete as ruled; readers accept phase for name',
   R19: 'data_changed is matched by suffix',
   R20: 'Stop is legal in every non-terminal status; the first terminal transition wins; cancelled is published when every process of the worker is gone',
@@ -59,10 +61,15 @@ const entries: Record<string, string | Later> = {
   R45: "Credentials come from the host's environment; a worker's environment is an allow-list",
   R46: waits.realityCheck('dtu_lifecycle and the default timeout of a reality check'),
   R47: "GET state answers the snapshot with the instance's own status, the latest phase and updated_at; before any state {status, phase}; state.json stays as written",
+  R48: 'An instance exists before its setup runs: starting is where setup commands run, with platform.setup.* events; a failing one ends it',
+  'R48-CHECK':
+    'POST to a resolver that is not prepared is accepted, and the input is checked after the setup: form_invalid with all messages',
+  'R48-PREPARE':
+    'Setup is prepared once for each image, commands and commit: by resolver add, by serve, else by the first use',
+  'R48-SCHEMA':
+    'GET schema of a resolver that is not prepared waits 20 s, then 503 resolver_preparing with Retry-After',
+  'R48-SHOWN': 'The command line and the page show the setup as it runs; timeouts count it',
   R49: 'manifest.json of a directory is read at every use; one that cannot be read or is malformed refuses the use with its error',
-  R48: waits.preparation(
-    'An instance exists before its setup runs; setup is prepared once and shown as it runs; POST to a resolver that is not prepared is accepted',
-  ),
   R51: 'Versions may carry build metadata; options of a select are texts, numbers or booleans, compared as text; an unknown top-level key of a POST body is ignored',
   R52: 'instantiation_schema gets null where no params were given, else the object',
   R54: 'A pattern that is legal only without the u flag is taken without it',

@@ -18,7 +18,7 @@ export default class InstanceAnswer extends BaseCommand<typeof InstanceAnswer> {
   static override summary = 'Answer a question of an instance'
   static override description = `Without a request id, answers the only open question.
 On a terminal, opens the form if no field is given.
-Without a terminal, sends only the given fields; without fields, it sends an empty answer.`
+Without a terminal, give the fields with -i or --input-file. Only these are sent.`
   static override examples = [
     'resolve instance answer @last -i approve=yes',
     'resolve instance answer 3fa2 gate-1 --input-file answer.json',

@@ -7,7 +7,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/comman
 import { followFlags, inputFlags } from '../../../terminal/command/flags.ts'
 import { beforeFollowing } from '../../../terminal/command/signals.ts'
 import { documentOf } from '../../../terminal/follow/finish.ts'
-import { planSession, runSession } from '../../../terminal/follow/session.ts'
+import { planSession, runSession, type SessionPlan } from '../../../terminal/follow/session.ts'
 import { gatherInput } from '../../../terminal/input/gather-input.ts'
 import { readInput } from '../../../terminal/input/input-flags.ts'
 import { pickResolver } from '../../../terminal/input/pickers.ts'
@@ -51,7 +51,7 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   protected async act(): Promise<number> {
     this.refuseWithDetach()
     const session = await planSession(this.flags, this.mayNotAsk)
-    const record = await beforeFollowing(() => this.begin())
+    const record = await beforeFollowing(() => this.begin(session))
     if (record === undefined) return 0
     this.about = record.instance_id
     if (this.flags.detach) return await this.printDetached(record.instance_id)
@@ -77,7 +77,7 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   }
 
   /** The new instance; undefined with --dry-run. */
-  private async begin(): Promise<InstanceRecord | undefined> {
+  private async begin(session: SessionPlan): Promise<InstanceRecord | undefined> {
     const given = await readInput(this.flags)
     const platform = await this.platform()
     const resolver = await this.resolverName()
@@ -86,6 +86,11 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
       edit: this.flags.edit,
       executor: this.flags.executor as Executor | 'auto',
       output: this.output,
+      checksNow: this.flags['dry-run'],
+      timeoutMs: session.timeoutMs,
+      onPrepared: (durationMs) => {
+        if (session.timeoutMs !== undefined) session.timeoutMs = Math.max(0, session.timeoutMs - durationMs)
+      },
     })
     if (this.flags['dry-run']) {
       await this.printDryRun(resolver, input)

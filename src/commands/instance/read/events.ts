@@ -7,10 +7,13 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/comman
 import { idArg, jsonlFlag } from '../../../terminal/command/flags.ts'
 import { matchesGlob } from '../../../terminal/input/glob.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
-import { eventLine } from '../../../terminal/view/event-lines.ts'
+import { eventLine, isRepetition } from '../../../terminal/view/event-lines.ts'
 
 export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
   static override summary = 'Print the events of an instance'
+  static override description = `Prints one line for each event, with the local time.
+An event that repeats another one is left out, such as the resolver's own report of a question.
+--type, --tier, --json and --jsonl print every event.`
   static override examples = [
     'resolve instance events @last --type "resolver:*"',
     'resolve instance events 3fa2 --follow --jsonl --since 120',
@@ -33,9 +36,11 @@ export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
     const id = await this.instanceId(this.args.id)
     if (this.flags.follow) await platform.ensureHost(id)
     if (this.output.json) return await this.printDocument(platform, id)
+    const hidesRepetitions = this.flags.type === undefined && this.flags.tier === undefined
     for await (const event of this.wanted(platform, id)) {
       if (this.output.jsonl) await this.output.raw(`${event.text}\n`)
-      else await this.output.result(eventLine(event.seq, event.event))
+      else if (!hidesRepetitions || !isRepetition(event.event))
+        await this.output.result(eventLine(event.seq, event.event))
     }
     return 0
   }

@@ -1,6 +1,7 @@
 /** `resolve instance explain`: prints why an instance failed or waits, and the commands to run next. */
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { idArg } from '../../../terminal/command/flags.ts'
+import { isAtTerminal } from '../../../terminal/output/next-steps.ts'
 import { explain } from '../../../terminal/pages/explain.ts'
 import { explainLines } from '../../../terminal/pages/explain-lines.ts'
 
@@ -18,7 +19,7 @@ export default class InstanceExplain extends BaseCommand<typeof InstanceExplain>
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     const now = Date.now()
-    const explanation = await explain(platform, id, now)
+    const explanation = await explain(platform, id, now, this.output.forPerson && isAtTerminal())
     if (this.output.json) await this.output.document(explanation)
     else await this.output.raw(`${explainLines(this.output, explanation, now).join('\n')}\n`)
     return 0

@@ -6,6 +6,7 @@ import { idArg } from '../../../terminal/command/flags.ts'
 import { documentOf } from '../../../terminal/follow/finish.ts'
 import { nextBesideShow } from '../../../terminal/output/next-steps.ts'
 import { showLines } from '../../../terminal/pages/show-lines.ts'
+import { isRepetition } from '../../../terminal/view/event-lines.ts'
 
 export default class InstanceShow extends BaseCommand<typeof InstanceShow> {
   static override summary = 'Show the status of an instance, its history and what to run next'
@@ -28,7 +29,7 @@ export default class InstanceShow extends BaseCommand<typeof InstanceShow> {
     }
     const last: JournalEvent[] = []
     for await (const event of platform.events(id, { after: Math.max(0, story.lastSeq - this.flags.events) }))
-      last.push(event)
+      if (!isRepetition(event.event)) last.push(event)
     for (const line of showLines(this.output, story, this.flags.events === 0 ? [] : last))
       await this.output.result(line)
     return 0

@@ -6,9 +6,12 @@ import { statusText } from '../../../core/view/status-words.ts'
 import { awaitStatus, untilSettled, untilTerminal } from '../../../terminal/command/await-status.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { parseDuration } from '../../../terminal/command/duration.ts'
+import { annotateFailure } from '../../../terminal/follow/finish.ts'
+import { appendSummary } from '../../../terminal/follow/github-summary.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { instanceDocument } from '../../../terminal/output/documents.ts'
 import { EXIT, type ExitCode, exitCodeOf, worstExitCode } from '../../../terminal/output/exit-codes.ts'
+import { isGithub } from '../../../terminal/output/surroundings.ts'
 
 export default class InstanceWait extends BaseCommand<typeof InstanceWait> {
   static override summary = 'Wait until instances have ended'
@@ -61,9 +64,19 @@ Those are, from the worst: failed 1, cancelled 3, paused 9, a question open 8.
     )
     clearTimeout(timer)
     const reached = stories.filter(until)
+    if (isGithub()) this.tellGithub(reached)
     const code = timedOut ? EXIT.timeout : verdict(this.flags.any ? reached.slice(0, 1) : stories)
     await this.printDocumentOrTimeout(stories, timedOut, code)
     return code
+  }
+
+  /** The outcome of an instance that an earlier step left waiting belongs to the summary of this job, too. */
+  private tellGithub(reached: readonly Story[]): void {
+    for (const story of reached) {
+      annotateFailure(this.output, story)
+      const trouble = appendSummary(story)
+      if (trouble !== undefined) this.output.say(trouble)
+    }
   }
 
   private async printDocumentOrTimeout(stories: Story[], timedOut: boolean, code: ExitCode): Promise<void> {

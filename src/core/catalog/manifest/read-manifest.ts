@@ -3,7 +3,7 @@
  * opened without following a link and never read past its limit, so it cannot expose another file of this machine (threats B6).
  */
 import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, systemCode } from '../../errors.ts'
 import { MANIFEST_MAX_BYTES } from '../../limits.ts'
@@ -20,11 +20,11 @@ export async function readManifestFile(dir: string, source?: string): Promise<un
   const file = await openManifest(dir, source)
   let bytes: Buffer
   try {
-    const stat = await file.stat()
-    if (!stat.isFile()) throw invalid(path, 'it must be a regular file')
-    if (stat.size > MANIFEST_MAX_BYTES)
-      throw invalid(path, `it has ${stat.size} bytes; the limit is ${MANIFEST_MAX_BYTES}`)
-    bytes = await readUpTo(file, stat.size)
+    const found = await file.stat()
+    if (!found.isFile()) throw invalid(path, 'it must be a regular file')
+    if (found.size > MANIFEST_MAX_BYTES)
+      throw invalid(path, `it has ${found.size} bytes; the limit is ${MANIFEST_MAX_BYTES}`)
+    bytes = await readUpTo(file, found.size)
   } finally {
     await file.close()
   }
@@ -46,7 +46,7 @@ async function openManifest(dir: string, source: string | undefined): Promise<Fi
     return await open(join(dir, MANIFEST_FILE), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     const code = systemCode(error)
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw fail('source_missing', { path: source ?? dir }, { cause: error })
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw await missing(dir, source, error)
     if (code === 'ELOOP' || code === 'EMLINK') throw invalid(path, 'it must be a regular file, not a symbolic link')
     throw fail(
       'manifest_invalid',
@@ -54,6 +54,14 @@ async function openManifest(dir: string, source: string | undefined): Promise<Fi
       { cause: error },
     )
   }
+}
+
+/** A path that a person gave may name nothing at all. */
+async function missing(dir: string, source: string | undefined, cause: unknown) {
+  if (source !== undefined) return fail('source_missing', { path: source }, { cause })
+  const found = await stat(dir).catch(() => undefined)
+  if (found?.isDirectory() === true) return fail('source_missing', { path: dir }, { cause })
+  return fail('source_missing', { path: dir, found: found === undefined ? 'nothing' : 'no directory' }, { cause })
 }
 
 async function readUpTo(file: FileHandle, limit: number): Promise<Buffer> {

@@ -5,11 +5,13 @@
 import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { formRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
-import { splitSecrets, textsIn } from '../../forms/secret-fields.ts'
+import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
+import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'
+import { crashSummary } from '../launch/crash-summary.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
 import { redactorOf } from '../ledger/redact.ts'
 import type { Keepable } from './ref-counted-pool.ts'
@@ -24,21 +26,25 @@ export interface RunningResolver {
   close(): Promise<void>
 }
 
-export interface Admission {
-  form: Form | null
+/** What messages about it need. */
+type AskedResolver = Pick<CatalogEntry, 'name' | 'dir' | 'manifest'>
+
+export interface AdmittedInput {
+  split: SplitPayload
   spec: Record<string, unknown> | null
 }
 
 /** The caller closes it after use. */
 export class Inquiry implements Keepable {
-  readonly #entry: CatalogEntry
+  readonly #entry: AskedResolver
   readonly #resolver: RunningResolver
   readonly #calls: ResolverCalls
   #isOver = false
   /** The texts of the secret fields of the input that is being admitted. */
   #secrets: readonly string[] = []
+  #split: SplitPayload | undefined
 
-  constructor(entry: CatalogEntry, resolver: RunningResolver) {
+  constructor(entry: AskedResolver, resolver: RunningResolver) {
     this.#entry = entry
     this.#resolver = resolver
     this.#calls = new ResolverCalls(resolver.channel, { epoch: 0 })
@@ -47,6 +53,11 @@ export class Inquiry implements Keepable {
   /** Whether it has ended, hangs or was closed. */
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** The input that was to be admitted, without its secret fields; undefined before its form is known. */
+  get split(): SplitPayload | undefined {
+    return this.#split
   }
 
   /** The form for these params; null for none (R44). Throws `form_malformed` for an invalid form (R30). */
@@ -66,17 +77,19 @@ export class Inquiry implements Keepable {
   }
 
   /**
-   * Accepts an input for a new instance and returns its form and its workspace spec; null for none. Both calls are made anew, because
+   * Accepts an input for a new instance and returns it without its secret fields, and its workspace spec; null for none. Both calls are made anew, because
    * their answers may depend on the time, the network or other files. Throws `form_invalid`, and like {@link form}.
    */
-  async admit(input: Payload, credentials: readonly string[]): Promise<Admission> {
+  async admit(input: Payload, credentials: readonly string[]): Promise<AdmittedInput> {
     const form = await this.form(input)
-    this.#secrets = textsIn(splitSecrets(form, input).secret)
+    const split = splitSecrets(form, input)
+    this.#split = split
+    this.#secrets = textsIn(split.secret)
     const refusal = formRefusal(form, input)
     if (refusal !== undefined) throw refusal
     const params = { params: input, available_credentials: [...credentials] }
     const answer = await this.#ask('resolver.getWorkspaceSpec', params)
-    return { form, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
+    return { split, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
   }
 
   async close(): Promise<void> {
@@ -94,7 +107,12 @@ export class Inquiry implements Keepable {
   }
 
   #explain(error: unknown, method: string): unknown {
-    if (!(error instanceof ResolveError) || error.code !== 'connection_closed') return error
+    if (!(error instanceof ResolveError)) return error
+    if (error.code === 'resolver_silent') {
+      const limit_ms = Number(error.details['limit_ms'])
+      return fail('resolver_silent', { method, limit_ms, ...this.#shown() }, { cause: error })
+    }
+    if (error.code !== 'connection_closed') return error
     const launchError = this.#resolver.launchError?.()
     if (launchError !== undefined) {
       const command = this.#entry.manifest.command.join(' ')
@@ -102,35 +120,25 @@ export class Inquiry implements Keepable {
         systemCode(launchError) === 'ENOENT' ? 'the program or its directory does not exist' : launchError.message
       return fail('launch_failed', { command, reason }, { cause: launchError })
     }
+    return fail('resolver_gone', { method, ...this.#shown() }, { cause: error })
+  }
+
+  /** What its author needs: what it printed, and the command to run it without the platform. */
+  #shown(): { detail: string; by_hand: string } {
     const { dir, manifest } = this.#entry
+    const stderr = this.#resolver.stderr()
     // Uses the Node that runs this program: the one on the user's PATH may be too old for TypeScript.
-    const command = manifest.command.map((word, at) => (at === 0 && word === 'node' ? process.execPath : word))
-    const byHand = `cd ${dir} && ${command.join(' ')}`
-    return fail(
-      'resolver_gone',
-      { method, detail: summaryOf(this.#resolver.stderr()), by_hand: byHand },
-      { cause: error },
-    )
+    const command = manifest.command.map((word, at) => quoteWord(at === 0 && word === 'node' ? process.execPath : word))
+    const detail = crashSummary(stderr, dir) ?? stderr.trim().split('\n').slice(-LINES_SHOWN).join(' ').trim()
+    return { detail, by_hand: `cd ${quoteWord(dir)} && ${command.join(' ')}` }
   }
 }
 
-/** A resolver may print what it was given and fail. */
-function withoutTexts(error: unknown, texts: readonly string[]): unknown {
+const LINES_SHOWN = 3
+
+/** The same error without the texts: a resolver may print what it was given and fail. */
+export function withoutTexts(error: unknown, texts: readonly string[]): unknown {
   if (!(error instanceof ResolveError) || texts.length === 0) return error
   const details = redactorOf(texts).value(error.details)
   return details === error.details ? error : new ResolveError(error.code, details)
-}
-
-/** The cause of a failure in a program's output: place and error of a stack trace, else the last lines. */
-function summaryOf(stderr: string): string {
-  const lines = stderr
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean)
-  const error = lines.find((line) => /^(Uncaught )?[A-Z][\w.]*(Error|Exception)\b.*:/.test(line))
-  if (error === undefined) return lines.slice(-3).join(' ')
-  const place = lines.find(
-    (line) => /^(file:\/\/)?\/\S+:\d+$/.test(line) || /^at .*\(?(file:\/\/)?\/\S+:\d+/.test(line),
-  )
-  return place === undefined ? error : `${error} (${place.replace(/^at /, 'at ')})`
 }

@@ -5,7 +5,6 @@
 import { parseGitSource } from '../../catalog/manifest/source.ts'
 import { fail } from '../../errors.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
-import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { ContainerOptions, CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import { refuseEnvironment } from '../../worker/docker/container-environment.ts'
@@ -28,9 +27,20 @@ export function containerOptions(manifest: Manifest, spec: Record<string, unknow
   }
 }
 
-/** Throws `environment_refused` before creation, so that an instance that could not start is not created. */
-export function refuseForContainer(entry: CatalogEntry, environment: Readonly<Record<string, string>>): void {
-  refuseEnvironment(entry.name, environment)
+/** Throws `environment_refused` before a launch that the driver would refuse. */
+export function refuseForContainer(resolver: string, environment: Readonly<Record<string, string>>): void {
+  refuseEnvironment(resolver, environment)
+}
+
+/** The environment that container_setup adds: only names and values that are strings (R44). */
+export function environmentOf(spec: Record<string, unknown> | null): Record<string, string> {
+  const setup = spec?.['container_setup']
+  const wanted =
+    typeof setup === 'object' && setup !== null ? (setup as Record<string, unknown>)['environment'] : undefined
+  if (typeof wanted !== 'object' || wanted === null) return {}
+  const isSound = ([name, value]: [string, unknown]) =>
+    /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && typeof value === 'string'
+  return Object.fromEntries(Object.entries(wanted).filter(isSound)) as Record<string, string>
 }
 
 /** The launch options for the driver. Throws `source_invalid` for a bundle that is not a git address. */

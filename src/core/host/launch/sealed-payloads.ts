@@ -44,6 +44,12 @@ export class SealedPayloads {
     return sealedInput === undefined ? {} : this.#openOrNothing(sealedInput)
   }
 
+  /** The input that is not checked yet. Throws `secret_unreadable`, `secret_key_unusable`. */
+  get unchecked(): Payload {
+    const { uncheckedInput } = this.#ledger.inbox
+    return uncheckedInput === undefined ? {} : openPayload(this.#home, this.#id, uncheckedInput)
+  }
+
   /** The payload as it was sent. Throws `secret_unreadable`, `secret_key_unusable`. */
   whole(payload: Payload, sealed: string | undefined): Payload {
     return sealed === undefined ? payload : { ...payload, ...openPayload(this.#home, this.#id, sealed) }

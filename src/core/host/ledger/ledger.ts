@@ -9,11 +9,11 @@ import type { EventData } from '../../protocol/api/events.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
-import type { AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
+import type { AdmissionMark, AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
 import type { Place } from '../../store/journal-line.ts'
-import { type JournalProjection, readJournal } from '../../store/journal-projection.ts'
+import { applyAdmission, type JournalProjection, readJournal } from '../../store/journal-projection.ts'
 import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts'
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
@@ -60,6 +60,8 @@ export class Ledger {
   #redactor = Redactor.idle
   readonly #hidden = new Set<string>()
   #recordTimer: NodeJS.Timeout | undefined
+  /** Whether the story has changed since the record was saved. */
+  #isRecordOld = false
   #closed = false
 
   private constructor(writer: JournalWriter, paths: LedgerPaths, { story, inbox }: JournalProjection) {
@@ -159,6 +161,13 @@ export class Ledger {
     this.#saveRecord()
   }
 
+  /** Records what was found when the input was checked after the setup; on disk when this returns. Throws `disk_full`. */
+  admit(mark: AdmissionMark): void {
+    this.keep(mark)
+    applyAdmission(this.story, mark)
+    this.sync()
+  }
+
   /** The payload of an accepted answer or message. Throws the file system's error. */
   payloadOf(kept: { place: Place }): Payload {
     return readPayload(kept)
@@ -200,7 +209,8 @@ export class Ledger {
     failpoint('move.recorded')
     if (to !== 'starting') this.sync()
     failpoint('move.synced')
-    this.#saveRecord()
+    // The first moves follow each other in a moment, and readers complete the record from the journal.
+    if (from !== 'created' && from !== 'starting') this.#saveRecord()
     failpoint('move.saved')
   }
 
@@ -218,7 +228,7 @@ export class Ledger {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#saveRecord()
+    if (this.#isRecordOld) this.#saveRecord()
     this.#writer.close()
   }
 
@@ -239,6 +249,7 @@ export class Ledger {
   }
 
   #changed(): void {
+    this.#isRecordOld = true
     this.#recordTimer ??= setTimeout(() => this.#saveRecord(), RECORD_DELAY_MS).unref()
   }
 
@@ -247,6 +258,7 @@ export class Ledger {
     this.#recordTimer = undefined
     try {
       writeRecord(this.#paths, this.story)
+      this.#isRecordOld = false
     } catch {
       // The record is a cache, which readers complete from the journal. A full disk must not end a run because of it.
     }

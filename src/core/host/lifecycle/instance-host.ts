@@ -9,7 +9,7 @@ import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance
 import { WORKER_LOST } from '../../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
-import type { CoordinationDirectory, Worker } from '../../worker/worker.ts'
+import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
@@ -21,6 +21,7 @@ import { Delivery } from '../requests/delivery.ts'
 import { SentFiles } from '../requests/publish.ts'
 import { RequestApi } from '../requests/request-api.ts'
 import { InstanceResources } from '../resources/instance-resources.ts'
+import { checkAfterSetup } from './check-after-setup.ts'
 import { cleanUp, tryAll } from './clean-up.ts'
 import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
@@ -90,7 +91,7 @@ export class InstanceHost {
     const before = this.#state
     if (!this.#enter({ name: 'released' })) return
     if (before.name === 'queued') before.wait.abort()
-    if (before.name === 'launching') before.launch.abort()
+    if (before.name === 'launching') before.launch.abort(HANDED_OVER)
     this.#requestApi.close()
     if (before.name === 'getting-ready') before.interrupt('released')
     const { ledger, release } = this.#parts
@@ -183,6 +184,15 @@ export class InstanceHost {
       await this.#write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
       return { status: 'failed', output: null, error: { code: error.code, detail: error.message } }
     }
+  }
+
+  /** The input becomes part of the config only here, where it is checked after the setup (R48). */
+  async #check(signal: AbortSignal): Promise<InstanceConfig> {
+    const { home, ledger } = this.#parts
+    await checkAfterSetup({ home, ledger, sealed: this.#sealed, write: this.#write, signal })
+    const params = { ...ledger.story.creation.input, ...this.#sealed.input }
+    this.#config = { ...this.#config, params }
+    return this.#config
   }
 
   /** False where the instance was stopped or paused while it waited, or the host was released (R70). */
@@ -340,6 +350,7 @@ export class InstanceHost {
       config: this.#config,
       resources: this.#resources,
       write: this.#write,
+      check: (signal: AbortSignal) => this.#check(signal),
     }
   }
 

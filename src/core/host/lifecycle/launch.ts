@@ -3,7 +3,7 @@ import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
-import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
+import type { CoordinationDirectory, Driver, LaunchPlan, SetupFailure, Worker } from '../../worker/worker.ts'
 import { writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -25,6 +25,8 @@ export interface Launch {
   /** Whether this host has released the instance: then it must not change anything of it. */
   isReleased: () => boolean
   resources: InstanceResources
+  /** Asks the resolver, once its setup is done, whether it takes the input (R48). Returns the config with the input. */
+  check: (signal: AbortSignal) => Promise<InstanceConfig>
 }
 
 /** A worker of the wanted incarnation, or the ending if there can be none. */
@@ -67,26 +69,36 @@ export function supportsResume({ story }: Ledger): boolean {
 }
 
 async function startWorker(launch: Launch): Promise<Worker | Ending> {
-  const { ledger, driver, coordination, config, epoch, write, signal, resources } = launch
+  const { ledger, driver, coordination, epoch, write, signal, resources } = launch
   const { creation, wantedIncarnation } = ledger.story
+  // Later, the creation has what container_setup added (R44).
+  const planOf = (reportedStages: number): LaunchPlan => ({
+    command: creation.container?.command ?? creation.resolver.manifest.command,
+    directory: creation.resolver.dir,
+    environment: creation.environment,
+    incarnation: wantedIncarnation,
+    isFirst: epoch === 1,
+    ...(creation.container ? { container: containerLaunch(creation.container, creation.resolver) } : {}),
+    reportedStages,
+    report: (event, data) => write(() => ledger.record(event, data)),
+    signal,
+  })
   try {
+    const isChecked = creation.unchecked !== true
+    const config = isChecked ? launch.config : await setUpAndCheck(launch, planOf(0))
+    await warnOfSetupNotRun(launch)
     // An old result would end the new run at once (R21); a checkpoint is what it resumes from.
     if (!hasStatusCheckpoint(coordination)) coordination.remove(STATUS_FILE)
     writeConfig(coordination, config)
     failpoint('launch.configured')
     const network = await resources.egress.open()
-    if (signal.aborted) return interrupted()
+    // A driver with setup also ends what an earlier host left of it.
+    if (signal.aborted && driver.prepare === undefined) return interrupted()
+    const plan = planOf(isChecked ? 0 : 1)
+    const { container } = plan
     const worker = await driver.start(coordination, {
-      command: creation.container?.command ?? creation.resolver.manifest.command,
-      directory: creation.resolver.dir,
-      environment: creation.environment,
-      incarnation: wantedIncarnation,
-      isFirst: epoch === 1,
-      ...(creation.container
-        ? { container: { ...containerLaunch(creation.container, creation.resolver), network } }
-        : {}),
-      report: (event, data) => write(() => ledger.record(event, data)),
-      signal,
+      ...plan,
+      ...(container && { container: { ...container, network } }),
     })
     failpoint('launch.started')
     await noteLaunch(launch)
@@ -96,18 +108,49 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     // The caller that aborted the launch knows the reason.
     if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
-    if (error.code === 'setup_failed') {
-      const { step, total } = error.details
-      await write(() =>
-        ledger.record('platform.setup.failed', {
-          cause: 'setup_commands',
-          error: error.message,
-          stage: `${step}/${total}`,
-        }),
-      )
-    }
+    if (error.code === 'form_invalid') return failed(error.code, error.errors.join('\n'))
+    const setup = creation.executor === 'docker' ? setupFailure(error) : undefined
+    if (setup !== undefined)
+      await write(() => ledger.record('platform.setup.failed', { ...setup, error: error.message }))
     await write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
     return failed(error.code, error.message)
+  }
+}
+
+/** R48: what the manifest wants is set up; then the resolver is asked whether it takes the input. */
+async function setUpAndCheck({ driver, signal, check }: Launch, plan: LaunchPlan): Promise<InstanceConfig> {
+  await driver.prepare?.(plan)
+  return await check(signal)
+}
+
+/** A local worker runs in the environment of its host: the setup of the manifest is for a container. */
+async function warnOfSetupNotRun({ ledger, write }: Launch): Promise<void> {
+  const { executor, resolver } = ledger.story.creation
+  const { setup_commands: commands = [], bundles = [] } = resolver.manifest.container ?? {}
+  const value = commands.length + bundles.length
+  if (executor !== 'local' || value === 0) return
+  const detail = `the local executor does not run the setup of the manifest (${value} ${value === 1 ? 'step' : 'steps'})`
+  await write(() => ledger.record('platform.watchdog.warning', { kind: 'setup_not_run', value, limit: 0, detail }))
+}
+
+/** The cause of a setup that failed (R17); undefined for an error of the resolver itself. */
+function setupFailure({ code, details }: ResolveError): Omit<SetupFailure, 'error'> | undefined {
+  switch (code) {
+    case 'setup_failed':
+      return { cause: 'setup_commands', stage: `${details['step']}/${details['total']}` }
+    case 'image_missing':
+    case 'mount_refused':
+    case 'container_refused':
+    case 'docker_unreachable':
+    case 'launch_failed':
+      return { cause: 'container_init', stage: 'container' }
+    case 'setup_malformed':
+    case 'environment_refused':
+    case 'source_invalid':
+    case 'manifest_invalid':
+      return { cause: 'manifest_parse', stage: 'container_setup' }
+    default:
+      return undefined
   }
 }
 

@@ -6,6 +6,7 @@ import { CHECKPOINT_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
 import { readState } from '../ingest/state-snapshot.ts'
+import { crashSummary } from '../launch/crash-summary.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
 const DETAIL_BYTES = 2_000
@@ -62,12 +63,8 @@ export function describeExit(worker: Worker, driver: Driver, redactor: Redactor,
   const { engine, exitCode, signal, outOfMemory } = worker.condition
   if (engine === 'lost') return `The container of the worker was removed by another program ${when}.`
   const how = signal !== null ? `on ${signal}` : exitCode !== null ? `with exit code ${exitCode}` : ''
-  const tail = redactor
-    .tail((bytes) => driver.stderrTail(bytes), DETAIL_BYTES)
-    .trim()
-    .split('\n')
-    .slice(-DETAIL_LINES)
-    .join('\n')
+  const stderr = redactor.tail((bytes) => driver.stderrTail(bytes), DETAIL_BYTES).trim()
+  const tail = crashSummary(stderr) ?? stderr.split('\n').slice(-DETAIL_LINES).join('\n')
   const why = outOfMemory === true ? `for want of memory (the limit is ${CONTAINER_MEMORY_BYTES / GIB} GiB)` : ''
   return [`The worker ended ${[how, when, why].filter(Boolean).join(' ')}.`, tail].filter(Boolean).join('\n')
 }

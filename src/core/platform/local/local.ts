@@ -2,6 +2,8 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { listData, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
+import type { Inquiry } from '../../host/inquiry/inquiry.ts'
+import { Preparations } from '../../host/inquiry/preparations.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
@@ -17,7 +19,7 @@ import type {
   RequestStatus,
   SentMessage,
 } from '../../protocol/instance.ts'
-import type { Executor, JournalEvent } from '../../protocol/journal.ts'
+import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
@@ -30,6 +32,7 @@ import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
 import { type HeldFeed, JournalFeeds } from '../journal/journal-feed.ts'
 import type {
+  AskOptions,
   ByteRange,
   CreateRequest,
   DataContent,
@@ -39,9 +42,12 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NewSchedule,
   Platform,
+  PrepareOptions,
   PruneOptions,
   PruneOutcome,
+  Schedule,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
@@ -58,6 +64,8 @@ export interface LocalPlatform extends Platform {
   /** The index of the home's instances: one for all callers in this process. */
   readonly index: InstanceIndex
   catalog(): Promise<Catalog>
+  /** Prepares every resolver that runs in a container, a few at a time (R48). Returns when none is left. */
+  prepareAll(onTrouble: (resolver: string, error: unknown) => void): Promise<void>
   /** The module that the page uses to show a resolver's instances. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
   /**
@@ -107,6 +115,7 @@ class HomePlatform implements LocalPlatform {
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
   readonly #inquiries: Inquiries
+  readonly #preparations: Preparations
   #catalog: Promise<Catalog> | undefined
 
   constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
@@ -115,6 +124,7 @@ class HomePlatform implements LocalPlatform {
     this.#builtins = builtins
     this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
+    this.#preparations = new Preparations(home)
     this.#reads = new Reads(home, this.#hosts)
     this.#acts = new Acts({
       home,
@@ -147,14 +157,24 @@ class HomePlatform implements LocalPlatform {
     return await readViewport(this.#home, await this.resolver(name))
   }
 
-  async schema(name: string, params: Payload | null, executor: Executor | 'auto' = 'auto'): Promise<Form | null> {
-    const entry = await this.resolver(name)
-    return await this.#inquiries.ask(entry, chooseExecutor(entry, executor), (inquiry) => inquiry.form(params))
+  async schema(name: string, params: Payload | null, options: AskOptions = {}): Promise<Form | null> {
+    return await this.#ask(name, options, (inquiry) => inquiry.form(params))
   }
 
-  async check(name: string, input: Payload, executor?: Executor | 'auto'): Promise<FormCheck> {
+  async check(name: string, input: Payload, options: AskOptions = {}): Promise<FormCheck> {
+    return await this.#ask(name, options, (inquiry) => inquiry.check(input))
+  }
+
+  async prepare(name: string, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
     const entry = await this.resolver(name)
-    return await this.#inquiries.ask(entry, chooseExecutor(entry, executor ?? 'auto'), (asked) => asked.check(input))
+    await this.#preparations.prepare(entry, chooseExecutor(entry, executor), options)
+  }
+
+  async prepareAll(onTrouble: (resolver: string, error: unknown) => void): Promise<void> {
+    const wanted = (await this.resolvers()).filter((entry) => chooseExecutor(entry, 'auto') === 'docker')
+    await Promise.all(
+      wanted.map((entry) => this.#preparations.start(entry).catch((error) => onTrouble(entry.name, error))),
+    )
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {
@@ -163,7 +183,8 @@ class HomePlatform implements LocalPlatform {
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
-    const { creation, sealedInput } = await prepareCreation(this.#home, this.#inquiries, entry, request, executor)
+    const parts = { home: this.#home, inquiries: this.#inquiries, preparations: this.#preparations }
+    const { creation, sealedInput } = await prepareCreation(parts, entry, request, executor)
     const { instance_id: id } = creation
     await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths), sealedInput)
     const record = await this.record(id)
@@ -310,6 +331,22 @@ class HomePlatform implements LocalPlatform {
     return await pruneInstances(this.#home, options)
   }
 
+  async schedules(): Promise<Schedule[]> {
+    return (await schedulesRoom()).listSchedules(this.#home)
+  }
+
+  async addSchedule(request: NewSchedule, { actor }: Actor): Promise<Schedule> {
+    return await (await schedulesRoom()).addSchedule(this.#home, request, actor, this)
+  }
+
+  async removeSchedule(reference: string): Promise<Schedule> {
+    return await (await schedulesRoom()).removeSchedule(this.#home, reference)
+  }
+
+  async pauseSchedule(reference: string, paused: boolean): Promise<Schedule> {
+    return await (await schedulesRoom()).pauseSchedule(this.#home, reference, paused)
+  }
+
   async secrets(): Promise<SecretInfo[]> {
     return listSecrets(this.#home)
   }
@@ -336,8 +373,15 @@ class HomePlatform implements LocalPlatform {
   async close(): Promise<void> {
     for (const id of this.#hosts.ids()) await this.leave(id)
     await this.#hosts.close()
-    await this.#inquiries.close()
+    await Promise.all([this.#inquiries.close(), this.#preparations.close()])
     if (this.#catalog !== undefined) await (await this.#catalog).close()
+  }
+
+  async #ask<T>(name: string, options: AskOptions, work: (inquiry: Inquiry) => Promise<T>): Promise<T> {
+    const entry = await this.resolver(name)
+    const executor = chooseExecutor(entry, options.executor ?? 'auto')
+    await this.#preparations.wait(entry, executor, options.waitMs ?? 0)
+    return await this.#inquiries.ask(entry, executor, work)
   }
 
   async #freshCatalog(): Promise<Catalog> {
@@ -350,4 +394,9 @@ class HomePlatform implements LocalPlatform {
     if (host === 'background') await startBackgroundHost(this.#home, id)
     else await this.#hosts.own(id)
   }
+}
+
+/** Loaded when it is used: it brings the cron library. */
+function schedulesRoom() {
+  return import('../../schedule/schedules.ts')
 }

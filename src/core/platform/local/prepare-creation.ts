@@ -1,64 +1,69 @@
-/** Collects what a creation needs before the first line of the journal: a valid input, and the plan for the worker (R10, R44). */
-import { fail } from '../../errors.ts'
-import { splitSecrets } from '../../forms/secret-fields.ts'
+/**
+ * Collects what a creation needs before the first line of the journal: a valid input and the plan for the worker (R10, R44). A resolver
+ * that is not prepared cannot be asked yet: then the host checks the input after the setup (R48).
+ */
+import { type Admission, admitInput, refuseWhatIsMissing } from '../../host/inquiry/admission.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
-import { availableCredentials } from '../../host/launch/config.ts'
-import { containerOptions, refuseForContainer } from '../../host/launch/container-launch.ts'
+import type { Preparations } from '../../host/inquiry/preparations.ts'
+import { containerOptions } from '../../host/launch/container-launch.ts'
 import { sealPayload } from '../../host/launch/sealed-payloads.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { Payload } from '../../protocol/form.ts'
 import type { CreationRecord, Executor } from '../../protocol/journal.ts'
 import { requireSecrets } from '../../secrets/secret-store.ts'
 import { newInstanceId } from '../../store/home.ts'
 import type { CreateRequest } from '../platform.ts'
-import { environmentOf } from './local-checks.ts'
+
+export interface CreationParts {
+  home: string
+  inquiries: Inquiries
+  preparations: Preparations
+}
 
 export interface PreparedCreation {
   creation: CreationRecord
-  /** The values of secret fields, which the creation record does not have. */
+  /** The values of secret fields, or an input that is not checked yet: the creation record does not have them. */
   sealedInput: string | undefined
 }
 
-/**
- * The creation record of the instance. Throws `secret_missing`, `form_invalid`, `form_malformed`, `feature_missing` and the errors of the
- * resolver's process.
- */
+/** The creation record of the instance. Throws `secret_missing`, as {@link admitInput}, and as {@link Preparations.isReady}. */
 export async function prepareCreation(
-  home: string,
-  inquiries: Inquiries,
+  { home, inquiries, preparations }: CreationParts,
   entry: CatalogEntry,
   request: CreateRequest,
   executor: Executor,
 ): Promise<PreparedCreation> {
-  requireSecrets(home, entry.name, entry.manifest.secrets)
-  const credentials = availableCredentials(entry.manifest)
-  const { spec, form } = await inquiries.ask(entry, executor, (inquiry) => inquiry.admit(request.input, credentials))
-  refuseWhatIsMissing(entry, spec)
-  const environment = environmentOf(spec)
-  if (executor === 'docker') refuseForContainer(entry, environment)
+  const { input } = request
   const { name, version, dir, commit, manifest } = entry
+  requireSecrets(home, name, manifest.secrets)
+  refuseWhatIsMissing(manifest, null)
+  const isReady = await preparations.isReady(entry, executor)
+  const { open, secret, environment, container } = isReady
+    ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor))
+    : unchecked(entry, input)
   const id = request.instance_id ?? newInstanceId()
-  const { open: input, secret } = splitSecrets(form, request.input)
   const creation: CreationRecord = {
     schema: 'resolve.journal/1',
     instance_id: id,
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
+    ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
-    input,
-    ...(secret === null ? {} : { secret_fields: Object.keys(secret) }),
+    input: open,
+    ...(isReady ? secretFields(secret) : { unchecked: true }),
     executor,
     environment,
-    ...(executor === 'docker' ? { container: containerOptions(manifest, spec) } : {}),
+    ...(container === null ? {} : { container }),
     resolver: { name, version, dir, commit, manifest },
   }
   return { creation, sealedInput: secret === null ? undefined : sealPayload(home, id, secret) }
 }
 
-function refuseWhatIsMissing(entry: CatalogEntry, spec: Record<string, unknown> | null): void {
-  const resolver = entry.name
-  const needsSidecar = (entry.manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
-  if (needsSidecar) throw fail('feature_missing', { resolver, feature: 'a git server beside its worker' })
-  if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
-    throw fail('feature_missing', { resolver, feature: 'repositories cloned into its workspace' })
-  }
+/** Which fields are secret is not known yet, so all of them are kept like secrets. */
+function unchecked({ manifest }: CatalogEntry, input: Payload): Admission {
+  return { open: {}, secret: input, environment: {}, container: containerOptions(manifest, null) }
+}
+
+function secretFields(secret: Payload | null): Pick<CreationRecord, 'secret_fields'> {
+  return secret === null ? {} : { secret_fields: Object.keys(secret) }
 }

@@ -21,6 +21,7 @@ import type { LogPage } from '../../protocol/log.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import type { Story } from '../../view/story.ts'
 import type {
+  AskOptions,
   ByteRange,
   CreateRequest,
   DataContent,
@@ -30,9 +31,12 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NewSchedule,
   Platform,
+  PrepareOptions,
   PruneOptions,
   PruneOutcome,
+  Schedule,
 } from '../platform.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
 import { openRemoteFile } from './remote-file.ts'
@@ -47,6 +51,7 @@ export function openRemotePlatform(options: RemoteOptions): Platform {
 
 /** The longest params of a schema request that are sent in the address; longer ones are sent as a body. */
 const PARAMS_MAX_CHARS = 4_000
+const PREPARE_POLL_MS = 1_000
 const PRUNE_LIMIT_MS = 10 * 60_000
 
 class ServerPlatform implements Platform {
@@ -65,15 +70,29 @@ class ServerPlatform implements Platform {
     return withoutPlaces(await this.#json('getResolver', { params: { name } }))
   }
 
-  async schema(name: string, params: Payload | null): Promise<Form | null> {
-    if (params === null) return await this.#json('getResolverSchema', { params: { name } })
+  async schema(name: string, params: Payload | null, options: AskOptions = {}): Promise<Form | null> {
+    if (params === null) return await this.#json('getResolverSchema', { params: { name }, query: waitOf(options) })
     const text = JSON.stringify(params)
-    if (text.length > PARAMS_MAX_CHARS) return (await this.check(name, params)).form
-    return await this.#json('getResolverSchema', { params: { name }, query: { params: text } })
+    if (text.length > PARAMS_MAX_CHARS) return (await this.check(name, params, options)).form
+    return await this.#json('getResolverSchema', { params: { name }, query: { params: text, ...waitOf(options) } })
   }
 
-  async check(name: string, input: Payload): Promise<FormCheck> {
-    return await this.#json('postResolverCheck', { params: { name }, body: { input } })
+  async check(name: string, input: Payload, options: AskOptions = {}): Promise<FormCheck> {
+    return await this.#json('postResolverCheck', { params: { name }, body: { input, ...waitOf(options) } })
+  }
+
+  /** The server does it; this waits. */
+  async prepare(name: string, { onWait, signal }: PrepareOptions = {}): Promise<void> {
+    for (;;) {
+      try {
+        await this.schema(name, null, { waitMs: PREPARE_POLL_MS })
+        return
+      } catch (error) {
+        if (!isCode(error, 'resolver_preparing')) throw error
+        signal?.throwIfAborted()
+        onWait?.((error as ResolveError).message)
+      }
+    }
   }
 
   /** The server hosts the instance; `host` is ignored. */
@@ -121,6 +140,26 @@ class ServerPlatform implements Platform {
 
   async record(id: string): Promise<InstanceRecord> {
     return await this.#json('getInstance', { params: { id } })
+  }
+
+  async schedules(): Promise<Schedule[]> {
+    return await this.#json('getSchedules', {})
+  }
+
+  async addSchedule(body: NewSchedule): Promise<Schedule> {
+    const check = () => this.check(body.resolver, body.input)
+    return await withFields(
+      () => this.#json('postSchedules', { body, act: {} }),
+      async () => (await check()).fields,
+    )
+  }
+
+  async removeSchedule(name: string): Promise<Schedule> {
+    return await this.#json('deleteSchedule', { params: { name }, act: {} })
+  }
+
+  async pauseSchedule(name: string, paused: boolean): Promise<Schedule> {
+    return await this.#json(paused ? 'postSchedulePause' : 'postScheduleResume', { params: { name }, act: {} })
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
@@ -331,4 +370,9 @@ function withoutPlaces(entry: Resolver): CatalogEntry {
 
 function isCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof ResolveError && error.code === code
+}
+
+/** A server waits for a second at least. */
+function waitOf({ waitMs }: AskOptions): { wait?: number } {
+  return waitMs === undefined ? {} : { wait: Math.max(1, Math.round(waitMs / 1_000)) }
 }

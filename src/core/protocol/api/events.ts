@@ -37,6 +37,8 @@ export const EVENT_DATA = {
     total: count(),
     description: text(),
     exit_code: optional(integer()),
+    /** The last line that the command printed. */
+    output: optional(text()),
   }),
   'platform.setup.completed': object({ total: count(), cached: flag(), duration_s: number() }),
   'platform.setup.failed': object({ cause: oneOf(SETUP_CAUSES), error: text(), stage: text() }),

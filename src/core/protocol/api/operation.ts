@@ -8,6 +8,7 @@ export const TAGS = {
   questions: 'What instances ask, and the answers and messages they get',
   data: 'Files that instances write',
   resolvers: 'The catalog and its forms',
+  schedules: 'Instances that are created at due times',
   server: 'Looking after the server',
 } as const
 
@@ -77,6 +78,15 @@ export const RESOLVER_TROUBLE = [
   'manifest_invalid',
   'source_missing',
   'too_many',
+] as const
+
+/** The errors of preparing a resolver, before it can be asked (R48). */
+export const PREPARING = [
+  'resolver_preparing',
+  'setup_failed',
+  'image_missing',
+  'container_refused',
+  'docker_unreachable',
 ] as const
 
 /** The errors of reaching the host of an instance. */

@@ -8,6 +8,7 @@ import { INSTANCE_OPERATIONS } from './instances.ts'
 import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'
 import { QUESTION_OPERATIONS } from './questions.ts'
 import { RESOLVER_OPERATIONS } from './resolvers.ts'
+import { SCHEDULE_OPERATIONS } from './schedules.ts'
 import { SECRET_OPERATIONS } from './secrets.ts'
 import { SERVER_OPERATIONS } from './server.ts'
 
@@ -15,6 +16,7 @@ export const OPERATIONS = {
   ...INSTANCE_OPERATIONS,
   ...QUESTION_OPERATIONS,
   ...RESOLVER_OPERATIONS,
+  ...SCHEDULE_OPERATIONS,
   ...SECRET_OPERATIONS,
   ...SERVER_OPERATIONS,
 } as const

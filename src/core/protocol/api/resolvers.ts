@@ -1,8 +1,15 @@
 /** Operations on the catalog: resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
 import { resolver } from '../catalog.ts'
 import { form, formCheck, payload } from '../form.ts'
-import { listOf, nullable, object, optional, text } from '../schema.ts'
-import { type Operation, RESOLVER_TROUBLE } from './operation.ts'
+import { integer, listOf, nullable, object, optional, text } from '../schema.ts'
+import { type Operation, PREPARING, RESOLVER_TROUBLE } from './operation.ts'
+
+/** R48 */
+const wait = integer({
+  minimum: 1,
+  maximum: 20,
+  description: 'How many seconds to wait for the setup of a resolver that is not prepared; 20 by default',
+})
 
 export const RESOLVER_OPERATIONS = {
   getResolvers: {
@@ -31,9 +38,10 @@ export const RESOLVER_OPERATIONS = {
     summary: 'Read the form of a new instance',
     query: object({
       params: optional(text({ description: 'The values filled in so far, as JSON', examples: ['{"name":"Ada"}'] })),
+      wait: optional(wait),
     }),
     answers: { 200: { description: 'The form; null where the resolver has none', json: nullable(form) } },
-    refuses: ['resolver_unknown', 'invalid_json', 'request_invalid', ...RESOLVER_TROUBLE],
+    refuses: ['resolver_unknown', 'invalid_json', 'request_invalid', ...PREPARING, ...RESOLVER_TROUBLE],
   },
   postResolverCheck: {
     method: 'POST',
@@ -41,9 +49,9 @@ export const RESOLVER_OPERATIONS = {
     scope: 'read',
     tag: 'resolvers',
     summary: 'Check an input without creating anything',
-    body: object({ input: payload }),
+    body: object({ input: payload, wait: optional(wait) }),
     answers: { 200: { description: 'The form and every failing check', json: formCheck } },
-    refuses: ['resolver_unknown', ...RESOLVER_TROUBLE],
+    refuses: ['resolver_unknown', ...PREPARING, ...RESOLVER_TROUBLE],
   },
   getResolverViewportJs: {
     method: 'GET',

@@ -6,7 +6,6 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
 import { ENGINE_PATIENCE_MS, ENGINE_RETRY_MAX_MS, ENGINE_RETRY_MIN_MS, ENGINE_START_LIMIT_MS } from '../../limits.ts'
@@ -25,14 +24,13 @@ import {
 } from '../engine/container-places.ts'
 import { type Engine, isAway, theEngine, toRefusal } from '../engine/engine.ts'
 import { removeContainer } from '../engine/remove-container.ts'
-import { chooseImage } from '../engine/worker-image.ts'
 import { rewriteFiles } from '../output-files.ts'
 import { BRIDGE } from '../sandbox-network.ts'
 import { tailOf } from '../stderr-file.ts'
 import type { ContainerLaunch, CoordinationDirectory, Driver, LaunchPlan, Worker } from '../worker.ts'
 import { containerEnvironment } from './container-environment.ts'
-import { devSourceMounts, projectMounts, sdkMounts, sourceMount } from './container-mounts.ts'
-import { imageId, prepareImage } from './container-setup.ts'
+import { projectMounts, sdkMounts } from './container-mounts.ts'
+import { beforeAsking, planSetup, prepareImage } from './container-setup.ts'
 import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
 import { volumeMounts, volumePolicy } from './volumes.ts'
@@ -82,16 +80,17 @@ export class DockerDriver implements Driver {
     })
   }
 
+  async prepare(plan: LaunchPlan): Promise<void> {
+    const launch = beforeAsking(plan.container ?? NOTHING_ASKED)
+    await prepareImage(await this.#planSetup(plan, launch), plan)
+  }
+
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     await this.#removeAll()
     const report = plan.report ?? (async () => {})
     const options = plan.container ?? NOTHING_ASKED
-    const base = chooseImage(options.image)
-    const image = await imageId(this.#engine, base.name)
-    if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
+    const setup = await this.#planSetup(plan, options)
     const user = workerUser()
-    const source = sourceMount(this.#home, plan.directory, plan.command)
-    const developed = devSourceMounts(options.dev_source_overrides)
     const volumes = volumeMounts(options.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
     const sdk = sdkMounts()
     const container = {
@@ -103,17 +102,10 @@ export class DockerDriver implements Driver {
       user,
       network: 'bridge' as const,
     }
-    await report('platform.container.creating', { image: base.name, incarnation: plan.incarnation })
-    const prepared = await prepareImage({
-      engine: this.#engine,
-      image,
-      stages: options.stages,
-      mounts: [source, ...developed],
-      container,
-      commit: options.commit,
-      report,
-      signal: plan.signal,
-    })
+    if (plan.signal?.aborted !== true)
+      await report('platform.container.creating', { image: setup.base, incarnation: plan.incarnation })
+    const { signal, reportedStages: reported } = plan
+    const prepared = await prepareImage(setup, { report, signal, reported })
     plan.signal?.throwIfAborted()
     this.#layOverlays(coordination)
     const { mode, dns, dnsOptions, environment: proxied } = options.network ?? BRIDGE
@@ -131,7 +123,7 @@ export class DockerDriver implements Driver {
         hasInstance: true,
         bundles: options.bundles,
       }),
-      mounts: [...projectMounts(this.#places.project), source, ...sdk, ...developed, ...volumes],
+      mounts: [...projectMounts(this.#places.project), ...sdk, ...setup.mounts, ...volumes],
     })
     let worker: DockerWorker | undefined
     try {
@@ -203,6 +195,10 @@ export class DockerDriver implements Driver {
 
   rewriteOutput(change: (text: string) => string): void {
     rewriteFiles([this.#places.stderr], change)
+  }
+
+  #planSetup({ directory, command }: LaunchPlan, launch: ContainerLaunch) {
+    return planSetup({ home: this.#home, directory, command, launch }, this.#engine)
   }
 
   #reach(saved: Saved, isAdopted: boolean): DockerWorker {

@@ -4,28 +4,17 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import { fail } from '../../errors.ts'
 import { ENGINE_START_LIMIT_MS, STDERR_TAIL_BYTES } from '../../limits.ts'
 import type { Channel } from '../../rpc/channel.ts'
 import { homeLabel, SOURCE, workerUser } from '../engine/container-places.ts'
 import { Demux } from '../engine/demux.ts'
 import { theEngine, toRefusal } from '../engine/engine.ts'
 import { removeContainer } from '../engine/remove-container.ts'
-import { chooseImage } from '../engine/worker-image.ts'
-import type { ContainerLaunch } from '../worker.ts'
 import { containerEnvironment } from './container-environment.ts'
-import { devSourceMounts, sdkMounts, sourceMount } from './container-mounts.ts'
-import { imageId, prepareImage } from './container-setup.ts'
+import { sdkMounts } from './container-mounts.ts'
+import { beforeAsking, planSetup, prepareImage, type SetupListener, type SetupSource } from './container-setup.ts'
 import { containerSpec } from './container-spec.ts'
 import { DockerChannel } from './docker-channel.ts'
-
-export interface QuestionPlan {
-  home: string
-  /** The directory of the resolver's files. */
-  directory: string
-  command: readonly string[]
-  launch: ContainerLaunch
-}
 
 export interface InquiryContainer {
   channel: Channel
@@ -35,14 +24,10 @@ export interface InquiryContainer {
 }
 
 /** Throws `docker_unreachable`, `image_missing`, `setup_failed`, `launch_failed`, `container_refused`. */
-export async function openInquiryContainer(plan: QuestionPlan): Promise<InquiryContainer> {
+export async function openInquiryContainer(plan: SetupSource, listener: SetupListener = {}): Promise<InquiryContainer> {
   const engine = theEngine()
   const { launch } = plan
-  const base = chooseImage(launch.image)
-  const image = await imageId(engine, base.name)
-  if (image === undefined) throw fail('image_missing', { image: base.name, mend: base.mend })
-  const source = sourceMount(plan.home, plan.directory, plan.command)
-  const developed = devSourceMounts(launch.dev_source_overrides)
+  const setup = await planSetup({ ...plan, launch: beforeAsking(launch) }, engine)
   const sdk = sdkMounts()
   const user = workerUser()
   const container = {
@@ -54,23 +39,13 @@ export async function openInquiryContainer(plan: QuestionPlan): Promise<InquiryC
     user,
     network: 'none' as const,
   }
-  const prepared = await prepareImage({
-    engine,
-    image,
-    // Additions of container_setup are unknown before the resolver is asked.
-    stages: launch.stages.slice(0, 1),
-    mounts: [source, ...developed],
-    container: { ...container, network: 'bridge' },
-    commit: launch.commit,
-    report: async () => {},
-    signal: undefined,
-  })
+  const prepared = await prepareImage(setup, listener)
   const environment = containerEnvironment({
     ...{ added: {}, hasSdk: sdk.length > 0, uid: user.uid, hasInstance: false, bundles: launch.bundles },
   })
   const spec = containerSpec({
     ...{ ...container, role: 'inquiry', image: prepared, command: plan.command, environment },
-    mounts: [source, ...sdk, ...developed],
+    mounts: [...sdk, ...setup.mounts],
   })
   try {
     const { id } = await engine.call(

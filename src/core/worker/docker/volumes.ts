@@ -59,15 +59,21 @@ export function volumeMounts(wanted: readonly unknown[], policy: VolumePolicy): 
     const sourceFault = faultOfSource(source, policy)
     if (sourceFault !== undefined) return refuse(sourceFault)
     const rule = policy.allowed.find(({ path }) => isWithin(source, path))
-    if (rule === undefined) return refuse(`the operator does not allow ${source}`)
+    if (rule === undefined) return refuse(`the operator does not allow ${source} (${allowing(source, mount.readOnly)})`)
     const writable = policy.allowed.find(({ path, mayWrite }) => mayWrite && path !== source && isWithin(source, path))
     if (writable !== undefined) {
       return refuse(`containers may write to ${writable.path}, so it is mounted as a whole and nothing below it`)
     }
-    if (!mount.readOnly && !rule.mayWrite) return refuse(`${source} is allowed read-only`)
+    if (!mount.readOnly && !rule.mayWrite)
+      return refuse(`${source} is allowed read-only (${allowing(rule.path, false)})`)
     mounts.push({ ...mount, source })
   }
   return mounts
+}
+
+/** The message is all that a failed instance keeps of the error, so it names the variable. */
+function allowing(path: string, readOnly: boolean): string {
+  return `RESOLVE_VOLUME_ALLOW=${path}${readOnly ? '' : '=rw'} would allow it`
 }
 
 function parseMount(value: unknown): ContainerMount | undefined {

@@ -41,7 +41,6 @@ import { StderrReader } from './stderr-reader.ts'
 
 /** Where the driver keeps the state of a worker: in the instance's directory. */
 export interface LocalPlaces {
-  root: string
   worker: string
   stdin: string
   stdout: string
@@ -230,7 +229,8 @@ class LocalWorker implements Worker {
       this.#noteEnd = resolve
     })
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
-    this.#stops.push(watchAndSweep([places.root], (swept) => this.#tryCheck(swept)))
+    // Not their directory, in which the host itself writes: each line of the journal would be a reason to look.
+    this.#stops.push(watchAndSweep([places.stdout], (swept) => this.#tryCheck(swept)))
     if (!adopted) return
     // Only the parent process is notified of an exit; an adopting host has to poll.
     const exitTimer = setInterval(() => this.#checkExit(), SWEEP_MS).unref()

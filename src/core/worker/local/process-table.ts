@@ -86,10 +86,10 @@ export function recentProcesses(maxAgeMs: number): ProcessTable {
   return last !== undefined && performance.now() - last.at < maxAgeMs ? last.table : scanProcesses()
 }
 
-/** A snapshot that starts after this call, shared with all callers until it starts. Scans take at most half of the time. */
+/** A snapshot that starts after this call, shared with all callers until it starts. Scans take at most a quarter of the time. */
 export function freshProcesses(): Promise<ProcessTable> {
   coming ??= (async () => {
-    const restMs = last === undefined ? 0 : last.at + last.tookMs - performance.now()
+    const restMs = last === undefined ? 0 : last.at + 3 * last.tookMs - performance.now()
     await sleep(Math.max(0, restMs))
     coming = undefined
     return await scanRetrying()
@@ -124,10 +124,12 @@ const NONE: readonly string[] = []
 
 /** undefined where it cannot be read now: the next scan tries again. */
 function marksOf({ pid, parent }: ProcessStat): readonly string[] | undefined {
+  // Depending on the kernel, its threads have an empty environment or none: reading it would fail at every scan.
+  if (pid === KERNEL || parent === KERNEL) return NONE
   try {
     const text = readFileSync(`/proc/${pid}/environ`, 'utf8')
-    // The environment is empty for a moment while a process execs another program; it stays empty only for kernel threads.
-    if (text === '' && pid !== KERNEL && parent !== KERNEL) return undefined
+    // The environment is empty for a moment while a process execs another program.
+    if (text === '') return undefined
     const found = text.split('\0').filter((entry) => MARKS.some((mark) => entry.startsWith(mark)))
     return found.length === 0 ? NONE : found
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Actor } from '../../protocol/instance.ts'
 import { isLost } from '../../view/lost-worker.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { acceptAnswer } from '../requests/accept.ts'
+import { acceptAnswer } from './accept.ts'
 
 /** On disk when this returns; false where the instance has no lost worker. Throws as {@link acceptAnswer}. */
 export function answerLost(

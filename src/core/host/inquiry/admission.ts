@@ -1,0 +1,82 @@
+/**
+ * Accepts an input for a new instance: its checks, and what the resolver wants for it (R10, R44). The platform asks before it creates
+ * the instance where the resolver is prepared; else the host asks after the setup (R48).
+ */
+import { fail } from '../../errors.ts'
+import type { SplitPayload } from '../../forms/secret-fields.ts'
+import type { CatalogEntry } from '../../protocol/catalog.ts'
+import type { Payload } from '../../protocol/form.ts'
+import type { ContainerOptions, CreationRecord, Executor } from '../../protocol/journal.ts'
+import type { Manifest } from '../../protocol/manifest.ts'
+import { openInquiryContainer } from '../../worker/docker/inquiry-container.ts'
+import { availableCredentials } from '../launch/config.ts'
+import { containerLaunch, containerOptions, environmentOf, refuseForContainer } from '../launch/container-launch.ts'
+import { Inquiry } from './inquiry.ts'
+
+/** What an accepted input fixes for its instance. */
+export interface Admission extends SplitPayload {
+  environment: Record<string, string>
+  /** null without a container. */
+  container: ContainerOptions | null
+}
+
+/**
+ * Throws `form_invalid`, `form_malformed`, `feature_missing`, `setup_malformed`, `environment_refused` and the errors of the resolver's
+ * process.
+ */
+export async function admitInput(
+  inquiry: Inquiry,
+  resolver: Pick<CatalogEntry, 'name' | 'manifest'>,
+  input: Payload,
+  executor: Executor,
+): Promise<Admission> {
+  const { name, manifest } = resolver
+  const { spec, split } = await inquiry.admit(input, availableCredentials(manifest))
+  refuseWhatIsMissing(manifest, spec)
+  const environment = environmentOf(spec)
+  if (executor !== 'docker') return { ...split, environment, container: null }
+  refuseForContainer(name, environment)
+  return { ...split, environment, container: containerOptions(manifest, spec) }
+}
+
+/**
+ * As {@link admitInput}, in a container that is opened for it; for the host of an instance whose setup is done. `onRefused` gets an input
+ * whose checks fail.
+ */
+export async function admitAfterSetup(
+  home: string,
+  creation: CreationRecord,
+  input: Payload,
+  signal: AbortSignal,
+  onRefused: (split: SplitPayload) => Promise<void>,
+): Promise<Admission> {
+  const { resolver, executor } = creation
+  const options = containerOptions(resolver.manifest, null)
+  const container = await openInquiryContainer(
+    { home, directory: resolver.dir, command: options.command, launch: containerLaunch(options, resolver) },
+    { signal },
+  )
+  const inquiry = new Inquiry(resolver, container)
+  const end = () => void inquiry.close()
+  signal.addEventListener('abort', end)
+  try {
+    signal.throwIfAborted()
+    return await admitInput(inquiry, resolver, input, executor)
+  } catch (error) {
+    if (inquiry.split !== undefined && !signal.aborted) await onRefused(inquiry.split)
+    throw error
+  } finally {
+    signal.removeEventListener('abort', end)
+    await inquiry.close()
+  }
+}
+
+/** Throws `feature_missing`. `spec` is null where the resolver has not been asked yet. */
+export function refuseWhatIsMissing(manifest: Manifest, spec: Record<string, unknown> | null): void {
+  const resolver = manifest.name
+  const needsSidecar = (manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
+  if (needsSidecar) throw fail('feature_missing', { resolver, feature: 'a git server beside its worker' })
+  if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
+    throw fail('feature_missing', { resolver, feature: 'repositories cloned into its workspace' })
+  }
+}

@@ -1,0 +1,292 @@
+/** Schedules (R72): with a given clock in processes that are killed, and with two real servers of one home. */
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { InstanceRecord, Schedule, ScheduleNews } from '../../src/core/index.ts'
+import { dueBetween, nextDue } from '../../src/core/schedule/due-times.ts'
+import { type Home, newHome } from '../commands/cli.ts'
+import { client, type ServeProcess, startServe } from '../commands/serving.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+let place: Home
+const running: ServeProcess[] = []
+
+const FORM = {
+  type: 'form',
+  components: [
+    {
+      id: 'do',
+      type: 'text',
+      checks: [{ condition: { call: 'required', args: [{ path: '/do' }] }, message: 'Say what to do.' }],
+    },
+    { id: 'key', type: 'text', secret: true },
+  ],
+}
+
+beforeEach(async () => {
+  place = newHome()
+  const resolver = plainResolver(
+    `if (me.params.do === 'ask') await me.ask('gate', 'Go on?')
+     me.finish({ status: 'completed', output: 'did ' + me.params.do })`,
+    { name: 'works' },
+    `me.on['resolver.getInstantiationSchema'] = () => (${JSON.stringify(FORM)})`,
+  )
+  expect(await place.run('resolver', 'add', resolver.dir)).toMatchObject({ code: 0 })
+})
+
+afterEach(async () => {
+  for (const one of running.splice(0)) {
+    one.kill('SIGKILL')
+    await one.ended
+  }
+  await place.end()
+})
+
+interface Look {
+  news: ScheduleNews[]
+  code: number | null
+  signal: string | null
+  stderr: string
+}
+
+/** One look of one process at this time. */
+async function look(time: string, env: Record<string, string> = {}): Promise<Look> {
+  const program = join(import.meta.dirname, '../support/schedule-program.ts')
+  const child = spawn(process.execPath, [program, place.home, time], { env: { ...process.env, ...env } })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (bytes) => {
+    stdout += bytes
+  })
+  child.stderr.on('data', (bytes) => {
+    stderr += bytes
+  })
+  const [code, signal] = await new Promise<[number | null, string | null]>((done) =>
+    child.once('close', (...how) => done(how)),
+  )
+  const news = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ScheduleNews]))
+  return { news, code, signal, stderr }
+}
+
+/** Adds one, and lets it begin at a given time. */
+async function add(since: string, cron: string, ...args: string[]): Promise<Schedule> {
+  const { code, stdout, stderr } = await place.run(
+    'schedule',
+    'add',
+    cron,
+    'works',
+    '--timezone',
+    'UTC',
+    ...args,
+    '--json',
+  )
+  expect(code, stderr).toBe(0)
+  const path = join(place.home, 'schedules.json')
+  const whole = JSON.parse(readFileSync(path, 'utf8')) as { schedules: { handled_until: string }[] }
+  for (const one of whole.schedules) one.handled_until = since
+  writeFileSync(path, JSON.stringify(whole))
+  return (JSON.parse(stdout) as { schedule: Schedule }).schedule
+}
+
+const listed = async () =>
+  (JSON.parse((await place.run('schedule', 'list', '--json')).stdout) as { schedules: Schedule[] }).schedules
+
+const instances = async () =>
+  (JSON.parse((await place.run('instance', 'list', '--all', '--json')).stdout) as { instances: InstanceRecord[] })
+    .instances
+
+test('due times follow the clock of their zone, also on the days when it changes (R72)', () => {
+  const times = (cron: string, zone: string, from: string, count: number) => {
+    const found: string[] = []
+    let at = new Date(from)
+    for (let n = 0; n < count; n += 1) {
+      at = nextDue(cron, zone, at) as Date
+      found.push(at.toISOString().slice(0, 16))
+    }
+    return found
+  }
+  expect(times('0 7 * * 1-5', 'Europe/Berlin', '2026-03-27T12:00:00Z', 2)).toEqual([
+    '2026-03-30T05:00',
+    '2026-03-31T05:00',
+  ])
+  expect(times('0 7 * * 1-5', 'America/New_York', '2026-10-30T20:00:00Z', 2)).toEqual([
+    '2026-11-02T12:00',
+    '2026-11-03T12:00',
+  ])
+  // 02:30 does not exist on 29 March: it is due when the hour has been skipped. On 25 October it exists twice: it is due once.
+  expect(times('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2)).toEqual([
+    '2026-03-29T01:00',
+    '2026-03-30T00:30',
+  ])
+  expect(times('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 2)).toEqual([
+    '2026-10-25T00:30',
+    '2026-10-26T01:30',
+  ])
+  // Every hour is every hour.
+  expect(times('0 * * * *', 'Europe/Berlin', '2026-10-24T23:30:00Z', 3)).toEqual([
+    ...['2026-10-25T00:00', '2026-10-25T01:00', '2026-10-25T02:00'],
+  ])
+  expect(
+    dueBetween('* * * * *', 'UTC', new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:03:30Z')),
+  ).toMatchObject({
+    count: 3,
+  })
+  const year = dueBetween('* * * * *', 'UTC', new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:30Z'))
+  expect(year.times.map((one) => one.toISOString())).toEqual(['2027-01-01T00:00:00.000Z'])
+})
+
+test('an instance is created at its due time, once, and carries where it came from (R72)', {
+  timeout: 60_000,
+}, async () => {
+  const { id } = await add('2026-05-04T06:59:00.000Z', '0 7 * * 1-5', '-i', 'do=this', '--name', 'morning')
+  expect((await look('2026-05-04T06:59:59Z')).news).toEqual([])
+  const { news } = await look('2026-05-04T07:00:01Z')
+  expect(news).toMatchObject([
+    { schedule: 'morning', outcome: 'started', due_at: '2026-05-04T07:00:00.000Z', count: 1 },
+  ])
+  expect((await look('2026-05-04T07:00:02Z')).news).toEqual([])
+  const [instance, ...others] = await instances()
+  expect(others).toEqual([])
+  expect(instance).toMatchObject({
+    ...{ instance_id: news[0]?.instance_id, name: 'morning', input: { do: 'this' } },
+    schedule: { id, name: 'morning', due_at: '2026-05-04T07:00:00.000Z' },
+  })
+  expect((await place.run('instance', 'show', instance?.instance_id ?? '')).stdout).toContain('schedule  morning, due ')
+  expect(await listed()).toMatchObject([{ started: 1, missed: 0, last: { outcome: 'started' }, paused: false }])
+})
+
+test('due times without a server are missed and told once; --catch-up one runs the last of them (R72)', {
+  timeout: 60_000,
+}, async () => {
+  await add('2026-05-04T06:00:00.000Z', '0 7 * * *', '-i', 'do=this', '--name', 'plain')
+  await add('2026-05-04T06:00:00.000Z', '0 7 * * *', '-i', 'do=late', '--name', 'late', '--catch-up', 'one')
+  const { news } = await look('2026-05-06T12:00:00Z')
+  expect(news).toMatchObject([
+    { schedule: 'plain', outcome: 'missed', count: 3, due_at: '2026-05-06T07:00:00.000Z' },
+    { schedule: 'late', outcome: 'missed', count: 2, due_at: '2026-05-05T07:00:00.000Z' },
+    { schedule: 'late', outcome: 'started', due_at: '2026-05-06T07:00:00.000Z' },
+  ])
+  expect((await look('2026-05-06T12:00:01Z')).news).toEqual([])
+  expect((await instances()).map(({ input }) => input)).toEqual([{ do: 'late' }])
+  expect(await listed()).toMatchObject([
+    { missed: 3, started: 0, last: { outcome: 'missed' } },
+    { missed: 2, started: 1, last: { outcome: 'started' } },
+  ])
+  expect((await place.run('schedule', 'list')).stdout).toMatch(/plain.*missed: No server ran at that time\. +3/)
+})
+
+test('a due time is skipped while the instance before has not ended, and told (R72)', { timeout: 60_000 }, async () => {
+  await add('2026-05-04T06:59:00.000Z', '0 * * * *', '-i', 'do=ask', '--name', 'hourly')
+  const [first] = (await look('2026-05-04T07:00:01Z')).news
+  expect((await look('2026-05-04T08:00:01Z')).news).toMatchObject([
+    { outcome: 'skipped', detail: expect.stringContaining(first?.instance_id ?? '-') },
+  ])
+  expect((await place.run('instance', 'stop', first?.instance_id ?? '', '--force')).code).toBe(0)
+  expect((await look('2026-05-04T09:00:01Z')).news).toMatchObject([{ outcome: 'started' }])
+  expect(await listed()).toMatchObject([{ started: 2, skipped: 1 }])
+})
+
+for (const step of [
+  'schedule.claimed',
+  'creation.written',
+  'creation.renamed',
+  'schedule.created',
+  'schedule.recorded',
+] as const) {
+  test(`killed at ${step}, the next server creates the same instance or finds it: one for the due time (R72)`, {
+    timeout: 60_000,
+  }, async () => {
+    await add('2026-05-04T06:59:00.000Z', '0 7 * * *', '-i', 'do=this', '--name', 'morning')
+    const killed = await look('2026-05-04T07:00:01Z', { RESOLVE_FAILPOINTS: `${step}=kill` })
+    expect(killed.signal, killed.stderr).toBe('SIGKILL')
+    const looks = await Promise.all([look('2026-05-04T07:00:05Z'), look('2026-05-04T07:00:05Z')])
+    const told = looks.flatMap(({ news }) => news)
+    expect(told.length).toBe(step === 'schedule.recorded' ? 0 : 1)
+    expect(told.every(({ outcome }) => outcome === 'started')).toBe(true)
+    expect((await instances()).length).toBe(1)
+    expect(await listed()).toMatchObject([{ started: 1, missed: 0, skipped: 0 }])
+  })
+}
+
+test('killed before the instance existed and found too late, the due time is missed (R72)', {
+  timeout: 60_000,
+}, async () => {
+  await add('2026-05-04T06:59:00.000Z', '0 7 * * *', '-i', 'do=this')
+  await look('2026-05-04T07:00:01Z', { RESOLVE_FAILPOINTS: 'schedule.claimed=kill' })
+  expect((await look('2026-05-04T12:00:00Z')).news).toMatchObject([{ outcome: 'missed' }])
+  expect(await instances()).toEqual([])
+})
+
+test('many processes at one due time create one instance (R72)', { timeout: 60_000 }, async () => {
+  await add('2026-05-04T06:59:00.000Z', '0 7 * * *', '-i', 'do=this')
+  const looks = await Promise.all(Array.from({ length: 4 }, () => look('2026-05-04T07:00:01Z')))
+  expect(looks.flatMap(({ news }) => news)).toMatchObject([{ outcome: 'started' }])
+  expect((await instances()).length).toBe(1)
+})
+
+test('two real servers start one instance a minute, and go on when one is killed (R72)', {
+  timeout: 200_000,
+}, async () => {
+  expect((await place.run('schedule', 'add', '* * * * *', 'works', '-i', 'do=this')).code).toBe(0)
+  for (let n = 0; n < 2; n += 1) running.push(await startServe(place.home, ['--no-ui']))
+  const started = async () => (await listed())[0]?.started
+  await expect.poll(started, { timeout: 75_000, interval: 500 }).toBe(1)
+  running[0]?.kill('SIGKILL')
+  await expect.poll(started, { timeout: 75_000, interval: 500 }).toBe(2)
+  const all = await instances()
+  expect(all.map(({ schedule }) => schedule?.due_at.slice(17))).toEqual(['00.000Z', '00.000Z'])
+  expect(new Set(all.map(({ schedule }) => schedule?.due_at)).size).toBe(2)
+  const log = running.map((one) => one.stderr()).join('')
+  expect(log.match(/Schedule works, due [^:]+:\d\d:00\.000Z: started/g)?.length).toBe(2)
+})
+
+test('a paused schedule misses nothing; what is wrong with a schedule is refused when it is added (R72)', {
+  timeout: 60_000,
+}, async () => {
+  await add('2026-05-04T06:59:00.000Z', '0 7 * * *', '-i', 'do=this', '--name', 'morning')
+  expect((await place.run('schedule', 'pause', 'morning')).code).toBe(0)
+  expect((await look('2026-05-08T12:00:00Z')).news).toEqual([])
+  expect(await listed()).toMatchObject([{ paused: true, next_at: null, missed: 0 }])
+  expect((await place.run('schedule', 'resume', 'morning')).code).toBe(0)
+  expect((await look(new Date().toISOString())).news).toEqual([])
+
+  const refused = async (code: number, sentence: string, ...args: string[]) => {
+    const ended = await place.run('schedule', 'add', ...args)
+    expect(ended.code, ended.stderr).toBe(code)
+    expect(ended.stderr).toContain(sentence)
+  }
+  await refused(2, 'is no cron expression of five fields', '0 7 * *', 'works', '-i', 'do=x')
+  await refused(2, 'is no cron expression of five fields', '* * * * * *', 'works', '-i', 'do=x')
+  await refused(2, 'is never due', '0 7 31 2 *', 'works', '-i', 'do=x')
+  await refused(2, 'There is no time zone "Mars/Base"', '0 7 * * *', 'works', '-i', 'do=x', '--timezone', 'Mars/Base')
+  await refused(6, 'nothere', '0 7 * * *', 'nothere')
+  await refused(5, 'Say what to do.', '0 7 * * *', 'works')
+  await refused(7, 'There is a schedule "morning" already.', '0 7 * * *', 'works', '-i', 'do=x', '--name', 'morning')
+  await refused(2, '"key" is a secret field', '0 7 * * *', 'works', '-i', 'do=x', '-i', 'key=hunter2')
+  expect(readFileSync(join(place.home, 'schedules.json'), 'utf8')).not.toContain('hunter2')
+  expect((await place.run('schedule', 'remove', 'morning')).code).toBe(0)
+  expect((await place.run('schedule', 'remove', 'morning')).code).toBe(6)
+})
+
+test('over HTTP: reading needs the scope read, changing needs admin; a damaged file is told and nothing is run (R72)', {
+  timeout: 60_000,
+}, async () => {
+  const server = await startServe(place.home, ['--no-ui'])
+  running.push(server)
+  const token = async (scope: string) => (await place.run('token', 'create', '--scope', scope)).stdout.trim()
+  const [admin, run] = [client(server.url, await token('admin')), client(server.url, await token('run'))]
+  const body = { cron: '0 7 * * *', resolver: 'works', input: { do: 'this' }, timezone: 'UTC' }
+  expect((await run('POST', '/schedules', body)).status).toBe(403)
+  expect(await admin('POST', '/schedules', body)).toMatchObject({ status: 200, body: { name: 'works', paused: false } })
+  expect((await admin('POST', '/schedules', body)).body).toMatchObject({ name: 'works-2' })
+  expect((await admin('POST', '/schedules', { ...body, cron: 'x'.repeat(5_000) })).status).toBe(422)
+  expect((await admin('POST', '/schedules', { ...body, name: '../../etc' })).status).toBe(422)
+  expect((await run('GET', '/schedules')).body).toMatchObject([{ name: 'works' }, { name: 'works-2' }])
+  expect((await run('DELETE', '/schedules/works')).status).toBe(403)
+  expect((await admin('DELETE', '/schedules/works')).status).toBe(200)
+  expect((await admin('POST', '/schedules/works-2/pause')).body).toMatchObject({ paused: true })
+  writeFileSync(join(place.home, 'schedules.json'), '{"schema":"resolve.schedules/1","schedules":[{"id":1}]}')
+  await server.said('Schedules are not run: ')
+  expect((await admin('GET', '/schedules')).status).toBe(500)
+  expect(await (await fetch(`${server.url}/api/health`)).json()).toEqual({ status: 'degraded' })
+})
