@@ -46,6 +46,10 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'secret:set': () => import('./secret/set.ts'),
   'secret:list': () => import('./secret/list.ts'),
   'secret:remove': () => import('./secret/remove.ts'),
+  'notify:add': () => import('./notify/add.ts'),
+  'notify:list': () => import('./notify/list.ts'),
+  'notify:remove': () => import('./notify/remove.ts'),
+  'notify:test': () => import('./notify/test.ts'),
   'worker:build': () => import('./worker/build.ts'),
   'worker:prune': () => import('./worker/prune.ts'),
   inbox: () => import('./inbox.ts'),
@@ -59,7 +63,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
 /** Short names of commands; lists of commands leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
-export const NOUNS: readonly string[] = ['instance', 'resolver', 'schedule', 'token', 'secret', 'worker']
+export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'secret', 'notify', 'schedule', 'worker']
 
 export function commandWords(id: string): string {
   return id.replace(':', ' ')

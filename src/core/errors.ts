@@ -609,6 +609,28 @@ const catalogue = {
     outside: () => "The server's secrets can't be read.",
     hint: () => 'Move the file away and set the secrets again with "resolve secret set".',
   },
+  notify_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { name: string }) => `There is no target "${d.name}".`,
+    hint: () => 'See "resolve notify list".',
+  },
+  notify_exists: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { name: string }) => `There is a target "${d.name}" already.`,
+    hint: (d: { name: string }) => `Remove it with "resolve notify remove ${d.name}", or use another name.`,
+  },
+  notify_broken: {
+    kind: 'environment',
+    http: 500,
+    exit: 10,
+    message: (d: { path: string; reason: string }) => `Can't read the targets in ${d.path}: ${d.reason}.`,
+    outside: () => "The server's targets of notifications can't be read.",
+    hint: () => 'Move the file away and add the targets again with "resolve notify add".',
+  },
   tokens_broken: {
     kind: 'environment',
     http: 500,

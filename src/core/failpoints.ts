@@ -12,6 +12,9 @@ const STEPS = {
   secrets: ['drafted', 'written', 'renamed'],
   /** An Idempotency-Key: claimed before the effect, answered after it. */
   key: ['drafted', 'linked', 'claimed', 'answering', 'answered'],
+  targets: ['drafted', 'written', 'renamed'],
+  /** The notices of an instance: its file is made, a notice is sent, the cursor of its target moves on, the file is removed. */
+  outbox: ['opened', 'sending', 'sent', 'kept', 'removed'],
   creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
   /** Appends to the journal, for lines of any kind. */

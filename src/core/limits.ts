@@ -26,6 +26,10 @@ export const COORDINATION_FILE_MAX_BYTES = 1 * MIB // own: state, status, reques
 export const INPUT_REQUESTS_MAX_FILES = 1_000 // threats FS-7
 export const INPUT_REQUESTS_MAX_BYTES = 16 * MIB // all requests of an instance together: they stay in memory and in its projection
 export const DATA_LISTING_MAX_FILES = 10_000 // threats FS-7
+export const LISTING_MAX_ENTRIES = 20_000 // threats FS-7: files and directories that a listing looks at
+export const READ_SLICE_MS = 10 // decisions/0020: how long a long read keeps the event loop before others get their turn
+export const JOURNALS_KEPT_MAX = 32 // decisions/0020: projections of journals that a process keeps for its readers
+export const JOURNALS_KEPT_MS = 60_000 // decisions/0020: since their last use
 export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
 export const STDERR_TAIL_BYTES = 4 * KIB // reliability F5
 
@@ -55,6 +59,16 @@ export const SECRETS_MAX = 200
 export const SECRET_VALUE_MAX_BYTES = 64 * KIB
 export const SECRETS_FILE_MAX_BYTES = 32 * MIB // 200 sealed values of full size, in base64
 export const SECRET_COMMAND_LIMIT_MS = 10_000
+
+/** Notifications. */
+export const NOTIFY_TARGETS_MAX = 50
+export const NOTIFY_SWEEP_MS = 500 // how often a hosting process looks for something to send
+export const NOTIFY_SEND_LIMIT_MS = 10_000
+export const NOTIFY_ANSWER_MAX_BYTES = 64 * KIB // read and ignored
+export const NOTIFY_RETRY_MIN_MS = 1_000
+export const NOTIFY_RETRY_MAX_MS = 10 * 60_000
+export const NOTIFY_GIVE_UP_MS = 24 * 60 * 60_000 // since the first failed try
+export const NOTIFY_CLOSE_LIMIT_MS = 3_000 // how long a command that ends waits for its last notifications
 
 /** The HTTP API. */
 export const HTTP_BODY_MAX_BYTES = 1 * MIB + 64 * KIB // an input of full size, plus the fields around it

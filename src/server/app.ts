@@ -20,6 +20,7 @@ import { eventHandlers } from './routes/events.ts'
 import { instanceHandlers } from './routes/instances.ts'
 import { listHandlers } from './routes/list.ts'
 import { logHandlers } from './routes/logs.ts'
+import { notifyHandlers } from './routes/notify.ts'
 import { pageRoutes } from './routes/page.ts'
 import { questionHandlers } from './routes/questions.ts'
 import { resolverHandlers } from './routes/resolvers.ts'
@@ -65,6 +66,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
     ...eventHandlers(app, parts),
     ...logHandlers(app, parts),
     ...resolverHandlers(parts),
+    ...notifyHandlers(parts),
     ...scheduleHandlers(parts),
     ...secretHandlers(parts),
     ...serverHandlers(parts),

@@ -175,6 +175,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       prepare().catch((error: unknown) => logger.warn(String(error)))
     })
     closing.add(async () => stopWatching())
+    platform.startNotifying()
     const supervisor = startSupervisor({
       platform,
       report: new LiveInstances(home, platform.index),

@@ -4,18 +4,23 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FAILPOINTS, type Failpoint, parseFailpoints } from '../../src/core/failpoints.ts'
+import { addTarget } from '../../src/core/notify/targets.ts'
+import { instanceIds } from '../../src/core/store/home.ts'
 import { sourceFiles } from '../house/source-files.ts'
 import { describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
+import { filesWith } from '../support/files-with.ts'
 import type { FlowCase, FlowKind } from '../support/flow-lines.ts'
 import {
   carryFlows,
   endWorkers,
+  FLOW_SECRETS,
   type FlowRun,
   flowHome,
   flowResolver,
   inParallel,
   settleFlows,
 } from '../support/flows.ts'
+import { type Receiver, startReceiver } from '../support/webhook-receiver.ts'
 
 const isLong = process.env['RESOLVE_SOAK'] === '1'
 /** A host's turn takes this long to come to, so it is passed in the long form only. */
@@ -27,7 +32,8 @@ const ELSEWHERE: readonly Failpoint[] = FAILPOINTS.filter((name) => /^(queue|sch
 /** The flow that passes a step; `adopt` is one whose first host is gone before. */
 function flowOf(name: Failpoint): FlowKind | 'adopt' | 'docker' {
   const [subject = '', step = ''] = name.split('.')
-  if (subject === 'catalog' || subject === 'tokens') return 'home'
+  if (['catalog', 'tokens', 'secrets', 'targets'].includes(subject)) return 'home'
+  if (subject === 'seal') return 'secret'
   if (subject === 'container') return 'docker'
   if (subject === 'adoption') return 'adopt'
   if (subject === 'request') return 'answer'
@@ -133,10 +139,16 @@ const ONCE_FATAL: readonly Failpoint[] = [
 
 describe('local workers', () => {
   let home: string
+  let receiver: Receiver
   beforeEach(async () => {
     home = await flowHome()
+    receiver = await startReceiver()
+    await addTarget(home, { name: 'flows', kind: 'webhook', url: receiver.url, secret: receiver.secret })
   })
-  afterEach(() => endWorkers(home))
+  afterEach(async () => {
+    endWorkers(home)
+    await receiver.close()
+  })
 
   const names = FAILPOINTS.filter(
     (name) => flowOf(name) !== 'docker' && !ELSEWHERE.includes(name) && (isLong || !SLOW.includes(name)),
@@ -148,6 +160,11 @@ describe('local workers', () => {
     const { notPassed, wrong } = await sweep(home, names, 'kill')
     expect(wrong).toEqual([])
     expect(notPassed).toEqual([])
+    // Each instance has ended, so its end was told: at least once, whichever step its host was killed at.
+    const told = new Set(receiver.valid().map(({ data }) => data.instance_id))
+    expect(instanceIds(home).filter((id) => !told.has(id))).toEqual([])
+    expect(receiver.invalid()).toEqual([])
+    expect(filesWith(home, [...FLOW_SECRETS, 'home-canary-1234'])).toEqual([])
   })
 
   test.runIf(!isLong)('a disk that is full for a moment does not end a host', { timeout: 120_000 }, async () => {

@@ -86,11 +86,44 @@ test('creating is refused where the name is taken, and leaves no temporary file'
   expect(fs.readdirSync(at('data'))).toEqual(['once'])
 })
 
-test('the listing holds regular files at any depth, and neither links nor their targets', () => {
+test('the listing holds regular files at any depth, and neither links nor their targets', async () => {
   fs.mkdirSync(at('data/deep/er'), { recursive: true })
   fs.writeFileSync(at('data/deep/er/f'), '12')
   fs.symlinkSync(join(base, 'outside'), at('data/away'))
-  expect(root.files('data', 100).map((file) => [file.path, file.bytes])).toEqual([['deep/er/f', 2]])
+  const found = await root.files('data', 100)
+  expect(found.map((file) => [file.path, file.bytes])).toEqual([['deep/er/f', 2]])
+  expect(await root.files('data/none', 100)).toEqual([])
+})
+
+// threats FS-7
+test('a listing counts directories as well as files, looks at a limited number, and others get their turn meanwhile', async () => {
+  const names = Array.from({ length: 600 }, (_, n) => `data/${n}`)
+  for (const name of names) fs.mkdirSync(at(name))
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  expect(await root.files('data', 10_000)).toEqual([])
+  isOver = true
+  expect(turns).toBeGreaterThan(2)
+  for (const name of names) fs.writeFileSync(at(`${name}/f`), '')
+  // Of 1,200 entries: the directories, and as many files as are left.
+  expect((await root.files('data', 10_000, 1_000)).length).toBeLessThanOrEqual(400)
+  expect(await root.files('data', 10_000, 1_200)).toHaveLength(600)
+  expect(await root.files('data', 7)).toHaveLength(7)
+})
+
+test('a listing whose directory is closed meanwhile ends, and reads nothing else', async () => {
+  for (let n = 0; n < 400; n += 1) fs.writeFileSync(at(`data/f${n}`), '')
+  const listing = root.files('data', 10_000)
+  root.close()
+  const others = Array.from({ length: 20 }, () => fs.openSync(join(base, 'outside'), 'r'))
+  for (const { path } of await listing) expect(path).toMatch(/^f\d+$/)
+  for (const fd of others) fs.closeSync(fd)
+  root = new SafeRoot(join(base, 'coordination'))
 })
 
 // threats FS-2

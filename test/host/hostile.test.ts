@@ -75,7 +75,7 @@ test('links, FIFOs and directories planted in place of coordination files are no
   for (const path of ['link', 'linked-directory/secret', 'environment', 'fifo']) {
     expect(() => openData(paths, path), path).toThrow(`There is no data file "${path}".`)
   }
-  expect(listData(paths).map((file) => file.path)).toEqual(['real/file.txt'])
+  expect((await listData(paths)).map((file) => file.path)).toEqual(['real/file.txt'])
   expect(readFileSync(paths.journal, 'utf8')).not.toContain('canary-of-the-host')
   expect(existsSync(`${secret}.overwritten`)).toBe(false)
   expect(readFileSync(secret, 'utf8')).toBe('canary-of-the-host')

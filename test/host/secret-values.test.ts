@@ -87,7 +87,7 @@ const TELLS = `
   const form = { type: 'form', components: [{ type: 'text', id: 'code', secret: true }, { type: 'text', id: 'note' }] }
   tell()`
 
-// verifies: R55
+// verifies: R55 S-SECRET-01
 test('the resolver gets named secrets and secret fields; nothing that is stored or handed out has them', async () => {
   await added(`${TELLS}
     const answer = await me.ask('q', 'Use ' + told[0], form)
@@ -144,6 +144,23 @@ test('a secret that is not set is refused at creation, with the command that set
     hint: 'Set it with "resolve secret set OTHER".',
   })
   expect((await platform.list()).records).toEqual([])
+})
+
+test('the model, its address and the token of a command reach a resolver by its config alone', async () => {
+  const names = {
+    RESOLVE_LLM_MODEL: 'acme/large',
+    RESOLVE_LLM_BASE_URL: 'https://u:url-canary-1@llm.example.org/v1',
+    RESOLVE_GIT_TOKEN_COMMAND: 'echo command-canary-token',
+  }
+  Object.assign(process.env, names)
+  await added(`const { llm, git_provider, credentials } = me.config
+    console.error(JSON.stringify([llm, git_provider]))
+    me.finish({ status: 'completed', output: JSON.stringify([llm.model, new URL(llm.base_url).password.length, git_provider.token.length, credentials.git_host_token.length, Object.keys(process.env).filter((name) => /LLM|GIT/.test(name))]) })`)
+  const id = await create()
+  await platform.over(id)
+  for (const name of Object.keys(names)) delete process.env[name]
+  expect(storyOf(home, id).output).toBe(JSON.stringify(['acme/large', 12, 20, 20, []]))
+  expectNone(homeText(), ['url-canary-1', 'command-canary-token'])
 })
 
 test('only named secrets are given, from a variable and from a command too; one whose command fails ends the run with the reason', async () => {

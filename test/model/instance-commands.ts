@@ -159,18 +159,19 @@ async function settle(
   }
   const deadline = Date.now() + LIMIT_MS
   for (let tries = 0; ; tries += 1) {
-    const found = fits.find(({ after }) => isDeepStrictEqual(world.view(), viewOf(after)))
+    const seen = await world.view()
+    const found = fits.find(({ after }) => isDeepStrictEqual(seen, viewOf(after)))
     if (found !== undefined) {
       await turn()
       // Not only in passing.
-      if (!isDeepStrictEqual(world.view(), viewOf(found.after))) continue
+      if (!isDeepStrictEqual(await world.view(), viewOf(found.after))) continue
       Object.assign(m, structuredClone(found.after))
       if (world.puppet.faults.length > 0) throw new Error(`${what}: ${world.puppet.faults.join('; ')}`)
       return
     }
     if (Date.now() > deadline) {
       const expected = fits.map(({ after }) => JSON.stringify(viewOf(after))).join('\n  or ')
-      throw new Error(`${what}: the instance is\n     ${JSON.stringify(world.view())}\n  not ${expected}`)
+      throw new Error(`${what}: the instance is\n     ${JSON.stringify(await world.view())}\n  not ${expected}`)
     }
     await (tries < 200 ? turn() : sleep(5))
   }

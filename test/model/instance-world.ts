@@ -117,12 +117,13 @@ export class World {
   }
 
   /** What is to be seen from outside, in the model's words. */
-  view(): Record<string, unknown> {
+  async view(): Promise<Record<string, unknown>> {
     const { hosts } = this.#process
+    const reads = new Reads(this.#home, hosts)
+    const record = await reads.record(this.id)
+    const messages = await reads.messages(this.id, 0)
     const held = hosts.get(this.id)
     const { story, inbox } = held?.ledger ?? readJournal(this.paths.journal)
-    const reads = new Reads(this.#home, hosts)
-    const record = reads.record(this.id)
     const { stop } = inbox
     const { status, output, error } = record
     const last = story.history.at(-1)
@@ -135,7 +136,7 @@ export class World {
       reason: last?.reason ?? null,
       requests: Object.fromEntries(story.requests.map((request) => [request.id, request.status])),
       kept: answersOf(story, inbox),
-      messages: reads.messages(this.id, 0).map(({ number, payload }) => `${number}: ${payload['text']}`),
+      messages: messages.map(({ number, payload }) => `${number}: ${payload['text']}`),
       said: story.artifacts.map((artifact) => artifact.value),
       wanted: story.wantedIncarnation,
       isHosted: held !== undefined,
@@ -174,6 +175,7 @@ export class World {
     made.acts = new Acts({
       home: this.#home,
       hosts,
+      journals: reads.journals,
       paths: (id) => reads.paths(id),
       ensureHost: () => this.#ensureHost(made),
       record: async (id) => reads.record(id),

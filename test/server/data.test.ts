@@ -44,12 +44,20 @@ const announcer = plainResolver(
   { name: 'announcer' },
 )
 
+/** Its worker hears nothing any more: it stops itself once its file is written. */
+const frozen = plainResolver(
+  `me.fs.mkdirSync(root + '/data', { recursive: true })
+   me.write('data/kept.txt', 'readable all the same')
+   process.kill(process.pid, 'SIGSTOP')`,
+  { name: 'frozen' },
+)
+
 let api: Api
 let id: string
 let at: string
 
 beforeAll(async () => {
-  api = await openApi([writer, announcer])
+  api = await openApi([writer, announcer, frozen])
   id = await api.create('writer')
   await api.until(id, 'completed')
   at = `/api/instances/${id}/data`
@@ -98,6 +106,18 @@ test('a data file is fetched after its path was announced: no event carries its 
     ['announcer.data_changed', { paths: ['plan.md'] }],
   ])
   expect(text).not.toContain('canary')
+})
+
+// verifies: R50 S-DO-03
+test('files on this machine are served without their worker: from one that is frozen, and after its end', async () => {
+  const live = await api.create('frozen')
+  const file = () => api.call('GET', `/api/instances/${live}/data/kept.txt`)
+  await expect.poll(async () => (await file()).status, { timeout: 10_000 }).toBe(200)
+  expect(await file()).toMatchObject({ status: 200, text: 'readable all the same' })
+  expect((await api.call('GET', `/api/instances/${live}`)).json.status).not.toMatch(/completed|failed|cancelled/)
+  await api.platform.stop(live, { force: true })
+  await api.until(live, 'cancelled')
+  expect(await file()).toMatchObject({ status: 200, text: 'readable all the same' })
 })
 
 test('only types without active content are shown inline, and every file has a sandbox policy', async () => {

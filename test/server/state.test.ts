@@ -23,9 +23,16 @@ const liar = plainResolver(
   { name: 'liar' },
 )
 
+/** Tells how many sessions it used, in each of two runs, or something else. */
+const counter = plainResolver(
+  `const result = me.resume ? { status: 'completed', sessions_used: 3 } : { status: 'paused', sessions_used: 2 }
+   me.finish('used' in me.params ? { status: 'completed', sessions_used: me.params.used } : result)`,
+  { name: 'counter', supports_resume: true },
+)
+
 let api: Api
 beforeAll(async () => {
-  api = await openApi([liar])
+  api = await openApi([liar, counter])
 })
 afterAll(async () => await api.close())
 
@@ -78,4 +85,17 @@ test('before any state the answer is {status, phase}, never null', async () => {
   const other = await api.create('liar', { first: 'event' })
   await asked(other, 'early')
   expect(await stateOf(other)).toEqual({ status: 'awaiting_input', phase: 'announced' })
+})
+
+// verifies: S-RES-01
+test('the record keeps how many sessions the last run used', async () => {
+  const id = await api.create('counter')
+  expect(await recordOf(id)).toMatchObject({ sessions_used: 0 })
+  expect(await api.until(id, 'paused')).toMatchObject({ sessions_used: 2 })
+  await api.call('POST', `/api/instances/${id}/resume`)
+  expect(await api.until(id, 'completed')).toMatchObject({ sessions_used: 3 })
+  for (const used of ['7', -1, 1.5, null, 1e300]) {
+    const other = await api.create('counter', { used })
+    expect(await api.until(other, 'completed')).toMatchObject({ sessions_used: 0 })
+  }
 })

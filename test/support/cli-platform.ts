@@ -228,6 +228,18 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const how = dry_run === true ? '--dry-run' : '--yes'
       return (await document(['instance', 'prune', '--older-than', `${older_than_ms}ms`, ...only, how])) as never
     },
+    async notifyTargets() {
+      return (await document(['notify', 'list']))['targets'] as never
+    },
+    async addNotify({ name, kind, url }) {
+      return (await document(['notify', 'add', name, `--${kind}`, url ?? '']))['target'] as never
+    },
+    async removeNotify(name) {
+      return (await document(['notify', 'remove', name]))['target'] as never
+    },
+    async testNotify(name) {
+      return (await document(['notify', 'test', name])) as never
+    },
     async secrets() {
       return (await document(['secret', 'list']))['secrets'] as never
     },

@@ -12,11 +12,21 @@ export function limitOf(flows: readonly FlowCase[]): number {
 }
 
 /**
- * complete: emits and ends. answer: asks once. message: waits for one. stop: ends when it is stopped. wait: does not, and takes SIGTERM.
+ * complete: emits and ends. answer: asks once. secret: is given a secret in its input and asks for another. message: waits for one. stop: ends when it is stopped. wait: does not, and takes SIGTERM.
  * ignore: is stopped by force. pause: pauses, and is resumed. linger: ends, and its process does not. home: as complete, of a resolver
  * that is added before.
  */
-export type FlowKind = 'complete' | 'answer' | 'message' | 'stop' | 'wait' | 'ignore' | 'pause' | 'linger' | 'home'
+export type FlowKind =
+  | 'complete'
+  | 'answer'
+  | 'secret'
+  | 'message'
+  | 'stop'
+  | 'wait'
+  | 'ignore'
+  | 'pause'
+  | 'linger'
+  | 'home'
 
 export interface FlowCase {
   /** The Idempotency-Key of its creation. */

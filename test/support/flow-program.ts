@@ -23,6 +23,7 @@ const { platform, keys } = await retryWhileDiskFull(async () => ({
   platform: await core.openLocalPlatform({ home, builtins: join(dist, 'resolvers') }),
   keys: new core.IdempotencyKeys(home),
 }))
+platform.startNotifying()
 const deadline = Date.now() + limitOf(flows)
 const done = await Promise.all(flows.map(carry))
 if (leaveWhenAsked === true) process.kill(process.pid, 'SIGKILL')
@@ -59,7 +60,12 @@ async function carry(flow: FlowCase): Promise<boolean> {
 }
 
 async function create(flow: FlowCase): Promise<string> {
-  const asked = { resolver: flow.resolver, input: { kind: flow.kind }, executor: flow.executor ?? 'local' } as const
+  const password = flow.kind === 'secret' ? { password: 'pass-canary-9081x' } : {}
+  const asked = {
+    resolver: flow.resolver,
+    input: { kind: flow.kind, ...password },
+    executor: flow.executor ?? 'local',
+  } as const
   const claim = await keys.claim({ scope: ['test'], key: flow.name, body: asked })
   if ('status' in claim) return (JSON.parse(claim.body as string) as { instance_id: string }).instance_id
   try {
@@ -103,8 +109,9 @@ async function act(flow: FlowCase, id: string, record: InstanceRecord): Promise<
   }
   const isUp = record.status === 'running' || record.status === 'awaiting_input'
   const answer = { x: 'kept' }
+  const given = kind === 'secret' ? { ...answer, code: 'code-canary-7723yz' } : answer
   if (record.pending_inputs > 0) {
-    await once('/input-requests/q', 'answer', answer, () => platform.answer(id, 'q', answer, by('answer')))
+    await once('/input-requests/q', 'answer', answer, () => platform.answer(id, 'q', given, by('answer')))
   }
   const note = { text: 'hello' }
   if (kind === 'message' && isUp) {
@@ -126,6 +133,9 @@ async function keepHome(flow: FlowCase): Promise<void> {
   await catalog.refresh()
   if (catalog.list().some(({ name }) => name === flow.resolver)) return
   await core.openTokens(home).create({ name: flow.name })
+  const name = flow.resolver.replaceAll('-', '_')
+  await platform.setSecret(name, { from: 'value', text: 'home-canary-1234' })
+  await platform.addNotify({ name, kind: 'slack', url: 'http://127.0.0.1:9/none', resolver: 'none' }).catch(() => {})
   await catalog.add(flow.directory as string, { cwd: home })
 }
 

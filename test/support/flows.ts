@@ -23,14 +23,21 @@ const BEHAVIOUR = `
   if (kind === 'linger') me.on['resolver.shutdown'] = () => {}
   for (let n = 0; n < 5; n += 1) me.emit('plain.tick', { n })
   if (kind === 'answer') { const answer = await me.ask('q', '?'); me.finish({ status: 'completed', output: answer.x }) }
+  else if (kind === 'secret') { const answer = await me.ask('q', '?', { type: 'form', components: [{ type: 'text', id: 'x' }, { type: 'text', id: 'code', secret: true }] }); me.finish({ status: 'completed', output: [answer.x, answer.code.length, me.params.password.length].join() }) }
   else if (kind === 'message') { while (me.messages.length === 0) await sleep(5); me.finish({ status: 'completed', output: me.messages[0].payload.text }) }
   else if (kind === 'stop') { await me.stopped; me.finish({ status: 'cancelled' }) }
   else if (kind === 'pause' && !me.resume) { await me.stopped; me.finish({ status: 'paused' }) }
   else if (kind !== 'wait' && kind !== 'ignore') me.finish({ status: 'completed', output: 'done' })`
 
+const SETUP = `me.on['resolver.getInstantiationSchema'] = () => ({ type: 'form', components: [{ type: 'text', id: 'password', secret: true }] })`
+
+/** What the flow `secret` gives to its resolver: no file of the home has it. */
+export const FLOW_SECRETS = ['pass-canary-9081x', 'code-canary-7723yz'] as const
+
 const ENDS: Record<FlowKind, { status: string; output: string | null }> = {
   complete: { status: 'completed', output: 'done' },
   answer: { status: 'completed', output: 'kept' },
+  secret: { status: 'completed', output: 'kept,18,17' },
   message: { status: 'completed', output: 'hello' },
   stop: { status: 'cancelled', output: null },
   wait: { status: 'cancelled', output: null },
@@ -41,7 +48,7 @@ const ENDS: Record<FlowKind, { status: string; output: string | null }> = {
 }
 
 export function flowResolver(manifest: Record<string, unknown> = {}): PlainResolver {
-  const resolver = plainResolver(BEHAVIOUR, { supports_resume: true, ...manifest })
+  const resolver = plainResolver(BEHAVIOUR, { supports_resume: true, ...manifest }, SETUP)
   // In a container the resolver runs as another user.
   chmodSync(resolver.dir, 0o755)
   return resolver

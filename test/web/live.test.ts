@@ -45,6 +45,20 @@ const ticker = plainResolver(
   { name: 'ticker' },
 )
 
+/** Writes the same file twice, and says so each time. */
+const writer = plainResolver(
+  `
+  fs.mkdirSync(root + '/data', { recursive: true })
+  for (const word of ['first', 'second']) {
+    fs.writeFileSync(root + '/data/plan.txt', 'the ' + word + ' text')
+    me.emit('writer.data_changed', { paths: ['plan.txt'] })
+    await me.ask(word, 'Go on?')
+  }
+  me.finish({ status: 'completed' })
+`,
+  { name: 'writer' },
+)
+
 const words = (page: Page) => page.getByLabel('Your words')
 const status = (page: Page, name: string) => page.locator(`.instance-line .status[data-status="${name}"]`)
 const connection = (page: Page, name: string) => page.locator(`[data-connection="${name}"]`)
@@ -60,11 +74,37 @@ describePage('the page: live', () => {
   let token: string
 
   beforeAll(async () => {
-    server = await startServer([chatty, ticker])
+    server = await startServer([chatty, ticker, writer])
     token = await newToken(server.home)
     call = callerOf(server, token)
   })
   afterAll(() => server.close())
+
+  // verifies: S-EVT-11 R19
+  test(
+    'data is read after data_changed and is not polled',
+    async () => {
+      const { context } = await openContext()
+      const page = await signedIn(context, server)
+      const id = await createInstance(call, 'writer')
+      await untilStatus(call, id, 'awaiting_input')
+      let lists = 0
+      page.on('request', (request) => {
+        if (request.url().endsWith(`/instances/${id}/data`)) lists += 1
+      })
+      await page.goto(`${server.url}/instances/${id}/data`)
+      await page.getByText('the first text').waitFor()
+      const before = lists
+      // One more may be on its way, for the event that came with the page.
+      await page.waitForTimeout(8_000)
+      expect(lists - before).toBeLessThanOrEqual(1)
+      await call('POST', `/instances/${id}/input-requests/first`, {})
+      await page.getByText('the second text').waitFor()
+      expect(lists).toBeGreaterThan(1)
+      await context.close()
+    },
+    LIMIT,
+  )
 
   // verifies: S-EVT-01, R15
   test(

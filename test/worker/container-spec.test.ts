@@ -52,7 +52,7 @@ const GOLDEN = {
   LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
 }
 
-test('the container of a worker, field by field (S-LIM-01)', () => {
+test('the container of a worker, field by field (S-LIM-01, R53)', () => {
   expect(containerSpec(planned('worker'))).toEqual({
     name: 'resolve-0123456789ab-2',
     Image: 'sha256:feed',

@@ -107,7 +107,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     )
     await linesOf(first).until(3)
     first.release()
-    await expect.poll(() => coordination.list('data', 10).length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await coordination.list('data', 10)).length, { timeout: 10_000 }).toBe(1)
     const { until } = linesOf((await adopt()) as Worker)
     const lines = await until(30)
     expect(lines.slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, n) => `tick ${n + 1}`))
@@ -131,7 +131,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
       require('node:fs').writeFileSync(data + '/ending', '')`
     const first = await start(`setTimeout(() => { ${mark}; process.exit(3) }, 200)`)
     first.release()
-    await expect.poll(() => coordination.list('data', 10).length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await coordination.list('data', 10)).length, { timeout: 10_000 }).toBe(1)
     // From its last file to its end.
     await sleep(200)
     const second = (await adopt()) as Worker
@@ -153,8 +153,8 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     const child = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { detached: true, stdio: 'ignore' }).unref()`
     const data = `require('node:fs').mkdirSync(process.env.RESOLVE_DIR + '/data', { recursive: true })`
     const worker = await start(`${data}; ${child}; setTimeout(() => { ${child} }, 50); setInterval(() => {}, 1000)`)
-    for (let tries = 0; tries < 500 && coordination.list('data', 10).length < 2; tries += 1) await sleep(10)
-    expect(coordination.list('data', 10)).toHaveLength(2)
+    for (let tries = 0; tries < 500 && (await coordination.list('data', 10)).length < 2; tries += 1) await sleep(10)
+    expect(await coordination.list('data', 10)).toHaveLength(2)
     expect(await worker.isGone()).toBe(false)
     expect(worker.signal('SIGTERM')).toBeGreaterThan(0)
     await worker.ended

@@ -23,6 +23,17 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
+/** Takes the lock if no live process holds it; undefined otherwise. The caller releases it. */
+export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
+  const release = () => unlink(path).catch(() => {})
+  if (await createExclusive(path, JSON.stringify(identify(process.pid)))) return release
+  const holder = await readHolder(path)
+  const isDead = holder === undefined ? await isOld(path) : !isSameProcess(holder)
+  if (!isDead) return undefined
+  await removeDead(path, holder)
+  return (await createExclusive(path, JSON.stringify(identify(process.pid)))) ? release : undefined
+}
+
 async function acquire(path: string): Promise<void> {
   const deadline = Date.now() + WAIT_LIMIT_MS
   for (;;) {

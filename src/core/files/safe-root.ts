@@ -4,7 +4,9 @@
  */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { diskFull, fail, ResolveError, systemCode } from '../errors.ts'
+import { LISTING_MAX_ENTRIES } from '../limits.ts'
 import { createExclusiveSync, writeWholeSync } from './write-whole.ts'
 
 /** The name of an unfinished file. */
@@ -28,6 +30,7 @@ export class SafeRoot {
   readonly path: string
   readonly #fd: number
   readonly #owner: Owner | undefined
+  #isClosed = false
 
   /** Opens the directory. New entries below it are given to `owner`. Throws the system's error. */
   constructor(path: string, owner?: Owner) {
@@ -37,6 +40,7 @@ export class SafeRoot {
   }
 
   close(): void {
+    this.#isClosed = true
     fs.closeSync(this.#fd)
   }
 
@@ -134,50 +138,68 @@ export class SafeRoot {
 
   /** Names in a directory, at most `max`, in any order; empty where the directory is missing. */
   names(relative: string, max: number): string[] {
-    let fd: number | undefined
-    try {
-      fd = this.#openDirectory(relative)
-    } catch (error) {
-      throw toCoordinationError(error, relative)
-    }
+    const fd = this.#openedForNames(relative)
     if (fd === undefined) return []
     try {
-      const directory = fs.opendirSync(this.#via(fd, relative))
-      try {
-        const names: string[] = []
-        for (let entry = directory.readSync(); entry !== null && names.length < max; entry = directory.readSync()) {
-          names.push(entry.name)
-        }
-        return names
-      } finally {
-        directory.closeSync()
-      }
+      return [...namesIn(this.#via(fd, relative), max)]
     } finally {
       fs.closeSync(fd)
     }
   }
 
-  /** Every regular file below a directory, at most `max`, sorted. Links and devices are left out. */
-  files(relative: string, max: number): FoundFile[] {
+  #openedForNames(relative: string): number | undefined {
+    try {
+      return this.#openDirectory(relative)
+    } catch (error) {
+      throw toCoordinationError(error, relative)
+    }
+  }
+
+  /**
+   * Every regular file below a directory, at most `max`, sorted. Links and devices are left out. Looks at a limited number of
+   * entries, directories included, and lets other work go on meanwhile (threats FS-7).
+   */
+  async files(relative: string, max: number, maxEntries = LISTING_MAX_ENTRIES): Promise<FoundFile[]> {
     const found: FoundFile[] = []
-    this.#collect(relative, '', max, 0, found)
+    const waiting = [{ path: relative, below: '', depth: 0 }]
+    let left = maxEntries
+    for (let next = waiting.pop(); next !== undefined && left > 0 && found.length < max; next = waiting.pop()) {
+      const { path, below, depth } = next
+      const entries = this.#entries(path, left)
+      try {
+        for (const { name, stat } of entries) {
+          left -= 1
+          const shown = below === '' ? name : `${below}/${name}`
+          if (stat.isFile()) found.push({ path: shown, bytes: stat.size, modifiedMs: stat.mtimeMs })
+          else if (stat.isDirectory() && depth < MAX_DEPTH) {
+            waiting.push({ path: `${path}/${name}`, below: shown, depth: depth + 1 })
+          }
+          if (left === 0 || found.length === max) break
+          if (left % ENTRIES_A_TURN > 0) continue
+          await nextTurn()
+          // Its descriptor may be another file's by now.
+          if (this.#isClosed) return []
+        }
+      } catch (error) {
+        // A directory vanished, or was replaced by a link, after it was listed: it is left out.
+        if (depth === 0) throw error
+      }
+    }
     return found.sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 
-  #collect(relative: string, below: string, max: number, depth: number, found: FoundFile[]): void {
-    if (depth > MAX_DEPTH) return
-    for (const name of this.names(relative, max)) {
-      if (found.length >= max) return
-      const path = `${relative}/${name}`
-      const shown = below === '' ? name : `${below}/${name}`
-      try {
-        const stat = this.#inParent(path, (at) => fs.lstatSync(at))
-        if (stat === undefined) continue
-        if (stat.isDirectory()) this.#collect(path, shown, max, depth + 1, found)
-        else if (stat.isFile()) found.push({ path: shown, bytes: stat.size, modifiedMs: stat.mtimeMs })
-      } catch {
-        // The entry vanished, or was replaced by a link, after it was listed: it is left out.
+  /** The entries of a directory, which is held open meanwhile; none where it is missing. */
+  *#entries(relative: string, max: number): Generator<{ name: string; stat: fs.Stats }> {
+    const fd = this.#openedForNames(relative)
+    if (fd === undefined) return
+    try {
+      const at = this.#via(fd, relative)
+      for (const name of namesIn(at, max)) {
+        const stat = fs.lstatSync(`${at}/${name}`, { throwIfNoEntry: false })
+        if (stat !== undefined) yield { name, stat }
       }
+    } finally {
+      fs.closeSync(fd)
     }
   }
 
@@ -224,6 +246,21 @@ export class SafeRoot {
 }
 
 const MAX_DEPTH = 32
+/** Entries that a listing looks at before other work of the process gets its turn. */
+const ENTRIES_A_TURN = 128
+
+function* namesIn(path: string, max: number): Generator<string> {
+  const directory = fs.opendirSync(path)
+  try {
+    let left = max
+    for (let entry = directory.readSync(); entry !== null && left > 0; entry = directory.readSync()) {
+      left -= 1
+      yield entry.name
+    }
+  } finally {
+    directory.closeSync()
+  }
+}
 
 /** The components of a relative path. Throws `path_refused` for an empty, "." or ".." part, a backslash or a NUL. */
 export function split(relative: string): string[] {

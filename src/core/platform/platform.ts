@@ -5,7 +5,9 @@
  */
 
 import type { EventData } from '../protocol/api/events.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../protocol/api/notify.ts'
 import type { newSchedule, schedule } from '../protocol/api/schedule.ts'
+import type { SecretContent, SecretInfo } from '../protocol/api/secrets.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
@@ -22,7 +24,6 @@ import type {
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
-import type { SecretContent, SecretInfo } from '../protocol/secret.ts'
 import type { Status } from '../protocol/status.ts'
 import type { Story } from '../view/story.ts'
 
@@ -199,6 +200,12 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  /** Where notifications are sent, and what waits to be sent. */
+  notifyTargets(): Promise<NotifyTarget[]>
+  addNotify(request: NotifyRequest): Promise<NotifyTarget>
+  removeNotify(name: string): Promise<NotifyTarget>
+  /** Sends a test to one target, once. */
+  testNotify(name: string): Promise<NotifyOutcome>
   /** The schedules of the home, which `serve` runs (R72). */
   schedules(): Promise<Schedule[]>
   addSchedule(request: NewSchedule, actor: Actor): Promise<Schedule>

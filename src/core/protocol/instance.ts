@@ -133,6 +133,7 @@ export const instanceRecord = named(
     supports_resume: flag(),
     resolver_state: nullable(anyObject(), { description: 'The latest state snapshot' }),
     phase: nullable(text()),
+    sessions_used: optional(count({ description: 'The LLM sessions of the last run, as its result tells' })),
     pending_inputs: count({ description: 'The number of open input requests' }),
     created_at: time(),
     updated_at: time(),

@@ -45,3 +45,15 @@ export interface Manifest {
 
 /** As it travels with a resolver: `core/catalog/manifest` decides what is well formed, before it is registered. */
 export const manifest = object({ command: listOf(text()) }) as Schema<unknown> as Schema<Manifest>
+
+/** The name is a key of `credentials`, and often that of an environment variable elsewhere. */
+export const SECRET_NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
+
+/** The keys of `credentials` that the platform fills itself, and those with a meaning in JavaScript. */
+export const SECRET_NAMES_TAKEN = ['llm_provider_api_key', 'git_host_token', 'constructor', 'prototype']
+
+const NAME = new RegExp(SECRET_NAME_PATTERN)
+
+export function isSecretName(value: unknown): value is string {
+  return typeof value === 'string' && NAME.test(value) && !SECRET_NAMES_TAKEN.includes(value)
+}

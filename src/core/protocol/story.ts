@@ -112,6 +112,8 @@ export const story = named(
     completion: nullable(storyCompletion),
     output: nullable(text()),
     error: nullable(instanceError),
+    /** The LLM sessions of the last run, as its result tells. */
+    sessionsUsed: optional(count()),
     /** How many workers were launched, and how many were requested (each resume requests another). */
     incarnation: count(),
     wantedIncarnation: count(),

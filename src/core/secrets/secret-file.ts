@@ -5,7 +5,8 @@ import { failpoint } from '../failpoints.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { SECRETS_FILE_MAX_BYTES } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
-import { isSecretName, SECRET_SOURCES, type SecretSource } from '../protocol/secret.ts'
+import { SECRET_SOURCES, type SecretSource } from '../protocol/api/secrets.ts'
+import { isSecretName } from '../protocol/manifest.ts'
 
 export interface SecretEntry {
   name: string

@@ -3,7 +3,7 @@
  * durably before the effect, together with the names that the effect will use. A retry after a crash therefore repeats the same
  * effect instead of making a second one.
  */
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
@@ -11,6 +11,7 @@ import { failpoint } from '../failpoints.ts'
 import { homeError } from '../files/home-errors.ts'
 import { createExclusive, writeWhole } from '../files/write-whole.ts'
 import { IDEMPOTENCY_KEEP_MS } from '../limits.ts'
+import { ensureKey } from '../secrets/key-file.ts'
 import { newInstanceId } from './home.ts'
 
 /** The stored answer. */
@@ -53,11 +54,13 @@ interface Kept {
 }
 
 export class IdempotencyKeys {
+  readonly #home: string
   readonly #directory: string
   readonly #held = new Map<string, Promise<void>>()
   #sweptAt = 0
 
   constructor(home: string) {
+    this.#home = home
     this.#directory = join(home, 'idempotency')
   }
 
@@ -75,7 +78,7 @@ export class IdempotencyKeys {
       resolve()
     }
     try {
-      const { kept, isNew } = await this.#reserve(name, digest([JSON.stringify(call.body) ?? '']))
+      const { kept, isNew } = await this.#reserve(name, JSON.stringify(call.body) ?? '')
       if (kept.answer !== null) {
         release()
         return kept.answer
@@ -108,12 +111,17 @@ export class IdempotencyKeys {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })
     if (now - this.#sweptAt > SWEEP_EVERY_MS) await this.sweep(now)
     const found = await this.#read(name)
-    if (found !== undefined) return { kept: sameBody(found, body), isNew: false }
-    const kept = { body, instance_id: newInstanceId(), since: new Date(now).toISOString(), answer: null }
+    if (found !== undefined) return { kept: this.#sameBody(found, body), isNew: false }
+    const kept = {
+      body: this.#keyed(body),
+      instance_id: newInstanceId(),
+      since: new Date(now).toISOString(),
+      answer: null,
+    }
     if (await this.#create(name, kept)) return { kept, isNew: true }
     // Another process claimed the key first.
     const theirs = await this.#read(name)
-    return { kept: sameBody(theirs ?? kept, body), isNew: false }
+    return { kept: this.#sameBody(theirs ?? kept, body), isNew: false }
   }
 
   /** Undefined where there is no entry, or only an expired one. */
@@ -138,17 +146,26 @@ export class IdempotencyKeys {
     })
   }
 
+  /** Entries of an earlier version have a digest without a key. */
+  #sameBody(kept: Kept, body: string): Kept {
+    const isSame = kept.body.startsWith(KEYED) ? kept.body === this.#keyed(body) : kept.body === digest([body])
+    if (!isSame) throw fail('key_reused', {})
+    return kept
+  }
+
+  /** Keyed, because a body may have the value of a secret field: it could be guessed from a plain digest (threats B9). */
+  #keyed(body: string): string {
+    return `${KEYED}${createHmac('sha256', ensureKey(this.#home)).update(body).digest('hex')}`
+  }
+
   #path(name: string): string {
     return join(this.#directory, `${name}.json`)
   }
 }
 
+/** The beginning of a digest that is keyed with the key of the home. */
+const KEYED = 'k1:'
 const SWEEP_EVERY_MS = 60 * 60_000
-
-function sameBody(kept: Kept, body: string): Kept {
-  if (kept.body !== body) throw fail('key_reused', {})
-  return kept
-}
 
 function digest(words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex')

@@ -2,11 +2,13 @@
  * Reads a journal in one pass into its two projections: the story, which every reader may see, and the inbox, which only the
  * host uses.
  */
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { AdmissionMark } from '../protocol/journal.ts'
 import { applyEvent, beginStory, type Story, tellStop } from '../view/story.ts'
 import { Inbox } from './inbox.ts'
-import { JournalReader, readCreationRecord, readEnvelope } from './journal-reader.ts'
+import type { JournalLine } from './journal-line.ts'
+import { JournalReader, type PlacedPrivate, readCreationRecord, readEnvelope } from './journal-reader.ts'
 import { hasMailboxLayout, readMailboxLayout } from './mailbox-layout.ts'
 
 export interface JournalProjection {
@@ -19,29 +21,65 @@ export interface JournalProjection {
  * `journal_broken`.
  */
 export function readJournal(journal: string): JournalProjection {
-  const story = beginStory(readCreationRecord(journal))
-  const inbox = new Inbox()
-  const reader = new JournalReader(journal, 0)
-  try {
-    for (let lines = reader.readAll(); lines.length > 0; lines = reader.readAll()) {
-      for (const line of lines) {
-        if (!('seq' in line)) {
-          inbox.note(line)
-          continue
-        }
-        const event = readEnvelope(journal, line)
-        applyEvent(story, line.seq, event)
-        inbox.applyEvent(event)
-      }
-    }
-  } finally {
-    reader.close()
+  const projector = new JournalProjector(journal)
+  for (const _ of projector.catchUp());
+  return projector.projection()
+}
+
+/** Builds both projections of a journal part by part, and continues where it stopped when the journal has grown. */
+export class JournalProjector {
+  readonly #journal: string
+  readonly #story: Story
+  readonly #inbox = new Inbox()
+  #ino: number | undefined
+  #offset: number | undefined
+
+  /** Throws `journal_broken`. */
+  constructor(journal: string) {
+    this.#journal = journal
+    this.#story = beginStory(readCreationRecord(journal))
   }
-  if (!inbox.isImported) takeMailboxLayout(dirname(journal), inbox)
-  tellStop(story, inbox.toldStop)
-  if (inbox.name !== undefined) story.creation.name = inbox.name
-  if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)
-  return { story, inbox }
+
+  /** Whether the journal is still the file that was read, and not shorter. */
+  get isCurrent(): boolean {
+    const stat = statSync(this.#journal, { throwIfNoEntry: false })
+    return stat !== undefined && stat.ino === this.#ino && stat.size >= (this.#offset ?? 0)
+  }
+
+  /** Reads to the current end; pauses after each part. Throws `journal_broken`. */
+  *catchUp(): Generator<void> {
+    const reader = new JournalReader(this.#journal, 0, this.#offset)
+    try {
+      this.#ino = reader.ino
+      for (let lines = reader.readAll(); lines.length > 0; lines = reader.readAll()) {
+        for (const line of lines) this.#apply(line)
+        this.#offset = reader.offset
+        yield
+      }
+    } finally {
+      reader.close()
+    }
+  }
+
+  /** The same objects each time: they change with the next reading. */
+  projection(): JournalProjection {
+    const [story, inbox] = [this.#story, this.#inbox]
+    if (!inbox.isImported) takeMailboxLayout(dirname(this.#journal), inbox)
+    tellStop(story, inbox.toldStop)
+    if (inbox.name !== undefined) story.creation.name = inbox.name
+    if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)
+    return { story, inbox }
+  }
+
+  #apply(line: JournalLine | PlacedPrivate): void {
+    if (!('seq' in line)) {
+      this.#inbox.note(line)
+      return
+    }
+    const event = readEnvelope(this.#journal, line)
+    applyEvent(this.#story, line.seq, event)
+    this.#inbox.applyEvent(event)
+  }
 }
 
 /** The input was checked after the setup: the creation gets it, without the values of secret fields, and what the resolver wants for it. */

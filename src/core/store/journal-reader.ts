@@ -29,11 +29,21 @@ export class JournalReader {
   /** Always at the start of a line: the next owner may cut off a torn line and write another one. */
   #offset: number
 
-  /** Positions the cursor before the first line whose number is greater than `after`. */
-  constructor(path: string, after = 0) {
+  /** Positions the cursor before the first line whose number is greater than `after`, or at a known offset. */
+  constructor(path: string, after = 0, offset?: number) {
     this.#path = path
     this.#fd = fs.openSync(path, 'r')
-    this.#offset = seekAfter(this.#fd, after)
+    this.#offset = offset ?? seekAfter(this.#fd, after)
+  }
+
+  /** Up to where it has read. */
+  get offset(): number {
+    return this.#offset
+  }
+
+  /** The inode of the file that it reads. */
+  get ino(): number {
+    return fs.fstatSync(this.#fd).ino
   }
 
   /** The next numbered lines, up to one chunk; empty at the current end. Throws `journal_broken`. */

@@ -30,6 +30,7 @@ export function toRecord(story: Story): InstanceRecord {
     supports_resume: creation.resolver.manifest.supports_resume === true,
     resolver_state: null,
     phase: story.phase,
+    sessions_used: story.sessionsUsed ?? 0,
     pending_inputs: pendingRequests(story).length,
     created_at: creation.created_at,
     updated_at: story.lastEventAt,

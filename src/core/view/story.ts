@@ -161,6 +161,8 @@ function statusChanged(story: Story, data: Data, at: string): void {
   story.history.push({ status: to, at, reason, ...(data['forced'] === true ? { forced: true } : {}) })
   if ('output' in data) story.output = asText(data['output']) ?? null
   if ('error' in data) story.error = asError(data['error'])
+  const sessions = asNumber(data['sessions_used'])
+  if (sessions !== undefined) story.sessionsUsed = sessions
   if (isTerminal(to)) story.endedAt = at
   if (isTerminal(to) || to === 'paused') tellStop(story, undefined)
   if (to === 'paused' && reason === WORKER_LOST) carryOver(story)

@@ -108,8 +108,8 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
     return this.#root.names(directory, max)
   }
 
-  list(directory: string, max: number) {
-    return this.#root.files(directory, max)
+  async list(directory: string, max: number) {
+    return await this.#root.files(directory, max)
   }
 
   follow(path: string, from: number): Following {

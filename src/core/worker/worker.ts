@@ -24,7 +24,8 @@ export interface CoordinationDirectory {
   /** Opens a file for one read; undefined where there is none. */
   open(path: string): OpenFile | undefined
   names(directory: string, max: number): string[]
-  list(directory: string, max: number): FoundFile[]
+  /** Lets other work of the process go on meanwhile. */
+  list(directory: string, max: number): Promise<FoundFile[]>
   /** A growing file, read from an offset on. */
   follow(path: string, from: number): Following
   /**

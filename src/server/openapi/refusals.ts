@@ -64,7 +64,7 @@ type ExampleCode = keyof typeof EXAMPLES
 
 /** The answers by status, for the codes that the operation refuses with. */
 export function refusalAnswers(operation: Operation, reference: (schema: Schema) => unknown): Record<string, unknown> {
-  const errors = refusalsOf(operation).map((code) => fail(code, EXAMPLES[code as ExampleCode] as never))
+  const errors = refusalsOf(operation).map((code) => fail(code, (EXAMPLES[code as ExampleCode] ?? {}) as never))
   const answers: Record<string, unknown> = {}
   const byStatus = Map.groupBy(errors, (error) => error.httpStatus)
   for (const [status, some] of [...byStatus].sort(([a], [b]) => a - b)) {

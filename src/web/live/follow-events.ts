@@ -123,7 +123,7 @@ class Following {
 
   #take(id: string | undefined, data: string): void {
     const value = JSON.parse(data) as EventEnvelope & { type?: string }
-    if ((value.event_type ?? value.type) === DONE_MARKER) {
+    if (id === undefined && (value.event_type ?? value.type) === DONE_MARKER) {
       this.#hasEnded = true
       return
     }

@@ -3,6 +3,14 @@ import { toRequirement } from './requirement.ts'
 
 const entries = {
   R70: 'At most N instances of a home, and of a resolver with max_running, have a worker at the same time, for all hosts together; the others wait with their place, the oldest starts next, none starts twice and no killed host loses a place',
+  'S-NOTIFY-01':
+    'Questions, ends and failures are told to webhooks, signed as Standard Webhooks, with the command that continues and never an answer',
+  'S-NOTIFY-02':
+    'Each notification is sent at least once, whatever step its host is killed at; what waits and what was given up is told',
+  'S-NOTIFY-03':
+    'A target is http or https, no link-local or metadata address, and its address and signing key are never shown',
+  'S-SECRET-01':
+    'A secret field goes to the resolver only: sealed in the journal, in no other file after the run, in no event, export or answer',
   R72: 'Schedules create instances at due times of their zone: each once, across servers and kills; missed and skipped ones are told, never two at once; secrets are refused',
   R71: 'serve --keep removes ended instances regularly, as prune does, and tells it',
 }

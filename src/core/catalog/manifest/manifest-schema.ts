@@ -4,8 +4,12 @@
  */
 import { EGRESS_RULES_MAX, MAX_RUNNING_MAX, RESOLVER_NAME_MAX_CHARS } from '../../limits.ts'
 import { EGRESS_RULE_PATTERN, NETWORKS } from '../../protocol/egress.ts'
-import { RESOLVER_NAME_PATTERN, VERSION_PATTERN } from '../../protocol/manifest.ts'
-import { SECRET_NAME_PATTERN, SECRET_NAMES_TAKEN } from '../../protocol/secret.ts'
+import {
+  RESOLVER_NAME_PATTERN,
+  SECRET_NAME_PATTERN,
+  SECRET_NAMES_TAKEN,
+  VERSION_PATTERN,
+} from '../../protocol/manifest.ts'
 
 export const RESERVED_NAMES = ['platform', 'resolver'] as const // R4
 

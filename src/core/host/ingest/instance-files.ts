@@ -40,12 +40,18 @@ export interface ListedFile {
   modified_at: string
 }
 
-export function listData(paths: InstancePaths): ListedFile[] {
-  return withCoordination(paths, [], (coordination) =>
-    coordination.list(DATA_DIR, DATA_LISTING_MAX_FILES).map(({ path, bytes, modifiedMs }) => {
-      return { path, bytes, modified_at: new Date(modifiedMs).toISOString() }
-    }),
-  )
+export async function listData(paths: InstancePaths): Promise<ListedFile[]> {
+  if (!existsSync(paths.project)) return []
+  const coordination = new LocalDriver(paths).openCoordination()
+  try {
+    const files = await coordination.list(DATA_DIR, DATA_LISTING_MAX_FILES)
+    return files.map(({ path, bytes, modifiedMs }) => ({
+      ...{ path, bytes },
+      modified_at: new Date(modifiedMs).toISOString(),
+    }))
+  } finally {
+    coordination.close()
+  }
 }
 
 /** Throws `path_refused`, and `file_unknown` for anything but a regular file below `data/`. */

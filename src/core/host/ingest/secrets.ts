@@ -65,7 +65,7 @@ export async function findInData(coordination: CoordinationDirectory, redactor: 
   const found: string[] = []
   if (redactor.isIdle) return found
   let budget = DATA_SEARCH_MAX_BYTES
-  for (const { path, bytes } of coordination.list(DATA_DIR, DATA_SEARCH_MAX_FILES)) {
+  for (const { path, bytes } of await coordination.list(DATA_DIR, DATA_SEARCH_MAX_FILES)) {
     if (budget <= 0) break
     budget -= bytes
     if (await holdsSecret(coordination, `${DATA_DIR}/${path}`, redactor)) found.push(path)

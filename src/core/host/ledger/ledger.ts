@@ -49,6 +49,7 @@ export interface MoveDetails {
   forced?: true
   output?: string | null
   error?: InstanceError | null
+  sessions_used?: number
 }
 
 export class Ledger {

@@ -316,7 +316,11 @@ export class InstanceHost {
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
     const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(this.#coordination) }
-    await this.#finish((stop) => decide({ ...end, completion }, stop, resumability))
+    const { sessions_used } = end.result ?? {}
+    await this.#finish((stop) => ({
+      ...decide({ ...end, completion }, stop, resumability),
+      ...(sessions_used === undefined ? {} : { sessions_used }),
+    }))
   }
 
   /** `decideEnding` gets the request that is in force when the end is written: requests are accepted until then. */

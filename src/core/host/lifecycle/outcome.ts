@@ -41,6 +41,7 @@ export interface Ending {
   lost?: string
   output: string | null
   error: InstanceError | null
+  sessions_used?: number
 }
 
 /** Decides the ending with the stop that is pending when it is recorded. */

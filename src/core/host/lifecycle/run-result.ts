@@ -71,11 +71,12 @@ export function describeExit(worker: Worker, driver: Driver, redactor: Redactor,
 
 function parseResult(value: unknown): ResolverResult | null {
   if (typeof value !== 'object' || value === null || !('status' in value)) return null
-  const { status, output, error } = value as Record<string, unknown>
+  const { status, output, error, sessions_used: sessions } = value as Record<string, unknown>
   if (!(RESULT_STATUSES as readonly unknown[]).includes(status)) return null
   return {
     status: status as ResolverResult['status'],
     output: typeof output === 'string' ? output : null,
     error: typeof error === 'string' ? error : null,
+    ...(Number.isSafeInteger(sessions) && Number(sessions) >= 0 ? { sessions_used: Number(sessions) } : {}),
   }
 }

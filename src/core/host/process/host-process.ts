@@ -36,6 +36,8 @@ export interface HostOptions {
   /** How many instances of the home may have a worker at the same time, for those that this process starts (R70). */
   maxRunning?: number | undefined
   index?: InstanceIndex
+  /** Called when this process has taken over an instance, before it writes an event. */
+  onOwned?: (id: string) => void
   /** The interval of the watchdog. */
   watchdogMs?: number
   /** Addresses that workers with an allowlist may reach besides public ones; only tests set it. */
@@ -101,6 +103,7 @@ export class HostProcess {
    */
   async own(id: string, begin?: (ledger: Ledger) => void): Promise<InstanceHost | undefined> {
     return await this.#claim(id, ({ paths, ledger, epoch }) => {
+      this.#options.onOwned?.(id)
       begin?.(ledger)
       return this.#hold(id, paths, ledger, epoch)
     })
@@ -168,7 +171,7 @@ export class HostProcess {
   #hold(id: string, paths: InstancePaths, ledger: Ledger, epoch: number): InstanceHost {
     const held = { paths, epoch } as Held
     const { executor } = ledger.story.creation
-    const { driver, maxRunning: _max, index: _index, ...options } = this.#options
+    const { driver, maxRunning: _max, index: _index, onOwned: _owned, ...options } = this.#options
     const host = new InstanceHost({
       ledger,
       driver: driver?.(executor, paths) ?? driverFor(executor, paths, this.#home),

@@ -19,11 +19,12 @@ import { RESUMED_LOST } from '../../protocol/methods.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { requireSecrets } from '../../secrets/secret-store.ts'
 import type { InstancePaths } from '../../store/home.ts'
-import { readStory } from '../../store/journal-projection.ts'
+import { readCreationRecord } from '../../store/journal-reader.ts'
 import { dropKeptStop, keepStop, readKeptStop } from '../../store/owners.ts'
 import { readRecord } from '../../store/record.ts'
 import { isLost, lostWorker } from '../../view/lost-worker.ts'
 import type { Story } from '../../view/story.ts'
+import type { JournalCache } from '../journal/journal-cache.ts'
 import type { Platform } from '../platform.ts'
 import { refuseTooLarge } from './local-checks.ts'
 import { callOwner } from './reach-host.ts'
@@ -38,6 +39,7 @@ interface HostCall<T> extends Act {
 export interface ActsParts {
   home: string
   hosts: HostProcess
+  journals: JournalCache
   /** Throws `instance_unknown`. */
   paths: (id: string) => InstancePaths
   ensureHost: (id: string) => Promise<void>
@@ -133,7 +135,7 @@ export class Acts {
     paths(id)
     const { supports_resume, resolver } = await record(id)
     if (!supports_resume) throw fail('resume_unsupported', { resolver })
-    requireSecrets(home, resolver, readStory(paths(id).journal).creation.resolver.manifest.secrets)
+    requireSecrets(home, resolver, readCreationRecord(paths(id).journal).resolver.manifest.secrets)
     const host = await hosts.own(id, (ledger) => {
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
       if (how.lost === true) requireLost(ledger.story)
@@ -161,7 +163,7 @@ export class Acts {
   async #stopLive(id: string, how: 'stop' | 'cancel', reason: string, force: boolean): Promise<void> {
     const { hosts, paths } = this.#parts
     const at = paths(id)
-    const isKept = hosts.get(id) === undefined && keep(at, { how, reason, force })
+    const isKept = hosts.get(id) === undefined && (await this.#keep(at, { how, reason, force }))
     try {
       await this.#ask(id, {
         action: 'stop',
@@ -184,6 +186,17 @@ export class Acts {
       await this.#stopPaused(id, how, reason, force)
     }
     dropKeptStop(at)
+  }
+
+  /** False on a full disk, or beside a damaged journal: the host is asked all the same. */
+  async #keep(paths: InstancePaths, stop: Omit<KeptStop, 'incarnation'>): Promise<boolean> {
+    try {
+      const { story } = await this.#parts.journals.read(paths.journal)
+      keepStop(paths, { ...stop, incarnation: story.wantedIncarnation })
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** The stop is kept. With `force` its silent host is ended, and the next one carries it out at once. */
@@ -212,14 +225,14 @@ export class Acts {
 
   /** While the instance changes its host, it is tried again for about a second. */
   async #ask<T>(id: string, call: HostCall<T>): Promise<T> {
-    const { home, hosts, ensureHost } = this.#parts
+    const { home, hosts, journals, ensureHost } = this.#parts
     const paths = this.#parts.paths(id)
     const began = performance.now()
     for (let tries = 1; ; tries += 1) {
       try {
         const own = hosts.get(id)
         if (own !== undefined) return await call.here(own)
-        const before = this.#answerWithoutWorker(paths, call)
+        const before = await this.#answerWithoutWorker(paths, call)
         if (before !== undefined) return before as T
         await ensureHost(id)
         // This process may have taken it meanwhile.
@@ -229,7 +242,7 @@ export class Acts {
       } catch (error) {
         if (!isElsewhere(error)) throw error
         // The instance ended, or changed its host, between the check and the call. An earlier acceptance of this call stands.
-        const accepted = wasAccepted(paths, call)
+        const accepted = wasAccepted(await journals.read(paths.journal), call)
         if (accepted !== undefined) return accepted as T
         if (tries === HOST_TRIES || performance.now() - began > HOST_ADOPT_LIMIT_MS) throw error
         await pauseAfter(tries)
@@ -241,11 +254,12 @@ export class Acts {
    * For an instance that has ended or is paused: what this same call was accepted with before, else its refusal. Undefined
    * for others.
    */
-  #answerWithoutWorker(paths: InstancePaths, act: Act): unknown {
+  async #answerWithoutWorker(paths: InstancePaths, act: Act): Promise<unknown> {
     const { status } = readRecord(paths)
     if (!isTerminal(status) && status !== 'paused') return undefined
-    const accepted = wasAccepted(paths, act)
-    if (accepted === undefined) throw refusal(readStory(paths.journal), act)
+    const projection = await this.#parts.journals.read(paths.journal)
+    const accepted = wasAccepted(projection, act)
+    if (accepted === undefined) throw refusal(projection.story, act)
     return accepted
   }
 }
@@ -269,14 +283,4 @@ function requireLost(story: Story): void {
   const lost = lostWorker(story, Date.now())
   if (lost === undefined) throw fail('invalid_state', { action: 'resume as lost', status: story.status })
   if (lost.isExhausted) throw fail('resume_exhausted', { instance, resumes: lost.resumes })
-}
-
-/** False on a full disk, or beside a damaged journal: the host is asked all the same. */
-function keep(paths: InstancePaths, stop: Omit<KeptStop, 'incarnation'>): boolean {
-  try {
-    keepStop(paths, { ...stop, incarnation: readStory(paths.journal).wantedIncarnation })
-    return true
-  } catch {
-    return false
-  }
 }

@@ -11,9 +11,8 @@ import { messageFile, requestFile } from '../../protocol/coordination.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import type { InstancePaths } from '../../store/home.ts'
-import { readPayload } from '../../store/inbox.ts'
+import { type Inbox, readPayload } from '../../store/inbox.ts'
 import { type JournalLine, prefixOf } from '../../store/journal-line.ts'
-import { readJournal } from '../../store/journal-projection.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
 import type { Story } from '../../view/story.ts'
 
@@ -28,6 +27,8 @@ export interface InstanceToExport extends ExportOptions {
   paths: InstancePaths
   record: InstanceRecord
   story: Story
+  /** Where the payloads of answers and messages are. */
+  inbox: Inbox
   state: Record<string, unknown> | null
 }
 
@@ -43,6 +44,7 @@ async function* entriesOf({
   paths,
   record,
   story,
+  inbox,
   state,
   tell,
   stderr = true,
@@ -64,9 +66,9 @@ async function* entriesOf({
     yield { path: `${folder}/${path}`, bytes, modifiedMs, content: lines() }
   }
   if (state !== null) yield json('state.json', state)
-  yield* intentsOf(paths, story, json)
+  yield* intentsOf(inbox, story, json)
   if (stderr) yield text('stderr', readStderrTail(paths))
-  for (const file of dataOf(paths)) {
+  for (const file of await dataOf(paths)) {
     try {
       const { bytes, modifiedMs: at, read } = openData(paths, file.path)
       yield { path: `${folder}/data/${file.path}`, bytes, modifiedMs: at, content: read(0, bytes) }
@@ -77,9 +79,9 @@ async function* entriesOf({
 }
 
 /** If a resolver replaced its data directory by something else, there is no data to export. */
-function dataOf(paths: InstancePaths): ListedFile[] {
+async function dataOf(paths: InstancePaths): Promise<ListedFile[]> {
   try {
-    return listData(paths)
+    return await listData(paths)
   } catch (error) {
     if (error instanceof ResolveError && error.code === 'coordination_tampered') return []
     throw error
@@ -90,12 +92,7 @@ function dataOf(paths: InstancePaths): ListedFile[] {
  * Input requests with their answers, and messages, as the host accepted them; not the copies in `.resolve/`, which a resolver
  * can change.
  */
-function* intentsOf(
-  paths: InstancePaths,
-  story: Story,
-  json: (path: string, value: unknown) => TarEntry,
-): Generator<TarEntry> {
-  const { inbox } = readJournal(paths.journal)
+function* intentsOf(inbox: Inbox, story: Story, json: (path: string, value: unknown) => TarEntry): Generator<TarEntry> {
   for (const request of story.requests) {
     const answer = inbox.answer(request.id)
     yield json(requestFile(request.id), { ...request, answer: answer === undefined ? null : readPayload(answer) })

@@ -8,6 +8,9 @@ import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
+import { describeTarget, listTargets, NotifySender } from '../../notify/sender.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -21,7 +24,6 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
@@ -80,6 +82,8 @@ export interface LocalPlatform extends Platform {
    * Throws `instance_unknown`.
    */
   feed(id: string): HeldFeed
+  /** From now on this process sends the notifications of all instances of the home. */
+  startNotifying(): void
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
   /** Resolves when the instance is no longer hosted here. */
   over(id: string): Promise<void>
@@ -111,6 +115,7 @@ class HomePlatform implements LocalPlatform {
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
+  readonly #notices: NotifySender
   readonly #reads: Reads
   readonly #acts: Acts
   readonly #feeds = new JournalFeeds()
@@ -122,7 +127,9 @@ class HomePlatform implements LocalPlatform {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.#builtins = builtins
-    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index })
+    this.#notices = new NotifySender(home)
+    const onOwned = (id: string) => this.#notices.watch(id)
+    this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index, onOwned })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
     this.#reads = new Reads(home, this.#hosts)
@@ -130,6 +137,7 @@ class HomePlatform implements LocalPlatform {
       home,
       paths: (id) => this.#reads.paths(id),
       hosts: this.#hosts,
+      journals: this.#reads.journals,
       ensureHost: (id) => this.ensureHost(id),
       record: (id) => this.record(id),
       leave: (id) => this.leave(id),
@@ -261,7 +269,7 @@ class HomePlatform implements LocalPlatform {
 
   feed(id: string): HeldFeed {
     const { journal } = this.#reads.paths(id)
-    const hasEnded = () => isTerminal(this.#reads.record(id).status)
+    const hasEnded = () => isTerminal(this.#reads.status(id))
     return this.#feeds.hold(journal, { ensureHost: () => this.ensureHost(id), hasEnded })
   }
 
@@ -312,7 +320,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async dataFiles(id: string): Promise<DataFile[]> {
-    return listData(this.#reads.paths(id))
+    return await listData(this.#reads.paths(id))
   }
 
   async data(id: string, path: string, choose?: (bytes: number) => ByteRange): Promise<DataContent> {
@@ -323,12 +331,39 @@ class HomePlatform implements LocalPlatform {
     const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
-    return exportInstance({ paths, record, story, state: readSoundState(paths), ...options })
+    const { inbox } = await this.#reads.projection(id)
+    return exportInstance({ paths, record, story, inbox, state: readSoundState(paths), ...options })
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const { pruneInstances } = await import('../upkeep/prune.ts')
     return await pruneInstances(this.#home, options)
+  }
+
+  async notifyTargets(): Promise<NotifyTarget[]> {
+    return listTargets(this.#home)
+  }
+
+  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
+    const { addTarget } = await import('../../notify/targets.ts')
+    return describeTarget(await addTarget(this.#home, request))
+  }
+
+  async removeNotify(name: string): Promise<NotifyTarget> {
+    const { removeTarget } = await import('../../notify/targets.ts')
+    return describeTarget(await removeTarget(this.#home, name))
+  }
+
+  async testNotify(name: string): Promise<NotifyOutcome> {
+    const { findTarget } = await import('../../notify/targets.ts')
+    const { testNotice } = await import('../../notify/notices.ts')
+    const { sendNotice } = await import('../../notify/send.ts')
+    const error = await sendNotice(this.#home, findTarget(this.#home, name), testNotice(new Date()))
+    return { delivered: error === undefined, error: error ?? null }
+  }
+
+  startNotifying(): void {
+    this.#notices.start()
   }
 
   async schedules(): Promise<Schedule[]> {
@@ -373,6 +408,7 @@ class HomePlatform implements LocalPlatform {
   async close(): Promise<void> {
     for (const id of this.#hosts.ids()) await this.leave(id)
     await this.#hosts.close()
+    await this.#notices.close()
     await Promise.all([this.#inquiries.close(), this.#preparations.close()])
     if (this.#catalog !== undefined) await (await this.#catalog).close()
   }

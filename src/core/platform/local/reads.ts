@@ -8,17 +8,21 @@ import { openData, readSnapshot } from '../../host/ingest/instance-files.ts'
 import type { HostProcess } from '../../host/process/host-process.ts'
 import { PAGE_MAX_BYTES } from '../../limits.ts'
 import type { InputRequest, InstanceRecord, RequestStatus, SentMessage } from '../../protocol/instance.ts'
+import type { Status } from '../../protocol/status.ts'
 import { type InstancePaths, instancePaths, isInstanceId } from '../../store/home.ts'
 import { readPayload } from '../../store/inbox.ts'
-import { type JournalProjection, readJournal } from '../../store/journal-projection.ts'
+import type { JournalProjection } from '../../store/journal-projection.ts'
 import { readRecord, toRecord } from '../../store/record.ts'
 import type { Story } from '../../view/story.ts'
+import { JournalCache } from '../journal/journal-cache.ts'
 import type { ByteRange, DataContent } from '../platform.ts'
 import { readSoundSnapshot } from './sound-reads.ts'
 
 export class Reads {
   readonly #home: string
   readonly #hosts: HostProcess
+  /** Of instances that this process does not host. */
+  readonly journals = new JournalCache()
 
   constructor(home: string, hosts: HostProcess) {
     this.#home = home
@@ -37,41 +41,47 @@ export class Reads {
     return isInstanceId(id) && existsSync(instancePaths(this.#home, id).journal)
   }
 
-  record(id: string): InstanceRecord {
-    return this.#recordWith(id, readSoundSnapshot(this.paths(id)))
+  async record(id: string): Promise<InstanceRecord> {
+    return await this.#recordWith(id, readSoundSnapshot(this.paths(id)))
+  }
+
+  /** From the record alone. */
+  status(id: string): Status {
+    return this.#hosts.get(id)?.ledger.status ?? readRecord(this.paths(id)).status
   }
 
   /** Throws `coordination_tampered` where the resolver put something else in place of its state. */
-  state(id: string): Record<string, unknown> {
+  async state(id: string): Promise<Record<string, unknown>> {
     const snapshot = readSnapshot(this.paths(id))
-    const { status, phase, updated_at } = this.#recordWith(id, snapshot)
+    const { status, phase, updated_at } = await this.#recordWith(id, snapshot)
     return snapshot === undefined ? { status, phase } : { ...snapshot.state, status, phase, updated_at }
   }
 
-  #recordWith(id: string, snapshot: ReturnType<typeof readSnapshot>): InstanceRecord {
+  async #recordWith(id: string, snapshot: ReturnType<typeof readSnapshot>): Promise<InstanceRecord> {
     const held = this.#hosts.get(id)
     const record = held === undefined ? readRecord(this.paths(id)) : toRecord(held.ledger.story)
     const resolver_state = snapshot?.state ?? null
     const named = resolver_state?.['phase']
     if (typeof named !== 'string' || named === record.phase) return { ...record, resolver_state }
-    const { phases } = this.#journal(id).story
+    const { phases } = (await this.projection(id)).story
     const announced = Date.parse(phases.at(-1)?.at ?? '')
     const isNewer = Number.isNaN(announced) || (snapshot?.savedMs ?? 0) > announced
     return { ...record, resolver_state, phase: isNewer ? named : record.phase }
   }
 
-  story(id: string): Story {
-    return structuredClone(this.#journal(id).story)
+  async story(id: string): Promise<Story> {
+    return structuredClone((await this.projection(id)).story)
   }
 
-  inputRequests(id: string, status?: RequestStatus): InputRequest[] {
-    return this.#journal(id)
-      .story.requests.filter((request) => status === undefined || request.status === status)
+  async inputRequests(id: string, status?: RequestStatus): Promise<InputRequest[]> {
+    const { story } = await this.projection(id)
+    return story.requests
+      .filter((request) => status === undefined || request.status === status)
       .map(({ id: requestId, prompt, schema, status: now }) => ({ id: requestId, prompt, schema, status: now }))
   }
 
-  messages(id: string, after: number): SentMessage[] {
-    const { story, inbox } = this.#journal(id)
+  async messages(id: string, after: number): Promise<SentMessage[]> {
+    const { story, inbox } = await this.projection(id)
     const page: SentMessage[] = []
     let bytes = 0
     for (const message of story.messages) {
@@ -97,8 +107,8 @@ export class Reads {
   }
 
   /** Not to be kept: the story of a hosted instance changes with its events. */
-  #journal(id: string): JournalProjection {
-    return this.#hosts.get(id)?.ledger ?? readJournal(this.paths(id).journal)
+  async projection(id: string): Promise<JournalProjection> {
+    return this.#hosts.get(id)?.ledger ?? (await this.journals.read(this.paths(id).journal))
   }
 }
 

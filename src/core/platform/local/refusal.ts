@@ -1,7 +1,6 @@
 /** Decides how an action on an instance without a worker is refused: with the most specific error (R7, R25). */
 import { fail, type ResolveError } from '../../errors.ts'
-import type { InstancePaths } from '../../store/home.ts'
-import { readJournal } from '../../store/journal-projection.ts'
+import type { JournalProjection } from '../../store/journal-projection.ts'
 import type { Story } from '../../view/story.ts'
 
 /** An action of a consumer on an instance. */
@@ -14,9 +13,8 @@ export interface Act {
 }
 
 /** What an earlier host accepted for the same call: a message's number, true for an answer, undefined for neither. */
-export function wasAccepted(paths: InstancePaths, act: Act): { number: number } | true | undefined {
+export function wasAccepted({ inbox }: JournalProjection, act: Act): { number: number } | true | undefined {
   if (act.key === undefined) return undefined
-  const { inbox } = readJournal(paths.journal)
   if (act.request !== undefined) return inbox.answer(act.request)?.key === act.key ? true : undefined
   const number = inbox.numberOf(act.key)
   return number === undefined ? undefined : { number }

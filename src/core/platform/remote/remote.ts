@@ -4,7 +4,9 @@
  */
 import { type ErrorCode, fail, ResolveError } from '../../errors.ts'
 import { REMOTE_PAGE_RECORDS } from '../../limits.ts'
+import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
 import type { JsonOperation, ResultOf } from '../../protocol/api/operations.ts'
+import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
 import type { CatalogEntry, Resolver } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -18,7 +20,6 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/secret.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   AskOptions,
@@ -290,6 +291,22 @@ class ServerPlatform implements Platform {
   async prune(options: PruneOptions): Promise<PruneOutcome> {
     const act = options.dry_run === true ? {} : { act: {} }
     return await this.#json('postPrune', { body: options, limitMs: PRUNE_LIMIT_MS, ...act })
+  }
+
+  async notifyTargets(): Promise<NotifyTarget[]> {
+    return await this.#json('getNotify', {})
+  }
+
+  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
+    return await this.#json('postNotify', { body: request, act: {} })
+  }
+
+  async removeNotify(name: string): Promise<NotifyTarget> {
+    return await this.#json('deleteNotify', { params: { name }, act: {} })
+  }
+
+  async testNotify(name: string): Promise<NotifyOutcome> {
+    return await this.#json('postNotifyTest', { params: { name }, act: {} })
   }
 
   async secrets(): Promise<SecretInfo[]> {

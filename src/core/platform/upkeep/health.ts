@@ -2,11 +2,15 @@
  * Checks whether this machine and this home can run instances, for `doctor`. Each failed check names the command that repairs
  * it.
  */
-import { accessSync, chmodSync, constants, statfsSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ResolveError } from '../../errors.ts'
 import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../../limits.ts'
+import { listTargets } from '../../notify/sender.ts'
+import { targetsPath } from '../../notify/target-file.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
+import { keyPath, readKey } from '../../secrets/key-file.ts'
+import { listSecrets, secretsPath } from '../../secrets/secret-store.ts'
 import { instancesDirectory, prepareHome } from '../../store/home.ts'
 import { openTokens } from '../../store/tokens.ts'
 import type { HealthRow } from '../platform.ts'
@@ -30,6 +34,8 @@ export async function checkHealth(plan: HealthPlan): Promise<HealthRow[]> {
   return [
     ...rows,
     checkTokens(plan.home),
+    ...checkSecrets(plan),
+    ...checkNotifications(plan.home),
     checkDisk(plan.home),
     ...(await checkCatalog(plan)),
     ...(await checkInstances(plan)),
@@ -58,6 +64,52 @@ function checkHome({ home, fix }: HealthPlan): HealthRow[] {
     return [usable, { check: 'modes', state: 'failed', message: `${modes}, and belongs to another user`, mend }]
   }
   return [usable, { check: 'modes', state: 'mended', message: `${modes}; made 700`, mend: null }]
+}
+
+/** Files that must be readable by their owner alone. */
+function checkSecrets({ home, fix }: HealthPlan): HealthRow[] {
+  const files = [keyPath(home), secretsPath(home), targetsPath(home)].filter((path) => existsSync(path))
+  if (files.length === 0) return []
+  const open = files.filter((path) => (modeOf(path) & 0o077) !== 0)
+  const modes = open.map((path) => `${path} has mode ${modeOf(path).toString(8)}`).join(', ')
+  const mend = `chmod 600 ${open.map(quoteWord).join(' ')}`
+  const row = (state: HealthRow['state'], message: string, command: string | null = null): HealthRow => {
+    return { check: 'secrets', state, message, mend: command }
+  }
+  try {
+    const known = listSecrets(home).length
+    readKey(home)
+    if (open.length === 0)
+      return [row('ok', `${known} ${known === 1 ? 'secret is' : 'secrets are'} set, and only you can read them`)]
+    if (!fix) return [row('failed', `${modes}: other users may read secrets`, mend)]
+    for (const path of open) chmodSync(path, 0o600)
+    return [row('mended', `${modes}; made 600`)]
+  } catch (error) {
+    return [
+      row(
+        'failed',
+        error instanceof ResolveError ? error.message : `${modes}, and belongs to another user`,
+        open.length === 0 ? null : mend,
+      ),
+    ]
+  }
+}
+
+/** What waits is sent by the next process that hosts instances, so it is only a note. */
+function checkNotifications(home: string): HealthRow[] {
+  try {
+    return listTargets(home).flatMap(({ name, waiting, given_up, failing_since, last_error }): HealthRow[] => {
+      const mend = `resolve notify test ${quoteWord(name)}`
+      const waits = `${name} could not be told of ${waiting} ${waiting === 1 ? 'instance' : 'instances'} since ${failing_since}: ${last_error}`
+      const lost = `${given_up} ${given_up === 1 ? 'notification' : 'notifications'} for ${name} were given up`
+      return [...(waiting > 0 ? [waits] : []), ...(given_up > 0 ? [lost] : [])].map((message) => {
+        return { check: 'notify', state: 'note', message, mend }
+      })
+    })
+  } catch (error) {
+    const message = error instanceof ResolveError ? error.message : String(error)
+    return [{ check: 'notify', state: 'failed', message, mend: null }]
+  }
 }
 
 function checkTokens(home: string): HealthRow {

@@ -58,6 +58,7 @@ export const EVENT_DATA = {
     forced: optional(flag()),
     output: optional(nullable(text())),
     error: optional(nullable(instanceError)),
+    sessions_used: optional(count()),
   }),
   'platform.instance.queued': object({
     position: count({ minimum: 1 }),

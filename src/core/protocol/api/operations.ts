@@ -5,6 +5,7 @@
 
 import type { Schema } from '../schema.ts'
 import { INSTANCE_OPERATIONS } from './instances.ts'
+import { NOTIFY_OPERATIONS } from './notify.ts'
 import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'
 import { QUESTION_OPERATIONS } from './questions.ts'
 import { RESOLVER_OPERATIONS } from './resolvers.ts'
@@ -16,6 +17,7 @@ export const OPERATIONS = {
   ...INSTANCE_OPERATIONS,
   ...QUESTION_OPERATIONS,
   ...RESOLVER_OPERATIONS,
+  ...NOTIFY_OPERATIONS,
   ...SCHEDULE_OPERATIONS,
   ...SECRET_OPERATIONS,
   ...SERVER_OPERATIONS,

@@ -1,8 +1,31 @@
 /** Operations on the named secrets of the operator (R55). Values go in, and never come out. */
 import { SECRET_VALUE_MAX_BYTES } from '../../limits.ts'
-import { closed, listOf, text } from '../schema.ts'
-import { secretInfo } from '../secret.ts'
+import { closed, listOf, named, object, oneOf, type Static, text, time } from '../schema.ts'
 import type { Operation } from './operation.ts'
+
+/** Where the value comes from: it is stored sealed, or a host reads it from its environment or from a command at each launch. */
+export const SECRET_SOURCES = ['value', 'env', 'command'] as const
+
+export type SecretSource = (typeof SECRET_SOURCES)[number]
+
+/** What a secret is set to: the value itself, the name of a variable, or a command line for `sh -c`. */
+export interface SecretContent {
+  from: SecretSource
+  text: string
+}
+
+export type SecretInfo = Static<typeof secretInfo>
+
+export const secretInfo = named(
+  'Secret',
+  object({
+    name: text(),
+    from: oneOf(SECRET_SOURCES),
+    created_at: time(),
+    updated_at: time(),
+  }),
+  'A named secret; its value is never returned',
+)
 
 const TROUBLE = ['secrets_broken', 'secret_key_unusable', 'lock_held'] as const
 

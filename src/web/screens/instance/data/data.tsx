@@ -1,31 +1,44 @@
-/** The data files of an instance, updated as they change. A preview never runs content of a file (threats UI-1). */
+/** The data files of an instance, read again when an event says that they changed (spec, Events; R19). A preview never runs content of a file (threats UI-1). */
 import { useQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { Link, useSearchParams } from 'wouter'
+import { isDataChanged } from '../../../../core/protocol/event.ts'
 import { isTerminal } from '../../../../core/protocol/status.ts'
 import { bytesText } from '../../../../core/view/bytes-text.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { fetchDataFiles } from '../../../api/calls.ts'
+import type { LiveInstance } from '../../../live/instance-live.ts'
 import type { TabProps } from '../../../live/tab-props.ts'
 import { Ago } from '../../../parts/ago.tsx'
 import { Icon } from '../../../parts/icon.tsx'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 import { DataPreview } from './data-preview.tsx'
 
-const EVERY_MS = 3_000
-
+/** Data is not polled: the list is read when the tab opens, after a data_changed, and at the end. */
 export function useDataFiles({ id, live }: TabProps) {
   const hasEnded = live.story !== null && isTerminal(live.story.status)
-  const files = useQuery({
-    queryKey: ['data', id],
-    queryFn: () => fetchDataFiles(id),
-    refetchInterval: hasEnded ? false : EVERY_MS,
-  })
-  const changed = live.story?.changedData.join('\n')
+  const changes = `${useLastDataChange(live)} ${hasEnded}`
+  const files = useQuery({ queryKey: ['data', id], queryFn: () => fetchDataFiles(id) })
+  const shown = useRef(changes)
   useEffect(() => {
-    if (changed !== undefined) void files.refetch()
-  }, [changed, hasEnded])
+    // One request at a time: what changed meanwhile is read by the next one.
+    if (files.isFetching || shown.current === changes) return
+    shown.current = changes
+    void files.refetch()
+  }, [changes, files.isFetching])
   return files
+}
+
+/** The number of the last event that says that data changed. Each event is looked at once. */
+function useLastDataChange({ events, count }: LiveInstance): number {
+  const read = useRef({ events, count: 0, seq: 0 })
+  if (read.current.events !== events) read.current = { events, count: 0, seq: 0 }
+  const { current } = read
+  for (; current.count < count; current.count += 1) {
+    const one = events[current.count]
+    if (one !== undefined && isDataChanged(one.event.event_type)) current.seq = one.seq
+  }
+  return current.seq
 }
 
 export default function DataTab(props: TabProps) {

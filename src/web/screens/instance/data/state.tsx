@@ -5,7 +5,7 @@ import { fetchState } from '../../../api/calls.ts'
 import type { TabProps } from '../../../live/tab-props.ts'
 import { CopyButton } from '../../../parts/copy-button.tsx'
 import { JsonView } from '../../../parts/json-view.tsx'
-import { Loading, Trouble } from '../../../parts/notice.tsx'
+import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 
 /** State changes cause no events, so the state is polled while the instance runs. */
 const EVERY_MS = 1_500
@@ -23,6 +23,8 @@ export default function StateTab(props: TabProps) {
   const { data, isPending, isError, error } = useInstanceState(props)
   if (isPending) return <Loading what="Loading the state…" />
   if (isError) return <Trouble error={error} />
+  // Before the first snapshot there is only what the platform knows (R47).
+  if (data.updated_at === undefined) return <Empty>The resolver has saved no state yet.</Empty>
   return (
     <>
       <div className="panel-tools">

@@ -1,0 +1,156 @@
+/** Notifications: signed, told of by kind and resolver, tried again while the receiver fails, and sent by the next process after a kill. */
+import { spawn } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { installedFile } from '../../src/core/files/installation.ts'
+import { isReceiverAddress } from '../../src/core/notify/addresses.ts'
+import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
+import { temporaryHome, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
+import { type Receiver, startReceiver } from '../support/webhook-receiver.ts'
+
+const ACTOR = { actor: 'tester', via: 'cli' } as const
+
+let home: string
+let platform: LocalPlatform
+let receiver: Receiver
+beforeEach(async () => {
+  home = temporaryHome()
+  platform = await platformOn(home)
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  await platform.close()
+  await receiver.close()
+})
+
+async function added(behaviour: string, name = 'plain'): Promise<void> {
+  const { dir } = plainResolver(behaviour, { name })
+  await (await platform.catalog()).add(dir, { cwd: home })
+}
+
+async function target(more: Partial<Parameters<LocalPlatform['addNotify']>[0]> = {}): Promise<void> {
+  await platform.addNotify({ name: 'ops', kind: 'webhook', url: receiver.url, secret: receiver.secret, ...more })
+}
+
+async function create(resolver = 'plain'): Promise<string> {
+  return (await platform.create({ resolver, input: {} })).instance_id
+}
+
+const types = () => receiver.valid().map(({ type, data }) => `${type} ${data.resolver}`)
+
+test('a question, its end and a failure are told, signed, with the command that continues and never the answer (S-NOTIFY-01)', async () => {
+  await target({ link: 'https://page.example.org/' })
+  await added(`const { x } = await me.ask('gate-1', 'Go <!channel>?', { type: 'form', components: [{ type: 'text', id: 'x' }] })
+    if (x === 'answer-canary') me.finish({ status: 'completed' }); else me.finish({ status: 'failed', error: 'It broke' })`)
+  const id = await create()
+  await expect.poll(types).toEqual(['resolve.question plain'])
+  const [question] = receiver.valid()
+  expect(question?.data).toEqual({
+    ...{ instance_id: id, name: null, resolver: 'plain', status: 'awaiting_input' },
+    ...{ request_id: 'gate-1', prompt: 'Go <!channel>?' },
+    command: `resolve instance answer ${id} gate-1`,
+    link: `https://page.example.org/instances/${id}`,
+  })
+  await platform.answer(id, 'gate-1', { x: 'answer-canary' }, ACTOR)
+  await platform.over(id)
+  await expect.poll(types).toEqual(['resolve.question plain', 'resolve.end plain'])
+  const other = await create()
+  await until(home, other, (story) => story.status === 'awaiting_input')
+  await platform.answer(other, 'gate-1', { x: 'no' }, ACTOR)
+  await expect.poll(() => types().at(-1)).toBe('resolve.failure plain')
+  expect(receiver.valid().at(-1)?.data).toMatchObject({
+    status: 'failed',
+    error: { detail: 'It broke' },
+    command: `resolve instance explain ${other}`,
+  })
+  expect(receiver.invalid()).toEqual([])
+  expect(receiver.received.map(({ body }) => body).join()).not.toContain('answer-canary')
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+  expect(new Set(ids).size).toBe(4)
+})
+
+test('a target gets the events and the resolver it was added for, and none from before it was added', async () => {
+  await added(`me.finish({ status: 'completed' })`)
+  await added(`me.finish({ status: 'failed', error: 'no' })`, 'other')
+  await platform.over(await create())
+  await target({ events: ['failure'] })
+  await platform.addNotify({ name: 'team', kind: 'slack', url: receiver.url, resolver: 'plain' })
+  for (const resolver of ['plain', 'other']) await platform.over(await create(resolver))
+  await expect.poll(types).toEqual(['resolve.failure other'])
+  await expect.poll(() => receiver.invalid().length).toBe(1)
+  expect(JSON.parse(receiver.invalid()[0] ?? '')).toEqual({
+    text: expect.stringMatching(/^\*plain \([0-9a-f]{12}\) is completed\*\n`resolve/),
+  })
+})
+
+test('a receiver that fails gets each notification again until it takes it, in order; the list tells of it without the address', async () => {
+  await target()
+  await added(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
+  receiver.answer = 500
+  const id = await create()
+  const listed = async () => (await platform.notifyTargets())[0]
+  await expect.poll(async () => (await listed())?.last_error).toBe('it answered 500')
+  expect(await listed()).toMatchObject({ waiting: 1, given_up: 0, failing_since: expect.stringMatching(/Z$/) })
+  await platform.answer(id, 'q', {}, ACTOR)
+  await platform.over(id)
+  receiver.answer = 302
+  await expect.poll(async () => (await listed())?.last_error, { timeout: 10_000 }).toBe('it answered 302')
+  receiver.answer = 204
+  receiver.received.length = 0
+  await expect.poll(types, { timeout: 15_000 }).toEqual(['resolve.question plain', 'resolve.end plain'])
+  await expect.poll(async () => (await listed())?.failing_since).toBe(null)
+  const shown = JSON.stringify(await platform.notifyTargets()) + readFileSync(join(home, 'notify.json'), 'utf8')
+  expect(shown).not.toMatch(/path-canary|whsec_/)
+  expect(statSync(join(home, 'notify.json')).mode & 0o777).toBe(0o600)
+})
+
+// verifies: S-NOTIFY-02
+test('what a killed host could not send, the next process sends', { timeout: 30_000 }, async () => {
+  await target()
+  await added(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
+  const { instance_id: id } = await platform.create({ resolver: 'plain', input: {}, host: 'background' })
+  await expect.poll(types, { timeout: 10_000 }).toEqual(['resolve.question plain'])
+  receiver.answer = 503
+  await platform.answer(id, 'q', {}, ACTOR)
+  await until(home, id, (story) => story.status === 'completed')
+  // Its background host ends with the notification still in the outbox. A server that starts later sends it.
+  receiver.answer = 204
+  receiver.received.length = 0
+  const server = spawn(process.execPath, [installedFile('host.js') as string, home, id], { stdio: 'ignore' })
+  server.kill('SIGKILL')
+  platform.startNotifying()
+  await expect.poll(types, { timeout: 15_000 }).toEqual(['resolve.end plain'])
+})
+
+test('addresses that are no receiver are refused, at once or when their name is resolved (S-NOTIFY-03)', async () => {
+  const refusals = [
+    ['ftp://example.org', 'must begin with https://'],
+    ['https://user:pass-canary@example.org/x', 'must not have a user or a password'],
+    ['http://169.254.169.254/latest/meta-data', 'is link-local or reserved'],
+    ['http://[fe80::1]/', 'is link-local or reserved'],
+    ['http://[::ffff:169.254.169.254]/', 'is link-local or reserved'],
+    ['http://2852039166/', 'is link-local or reserved'],
+  ] as const
+  for (const [url, reason] of refusals) {
+    const refused = await target({ url }).catch((error: unknown) => String(error))
+    expect(refused).toContain(reason)
+    expect(refused).not.toContain('canary')
+  }
+  expect(['127.0.0.1', '10.0.0.5', '::1', '2606:4700::1111'].filter((one) => !isReceiverAddress(one))).toEqual([])
+  await expect(target({ secret: 'whsec_c2hvcnQ=' })).rejects.toThrow('The signing secret of a webhook')
+  await target()
+  await expect(target()).rejects.toMatchObject({ code: 'notify_exists' })
+  await expect(platform.removeNotify('none')).rejects.toMatchObject({ code: 'notify_unknown' })
+})
+
+test('a test is sent once, and its outcome told', async () => {
+  await target()
+  expect(await platform.testNotify('ops')).toEqual({ delivered: true, error: null })
+  receiver.answer = 418
+  expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: 'it answered 418' })
+  await receiver.close()
+  expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: "it can't be reached (ECONNREFUSED)" })
+})
