@@ -10,6 +10,7 @@ export {
   ResolveError,
 } from './errors.ts'
 export { installedFile } from './files/installation.ts'
+export { tar } from './files/tar.ts'
 export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
 export { maxRunningFrom } from './host/queue/max-running.ts'

@@ -85,9 +85,15 @@ test('every failpoint name is used in the source, and no other name', () => {
 })
 
 /** Fails one step of a flow in a process of its own; all of them at once, then one sound process for all. */
-async function sweep(home: string, names: readonly Failpoint[], action: string, env: NodeJS.ProcessEnv = {}) {
+async function sweep(
+  home: string,
+  names: readonly Failpoint[],
+  action: string,
+  env: NodeJS.ProcessEnv = {},
+  kindOf: typeof flowOf = flowOf,
+) {
   const cases = names.map((name, index) => {
-    const kind = flowOf(name)
+    const kind = kindOf(name)
     const resolver = kind === 'home' ? `extra-${index}` : 'plain'
     const flow: FlowCase = {
       name: `${name} ${action}`,
@@ -120,6 +126,14 @@ async function sweep(home: string, names: readonly Failpoint[], action: string, 
   )
   return { notPassed, needsAnother, wrong }
 }
+
+/** Where a host has a secret in a file, or is about to write or remove one. */
+const WITH_SECRET: readonly Failpoint[] = [
+  ...(['creation.written', 'creation.renamed', 'creation.durable', 'key.claimed', 'key.answering'] as const),
+  ...(['launch.configured', 'launch.started', 'ready.answered', 'run.marked', 'seal.listed'] as const),
+  ...(['answer.appended', 'answer.accepted', 'answer.published', 'answer.called', 'answer.marked'] as const),
+  ...(['end.gone', 'end.drained', 'end.scrubbing', 'end.tidied', 'end.told'] as const),
+]
 
 const PARALLEL = 4
 /** A disk stays full for a while. */
@@ -155,7 +169,7 @@ describe('local workers', () => {
   )
 
   test(`killed at each of ${names.length} steps, the next host brings each flow to the right end`, {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     const { notPassed, wrong } = await sweep(home, names, 'kill')
     expect(wrong).toEqual([])
@@ -165,6 +179,16 @@ describe('local workers', () => {
     expect(instanceIds(home).filter((id) => !told.has(id))).toEqual([])
     expect(receiver.invalid()).toEqual([])
     expect(filesWith(home, [...FLOW_SECRETS, 'home-canary-1234'])).toEqual([])
+  })
+
+  // verifies: S-SECRET-01 S-NOTIFY-02
+  test(`killed at each of ${WITH_SECRET.length} steps with a secret in hand, no file keeps it and its resolver gets it`, {
+    timeout: 120_000,
+  }, async () => {
+    const { notPassed, wrong } = await sweep(home, WITH_SECRET, 'kill', {}, () => 'secret')
+    expect(wrong).toEqual([])
+    expect(notPassed).toEqual([])
+    expect(filesWith(home, FLOW_SECRETS)).toEqual([])
   })
 
   test.runIf(!isLong)('a disk that is full for a moment does not end a host', { timeout: 120_000 }, async () => {

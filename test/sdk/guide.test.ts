@@ -1,7 +1,9 @@
 /** docs/writing-a-resolver.md against the real thing: its first resolver runs, its samples stand in the fixtures. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { fixture, ResolverProcess, registered } from './harness.ts'
 
@@ -26,6 +28,34 @@ test('two files in an empty folder are a resolver', async () => {
     resolver_name: 'counter',
     resolver_version: '1.0.0',
   })
+})
+
+test.each([
+  ['python', 'python-plain', ['manifest.json', 'resolver.py']],
+  ['bash', 'bash-plain', ['manifest.json', 'resolver.sh']],
+])('the %s template of the package is the whole program that is tested', (language, name, files) => {
+  for (const file of files) {
+    const template = new URL(`../../templates/${language}/${file}`, import.meta.url)
+    expect(readFileSync(template, 'utf8')).toBe(readFileSync(fixture(`${name}/${file}`), 'utf8'))
+  }
+})
+
+test('the first resolver passes the strict checks of TypeScript with the tsconfig for authors', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const cwd = mkdtempSync(join(tmpdir(), 'resolve-author-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  const packages = join(cwd, 'node_modules')
+  mkdirSync(join(packages, '@types'), { recursive: true })
+  symlinkSync(root, join(packages, 'resolve-platform'))
+  for (const name of ['@types/node', 'undici-types'])
+    symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  copyFileSync(join(root, 'templates/typescript/tsconfig.json'), join(cwd, 'tsconfig.json'))
+  writeFileSync(join(cwd, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(cwd, 'resolver.ts'), blocks('ts')[0] ?? '')
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  const { stdout, status } = spawnSync(tsc, ['-p', '.'], { cwd, encoding: 'utf8' })
+  expect(stdout).toBe('')
+  expect(status).toBe(0)
 })
 
 test.each([

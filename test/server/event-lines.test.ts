@@ -19,9 +19,16 @@ const namer = plainResolver(
   { name: 'one-namer' },
 )
 
+const oddAsker = plainResolver(
+  `for (const name of ['__proto__', '.hidden', 'd.response']) void me.ask(name, 'Never?')
+   await me.ask('fine', 'Go on?')
+   me.finish({ status: 'completed' })`,
+  { name: 'odd-asker' },
+)
+
 let api: Api
 beforeAll(async () => {
-  api = await openApi([python, namer])
+  api = await openApi([python, namer, oddAsker])
 })
 afterAll(async () => await api.close())
 
@@ -62,4 +69,16 @@ test('an event that is not named after its resolver is forwarded, and warned of 
       detail: 'the event type "other.c" does not begin with the resolver\'s name (one-namer.)',
     },
   ])
+})
+
+// verifies: S-REQ-01
+test('a request whose file name is no request id is told by an event, and never asked', async () => {
+  const id = await api.create('odd-asker')
+  await api.until(id, 'awaiting_input')
+  await api.call('POST', `/api/instances/${id}/input-requests/fine`, { body: {} })
+  await api.until(id, 'completed')
+  const events = await eventsOf(id)
+  const odd = events.filter(({ data }) => data['reason'] === 'input_request').map(({ data }) => data['request_id'])
+  expect(odd.sort()).toEqual(['.hidden', '__proto__', 'd.response'])
+  expect((await api.call('GET', `/api/instances/${id}/input-requests`)).json).toMatchObject([{ id: 'fine' }])
 })

@@ -14,7 +14,19 @@ export interface PrivateNote {
   after: number
 }
 
-const KINDS = ['answer', 'message', 'stop', 'delivered', 'run', 'sandbox', 'name', 'imported']
+const KINDS = [
+  'answer',
+  'message',
+  'stop',
+  'delivered',
+  'run',
+  'sandbox',
+  'name',
+  'imported',
+  'admitted',
+  'unchecked_input',
+  'sealed_input',
+]
 /** What may be noted of an instance that has ended. */
 const LATE = ['name', 'imported']
 

@@ -155,6 +155,7 @@ describe('drawn on a terminal', () => {
     const view = openLiveView({ watching: false, stderr, stdin })
     view.steer({
       detach: () => done.push('detach'),
+      pause: () => done.push('pause'),
       stop: () => done.push('stop'),
       force: () => done.push('force'),
     })
@@ -169,6 +170,29 @@ describe('drawn on a terminal', () => {
     }
     expect(done).toEqual(['stop', 'force'])
     await view.end()
+  })
+
+  test('p asks for a pause of a resolver that can be paused, and of no other', async () => {
+    for (const [supports_resume, wanted] of [
+      [true, ['pause']],
+      [false, []],
+    ] as const) {
+      const { stderr, stdin, written } = fakeTerminal()
+      const done: string[] = []
+      const view = openLiveView({ watching: false, stderr, stdin })
+      const story = storyAt('running')
+      Object.assign(story.creation.resolver, { manifest: { supports_resume } })
+      const act = (name: string) => () => done.push(name)
+      view.steer({ detach: act('detach'), pause: act('pause'), stop: act('stop'), force: act('force') })
+      const event = envelope('resolver:phase', { name: 'x' })
+      await view.event({ seq: 1, sourceEnd: null, text: '', event }, story)
+      await expect.poll(() => stripVTControlCharacters(written())).toContain('d: leave it running')
+      stdin.type('p')
+      await sleep(20)
+      expect(done).toEqual(wanted)
+      expect(stripVTControlCharacters(written()).includes('p: pause')).toBe(supports_resume)
+      await view.end()
+    }
   })
 
   test('a lost connection is shown in the frame until it is back', async () => {
@@ -198,7 +222,12 @@ describe('drawn on a terminal', () => {
     const { stderr, stdin } = fakeTerminal()
     const done: string[] = []
     const view = openLiveView({ watching: true, stderr, stdin })
-    view.steer({ detach: () => done.push('detach'), stop: () => done.push('stop'), force: () => done.push('force') })
+    view.steer({
+      detach: () => done.push('detach'),
+      pause: () => done.push('pause'),
+      stop: () => done.push('stop'),
+      force: () => done.push('force'),
+    })
     stdin.type('\u0003')
     await sleep(20)
     expect(done).toEqual(['detach'])

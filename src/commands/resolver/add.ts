@@ -3,10 +3,12 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { fail, ResolveError } from '../../core/errors.ts'
 import type { AddPlan, CatalogEntry } from '../../core/index.ts'
+import { plainCommand } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { beforeFollowing } from '../../terminal/command/signals.ts'
 import { promptYes } from '../../terminal/form/prompt-form.ts'
 import { showPreparation } from '../../terminal/input/when-prepared.ts'
+import { CommandError } from '../../terminal/output/command-error.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
 import { planLines } from '../../terminal/pages/plan-lines.ts'
 import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
@@ -15,7 +17,8 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override summary = 'Add a resolver from a directory or a git address'
   static override description = `Prints what the resolver will run: its commands, setup, mounts and capabilities.
   On a terminal, asks for confirmation before it adds a git source.
-  Without a terminal it does not ask: running the command means that you trust the source.`
+  Without a terminal it does not ask: running the command means that you trust the source.
+  Starts the program once and asks for its form: a resolver that cannot start is not added.`
   static override examples = [
     'resolve resolver add ./my-resolver',
     'resolve resolver add git+https://example.com/team/plan.git@v2 --dry-run',
@@ -26,6 +29,7 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override flags = {
     'dry-run': Flags.boolean({ description: 'fetch and check the source, and add nothing' }),
     yes: Flags.boolean({ char: 'y', description: 'do not ask for confirmation' }),
+    'no-check': Flags.boolean({ description: 'do not start its program once before it is added' }),
     prepare: Flags.boolean({
       default: true,
       allowNo: true,
@@ -56,6 +60,7 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
       this.output.say('Nothing was added.')
       return 0
     }
+    if (!this.flags['no-check']) plan.warnings.push(...(await this.tryStart(catalog.planned(this.args.source, cwd))))
     const entry = await catalog.add(this.args.source, { cwd, force: this.flags.force })
     const prepared = await this.prepare(entry)
     if (this.output.json) {
@@ -69,6 +74,28 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
       this.output.note(`  ${this.output.paint('cyan', commandLine('run', entry.name))}`)
     }
     return 0
+  }
+
+  /** Throws why the program cannot be used; returns what is only worth a warning. */
+  private async tryStart(entry: CatalogEntry | undefined): Promise<string[]> {
+    // A resolver in a container starts after its setup, which preparing it runs.
+    if (entry === undefined || entry.manifest.container !== undefined) return []
+    try {
+      await (await this.localPlatform()).tryStart(entry)
+      return []
+    } catch (error) {
+      if (!(error instanceof ResolveError)) throw error
+      if (error.code === 'resolver_refused') {
+        const warning = `Asked for its form without any input, it failed: ${String(error.details['detail'] ?? error.message)}`
+        this.output.note(this.output.paint('yellow', `  ${warning}`))
+        return [warning]
+      }
+      throw new CommandError(error, {
+        next: [
+          plainCommand('resolver', 'add', this.args.source, '--no-check', ...(this.flags.force ? ['--force'] : [])),
+        ],
+      })
+    }
   }
 
   /**

@@ -31,6 +31,16 @@ export interface AddPlan {
   needs_force: boolean
 }
 
+/** The entry that adding would make, with the files where they are staged: to start its program before it is added. */
+export function plannedEntry({ source, commit, dir, manifest: written }: StagedSource, now: string): CatalogEntry {
+  const manifest = normaliseManifest(written)
+  const { name, version, description, supports_resume = false } = manifest
+  return {
+    ...{ name, version, description, supports_resume, kind: source.kind, source: sourceText(source) },
+    ...{ ref: refOf(source), commit, dir, manifest, added_at: now },
+  }
+}
+
 export function describePlan(staged: StagedSource, replaces: CatalogEntry | null, needsForce: boolean): AddPlan {
   const manifest = normaliseManifest(staged.manifest)
   const { container } = manifest

@@ -10,7 +10,7 @@ import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { nearest } from '../primitives/nearest.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
-import { type AddPlan, describePlan } from './add-plan.ts'
+import { type AddPlan, describePlan, plannedEntry } from './add-plan.ts'
 import { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, writeCatalogFile } from './catalog-file.ts'
 import { CurrentCatalog } from './current-catalog.ts'
@@ -50,6 +50,8 @@ export interface Catalog {
   problem(): ResolveError | null
   /** Fetches and checks, but does not register. A following {@link add} of the same source registers exactly what was shown. */
   plan(source: string, cwd: string, options?: FetchOptions): Promise<AddPlan>
+  /** What a planned source would be in the catalog, where its files are now; undefined if it was not planned. */
+  planned(source: string, cwd: string): CatalogEntry | undefined
   /** Throws `source_invalid`, `source_missing`, `manifest_invalid`, `resolver_exists`, `git_missing`, `git_failed`. */
   add(source: string, options: { cwd: string; force?: boolean } & FetchOptions): Promise<CatalogEntry>
   /**
@@ -147,6 +149,11 @@ class FileCatalog implements Catalog {
     const known = this.#current.stored.get(name)
     const needsForce = known !== undefined && isFromElsewhere(known, staged)
     return describePlan(staged, this.#current.entries.get(name) ?? null, needsForce)
+  }
+
+  planned(source: string, cwd: string): CatalogEntry | undefined {
+    const staged = this.#planned.get(keyOf(source, cwd))
+    return staged === undefined ? undefined : plannedEntry(staged, this.#now())
   }
 
   async add(source: string, options: { cwd: string; force?: boolean } & FetchOptions): Promise<CatalogEntry> {

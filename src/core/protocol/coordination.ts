@@ -18,6 +18,11 @@ export function isRequestId(value: unknown): value is string {
   return typeof value === 'string' && REQUEST_ID.test(value) && !/\.(response|error|sent)$/.test(value)
 }
 
+/** The request that a file with this name may belong to as its response, refusal or delivery mark. */
+export function requestBeside(name: string): string | undefined {
+  return /^(.+)\.(?:response|error|sent)\.json$/.exec(name)?.[1]
+}
+
 export function requestFile(requestId: string): string {
   return `${REQUESTS_DIR}/${requestId}.json`
 }

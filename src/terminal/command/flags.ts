@@ -38,7 +38,7 @@ export const followFlags = {
   }),
   timeout: Flags.string({
     helpValue: 'DUR',
-    description: 'leave after 30s, 5m, 1h30m, also while it waits in the queue; the instance continues',
+    description: 'leave after 30s, 5m, 1h30m or 90 (seconds), also while it waits in the queue; the instance continues',
   }),
   verbose: Flags.boolean({ description: 'also show what the worker prints and logs' }),
 }

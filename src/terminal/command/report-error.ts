@@ -104,7 +104,7 @@ function correction(error: ResolveError, { corrected }: ErrorContext): ErrorExtr
 /** A flag that does not exist but nearly does, with the corrected command; undefined for any other error. */
 function misspeltFlag(thrown: unknown, { flags = [], corrected }: ErrorContext): Report | undefined {
   const given = isObject(thrown) && Array.isArray(thrown['flags']) ? thrown['flags'].map(String) : []
-  const [wrong] = given
+  const wrong = given[0]?.split('=')[0]
   if (wrong === undefined || given.length > 1 || !wrong.startsWith('--')) return undefined
   const meant = nearest(wrong, flags)
   if (meant === undefined) return undefined

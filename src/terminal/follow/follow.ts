@@ -90,6 +90,7 @@ export async function follow(plan: FollowPlan): Promise<FollowEnd> {
   if (plan.timeoutMs !== undefined) later(plan.timeoutMs, () => leave({ reason: 'timeout', exitCode: EXIT.timeout }))
   plan.controls?.({
     detach: () => leave({ reason: 'detached', exitCode: EXIT.ok }),
+    pause: () => swallow(platform.pause(id)),
     stop: () => stop(false),
     force: () => stop(true),
   })

@@ -21,6 +21,8 @@ _resolve_complete() {
   while IFS= read -r line; do
     [ -n "$line" ] && COMPREPLY+=("\${line%%$'\\t'*}")
   done <<< "$suggestions"
+  # A value follows the field.
+  case "\${COMPREPLY[0]-}" in *=) compopt -o nospace 2>/dev/null ;; esac
   return 0
 }
 complete -F _resolve_complete resolve
@@ -29,15 +31,17 @@ complete -F _resolve_complete resolve
 # Completes the words of resolve in zsh: source <(resolve completion zsh), after compinit
 _resolve() {
   local line
-  local -a lines described
+  local -a lines described fields
   lines=("\${(@f)$("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ "\${lines[1]}" == ":files" ]]; then
     _files
     return
   fi
   for line in "\${lines[@]}"; do
+    [[ "\${line%%$'\\t'*}" == *= ]] && fields+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") && continue
     [[ -n "$line" ]] && described+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
   done
+  (( \${#fields} )) && _describe -V resolve fields -S ''
   (( \${#described} )) && _describe -V resolve described
 }
 if [[ "\${funcstack[1]}" == "_resolve" ]]; then

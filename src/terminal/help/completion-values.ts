@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { homeDirectory, openLocalPlatform, openTokens, type Platform, type Status } from '../../core/index.ts'
 import { isTerminal, STATUSES } from '../../core/protocol/status.ts'
+import { type FormLike, fieldsOf } from '../../core/view/fields.ts'
 import { statusText } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
 import { chosenServer, openServer } from '../command/server-choice.ts'
@@ -20,6 +21,10 @@ export interface Wanted {
   positional: readonly string[]
   /** The value of `--server`. */
   server?: string | undefined
+  /** The values of `-i` before the word. */
+  fields: readonly string[]
+  /** The word at the cursor. */
+  word: string
 }
 
 const SHOWN = 50
@@ -32,6 +37,7 @@ export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
     return known.map((status) => ({ word: status, about: '' }))
   }
   if (name === 'token') return tokens()
+  if (name === '--input') return await fieldWords(wanted)
   if (!KNOWN.includes(name)) return []
   const platform = await platformOf(wanted)
   if (platform === undefined) return []
@@ -42,6 +48,67 @@ export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
   }
   if (id === undefined) return []
   return await ofInstance(platform, name, await platform.find(id))
+}
+
+/** `field=` for each field that is not given yet, or after `field=` its options. */
+async function fieldWords(wanted: Wanted): Promise<Suggestion[]> {
+  const platform = await platformOf(wanted)
+  if (platform === undefined) return []
+  try {
+    const form = await formOf(platform, wanted)
+    const given = new Set(wanted.fields.map((pair) => pair.split('=')[0] ?? ''))
+    const equals = wanted.word.indexOf('=')
+    const open = fieldsOf(form ?? { components: [] }).filter(({ id }) => !given.has(id))
+    if (equals === -1) return open.map(({ id, label }) => ({ word: `${id}=`, about: label }))
+    const field = open.find(({ id }) => id === wanted.word.slice(0, equals))
+    if (field === undefined) return []
+    const options = field.kind === 'checkbox' ? YES_NO : field.options
+    return options.map(({ value, label }) => ({ word: `${field.id}=${value}`, about: label === value ? '' : label }))
+  } finally {
+    // Ends the resolver's process that was asked.
+    await platform.close()
+  }
+}
+
+const YES_NO = [
+  { value: 'true', label: 'yes' },
+  { value: 'false', label: 'no' },
+]
+
+/** Asks a resolver that runs as a process of this machine, or a server: a container would start for too long. */
+async function formOf(platform: Platform, { command, positional, fields, server }: Wanted): Promise<FormLike | null> {
+  const [first, second] = positional
+  if (first === undefined) return null
+  switch (command) {
+    case 'instance:run':
+    case 'resolver:schema': {
+      const { manifest } = await platform.resolver(first)
+      if (manifest.container !== undefined && chosenServer(server) === undefined) return null
+      return await platform.schema(first, paramsOf(fields))
+    }
+    case 'instance:answer': {
+      const open = await platform.inputRequests(await platform.find(first), 'pending')
+      return (second === undefined ? open[0] : open.find(({ id }) => id === second))?.schema ?? null
+    }
+    case 'instance:message': {
+      const id = await platform.find(first)
+      if (!(await platform.hasHost(id))) return null
+      return (await platform.messageTypes(id)).find((type) => type.name === second)?.schema ?? null
+    }
+    default:
+      return null
+  }
+}
+
+/** The values given so far may disclose fields (R10); a file is not read for a suggestion. */
+function paramsOf(fields: readonly string[]): Record<string, unknown> {
+  const pairs = fields.flatMap((pair): [string, unknown][] => {
+    const equals = pair.indexOf('=')
+    const value = pair.slice(equals + 1)
+    if (equals < 1 || value.startsWith('@')) return []
+    return [[pair.slice(0, equals), value === 'true' ? true : value === 'false' ? false : value]]
+  })
+  return Object.fromEntries(pairs)
 }
 
 async function platformOf({ server }: Wanted): Promise<Platform | undefined> {

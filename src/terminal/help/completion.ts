@@ -34,13 +34,33 @@ const PLAIN = /^[A-Za-z0-9_@%+,./=-]+$/
 
 /** Lines for the shell: `word TAB description`, or `:files`. The last element of `typed` is the word at the cursor; it may be empty. */
 export async function suggest(typed: readonly string[], table: CommandTable): Promise<string[]> {
-  const { before, word, prefix } = joinAssignments(typed)
+  const fields = joinFields(typed)
+  const assigned = joinAssignments(fields.words)
+  const { before, word } = assigned
+  const prefix = Math.max(fields.prefix, assigned.prefix)
   const found = await suggestions(before, word, table)
   if (found.includes('files')) return [':files']
   return found
     .filter((one) => one !== 'files')
     .filter((one) => PLAIN.test(one.word) && one.word.startsWith(word))
     .map((one) => `${one.word.slice(prefix)}\t${cleanLine(one.about)}`)
+}
+
+/** bash splits `-i pace=slow` into four words: the field and its value become one word again, also at the cursor. */
+function joinFields(typed: readonly string[]): { words: string[]; prefix: number } {
+  const words: string[] = []
+  let equals = -1
+  let prefix = 0
+  for (const [at, one] of typed.entries()) {
+    const [flag, field = ''] = words.slice(-2)
+    const isField = words.length >= 2 && (flag === '-i' || flag === '--input')
+    const isEquals = isField && one === '=' && !field.includes('=')
+    prefix = isEquals ? field.length + 1 : isField && equals === at - 1 && at > 0 ? field.length : 0
+    if (isEquals) equals = at
+    if (prefix > 0) words[words.length - 1] = `${field}${one}`
+    else words.push(one)
+  }
+  return { words, prefix }
 }
 
 /** bash splits `--flag=va` into three words and expects a completion of the last one only. */
@@ -141,11 +161,13 @@ async function insideCommand(
   const positional: string[] = []
   const used = new Set<string>()
   let server = before
+  const fields: string[] = []
   let open: [string, DescribedFlag] | undefined
   for (const one of rest) {
     if (one.startsWith('--server=')) server = one.slice('--server='.length)
     if (open !== undefined) {
       if (open[0] === 'server') server = one
+      if (open[0] === 'input') fields.push(one)
       open = undefined
       continue
     }
@@ -156,7 +178,14 @@ async function insideCommand(
   }
   const values = async (name: string, options: readonly string[] | undefined): Promise<Suggestion[]> => {
     if (options !== undefined) return options.map((value) => ({ word: value, about: '' }))
-    return await (await import('./completion-values.ts')).valuesOf({ command: id, name, positional, server })
+    return await (await import('./completion-values.ts')).valuesOf({
+      command: id,
+      name,
+      positional,
+      server,
+      fields,
+      word,
+    })
   }
   if (open !== undefined) return await values(`--${open[0]}`, open[1].options)
   const assigned = /^(--[a-z-]+)=/.exec(word)?.[1]

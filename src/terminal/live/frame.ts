@@ -126,10 +126,20 @@ function barText(fraction: number, columns: number): string {
   return `${'█'.repeat(full)}${'░'.repeat(columns - full)}`
 }
 
-function keyText({ watching, interactive, columns }: FrameState): string {
+function keyText(state: FrameState): string {
+  const { watching, interactive, columns } = state
   if (!interactive) return watching ? 'Ctrl-C: leave' : 'Ctrl-C: leave it running'
-  if (watching) return 'd or Ctrl-C: leave'
-  return columns < 60 ? 'd: leave it   Ctrl-C: stop…' : 'd: leave it running   Ctrl-C: stop…'
+  const pause = mayPause(state.story) ? 'p: pause   ' : ''
+  if (watching) return `${pause}d or Ctrl-C: leave`
+  return columns < 60 ? `${pause}d: leave it   Ctrl-C: stop…` : `d: leave it running   ${pause}Ctrl-C: stop…`
+}
+
+/** Whether the key p means something: the resolver can be paused, and its run is under way. */
+export function mayPause(story: Story | undefined): boolean {
+  if (story === undefined) return false
+  const { manifest }: { manifest?: { supports_resume?: boolean } } = story.creation.resolver
+  if (manifest?.supports_resume !== true) return false
+  return story.status === 'running' || story.status === 'awaiting_input'
 }
 
 /** Shown after the first Ctrl-C: what the next one does. */

@@ -9,7 +9,7 @@ import type { Room } from '../view/slot.ts'
 import { type FrameLine, type FrameState, frameLines } from './frame.ts'
 
 /** The meaning of a key in the frame; `other` undoes a first Ctrl-C. */
-export type FrameKey = 'detach' | 'interrupt' | 'other'
+export type FrameKey = 'detach' | 'pause' | 'interrupt' | 'other'
 
 export interface LiveRunProps extends FrameState {
   onKey: (key: FrameKey) => void
@@ -29,6 +29,7 @@ export function LiveRun(props: LiveRunProps) {
     (input, key) => {
       if (key.ctrl && input === 'c') onKey('interrupt')
       else if (input === 'd' && !key.ctrl && !key.meta) onKey('detach')
+      else if (input === 'p' && !key.ctrl && !key.meta) onKey('pause')
       else onKey('other')
     },
     { isActive: props.interactive && !childHoldsKeys },

@@ -9,6 +9,7 @@ import { connectionLine } from '../output/connection.ts'
 import { progressStyle } from '../view/event-lines.ts'
 import type { Child, Slot, SlotOptions } from '../view/slot.ts'
 import type { Controls, View } from '../view/view.ts'
+import { mayPause } from './frame.ts'
 import { type FrameKey, LiveRun, roomFor } from './live-run.tsx'
 
 const FRAME_MS = 80
@@ -51,7 +52,8 @@ export function openLiveView(options: LiveViewOptions): LiveView {
 
   const onKey = (key: FrameKey) => {
     if (key === 'detach') return controls?.detach()
-    if (key === 'other') {
+    if (key === 'pause' && interrupts === 0 && mayPause(story)) return controls?.pause()
+    if (key === 'other' || key === 'pause') {
       // A stop cannot be undone; before it, any other key resets the count.
       if (interrupts === 1) interrupts = 0
     } else if (watching) return controls?.detach()

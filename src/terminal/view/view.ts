@@ -10,6 +10,8 @@ import type { Output } from '../output/output.ts'
 /** Actions on the followed run, triggered by keys of the live view or a closed pipe. */
 export interface Controls {
   detach(): void
+  /** Asks for a pause; what the platform answers is shown as a note. */
+  pause(): void
   stop(): void
   force(): void
 }

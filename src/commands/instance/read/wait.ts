@@ -25,7 +25,10 @@ Those are, from the worst: failed 1, cancelled 3, paused 9, a question open 8.
   static override strict = false
   static override args = { id: Args.string({ description: 'ids, prefixes of ids, or @last', required: true }) }
   static override flags = {
-    timeout: Flags.string({ helpValue: 'DUR', description: 'stop waiting after 30s, 5m, 1h30m (exit code 124)' }),
+    timeout: Flags.string({
+      helpValue: 'DUR',
+      description: 'stop waiting after 30s, 5m, 1h30m or 90 (seconds); exit code 124',
+    }),
     any: Flags.boolean({ description: 'return when the first instance is done' }),
     until: Flags.string({
       options: ['terminal', 'settled'],

@@ -18,6 +18,7 @@ import {
   isRequestId,
   REQUESTS_DIR,
   refusalFile,
+  requestBeside,
   requestFile,
   responseFile,
 } from '../../protocol/coordination.ts'
@@ -35,6 +36,8 @@ const HALF_WRITTEN_MS = 2_000
 const CHECK_MAX_BYTES = 1 * MIB
 /** After the worker's end, at most this much is searched for the end of a line: a file may claim any size (threats FS-7). */
 const LATE_LINE_MAX_BYTES = 64 * MIB
+/** Of so many names that are no request ids an event is written. */
+const ODD_NAMES_MAX = 20
 /** More open requests than this are asked one after another. */
 const PENDING_REQUESTS_MAX = 100
 
@@ -57,6 +60,8 @@ export class Monitor {
   readonly #settled = new Set<string>()
   readonly #firstSeen = new Map<string, number>()
   readonly #tampered = new Set<string>()
+  /** File names of requests that can never be asked. */
+  readonly #odd = new Set<string>()
   #rejected: { reason: string; bytes: number; lines: number; detail?: string } | undefined
   #stopWatch: () => void = () => {}
   #scheduled: NodeJS.Immediate | undefined
@@ -100,7 +105,7 @@ export class Monitor {
   #carry(swept: boolean, isLast = false): void {
     if (swept) this.#guard(() => this.#noticeReset())
     this.#guard(() => this.#carryEvents(isLast))
-    this.#guard(() => this.#findRequests())
+    this.#guard(() => this.#findRequests(isLast))
     this.#guard(() => this.#ledger.reconcile())
   }
 
@@ -214,11 +219,12 @@ export class Monitor {
     this.#rejected = undefined
   }
 
-  #findRequests(): void {
+  #findRequests(isLast: boolean): void {
     if (this.#ledger.status !== 'running' && this.#ledger.status !== 'awaiting_input') return
     const names = new Set(this.#coordination.names(REQUESTS_DIR, INPUT_REQUESTS_MAX_FILES * 3))
     for (const name of [...names].sort()) {
       const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
+      if (!isRequestId(id)) this.#noteOddName(name, names, isLast)
       if (!isRequestId(id) || this.#settled.has(id)) continue
       // Answered while its worker was lost: the resumed one finds the answer (R58).
       const isAnswered = this.#ledger.inbox.answer(id) !== undefined
@@ -248,6 +254,19 @@ export class Monitor {
     this.#ledger.record('platform.input.requested', { request_id: id, prompt, schema, status: 'pending' })
     failpoint('request.noted')
     this.#settled.add(id)
+  }
+
+  /** A request whose file name is no request id is never asked: an event tells its author why. */
+  #noteOddName(name: string, names: ReadonlySet<string>, isLast: boolean): void {
+    if (!name.endsWith('.json') || this.#odd.has(name) || this.#odd.size >= ODD_NAMES_MAX) return
+    const beside = requestBeside(name)
+    const isBeside = this.#ledger.story.requests.some(({ id }) => id === beside) || names.has(`${beside}.json`)
+    // A hidden file may be a draft that is about to get its name.
+    if (isBeside || (!isLast && this.#isYoung(name))) return
+    this.#odd.add(name)
+    const detail = `"${name.slice(0, 140)}" is not the name of a request: an id has letters, digits, ".", "_" and "-", begins with a letter or a digit, and does not end in .response, .error or .sent.`
+    const request_id = name.slice(0, -'.json'.length).slice(0, 128)
+    this.#ledger.record('platform.event.rejected', { reason: 'input_request', bytes: 0, request_id, detail })
   }
 
   #isYoung(id: string): boolean {

@@ -3,7 +3,7 @@
  * docs/threats.md 1.2).
  */
 import { fail, ResolveError, systemCode } from '../../errors.ts'
-import { formRefusal } from '../../form-check/form-check.ts'
+import { pacedFormRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
 import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
@@ -72,7 +72,7 @@ export class Inquiry implements Keepable {
   /** The form for this input (R10), and every failing check of the input (R35). Throws like {@link form}. */
   async check(input: Payload): Promise<FormCheck> {
     const form = await this.form(input)
-    const { errors = [], fields = [] } = formRefusal(form, input) ?? {}
+    const { errors = [], fields = [] } = (await pacedFormRefusal(form, input)) ?? {}
     return { form, errors: [...errors], fields: [...fields] }
   }
 
@@ -85,7 +85,7 @@ export class Inquiry implements Keepable {
     const split = splitSecrets(form, input)
     this.#split = split
     this.#secrets = textsIn(split.secret)
-    const refusal = formRefusal(form, input)
+    const refusal = await pacedFormRefusal(form, input)
     if (refusal !== undefined) throw refusal
     const params = { params: input, available_credentials: [...credentials] }
     const answer = await this.#ask('resolver.getWorkspaceSpec', params)

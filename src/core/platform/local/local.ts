@@ -75,6 +75,11 @@ export interface LocalPlatform extends Platform {
    * needs no host.
    */
   host(id: string): Promise<boolean>
+  /**
+   * Starts the program of a resolver that is not registered yet and asks for its form. Throws what kept it from answering:
+   * `launch_failed`, `resolver_gone`, `resolver_silent`, `resolver_refused`, `form_malformed`.
+   */
+  tryStart(entry: CatalogEntry): Promise<void>
   /** The instances that this process hosts. */
   hosted(): string[]
   /**
@@ -183,6 +188,10 @@ class HomePlatform implements LocalPlatform {
     await Promise.all(
       wanted.map((entry) => this.#preparations.start(entry).catch((error) => onTrouble(entry.name, error))),
     )
+  }
+
+  async tryStart(entry: CatalogEntry): Promise<void> {
+    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), (inquiry) => inquiry.form(null))
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {

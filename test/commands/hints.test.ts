@@ -1,0 +1,123 @@
+/** Errors say what was meant, where the cause is, and what to run; the files of a run leave as one archive. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { doer, type Home, newHome } from './cli.ts'
+
+let place: Home
+const folder = mkdtempSync(join(tmpdir(), 'resolve-hints-'))
+
+beforeAll(async () => {
+  place = newHome()
+  expect((await place.run('resolver', 'add', doer())).code).toBe(0)
+})
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await place.end()
+})
+
+function resolverOf(name: string, program: string, command = ['node', 'resolver.ts']): string {
+  const dir = mkdtempSync(join(folder, `${name}-`))
+  writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ name, version: '1.0.0', description: 'x', command }))
+  writeFileSync(join(dir, 'resolver.ts'), program)
+  return dir
+}
+
+test.each([
+  [['rm'], 'resolve instance prune'],
+  [['instance', 'delete'], 'resolve instance prune'],
+  [['resolver', 'rm'], 'resolve resolver remove'],
+  [['logs'], 'resolve instance logs'],
+  [['instance', 'log'], 'resolve instance logs'],
+  [['ls'], 'resolve instance list'],
+  [['status'], 'resolve instance show'],
+  [['instance', 'add'], 'resolve resolver add'],
+  [['instence', 'list'], 'resolve instance list'],
+  [['run', 'tuor'], 'resolve run tour'],
+  [['run', 'tour', '--timeot', '3'], 'resolve run tour --timeout 3'],
+  [['run', 'tour', '--timeot=3'], 'resolve run tour --timeout=3'],
+])('%j offers the command that was meant', async (words, meant) => {
+  const { stdout, stderr } = await place.run(...words, '--json')
+  const { next } = JSON.parse(stdout) as { next: string[] }
+  expect(next[0]?.replace(' --json', ''), stderr).toBe(meant)
+})
+
+test('no help command stands below an error without a near word, and the value of a field is not repeated', async () => {
+  const unknown = await place.run('frobnicate')
+  expect(unknown.stderr.trimEnd().split('\n')).toEqual([
+    '✗ There is no command "resolve frobnicate".',
+    '  "resolve --help" lists the commands.',
+  ])
+  const slip = await place.run('run', 'tuor', '-i', 'key=hush')
+  expect(slip.stderr).toContain("resolve run tour -i 'key=<key>'")
+  expect(slip.stderr).not.toContain('hush')
+})
+
+test('an id with other characters, and a directory that is not there, are named', async () => {
+  expect((await place.run('instance', 'show', 'xyz-')).stderr).toContain('0-9 and a-f')
+  const missing = await place.with({ cwd: folder }, 'resolver', 'add', './nope')
+  expect([missing.code, missing.stderr]).toEqual([6, expect.stringContaining(`There is no directory ${folder}/nope.`)])
+})
+
+describe('resolver add', () => {
+  test.each([
+    ['a missing package', `import 'left-pad'`, ['node', 'resolver.ts'], 10, /'left-pad' imported from resolver\.ts/],
+    ['a program that does not exist', '', ['nodde', 'resolver.ts'], 10, /does not exist/],
+  ])('refuses %s, and adds it with --no-check', async (_, program, command, code, said) => {
+    const dir = resolverOf('faulty', program, command)
+    const refused = await place.run('resolver', 'add', dir)
+    expect([refused.code, refused.stderr]).toEqual([code, expect.stringMatching(said)])
+    expect(refused.stderr).toContain('--no-check')
+    expect((await place.run('resolver', 'show', 'faulty')).code).toBe(6)
+    expect((await place.run('resolver', 'add', dir, '--no-check')).code).toBe(0)
+    expect((await place.run('resolver', 'remove', 'faulty')).code).toBe(0)
+  })
+})
+
+test('resolver add refuses a resolver with a malformed form', async () => {
+  const form = "me.on['resolver.getInstantiationSchema'] = () => ({ type: 'form', components: [{ type: 'text' }] })"
+  const { code, stderr } = await place.run('resolver', 'add', plainResolver('', { name: 'misformed' }, form).dir)
+  expect([code, stderr]).toEqual([5, expect.stringContaining('not a well-formed form')])
+  expect((await place.run('resolver', 'show', 'misformed')).code).toBe(6)
+})
+
+test('data --archive is a tar of the data files, in a file and on stdout', async () => {
+  const { stdout } = await place.run('run', 'doer', '-i', 'do=data', '--json')
+  const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+  const path = join(folder, 'data.tar')
+  expect((await place.run('instance', 'data', id, '--archive', '-o', path)).code).toBe(0)
+  expect(spawnSync('tar', ['-tf', path], { encoding: 'utf8' }).stdout.trim().split('\n').sort()).toEqual([
+    'deep/report.md',
+    'raw.bin',
+  ])
+  expect((await place.run('instance', 'data', id, '--archive')).stdout).toContain('# Report')
+  expect((await place.run('instance', 'data', id, 'raw.bin', '--archive')).code).toBe(2)
+})
+
+test('events and show have one line for a question and one for its answer, with words instead of a schema', async () => {
+  const { stdout } = await place.run('run', 'doer', '-i', 'do=ask', '--json')
+  const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+  expect((await place.run('instance', 'answer', id)).code).toBe(5)
+  expect((await place.run('instance', 'answer', id, '-i', 'go=no', '-i', 'why=x')).code).toBe(0)
+  expect((await place.run('instance', 'wait', id)).code).toBe(0)
+  const events = (await place.run('instance', 'events', id)).stdout
+  expect(events.match(/gate-1/g)).toHaveLength(2)
+  expect(events).not.toContain('"components"')
+  const { stdout: shown } = await place.run('instance', 'show', id)
+  expect(shown).not.toContain('"components"')
+  expect(shown).toMatch(/^ {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}completed$/m)
+})
+
+test('paused is told once, in words', async () => {
+  const { stdout } = await place.run('run', 'doer', '-i', 'do=sleep', '--detach')
+  const id = stdout.trim()
+  expect((await place.run('instance', 'wait', id, '--until', 'settled', '--timeout', '1')).code).toBe(124)
+  expect((await place.run('instance', 'pause', id)).code).toBe(0)
+  const { stdout: shown } = await place.run('instance', 'show', id)
+  expect(shown).not.toContain('pause_requested')
+  expect(shown.match(/paused \(requested\)/g)?.length).toBeGreaterThan(0)
+})
