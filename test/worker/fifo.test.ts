@@ -32,3 +32,13 @@ test('what was there before is replaced', async () => {
 test('where none can be made the launch fails with a reason', async () => {
   await expect(makeFifos([join(directory, 'missing', 'stdin')])).rejects.toMatchObject({ code: 'launch_failed' })
 })
+
+test('callers at the same time each get theirs, and one that fails does not make the others fail', async () => {
+  const [first, missing, ...others] = ['first', 'missing/stdin', 'a', 'b', 'c'].map((name) => [join(directory, name)])
+  const outcomes = await Promise.allSettled([first, missing, ...others].map((paths = []) => makeFifos(paths)))
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
+  expect(areFifos([first, ...others].flatMap((paths = []) => paths))).toBe(true)
+  // A later call begins anew.
+  await makeFifos([join(directory, 'later')])
+  expect(areFifos([join(directory, 'later')])).toBe(true)
+})
