@@ -136,7 +136,7 @@ const catalogue = {
     exit: 2,
     message: (d: { id: string; matches: readonly string[] }) =>
       `"${d.id}" matches ${d.matches.length} instances: ${d.matches.slice(0, 5).join(', ')}${d.matches.length > 5 ? ', …' : ''}.`,
-    hint: () => 'Give more characters of the id.',
+    hint: () => 'Give the id, or more characters of it.',
   },
   request_unknown: {
     kind: 'user',

@@ -29,10 +29,12 @@ export type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  Naming,
   Platform,
   Pruned,
   PruneOptions,
   PruneOutcome,
+  RetryRequest,
 } from './platform/platform.ts'
 export { openRemotePlatform, type RemoteOptions } from './platform/remote/remote.ts'
 export type { WorkerPruneOutcome } from './platform/upkeep/upkeep.ts'
@@ -58,5 +60,6 @@ export {
   type TokenRequest,
   type Tokens,
 } from './store/tokens.ts'
+export { fitsNarrowing, type Narrowing } from './view/find-words.ts'
 export { lostWorker } from './view/lost-worker.ts'
 export type { Story } from './view/story.ts'

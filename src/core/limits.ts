@@ -199,7 +199,7 @@ export const DOCKER_PING_LIMIT_MS = 2_000 // a running engine answers at once
 /** The instance index, for lists (docs/on-disk.md). */
 export const INDEX_SETTLED_MS = 2_000 // longer than a clock tick of any file system, and than a record may be behind its journal
 export const INDEX_WORTH_ENTRIES = 64 // this many records are read in a few milliseconds; an index for fewer is not worth a file
-export const INDEX_MAX_BYTES = 64 * MIB // half a million instances
+export const INDEX_MAX_BYTES = 128 * MIB // half a million instances
 
 /** Secrets (threats B9). */
 export const SECRET_MIN_CHARS = 8

@@ -45,13 +45,13 @@ test('a field that is gone, or of another type, and a new one that is required a
     'Instance.pending_inputs was integer, minimum 0 (required) and is string (required). CONTRIBUTING.md calls that breaking: a client of today expects what it was.',
   ])
   expect(breaksBetween(before, without('event platform.worker.adopted.epoch'))).toHaveLength(1)
-  expect(breaksBetween(before, having('Instance.labels', 'array of string (required)'))).toEqual([
-    'Instance.labels is new and required. Make it optional(…): a server of today does not give it.',
+  expect(breaksBetween(before, having('Instance.badges', 'array of string (required)'))).toEqual([
+    'Instance.badges is new and required. Make it optional(…): a server of today does not give it.',
   ])
-  expect(breaksBetween(before, having('POST /instances takes body.labels', 'array of string (required)'))).toEqual([
-    'POST /instances takes body.labels is new and required. Make it optional(…): a client of today does not send it.',
+  expect(breaksBetween(before, having('POST /instances takes body.badges', 'array of string (required)'))).toEqual([
+    'POST /instances takes body.badges is new and required. Make it optional(…): a client of today does not send it.',
   ])
-  expect(breaksBetween(before, having('Instance.labels', 'array of string'))).toEqual([])
+  expect(breaksBetween(before, having('Instance.badges', 'array of string'))).toEqual([])
   expect(breaksBetween(before, having('GET /labels gives 200.name', 'string (required)'))).toEqual([])
 })
 

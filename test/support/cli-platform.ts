@@ -120,6 +120,8 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       return (await records('--all')).find((record) => record.instance_id === id) as InstanceRecord
     },
     rename: () => lacking('rename'),
+    edit: () => lacking('rename'),
+    retry: () => lacking('rename'),
     async story(id) {
       const shown = await document(['instance', 'show', id])
       const { resolver: name, resolver_version: version, input, timing } = shown

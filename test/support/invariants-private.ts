@@ -22,13 +22,14 @@ const KINDS = [
   'run',
   'sandbox',
   'name',
+  'labels',
   'imported',
   'admitted',
   'unchecked_input',
   'sealed_input',
 ]
 /** What may be noted of an instance that has ended. */
-const LATE = ['name', 'imported']
+const LATE = ['name', 'labels', 'imported']
 
 /** One private line; undefined where it is none. */
 export function parseNote(line: string, after: number): PrivateNote | undefined {

@@ -16,6 +16,8 @@ import type {
   DataFile,
   InputRequest,
   InstanceRecord,
+  LabelChanges,
+  Labels,
   MessageType,
   RequestStatus,
   ScheduleOrigin,
@@ -25,6 +27,7 @@ import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
 import type { Status } from '../protocol/status.ts'
+import type { Narrowing } from '../view/find-words.ts'
 import type { Story } from '../view/story.ts'
 
 export interface CreateRequest {
@@ -32,6 +35,7 @@ export interface CreateRequest {
   input: Payload
   name?: string | null
   parent_id?: string | null
+  labels?: Labels
   /** Default: docker where the manifest has a container, local otherwise. */
   executor?: Executor | 'auto'
   /** Where the host runs: in this process (default), or in one of its own that outlives it. */
@@ -40,6 +44,20 @@ export interface CreateRequest {
   instance_id?: string
   /** The schedule that creates it. */
   schedule?: ScheduleOrigin
+}
+
+/** What is changed when an instance is run again; all else is as before. */
+export interface RetryRequest extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id'> {
+  /** Fields of the input. Secret ones must be among them. */
+  input?: Payload
+  name?: string | null
+  labels?: LabelChanges
+}
+
+/** What people call an instance; what is absent stays. */
+export interface Naming {
+  name?: string | null
+  labels?: LabelChanges
 }
 
 export interface AskOptions {
@@ -65,9 +83,7 @@ export interface PrepareOptions {
 /** A step of a setup begins, prints, or has ended with an exit code. */
 export type SetupProgress = EventData<'platform.setup.progress'>
 
-export interface InstanceFilter {
-  status?: readonly Status[]
-  resolver?: string
+export interface InstanceFilter extends Narrowing {
   /** How many at most; newest first. */
   limit?: number
   /** From {@link InstancePage.cursor}. */
@@ -151,11 +167,15 @@ export interface Platform {
   /** Returns once the intent is on disk (R12); follow the events for the rest. */
   create(request: CreateRequest): Promise<InstanceRecord>
   list(filter?: InstanceFilter): Promise<InstancePage>
-  /** A whole id from an id, a unique prefix of 4 or more, or `@last` (R3). */
+  /** A whole id from an id, a unique prefix of 4 or more, `@last` (R3), or a name. An id wins over a name. */
   find(reference: string): Promise<string>
   record(id: string): Promise<InstanceRecord>
   /** Gives it another name for people, or none (R9). */
   rename(id: string, name: string | null): Promise<InstanceRecord>
+  /** Changes its name, its labels, or both. */
+  edit(id: string, naming: Naming): Promise<InstanceRecord>
+  /** Creates an instance with the same resolver and input, and with this one as its parent. Throws as {@link create}. */
+  retry(id: string, changes?: RetryRequest): Promise<InstanceRecord>
   story(id: string): Promise<Story>
   /** Sees to it that a live host owns the instance: adopts it where its host is gone. */
   ensureHost(id: string): Promise<void>

@@ -10,6 +10,7 @@ import {
   object,
   oneOf,
   optional,
+  type Schema,
   type Static,
   text,
   time,
@@ -78,6 +79,35 @@ export interface Message {
   payload: Payload
 }
 
+/** Short pairs of key and value that people and scripts give an instance, to find it again. */
+export type Labels = Record<string, string>
+
+/** What is changed: a value sets the label, null removes it. */
+export type LabelChanges = Record<string, string | null>
+
+export const LABELS_MAX = 32
+export const LABEL_KEY_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_./-]{0,62}$'
+/** No control characters: labels are printed in tables. */
+export const LABEL_VALUE_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f]{0,200}$'
+
+const value = text({ maxLength: 200, pattern: LABEL_VALUE_PATTERN })
+
+const KEYS = { maxProperties: LABELS_MAX, propertyNames: { pattern: LABEL_KEY_PATTERN } }
+
+export const labels: Schema<Labels> = anyObject<string>({ ...KEYS, additionalProperties: value })
+
+export const labelChanges: Schema<LabelChanges> = anyObject<string | null>({
+  ...KEYS,
+  additionalProperties: nullable(value),
+  description: 'null removes a label',
+})
+
+/** The labels after the changes. */
+export function withLabels(before: Readonly<Labels>, changes: Readonly<LabelChanges>): Labels {
+  const after = { ...before, ...changes }
+  return Object.fromEntries(Object.entries(after).filter((entry): entry is [string, string] => entry[1] !== null))
+}
+
 export type InstanceError = Static<typeof instanceError>
 
 export const instanceError = object({ code: text(), detail: text() })
@@ -138,7 +168,8 @@ export const instanceRecord = named(
     created_at: time(),
     updated_at: time(),
     ended_at: nullable(time()),
-    parent_id: nullable(text()),
+    parent_id: nullable(text(), { description: 'The instance that it repeats' }),
+    labels: optional(labels),
     schedule: optional(nullable(scheduleOrigin, { description: 'The schedule that created it' })),
     queue: optional(nullable(queuePlace, { description: 'Its place, while it waits for a worker' })),
   }),

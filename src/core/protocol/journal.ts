@@ -1,7 +1,7 @@
 /** The content of an instance's journal (on-disk, The journal). */
 import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
-import { type Actor, instanceId, scheduleOrigin } from './instance.ts'
+import { type Actor, instanceId, type Labels, labels, scheduleOrigin } from './instance.ts'
 import { manifest } from './manifest.ts'
 import {
   anyObject,
@@ -46,6 +46,8 @@ export const creationRecord = object(
     instance_id: instanceId(),
     name: nullable(text()),
     parent_id: nullable(text()),
+    /** Absent in instances of an earlier version. */
+    labels: optional(labels),
     /** The schedule that created it (R72). */
     schedule: optional(scheduleOrigin),
     created_at: time(),
@@ -140,6 +142,13 @@ export interface NameMark {
   at: string
 }
 
+/** The labels of the instance since then, all of them. */
+export interface LabelsMark {
+  kind: 'labels'
+  labels: Labels
+  at: string
+}
+
 /** The input was checked after the setup, and what the resolver wants for it (R48). */
 export interface AdmissionMark {
   kind: 'admitted'
@@ -178,6 +187,7 @@ export type PrivateLine =
   | RunMark
   | SandboxMark
   | NameMark
+  | LabelsMark
   | AdmissionMark
   | UncheckedInput
   | SealedInput

@@ -5,8 +5,10 @@
  */
 import { fail } from '../errors.ts'
 import { identify } from '../files/process-identity.ts'
+import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { Payload } from '../protocol/form.ts'
+import type { Labels } from '../protocol/instance.ts'
 import type {
   AdmissionMark,
   AnswerIntent,
@@ -39,6 +41,7 @@ export class Inbox {
   #hasSandbox = false
   #isImported = false
   #name: string | null | undefined
+  #labels: Labels | undefined
   #admission: AdmissionMark | undefined
   #uncheckedInput: string | undefined
   #sealedInput: string | undefined
@@ -113,6 +116,11 @@ export class Inbox {
     return this.#name
   }
 
+  /** The labels given after the creation; undefined where there were none. */
+  get labels(): Labels | undefined {
+    return this.#labels
+  }
+
   /** What was found when the input was checked after the setup; undefined before, and where it was checked earlier. */
   get admission(): AdmissionMark | undefined {
     return this.#admission
@@ -169,6 +177,9 @@ export class Inbox {
       case 'name':
         this.#takeName((line as { name?: unknown }).name)
         break
+      case 'labels':
+        this.#takeLabels((line as { labels?: unknown }).labels)
+        break
       case 'admitted':
         this.#takeAdmission(line as AdmissionMark)
         break
@@ -193,6 +204,10 @@ export class Inbox {
     const isGivenUp =
       type === 'platform.watchdog.warning' && data['kind'] === PAUSE_IGNORED && this.#stop.how === 'pause'
     if (isOver || isGivenUp) this.#stop = undefined
+  }
+
+  #takeLabels(labels: unknown): void {
+    if (isObject(labels)) this.#labels = labels as Labels
   }
 
   #takeAdmission(mark: AdmissionMark): void {

@@ -20,12 +20,14 @@ export interface IndexEntry {
   resolver: string
   /** The fingerprint of the files it was read from; {@link UNSETTLED} where they had changed a moment before. */
   fingerprint: string
+  /** Its name, labels and the beginning of its input, as ASCII JSON; empty where it has none of them. */
+  words: string
 }
 
 /** Never equals the fingerprint of any files. */
 export const UNSETTLED = '-'
 
-const SCHEMA = 'resolve.index/1'
+const SCHEMA = 'resolve.index/2'
 
 /** Undefined where the file is missing, or differs in any byte from what was written. */
 export function readIndex(home: string): IndexEntry[] {
@@ -39,7 +41,7 @@ export function readIndex(home: string): IndexEntry[] {
   const words = new Map<string, string>(STATUSES.map((status) => [status, status]))
   for (const line of body.split('\n')) {
     const id = line.slice(ORDER_CHARS - INSTANCE_ID_CHARS, ORDER_CHARS)
-    const [status, resolver, fingerprint] = line.slice(ORDER_CHARS + 1).split('\t')
+    const [status, resolver, fingerprint, found = ''] = line.slice(ORDER_CHARS + 1).split('\t')
     if (!isInstanceId(id) || !isStatus(status) || resolver === undefined || fingerprint === undefined) continue
     const word = words.get(resolver) ?? resolver
     words.set(word, word)
@@ -49,6 +51,7 @@ export function readIndex(home: string): IndexEntry[] {
       status: words.get(status) as Status,
       resolver: word,
       fingerprint,
+      words: found,
     })
   }
   return entries
@@ -60,10 +63,10 @@ export function readIndex(home: string): IndexEntry[] {
  */
 export function writeIndex(home: string, entries: readonly IndexEntry[]): void {
   const lines: string[] = []
-  for (const { id, order, status, resolver, fingerprint } of entries) {
+  for (const { id, order, status, resolver, fingerprint, words } of entries) {
     // The record is damaged: it is not indexed, and read again each time.
     if (!isInstanceId(id) || !order.endsWith(`|${id}`) || order.length !== ORDER_CHARS) continue
-    if (PLAIN.test(resolver)) lines.push(`${order}\t${status}\t${resolver}\t${fingerprint}`)
+    if (PLAIN.test(resolver)) lines.push(`${order}\t${status}\t${resolver}\t${fingerprint}\t${words}`)
   }
   // Newest first, in the order in which lists need them.
   const body = lines.sort().reverse().join('\n')

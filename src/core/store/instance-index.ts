@@ -5,8 +5,9 @@
  */
 import { type BigIntStats, type Stats, statSync } from 'node:fs'
 import { INDEX_SETTLED_MS, INDEX_WORTH_ENTRIES } from '../limits.ts'
-import type { InstanceRecord } from '../protocol/instance.ts'
+import type { InstanceRecord, Labels } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
+import { type Findable, findableOf } from '../view/find-words.ts'
 import { type InstancePaths, instanceIds, instancePaths, instancesDirectory } from './home.ts'
 import { type IndexEntry, readIndex, UNSETTLED, writeIndex } from './instance-index-file.ts'
 import { readRecord } from './record.ts'
@@ -40,11 +41,12 @@ export class InstanceIndex {
     return this.#list().ids
   }
 
-  /** The entry of one instance. Throws `journal_broken`, or the system's error for one that cannot be read. */
-  read(id: string): InstanceEntry {
+  /** The entry of one instance; `anew`: with its name and labels as they are now. Throws `journal_broken`, or the system's error for one that cannot be read. */
+  read(id: string, { anew = false } = {}): InstanceEntry {
     this.#load()
     const known = this.#known.get(id)
-    if (known?.isFinal) return known
+    // One that has ended may still get another name, and other labels.
+    if (known?.isFinal && !anew) return known
     const paths = instancePaths(this.#home, id)
     const fingerprint = fingerprintOf(paths)
     if (known !== undefined && fingerprint !== UNSETTLED && fingerprint === known.fingerprint) {
@@ -103,13 +105,14 @@ export class InstanceIndex {
   #note(id: string, record: InstanceRecord, fingerprint: string): InstanceEntry {
     const { status, resolver } = record
     const isFinal = isTerminal(status)
+    const words = toWords(record)
     const known = this.#known.get(id)
     if (known === undefined || fingerprint !== UNSETTLED) this.#unindexed += 1
     const order = orderOf(record)
     // Replaced in entry, because the sorted list holds the same object.
-    if (known?.order === order) return Object.assign(known, { status, resolver, fingerprint, isFinal })
+    if (known?.order === order) return Object.assign(known, { status, resolver, fingerprint, isFinal, words })
     this.#sorted = undefined
-    const entry = { id, order, status, resolver, fingerprint, isFinal }
+    const entry = { id, order, status, resolver, fingerprint, isFinal, words }
     this.#known.set(id, entry)
     return entry
   }
@@ -143,6 +146,24 @@ export class InstanceIndex {
     }
   }
 }
+
+/** What {@link isFound} compares, from an entry. */
+export function findableIn({ id, resolver, words }: IndexEntry): Findable {
+  const [name, labels, input] = (words === '' ? [null, {}, ''] : JSON.parse(words)) as [string | null, Labels, string]
+  return { id, resolver, name, labels, input }
+}
+
+/** ASCII, because the index is read byte by byte. */
+function toWords(record: InstanceRecord): string {
+  const { name, labels, input } = findableOf(record)
+  if (name === null && input === '' && Object.keys(labels).length === 0) return ''
+  return JSON.stringify([name, labels, input]).replace(
+    NOT_ASCII,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+const NOT_ASCII = /[^ -~]/g
 
 /** Sort key: creation time, then id within the same millisecond. Also the cursor of a page. */
 export function orderOf(record: Pick<InstanceRecord, 'created_at' | 'instance_id'>): string {

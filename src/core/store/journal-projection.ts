@@ -67,6 +67,7 @@ export class JournalProjector {
     if (!inbox.isImported) takeMailboxLayout(dirname(this.#journal), inbox)
     tellStop(story, inbox.toldStop)
     if (inbox.name !== undefined) story.creation.name = inbox.name
+    if (inbox.labels !== undefined) story.creation.labels = inbox.labels
     if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)
     return { story, inbox }
   }

@@ -1,7 +1,8 @@
 /** Updates a cached record from the lines that the journal has after it; {@link file://./record.ts} calls it. */
 import { closeSync, fstatSync, openSync } from 'node:fs'
+import { isObject } from '../primitives/is-object.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
-import type { NameMark } from '../protocol/journal.ts'
+import type { LabelsMark, NameMark } from '../protocol/journal.ts'
 import { phaseName } from '../view/story.ts'
 import { isPrivate, parseEnvelope, parseLine, parsePrivateLine } from './journal-line.ts'
 import { readWholeLines } from './journal-reader.ts'
@@ -11,7 +12,8 @@ const PHASE = 'resolver:phase'
 /** Events of the platform that change a record in ways that only the whole story can compute. */
 const CHANGES = /^platform\.(instance|input)\./
 
-type Named = Pick<NameMark, 'name'>
+/** What people call it. */
+type Naming = Pick<InstanceRecord, 'name' | 'labels'>
 
 /**
  * The record after the lines of the journal from offset `from` on. undefined where the whole story must be read: the lines
@@ -22,15 +24,16 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
   const fd = openSync(journal, 'r')
   try {
     if (fstatSync(fd).size < from) return undefined
-    let { name, phase, updated_at } = record
+    let { phase, updated_at } = record
+    let naming: Naming = { name: record.name, ...(record.labels === undefined ? {} : { labels: record.labels }) }
     for (let at = from; ; ) {
       const bytes = readWholeLines(fd, at, CHUNK_BYTES)
-      if (bytes === undefined) return { ...record, name, phase, updated_at }
+      if (bytes === undefined) return { ...record, ...naming, phase, updated_at }
       at += bytes.length
       const texts = bytes.toString('utf8', 0, bytes.length - 1).split('\n')
-      const named = nameIn(texts.filter(isPrivate), name)
+      const named = namingIn(texts.filter(isPrivate), naming)
       if (named === undefined) return undefined
-      name = named.name
+      naming = named
       const lines = texts.filter((text) => !isPrivate(text)).map(parseLine)
       for (const line of lines) {
         if (line === undefined) return undefined
@@ -48,19 +51,22 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
   }
 }
 
-/** The last name in the private lines; undefined where one of these lines is damaged. */
-function nameIn(lines: readonly string[], before: string | null): Named | undefined {
-  const parsed = lines.map(parsePrivateLine)
-  // Only the whole story tells whether a stop is still under way.
-  if (parsed.some((line) => line === undefined || line.kind === 'stop')) return undefined
-  const last = parsed.findLast((line) => line?.kind === 'name')
-  return last === undefined ? { name: before } : parseName(last.text)
+/** With the last name and the last labels in the private lines; undefined where one of these lines is damaged. */
+function namingIn(lines: readonly string[], before: Naming): Naming | undefined {
+  let now: Naming | undefined = before
+  for (const line of lines.map(parsePrivateLine)) {
+    // Only the whole story tells whether a stop is still under way.
+    if (line === undefined || now === undefined || line.kind === 'stop') return undefined
+    if (line.kind === 'name' || line.kind === 'labels') now = renamed(now, line.kind, line.text)
+  }
+  return now
 }
 
-function parseName(text: string): Named | undefined {
+function renamed(before: Naming, kind: 'name' | 'labels', text: string): Naming | undefined {
   try {
-    const { name } = JSON.parse(text) as Partial<NameMark>
-    return typeof name === 'string' || name === null ? { name } : undefined
+    const { name, labels } = JSON.parse(text) as Partial<NameMark & LabelsMark>
+    if (kind === 'labels') return isObject(labels) ? { ...before, labels } : undefined
+    return typeof name === 'string' || name === null ? { ...before, name } : undefined
   } catch {
     return undefined
   }

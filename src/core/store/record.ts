@@ -36,6 +36,7 @@ export function toRecord(story: Story): InstanceRecord {
     updated_at: story.lastEventAt,
     ended_at: story.endedAt,
     parent_id: creation.parent_id,
+    labels: creation.labels ?? {},
     schedule: creation.schedule ?? null,
     queue: story.queue ?? null,
   }

@@ -21,7 +21,21 @@ export function instanceHandlers({ platform }: AppParts) {
 
     getInstance: async ({ params }) => platform.record(params.id),
 
-    patchInstance: async ({ params, body }) => platform.rename(params.id, body.name),
+    patchInstance: async ({ params, body }) => {
+      if (body.name === undefined && body.labels === undefined)
+        throw fail('request_invalid', { problem: 'nothing is changed: the body has neither name nor labels' })
+      return platform.edit(params.id, body)
+    },
+
+    postInstanceRetry: async ({ params, body, request, reply }) => {
+      const { executor = 'auto', ...changes } = body ?? {}
+      refuseExecutor(request, executor)
+      refuseNarrow(request)
+      const chosen = request.held === null ? {} : { instance_id: request.held.instanceId }
+      const record = await platform.retry(params.id, { ...changes, executor, ...chosen })
+      reply.header('location', `/api/instances/${record.instance_id}`)
+      return record
+    },
 
     deleteInstance: async ({ params }) => platform.cancel(params.id),
 
@@ -62,6 +76,12 @@ export function instanceHandlers({ platform }: AppParts) {
 
     postInstanceAttend: async ({ params }) => platform.ensureHost(params.id),
   } satisfies Partial<Handlers>
+}
+
+/** A token of one instance creates no other. */
+function refuseNarrow(request: FastifyRequest): void {
+  const { instance } = callerOf(request)
+  if (instance !== null) throw fail('token_narrow', {})
 }
 
 function refuseExecutor(request: FastifyRequest, executor: string): void {

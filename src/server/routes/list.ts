@@ -4,7 +4,14 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
-import type { InstancePage, InstanceRecord, Platform, Status } from '../../core/index.ts'
+import {
+  fitsNarrowing,
+  type InstancePage,
+  type InstanceRecord,
+  type Narrowing,
+  type Platform,
+  type Status,
+} from '../../core/index.ts'
 import { INSTANCE_PREFIX_MIN_CHARS, PAGE_DEFAULT_RECORDS } from '../../core/limits.ts'
 import type { QueryOf } from '../../core/protocol/api/operations.ts'
 import { isStatus, STATUSES } from '../../core/protocol/status.ts'
@@ -18,23 +25,37 @@ export function listHandlers({ platform }: AppParts) {
     getInstances: async ({ query, request, reply }) => {
       const { instance } = callerOf(request)
       if (query.reference !== undefined) return [await referred(platform, query.reference, instance)]
-      const status = statusesOf(query.status)
-      const page = instance === null ? await pageOf(platform, query, status) : await only(platform, instance)
+      const narrowing = narrowingOf(query)
+      const page = instance === null ? await pageOf(platform, query, narrowing) : await only(platform, instance)
       if (page.cursor !== null) reply.header('link', `<${nextUrl(request, page.cursor)}>; rel="next"`)
-      return page.records.filter((record) => fits(record, query, status))
+      return page.records.filter((record) => fitsNarrowing(record, narrowing))
     },
   } satisfies Partial<Handlers>
 }
 
-async function pageOf(platform: Platform, query: Query, status: Status[] | undefined): Promise<InstancePage> {
-  const { resolver, limit = PAGE_DEFAULT_RECORDS, cursor } = query
+async function pageOf(platform: Platform, query: Query, narrowing: Narrowing): Promise<InstancePage> {
+  const { limit = PAGE_DEFAULT_RECORDS, cursor } = query
   if (cursor !== undefined && !CURSOR.test(cursor)) throw fail('cursor_unknown', { cursor: cursor.slice(0, 80) })
-  return platform.list({
-    limit,
-    ...(status === undefined ? {} : { status }),
+  return platform.list({ ...narrowing, limit, ...(cursor === undefined ? {} : { cursor }) })
+}
+
+function narrowingOf({ status, resolver, name, label, since, until, text }: Query): Narrowing {
+  const statuses = statusesOf(status)
+  return {
+    ...(statuses === undefined ? {} : { status: statuses }),
     ...(resolver === undefined ? {} : { resolver }),
-    ...(cursor === undefined ? {} : { cursor }),
-  })
+    ...(name === undefined ? {} : { name }),
+    ...(label === undefined ? {} : { labels: label }),
+    ...(since === undefined ? {} : { since: timeOf('since', since) }),
+    ...(until === undefined ? {} : { until: timeOf('until', until) }),
+    ...(text === undefined ? {} : { text }),
+  }
+}
+
+function timeOf(name: string, given: string): string {
+  const ms = Date.parse(given)
+  if (Number.isNaN(ms)) throw fail('request_invalid', { problem: `${name} is not an ISO-8601 time` })
+  return new Date(ms).toISOString()
 }
 
 const CURSOR = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\|[0-9a-f]{12}$/
@@ -46,10 +67,10 @@ async function only(platform: Platform, instance: string): Promise<InstancePage>
 
 async function referred(platform: Platform, reference: string, instance: string | null): Promise<InstanceRecord> {
   if (instance === null) return platform.record(await platform.find(reference))
-  const isMeant =
-    reference === '@last' || (reference.length >= INSTANCE_PREFIX_MIN_CHARS && instance.startsWith(reference))
-  if (!isMeant) throw fail('instance_unknown', { id: reference })
-  return platform.record(instance)
+  const record = await platform.record(instance)
+  const isPrefix = reference.length >= INSTANCE_PREFIX_MIN_CHARS && instance.startsWith(reference)
+  if (reference === '@last' || isPrefix || record.name === reference) return record
+  throw fail('instance_unknown', { id: reference })
 }
 
 function statusesOf(given: string[] | undefined): Status[] | undefined {
@@ -61,12 +82,6 @@ function statusesOf(given: string[] | undefined): Status[] | undefined {
         problem: `"${word.slice(0, 40)}" is no status; it is one of ${STATUSES.join(', ')}`,
       })
     })
-}
-
-function fits(record: InstanceRecord, { resolver }: Query, status: Status[] | undefined): boolean {
-  return (
-    (resolver === undefined || record.resolver === resolver) && (status === undefined || status.includes(record.status))
-  )
 }
 
 /** The same list from the cursor on. */

@@ -1,6 +1,14 @@
 /** Parses durations of flags: `90s`, `1h30m`. */
 import { fail } from '../../core/errors.ts'
 
+/** The time that `--since` or `--until` means: a duration before `now`, or an ISO-8601 time. In UTC. Throws `usage`. */
+export function parseTime(text: string, now: number): string {
+  if (!/^\d{4}-/.test(text)) return new Date(now - parseDuration(text)).toISOString()
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms)) throw fail('usage', { problem: `"${text}" is not a time; write 2026-01-31T10:00:00Z, or 10m.` })
+  return new Date(ms).toISOString()
+}
+
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** Milliseconds from `30s`, `5m`, `1h30m`, `500ms`; a bare number is seconds. Throws `usage` for anything else. */

@@ -19,6 +19,19 @@ export const inputFlags = {
   }),
 }
 
+export const executorFlag = Flags.string({
+  options: ['auto', 'local', 'docker'],
+  default: 'auto',
+  description: 'where the worker runs',
+})
+
+export const labelFlag = Flags.string({
+  multiple: true,
+  multipleNonGreedy: true,
+  helpValue: 'key=value',
+  description: 'a label to find the instance by; repeat it for each',
+})
+
 export const jsonlFlag = {
   jsonl: Flags.boolean({
     description: 'print every event as one line of JSON, then a closing line',
@@ -43,9 +56,11 @@ export const followFlags = {
   verbose: Flags.boolean({ description: 'also show what the worker prints and logs' }),
 }
 
-export const idArg = { id: Args.string({ description: 'an id, a prefix of one, or @last' }) }
+export const idArg = { id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }) }
 
-export const requiredIdArg = { id: Args.string({ description: 'an id, a prefix of one, or @last', required: true }) }
+export const requiredIdArg = {
+  id: Args.string({ description: 'an id, a prefix of one, @last, or a name', required: true }),
+}
 
 /** Parses `--status running,paused`, also when repeated. Throws `usage` with the list of statuses. */
 export function toStatuses(given: readonly string[] | undefined): Status[] | undefined {

@@ -154,7 +154,12 @@ async function instances(platform: Platform, status: readonly Status[]): Promise
       about: `${statusText(record.status)}  ${who}  ${ageText(record.created_at, now)}`,
     }
   })
-  return records.length === 0 ? [] : [...found, { word: '@last', about: 'the newest' }]
+  // A name that several instances have would be refused.
+  const names = records.flatMap(({ name }) => (name === null ? [] : [name]))
+  const named = records.flatMap(({ name, instance_id }) =>
+    name === null || names.indexOf(name) !== names.lastIndexOf(name) ? [] : [{ word: name, about: instance_id }],
+  )
+  return records.length === 0 ? [] : [...found, ...named, { word: '@last', about: 'the newest' }]
 }
 
 /** The statuses for which the command is possible. */

@@ -1,6 +1,6 @@
 /** The JSON documents of `--json` and `--jsonl` (docs/json.md). Later versions only add fields. */
 import type { ResolveError } from '../../core/errors.ts'
-import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
+import type { InstanceError, Labels, QueuePlace } from '../../core/protocol/instance.ts'
 import type { Story, StoryArtifact, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import type { ExitCode } from './exit-codes.ts'
@@ -10,6 +10,9 @@ export interface InstanceDocument {
   schema: 'resolve.instance/1'
   instance_id: string
   name: string | null
+  labels: Labels
+  /** The instance that it repeats. */
+  parent_id: string | null
   resolver: string
   resolver_version: string
   status: string
@@ -39,6 +42,8 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     schema: 'resolve.instance/1',
     instance_id: creation.instance_id,
     name: creation.name,
+    labels: creation.labels ?? {},
+    parent_id: creation.parent_id,
     resolver: creation.resolver.name,
     resolver_version: creation.resolver.version,
     status: story.status,

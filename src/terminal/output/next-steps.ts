@@ -27,7 +27,11 @@ export function nextCommands(story: Story, isShort = false): string[] {
       commandLine('instance', 'show', id),
       ...(story.changedData.length > 0 ? [commandLine('instance', 'data', id)] : []),
     ],
-    failed: () => [commandLine('instance', 'explain', id), commandLine('instance', 'events', id)],
+    failed: () => [
+      commandLine('instance', 'explain', id),
+      commandLine('instance', 'logs', id),
+      commandLine('instance', 'retry', id),
+    ],
     cancelled: () => [commandLine('instance', 'show', id)],
   }
   return steps[story.status]()

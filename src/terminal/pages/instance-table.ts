@@ -5,6 +5,7 @@ import { isLost } from '../../core/view/lost-worker.ts'
 import { statusText } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
 import { tableLines } from '../output/table.ts'
+import { labelText } from './label-text.ts'
 
 const COLUMNS = [
   { title: 'ID' },
@@ -20,7 +21,7 @@ export function instanceTable(records: readonly InstanceRecord[], now: number, w
     record.instance_id,
     standingText(record),
     cleanLine(record.resolver),
-    cleanLine(record.name ?? ''),
+    cleanLine([record.name ?? '', labelText(record.labels ?? {})].filter(Boolean).join('  ')),
     cleanLine(record.phase ?? ''),
     ageText(record.created_at, now),
   ])

@@ -7,6 +7,7 @@ import { localText } from '../../core/view/time-words.ts'
 import { isAtTerminal, nextBesideShow } from '../output/next-steps.ts'
 import type { Output } from '../output/output.ts'
 import { eventLine } from '../view/event-lines.ts'
+import { labelText } from './label-text.ts'
 
 export function showLines(output: Output, story: Story, events: readonly JournalEvent[]): string[] {
   const out = process.stdout
@@ -19,6 +20,9 @@ export function showLines(output: Output, story: Story, events: readonly Journal
     `  resolver  ${cleanLine(creation.resolver.name)} ${creation.resolver.version}`,
     `  input     ${cleanLine(JSON.stringify(creation.input))}`,
   ]
+  const labels = labelText(creation.labels ?? {})
+  if (labels !== '') lines.push(`  labels    ${labels}`)
+  if (creation.parent_id !== null) lines.push(`  repeats   ${cleanLine(creation.parent_id)}`)
   const from = creation.schedule
   if (from !== undefined) lines.push(`  schedule  ${cleanLine(from.name)}, due ${from.due_at}`)
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)

@@ -8,6 +8,11 @@ const entries: Record<string, string> = {
   'S-LOG-03': 'A line is in the log once, however often its host is killed, for local workers and in containers',
   'S-LOG-04': 'Known secrets are redacted in the log, and control characters are not printed',
   'S-LOG-05': 'A log has a bounded size: a flood is left out but for its last lines, and the log says so',
+  'S-FIND-01':
+    'An instance has labels, bounded in count and length: given at creation, changed later, kept in the record',
+  'S-FIND-02': 'Lists are narrowed by name, label, resolver, date and text, at every door, also with many instances',
+  'S-FIND-03': 'A name is taken where an id is; an id wins over a name, and an ambiguous name is refused with the ids',
+  'S-FIND-04': 'An instance is run again with the same input but for the fields given; the new one has it as parent',
 }
 
 export const logsAndLabelsRequirements = Object.entries(entries).map(([id, entry]) =>

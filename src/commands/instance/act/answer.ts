@@ -25,7 +25,7 @@ Without a terminal, give the fields with -i or --input-file. Only these are sent
     'resolve instance answer 3fa2 --list',
   ]
   static override args = {
-    id: Args.string({ description: 'an id, a prefix of one, or @last' }),
+    id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }),
     request: Args.string({ description: 'the id of the question' }),
   }
   static override flags = {

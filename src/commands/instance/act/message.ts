@@ -22,7 +22,7 @@ export default class InstanceMessage extends BaseCommand<typeof InstanceMessage>
     'resolve instance message 3fa2 note -i text="Use the blue one"',
   ]
   static override args = {
-    id: Args.string({ description: 'an id, a prefix of one, or @last' }),
+    id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }),
     type: Args.string({ description: 'the type of the message' }),
   }
   static override flags = {

@@ -4,9 +4,10 @@ import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord } from '../../../core/protocol/instance.ts'
 import type { Executor } from '../../../core/protocol/journal.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { followFlags, inputFlags } from '../../../terminal/command/flags.ts'
+import { executorFlag, followFlags, inputFlags, labelFlag } from '../../../terminal/command/flags.ts'
+import { parseLabels } from '../../../terminal/command/labels.ts'
 import { beforeFollowing } from '../../../terminal/command/signals.ts'
-import { documentOf } from '../../../terminal/follow/finish.ts'
+import { printDetached, refuseWithDetach } from '../../../terminal/follow/detached.ts'
 import { planSession, runSession, type SessionPlan } from '../../../terminal/follow/session.ts'
 import { gatherInput } from '../../../terminal/input/gather-input.ts'
 import { readInput } from '../../../terminal/input/input-flags.ts'
@@ -35,12 +36,9 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
     ...inputFlags,
     ...followFlags,
     detach: Flags.boolean({ char: 'd', description: 'run in the background: print the id and return' }),
-    executor: Flags.string({
-      options: ['auto', 'local', 'docker'],
-      default: 'auto',
-      description: 'where the worker runs',
-    }),
-    name: Flags.string({ description: 'a name that people recognise' }),
+    executor: executorFlag,
+    name: Flags.string({ description: 'a name that people recognise; commands take it in place of the id' }),
+    label: labelFlag,
     'dry-run': Flags.boolean({ description: 'check the input without creating an instance' }),
     edit: Flags.boolean({ description: 'open the form even if no field is missing' }),
   }
@@ -49,12 +47,16 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   declare protected args: ArgsOf<typeof InstanceRun>
 
   protected async act(): Promise<number> {
-    this.refuseWithDetach()
+    refuseWithDetach(this.flags)
     const session = await planSession(this.flags, this.mayNotAsk)
     const record = await beforeFollowing(() => this.begin(session))
     if (record === undefined) return 0
     this.about = record.instance_id
-    if (this.flags.detach) return await this.printDetached(record.instance_id)
+    if (this.flags.detach) {
+      const platform = await this.platform()
+      await printDetached(this.output, platform, { id: record.instance_id, isRemote: this.server !== undefined })
+      return 0
+    }
     return await runSession({
       ...session,
       platform: await this.platform(),
@@ -67,18 +69,10 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
     })
   }
 
-  /** These flags act while the run is followed; with --detach the command returns before that. */
-  private refuseWithDetach(): void {
-    if (!this.flags.detach) return
-    for (const flag of ['answers', 'timeout', 'on-input'] as const) {
-      if (this.flags[flag] === undefined) continue
-      throw usage(`--${flag} cannot be used with --detach: it needs a command that follows the run.`)
-    }
-  }
-
   /** The new instance; undefined with --dry-run. */
   private async begin(session: SessionPlan): Promise<InstanceRecord | undefined> {
     const given = await readInput(this.flags)
+    const labels = parseLabels(this.flags.label)
     const platform = await this.platform()
     const resolver = await this.resolverName()
     const input = await gatherInput(platform, resolver, given, {
@@ -100,6 +94,7 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
       resolver,
       input,
       name: this.flags.name ?? null,
+      labels,
       executor: this.flags.executor as Executor | 'auto',
       host: this.flags.detach ? 'background' : 'here',
     })
@@ -120,18 +115,5 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
       if (this.output.json) await this.output.document(document)
       else await this.output.raw(`${JSON.stringify(document)}\n`)
     }
-  }
-
-  private async printDetached(id: string): Promise<number> {
-    if (this.output.forPerson) {
-      await this.output.result(id)
-      const where = this.server === undefined ? 'in the background' : 'on the server'
-      this.output.note(`Running ${where}. ${this.output.paint('cyan', commandLine('instance', 'watch', id))}`)
-      return 0
-    }
-    const instance = documentOf(await (await this.platform()).story(id))
-    if (this.output.json) await this.output.document(instance)
-    else await this.output.raw(`${JSON.stringify({ type: 'left', reason: 'detached', instance })}\n`)
-    return 0
   }
 }

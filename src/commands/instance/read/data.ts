@@ -19,7 +19,7 @@ export default class InstanceData extends BaseCommand<typeof InstanceData> {
     'resolve instance data 3fa2 --archive | tar -x -C out',
   ]
   static override args = {
-    id: Args.string({ description: 'an id, a prefix of one, or @last' }),
+    id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }),
     path: Args.string({ description: 'the path of one file' }),
   }
   static override flags = {

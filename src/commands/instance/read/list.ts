@@ -2,7 +2,9 @@
 import * as Flags from '@oclif/core/flags'
 import type { Connection, InstanceFilter, InstancePage, InstanceRecord } from '../../../core/index.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { parseTime } from '../../../terminal/command/duration.ts'
 import { toStatuses } from '../../../terminal/command/flags.ts'
+import { checkLabelFilter } from '../../../terminal/command/labels.ts'
 import { pollUntilSignal } from '../../../terminal/command/poll-until-signal.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { lostText } from '../../../terminal/output/connection.ts'
@@ -19,6 +21,7 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
   static override examples = [
     'resolve instance list',
     'resolve instance list --status failed --resolver tour --json',
+    'resolve instance list --label team=red --since 7d',
     'resolve instance list --watch',
   ]
   static override flags = {
@@ -28,6 +31,22 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       description: 'only these statuses: separated by commas, or the flag repeated',
     }),
     resolver: Flags.string({ description: 'only instances of this resolver' }),
+    name: Flags.string({ description: 'only instances with this name' }),
+    label: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      helpValue: 'key=value|key',
+      description: 'only instances with this label; repeat it for each',
+    }),
+    since: Flags.string({
+      helpValue: 'DUR|TIME',
+      description: 'only instances created in the last 2h, 7d, or since this time: 2026-01-31T10:00:00Z',
+    }),
+    until: Flags.string({ helpValue: 'DUR|TIME', description: 'only instances created before that' }),
+    text: Flags.string({
+      helpValue: 'WORDS',
+      description: 'only instances with these words in the name, a label, the resolver or the input',
+    }),
     limit: Flags.integer({
       min: 1,
       max: 500,
@@ -42,10 +61,18 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
 
   protected async act(): Promise<number> {
     const status = toStatuses(this.flags.status)
+    const { resolver, name, since, until, text } = this.flags
+    const labels = checkLabelFilter(this.flags.label)
+    const now = Date.now()
     const filter: InstanceFilter = {
       limit: this.flags.all ? 500 : this.flags.limit,
       ...(status === undefined ? {} : { status }),
-      ...(this.flags.resolver === undefined ? {} : { resolver: this.flags.resolver }),
+      ...(resolver === undefined ? {} : { resolver }),
+      ...(name === undefined ? {} : { name }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(since === undefined ? {} : { since: parseTime(since, now) }),
+      ...(until === undefined ? {} : { until: parseTime(until, now) }),
+      ...(text === undefined ? {} : { text }),
     }
     if (this.flags.watch) {
       if (this.output.json)
@@ -107,10 +134,13 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
 
   /** The command line that repeats this command. */
   private again(): string {
-    const { status = [], resolver } = this.flags
+    const { status = [], label = [], resolver, name, since, until, text } = this.flags
     const only = [
       ...status.flatMap((one) => ['--status', one]),
-      ...(resolver === undefined ? [] : ['--resolver', resolver]),
+      ...label.flatMap((one) => ['--label', one]),
+      ...Object.entries({ resolver, name, since, until, text }).flatMap(([flag, value]) =>
+        value === undefined ? [] : [`--${flag}`, value],
+      ),
     ]
     return commandLine('instance', 'list', '--watch', ...only)
   }

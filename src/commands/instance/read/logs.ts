@@ -4,7 +4,7 @@ import type { Platform } from '../../../core/index.ts'
 import type { LogLine } from '../../../core/protocol/log.ts'
 import { cleanText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { parseDuration } from '../../../terminal/command/duration.ts'
+import { parseTime } from '../../../terminal/command/duration.ts'
 import { idArg } from '../../../terminal/command/flags.ts'
 import { followLog } from '../../../terminal/follow/follow-log.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
@@ -45,7 +45,7 @@ export default class InstanceLogs extends BaseCommand<typeof InstanceLogs> {
     const { follow, jsonl, raw } = this.flags
     if (follow && this.output.json) throw usage('--follow cannot print a single document; use --jsonl.')
     const platform = await this.platform()
-    const since = this.since()
+    const since = this.flags.since === undefined ? undefined : parseTime(this.flags.since, Date.now())
     const id = await this.instanceId(this.args.id)
     if (follow) await platform.ensureHost(id)
     if (this.output.json) return await this.printDocument(platform, id, since)
@@ -76,16 +76,5 @@ export default class InstanceLogs extends BaseCommand<typeof InstanceLogs> {
     for await (const line of followLog(platform, id, options)) {
       if (all || line.level !== 'debug') yield line
     }
-  }
-
-  private since(): string | undefined {
-    const { since } = this.flags
-    if (since === undefined) return undefined
-    if (/^\d{4}-/.test(since)) {
-      const ms = Date.parse(since)
-      if (Number.isNaN(ms)) throw usage(`--since ${since}: this is no time. Use 2026-01-31T10:00:00Z, or 10m.`)
-      return new Date(ms).toISOString()
-    }
-    return new Date(Date.now() - parseDuration(since)).toISOString()
   }
 }

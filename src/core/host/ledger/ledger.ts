@@ -9,6 +9,7 @@ import type { EventData } from '../../protocol/api/events.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
+import { LABELS_MAX, type LabelChanges, withLabels } from '../../protocol/instance.ts'
 import type { AdmissionMark, AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
@@ -37,6 +38,12 @@ export type Intent = AnswerIntent | MessageIntent | StopIntent
 
 /** An answer or a message in the inbox; its payload is read from the journal when it is needed. */
 export type Kept = KeptAnswer | KeptMessage
+
+/** What people call it; what is absent stays. */
+export interface Naming {
+  name?: string | null
+  labels?: LabelChanges
+}
 
 interface LedgerPaths {
   journal: string
@@ -154,10 +161,21 @@ export class Ledger {
     if (isTold) this.#saveRecord()
   }
 
-  /** Renames the instance; on disk when this returns. Throws `disk_full`. */
-  rename(name: string | null): void {
-    this.keep({ kind: 'name', name, at: new Date().toISOString() })
-    this.story.creation.name = name
+  /** Gives the instance another name or other labels; on disk when this returns. Throws `disk_full`, `request_invalid`. */
+  rename({ name, labels: changes }: Naming): void {
+    const at = new Date().toISOString()
+    const { creation } = this.story
+    const labels = changes === undefined ? undefined : withLabels(creation.labels ?? {}, changes)
+    if (labels !== undefined && Object.keys(labels).length > LABELS_MAX)
+      throw fail('request_invalid', { problem: `an instance has at most ${LABELS_MAX} labels` })
+    if (name !== undefined) {
+      this.keep({ kind: 'name', name, at })
+      creation.name = name
+    }
+    if (labels !== undefined) {
+      this.keep({ kind: 'labels', labels, at })
+      creation.labels = labels
+    }
     this.sync()
     this.#saveRecord()
   }

@@ -14,7 +14,7 @@ import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger, Naming } from '../ledger/ledger.ts'
 import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
@@ -449,8 +449,8 @@ export class InstanceHost {
   }
 
   /** On disk when this returns. Throws `disk_full`. */
-  rename(name: string | null): void {
-    this.#asOwner(() => this.ledger.rename(name))
+  rename(naming: Naming): void {
+    this.#asOwner(() => this.ledger.rename(naming))
   }
 
   #asOwner(act: () => unknown): void {

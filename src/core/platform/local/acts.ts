@@ -25,7 +25,7 @@ import { readRecord } from '../../store/record.ts'
 import { isLost, lostWorker } from '../../view/lost-worker.ts'
 import type { Story } from '../../view/story.ts'
 import type { JournalCache } from '../journal/journal-cache.ts'
-import type { Platform } from '../platform.ts'
+import type { Naming, Platform } from '../platform.ts'
 import { refuseTooLarge } from './local-checks.ts'
 import { callOwner } from './reach-host.ts'
 import { type Act, refusal, wasAccepted } from './refusal.ts'
@@ -98,18 +98,18 @@ export class Acts {
   }
 
   /**
-   * Renames the instance. Where no host owns it, this process owns it for the duration of the append: an instance that has
+   * Gives the instance another name or other labels. Where no host owns it, this process owns it for the duration of the append: an instance that has
    * ended has no host, and only an owner may write to a journal.
    */
-  async rename(id: string, name: string | null): Promise<InstanceRecord> {
+  async rename(id: string, naming: Naming): Promise<InstanceRecord> {
     const { home, hosts, paths, record } = this.#parts
     paths(id)
     for (let tries = 1; ; tries += 1) {
       const own = hosts.get(id)
-      if (own !== undefined) own.rename(name)
-      else if (!(await hosts.write(id, (ledger) => ledger.rename(name)))) {
+      if (own !== undefined) own.rename(naming)
+      else if (!(await hosts.write(id, (ledger) => ledger.rename(naming)))) {
         try {
-          return await callOwner(home, id, hosts.socketPath, (owner) => owner.rename(id, name))
+          return await callOwner(home, id, hosts.socketPath, (owner) => owner.edit(id, naming))
         } catch (error) {
           // The host released the instance between the check and the call.
           if (tries === HOST_TRIES || !isElsewhere(error)) throw error

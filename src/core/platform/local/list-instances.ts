@@ -2,10 +2,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PAGE_MAX_BYTES } from '../../limits.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
-import type { Status } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
-import { InstanceIndex, orderOf } from '../../store/instance-index.ts'
+import { findableIn, InstanceIndex, orderOf } from '../../store/instance-index.ts'
 import type { IndexEntry } from '../../store/instance-index-file.ts'
+import { fitsNarrowing, isFound, isInTime, needsWords } from '../../view/find-words.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
 
@@ -34,7 +34,7 @@ async function readPage(
   filter: InstanceFilter,
   index: InstanceIndex,
 ): Promise<InstancePage & { isMisplaced: boolean }> {
-  const { cursor, limit } = filter
+  const { cursor, limit, since } = filter
   const yieldTurn = breathing()
   const entries = await index.newestFirst(yieldTurn)
   const records: InstanceRecord[] = []
@@ -42,14 +42,15 @@ async function readPage(
   let isMisplaced = false
   const rest = cursor === undefined ? entries : entries.slice(firstAfter(entries, cursor))
   for (const entry of rest) {
+    if (since !== undefined && entry.order < since) break
     // Most entries of a large home are skipped here, without reading the instance.
-    if (entry.isFinal && !fits(entry, filter)) continue
+    if (!fitsForever(entry, filter) || (entry.isFinal && filter.status?.includes(entry.status) === false)) continue
     const pause = yieldTurn()
     if (pause !== undefined) await pause
     if (!mayFit(entry, filter, index)) continue
     const record = readSoundRecord(instancePaths(home, entry.id))
     // It was removed or changed its status meanwhile.
-    if (record === undefined || !fits(record, filter)) continue
+    if (record === undefined || !fitsNarrowing(record, filter)) continue
     isMisplaced ||= orderOf(record) !== entry.order
     if (limit !== undefined) bytes += JSON.stringify(record).length
     const last = records.at(-1)
@@ -69,19 +70,24 @@ function firstAfter(entries: readonly IndexEntry[], cursor: string): number {
   return found === -1 ? entries.length : found
 }
 
+/** By what never changes. */
+function fitsForever(entry: IndexEntry, filter: InstanceFilter): boolean {
+  return (filter.resolver === undefined || filter.resolver === entry.resolver) && isInTime(createdAt(entry), filter)
+}
+
 function mayFit(entry: IndexEntry, filter: InstanceFilter, index: InstanceIndex): boolean {
-  if (filter.resolver !== undefined && filter.resolver !== entry.resolver) return false
-  if (filter.status === undefined) return true
+  const anew = needsWords(filter)
+  if (filter.status === undefined && !anew) return true
   try {
-    return filter.status.includes(index.read(entry.id).status)
+    const now = index.read(entry.id, { anew })
+    return filter.status?.includes(now.status) !== false && (!anew || isFound(findableIn(now), filter))
   } catch {
     return false
   }
 }
 
-function fits({ status, resolver }: { status: Status; resolver: string }, filter: InstanceFilter): boolean {
-  if (filter.status !== undefined && !filter.status.includes(status)) return false
-  return filter.resolver === undefined || filter.resolver === resolver
+function createdAt({ order }: IndexEntry): string {
+  return order.slice(0, order.indexOf('|'))
 }
 
 /** Returns a promise to await when it is time to yield, and mostly undefined, because each await costs time. */

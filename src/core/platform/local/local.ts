@@ -1,5 +1,6 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
+import { fail } from '../../errors.ts'
 import { listData, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
@@ -22,14 +23,16 @@ import type {
   RequestStatus,
   SentMessage,
 } from '../../protocol/instance.ts'
+import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
-import { compileCacheDirectory, findInstance, prepareHome } from '../../store/home.ts'
+import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
 import { readRecord } from '../../store/record.ts'
+import { askAgain, retryInput } from '../../view/retry-input.ts'
 import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
 import { type HeldFeed, JournalFeeds } from '../journal/journal-feed.ts'
@@ -44,16 +47,19 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  Naming,
   NewSchedule,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
+  RetryRequest,
   Schedule,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
+import { findReferred } from './find-referred.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
@@ -214,7 +220,7 @@ class HomePlatform implements LocalPlatform {
   }
 
   async find(reference: string): Promise<string> {
-    return findInstance(this.#home, reference)
+    return await findReferred(this.#home, reference, (filter) => this.list(filter))
   }
 
   async record(id: string): Promise<InstanceRecord> {
@@ -222,7 +228,25 @@ class HomePlatform implements LocalPlatform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#acts.rename(id, name)
+    return await this.#acts.rename(id, { name })
+  }
+
+  async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    return await this.#acts.rename(id, naming)
+  }
+
+  async retry(id: string, { input = {}, name, labels = {}, ...rest }: RetryRequest = {}): Promise<InstanceRecord> {
+    const { creation } = await this.#reads.story(id)
+    const { input: again, missing } = retryInput(creation, input)
+    if (missing.length > 0) throw fail('form_invalid', askAgain(missing))
+    return await this.create({
+      ...rest,
+      resolver: creation.resolver.name,
+      input: again,
+      name: name === undefined ? creation.name : name,
+      labels: withLabels(creation.labels ?? {}, labels),
+      parent_id: id,
+    })
   }
 
   async story(id: string): Promise<Story> {

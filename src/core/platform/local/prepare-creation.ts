@@ -47,6 +47,7 @@ export async function prepareCreation(
     instance_id: id,
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
+    ...(request.labels === undefined || Object.keys(request.labels).length === 0 ? {} : { labels: request.labels }),
     ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
     input: open,

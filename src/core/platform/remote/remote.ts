@@ -32,11 +32,13 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  Naming,
   NewSchedule,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
+  RetryRequest,
   Schedule,
 } from '../platform.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
@@ -97,12 +99,13 @@ class ServerPlatform implements Platform {
   }
 
   /** The server hosts the instance; `host` is ignored. */
-  async create({ resolver, input, name, parent_id, executor }: CreateRequest): Promise<InstanceRecord> {
+  async create({ resolver, input, name, parent_id, labels, executor }: CreateRequest): Promise<InstanceRecord> {
     const body = {
       resolver,
       input,
       ...(name === undefined ? {} : { name }),
       ...(parent_id === undefined ? {} : { parent_id }),
+      ...(labels === undefined ? {} : { labels }),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await withFields(
@@ -113,10 +116,11 @@ class ServerPlatform implements Platform {
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
     const http = await this.#http()
-    const { status, resolver } = filter
+    const { status, labels, limit: _limit, cursor: _cursor, ...narrowing } = filter
     const chosen = {
+      ...narrowing,
       ...(status === undefined ? {} : { status: [...status] }),
-      ...(resolver === undefined ? {} : { resolver }),
+      ...(labels === undefined ? {} : { label: [...labels] }),
     }
     const records: InstanceRecord[] = []
     let cursor = filter.cursor
@@ -164,7 +168,21 @@ class ServerPlatform implements Platform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#json('patchInstance', { params: { id }, body: { name } })
+    return await this.edit(id, { name })
+  }
+
+  async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    return await this.#json('patchInstance', { params: { id }, body: naming })
+  }
+
+  async retry(id: string, { input, name, labels, executor }: RetryRequest = {}): Promise<InstanceRecord> {
+    const body = {
+      ...(input === undefined ? {} : { input }),
+      ...(name === undefined ? {} : { name }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(executor === undefined || executor === 'auto' ? {} : { executor }),
+    }
+    return await this.#json('postInstanceRetry', { params: { id }, body, act: {} })
   }
 
   async story(id: string): Promise<Story> {

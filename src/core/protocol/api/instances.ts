@@ -7,7 +7,7 @@ import {
   PAGE_MAX_RECORDS,
 } from '../../limits.ts'
 import { payload } from '../form.ts'
-import { instanceRecord, instanceState } from '../instance.ts'
+import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
@@ -27,10 +27,29 @@ const listQuery = object({
     }),
   ),
   resolver: optional(text({ description: 'Only instances of this resolver' })),
+  name: optional(text({ description: 'Only instances with this name' })),
+  label: optional(
+    listOf(text(), {
+      description:
+        'Only instances with these labels, all of them: key=value, or key for any value; the parameter may be repeated',
+      examples: [['team=red']],
+      maxItems: LABELS_MAX,
+    }),
+  ),
+  since: optional(
+    text({ description: 'Only instances created at this time or later', examples: ['2026-01-31T10:00:00Z'] }),
+  ),
+  until: optional(text({ description: 'Only instances created before this time' })),
+  text: optional(
+    text({
+      maxLength: 200,
+      description: 'Only instances with this text in the id, name, resolver, labels or the beginning of the input',
+    }),
+  ),
   limit: optional(integer({ minimum: 1, maximum: PAGE_MAX_RECORDS, default: PAGE_DEFAULT_RECORDS })),
   cursor: optional(text({ description: 'The cursor in the link to the next page' })),
   reference: optional(
-    text({ description: 'Only one instance: its id, a unique prefix of at least 4 characters, or @last' }),
+    text({ description: 'Only one instance: its id, a unique prefix of at least 4 characters, @last, or its name' }),
   ),
 })
 
@@ -39,12 +58,22 @@ const createBody = object({
   input: payload,
   name: optional(name),
   parent_id: optional(nullable(text({ maxLength: 200 }))),
+  labels: optional(labels),
   executor: optional(
     oneOf(['auto', ...EXECUTORS], {
       description: 'A value other than auto overrides the manifest, and needs the scope admin',
     }),
   ),
 })
+
+const retryBody = nullable(
+  closed({
+    input: optional(payload),
+    name: optional(name),
+    labels: optional(labelChanges),
+    executor: optional(oneOf(['auto', ...EXECUTORS], { description: 'As when an instance is created' })),
+  }),
+)
 
 const stopBody = nullable(
   object({
@@ -146,10 +175,34 @@ export const INSTANCE_OPERATIONS = {
     path: '/instances/{id}',
     scope: 'run',
     tag: 'instances',
-    summary: 'Rename an instance',
-    body: closed({ name }),
+    summary: 'Change its name or its labels',
+    body: closed({ name: optional(name), labels: optional(labelChanges) }),
     answers: record,
-    refuses: ['instance_unknown', 'disk_full'],
+    refuses: ['instance_unknown', 'disk_full', 'request_invalid'],
+  },
+  postInstanceRetry: {
+    method: 'POST',
+    path: '/instances/{id}/retry',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Run it again: a new instance with the same resolver and input',
+    description:
+      'The fields of input replace those of before; secret fields must be among them. The new instance has this one as its parent.',
+    body: retryBody,
+    bodyOptional: true,
+    answers: {
+      202: {
+        description: 'The new instance is stored on disk and will be run',
+        headers: { Location: text({ description: 'The path of its record' }) },
+        json: instanceRecord,
+      },
+    },
+    refuses: [
+      ...(['instance_unknown', 'form_invalid', 'resolver_unknown', 'feature_missing'] as const),
+      ...(['docker_unreachable', 'image_missing'] as const),
+      ...RESOLVER_TROUBLE,
+      ...HOST_TROUBLE,
+    ],
   },
   deleteInstance: {
     method: 'DELETE',
