@@ -26,7 +26,6 @@ import type {
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
-import type { Status } from '../protocol/status.ts'
 import type { Narrowing } from '../view/find-words.ts'
 import type { Story } from '../view/story.ts'
 
