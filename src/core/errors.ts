@@ -673,6 +673,22 @@ const catalogue = {
     message: (d: { path: string; reason: string }) => `Can't read the schedules in ${d.path}: ${d.reason}.`,
     hint: () => 'Mend the file, or move it away and add the schedules again.',
   },
+  config_invalid: {
+    kind: 'user',
+    http: 400,
+    exit: 2,
+    message: (d: { path: string; line?: number; problem: string }) =>
+      `The config file ${d.path}${d.line === undefined ? '' : `, line ${d.line}`}: ${d.problem}.`,
+    hint: () => 'Mend the file, or move it away; docs/cli.md describes it.',
+  },
+  context_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { name: string; nearest?: string }) => `There is no context "${d.name}".`,
+    hint: (d: { nearest?: string }) =>
+      d.nearest === undefined ? 'See "resolve context list".' : `Did you mean "${d.nearest}"?`,
+  },
   token_unknown: {
     kind: 'user',
     http: 404,

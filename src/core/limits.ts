@@ -174,6 +174,10 @@ export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that o
 export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
 export const MAX_RUNNING_MAX = 10_000 // own
 
+/** The config file of commands (R73). */
+export const CONFIG_MAX_BYTES = 256 * KIB // own
+export const CONTEXTS_MAX = 200 // own
+
 /** Schedules (R72). */
 export const SCHEDULES_MAX = 500 // own
 export const SCHEDULES_MAX_BYTES = 64 * MIB // own: inputs of a schedule are inputs of instances

@@ -11,6 +11,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'terminal/help',
     'terminal/follow',
     'terminal/command',
+    'terminal/config',
     'terminal/input',
     'terminal/pages',
     'terminal/form',
@@ -33,6 +34,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'terminal/follow': [
     'terminal/live',
     'terminal/command',
+    'terminal/config',
     'terminal/input',
     'terminal/form',
     'terminal/view',
@@ -42,7 +44,15 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/index',
   ],
   'terminal/live': ['terminal/view', 'terminal/output', 'core/view', 'core/protocol', 'core/index'],
-  'terminal/command': ['terminal/input', 'terminal/output', 'core/view', 'core/protocol', 'core/index'],
+  'terminal/config': ['core/index'],
+  'terminal/command': [
+    'terminal/config',
+    'terminal/input',
+    'terminal/output',
+    'core/view',
+    'core/protocol',
+    'core/index',
+  ],
   'terminal/input': [
     'terminal/pages',
     'terminal/form',

@@ -37,8 +37,11 @@ export interface CreateRequest {
   labels?: Labels
   /** Default: docker where the manifest has a container, local otherwise. */
   executor?: Executor | 'auto'
-  /** Where the host runs: in this process (default), or in one of its own that outlives it. */
-  host?: 'here' | 'background'
+  /**
+   * Where the host runs: in this process (default), or in one of its own that outlives it. `none`: the next command that needs the
+   * instance, or a server, hosts it.
+   */
+  host?: 'here' | 'background' | 'none'
   /** The id it shall have, chosen before it was asked for: creating it again gives the same instance (R11). */
   instance_id?: string
   /** The schedule that creates it. */

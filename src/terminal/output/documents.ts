@@ -101,12 +101,15 @@ export interface ErrorDocument {
   exit_code: number
   /** Present if the command worked on one instance and knew its id. */
   instance_id?: string
+  /** Present if the command used a server: its address, and the context. */
+  server?: string
   error: { code: string; message: string; hint: string | null; fields: ErrorField[] }
   next: string[]
 }
 
 export interface ErrorExtras {
   instance_id?: string
+  server?: string
   /** Replaces the error's own hint. */
   hint?: string
   fields?: readonly ErrorField[]
@@ -118,6 +121,7 @@ export function errorDocument(error: ResolveError, exitCode: number, extras: Err
     schema: 'resolve.error/1',
     exit_code: exitCode,
     ...(extras.instance_id === undefined ? {} : { instance_id: extras.instance_id }),
+    ...(extras.server === undefined ? {} : { server: extras.server }),
     error: {
       code: error.code,
       message: error.message,

@@ -461,7 +461,7 @@ class HomePlatform implements LocalPlatform {
 
   async #startHost(id: string, host: CreateRequest['host']): Promise<void> {
     if (host === 'background') await startBackgroundHost(this.#home, id)
-    else await this.#hosts.own(id)
+    else if (host !== 'none') await this.#hosts.own(id)
   }
 }
 

@@ -52,6 +52,19 @@ export function openRemotePlatform(options: RemoteOptions): Platform {
   return new ServerPlatform(addressOf(options))
 }
 
+/** What the token may do. Throws `token_refused`, `server_unreachable`, `server_strange`, `usage`. */
+export async function verifyToken(url: string, token: string): Promise<ResultOf<'postAuthVerify'> & { url: string }> {
+  const address = addressOf({ url, token })
+  if (address.token === undefined) throw fail('usage', { problem: 'There is no token: it is empty.' })
+  const { RemoteHttp: Http } = await import('./remote-http.ts')
+  const http = new Http({ ...address, token: undefined })
+  try {
+    return { ...(await http.json('postAuthVerify', { body: { token: address.token } })), url: address.shown }
+  } finally {
+    await http.close()
+  }
+}
+
 /** The longest params of a schema request that are sent in the address; longer ones are sent as a body. */
 const PARAMS_MAX_CHARS = 4_000
 const PREPARE_POLL_MS = 1_000
