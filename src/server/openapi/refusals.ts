@@ -30,7 +30,6 @@ const EXAMPLES = {
   resolver_preparing: { resolver: 'greeter' },
   setup_failed: { step: 2, total: 3, command: 'npm ci', exit_code: 1, output: '' },
   resolver_silent: { method: 'resolver.getInstantiationSchema', limit_ms: 10_000 },
-  resolver_preparing: { resolver: 'greeter', step: 1, total: 3 },
   resolver_gone: { method: 'resolver.initialize', detail: '', by_hand: '' },
   launch_failed: { command: 'greeter', reason: 'no such file' },
   host_unreachable: { instance: '0123456789ab', reason: 'connection refused' },
