@@ -242,7 +242,7 @@ describeWithDocker('an instance in a container', { timeout: 60_000 }, () => {
     host?.stop('cancel', 'enough', true)
     await hosts.over(id)
     await hosts.close()
-    expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'forced' })
+    expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'enough', forced: true })
     expect(await containersOf(id)).toEqual([])
   })
 

@@ -153,6 +153,9 @@ export type Schedule = Static<typeof schedule>
 export type HealthRow = Static<typeof healthRow>
 export type HealthState = HealthRow['state']
 
+/** Whether an instance has a live host, and whether that one answers requests. */
+export type HostState = 'none' | 'silent' | 'answers'
+
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
@@ -184,6 +187,8 @@ export interface Platform {
   events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
   /** Whether a live host owns the instance; looks, and starts none. */
   hasHost(id: string): Promise<boolean>
+  /** As {@link hasHost}, but sends the host a request: a suspended one is `silent`. Takes a few seconds for one that is. */
+  hostState(id: string): Promise<HostState>
   /** A page of what its worker printed and logged; read on with `after`. Text may have control characters. */
   logs(id: string, options?: LogOptions): Promise<LogPage>
   /** The last bytes of the worker's stderr, as text. */
@@ -197,9 +202,15 @@ export interface Platform {
   messages(id: string, options?: { after?: number }): Promise<SentMessage[]>
 
   pause(id: string): Promise<InstanceRecord>
-  /** `host` as in {@link CreateRequest}. */
-  resume(id: string, options?: { host?: 'here' | 'background' }): Promise<InstanceRecord>
-  /** Asks for a graceful stop and returns once that is on disk; with `force` the worker is killed at once. */
+  /**
+   * `host` as in {@link CreateRequest}. `lost`: a resume without a person, of an instance whose worker was lost (R58); throws
+   * `resume_exhausted` after the third.
+   */
+  resume(id: string, options?: { host?: 'here' | 'background'; lost?: boolean }): Promise<InstanceRecord>
+  /**
+   * Asks for a graceful stop and returns once that is on disk; with `force` the worker is killed at once, and a host that does not
+   * answer with it. Throws `host_silent`: then the stop is on disk, too.
+   */
   stop(id: string, options?: { reason?: string; force?: boolean }): Promise<InstanceRecord>
   cancel(id: string): Promise<InstanceRecord>
 

@@ -26,7 +26,7 @@ export interface InstanceDocument {
   setup: NonNullable<Story['setup']> | null
   /** Its place, while it waits for a worker. */
   queue: QueuePlace | null
-  history: { status: string; at: string; reason: string | null }[]
+  history: { status: string; at: string; reason: string | null; forced?: true }[]
   timing: { created_at: string; started_at: string | null; ended_at: string | null; duration_ms: number | null }
   artifacts: StoryArtifact[]
   pending_inputs: Pick<StoryRequest, 'id' | 'prompt' | 'schema' | 'asked_at'>[]
@@ -54,7 +54,12 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
     phase: story.phase,
     setup: story.setup ?? null,
     queue: story.queue ?? null,
-    history: story.history.map(({ status, at, reason }) => ({ status, at, reason })),
+    history: story.history.map(({ status, at, reason, forced }) => ({
+      status,
+      at,
+      reason,
+      ...(forced === true ? { forced } : {}),
+    })),
     timing: timingOf(story),
     artifacts: story.artifacts,
     pending_inputs: pendingRequests(story).map(({ id, prompt, schema, asked_at }) => ({

@@ -91,8 +91,8 @@ export async function resume(id: string): Promise<void> {
   await act('postInstanceResume', { params: { id } })
 }
 
-export async function stop(id: string, reason: string): Promise<void> {
-  await act('postInstanceStop', { params: { id }, body: reason === '' ? {} : { reason } })
+export async function stop(id: string, reason: string, force = false): Promise<void> {
+  await act('postInstanceStop', { params: { id }, body: { ...(reason === '' ? {} : { reason }), force } })
 }
 
 export async function cancel(id: string): Promise<void> {
