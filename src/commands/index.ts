@@ -55,6 +55,12 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'notify:test': () => import('./notify/test.ts'),
   'worker:build': () => import('./worker/build.ts'),
   'worker:prune': () => import('./worker/prune.ts'),
+  'context:list': () => import('./context/list.ts'),
+  'context:use': () => import('./context/use.ts'),
+  'context:show': () => import('./context/show.ts'),
+  'context:remove': () => import('./context/remove.ts'),
+  login: () => import('./login.ts'),
+  logout: () => import('./logout.ts'),
   inbox: () => import('./inbox.ts'),
   serve: () => import('./serve.ts'),
   doctor: () => import('./doctor.ts'),
@@ -66,7 +72,16 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
 /** Short names of commands; lists of commands leave them out. */
 export const SHORT_FORMS: readonly string[] = ['run', 'watch']
 
-export const NOUNS: readonly string[] = ['instance', 'resolver', 'token', 'secret', 'notify', 'schedule', 'worker']
+export const NOUNS: readonly string[] = [
+  'instance',
+  'resolver',
+  'token',
+  'secret',
+  'notify',
+  'schedule',
+  'context',
+  'worker',
+]
 
 export function commandWords(id: string): string {
   return id.replace(':', ' ')

@@ -10,6 +10,7 @@ export {
   ResolveError,
 } from './errors.ts'
 export { installedFile } from './files/installation.ts'
+export { writePrivateFile } from './files/private-file.ts'
 export { tar } from './files/tar.ts'
 export { boundedMatcher } from './form-check/matcher.ts'
 export { startReaper } from './host/process/reaper.ts'
@@ -25,6 +26,7 @@ export type {
   FollowOptions,
   HealthRow,
   HealthState,
+  HostState,
   InstanceFilter,
   InstancePage,
   LogOptions,
@@ -35,7 +37,7 @@ export type {
   PruneOutcome,
   RetryRequest,
 } from './platform/platform.ts'
-export { openRemotePlatform, type RemoteOptions } from './platform/remote/remote.ts'
+export { openRemotePlatform, type RemoteOptions, verifyToken } from './platform/remote/remote.ts'
 export type { WorkerPruneOutcome } from './platform/upkeep/upkeep.ts'
 export { buildWorker, checkLocalHealth, pruneWorkers } from './platform/upkeep/upkeep.ts'
 export { NOTIFY_EVENTS, type NotifyOutcome, type NotifyRequest, type NotifyTarget } from './protocol/api/notify.ts'
@@ -60,4 +62,5 @@ export {
   type Tokens,
 } from './store/tokens.ts'
 export { fitsNarrowing, type Narrowing } from './view/find-words.ts'
+export { lostWorker } from './view/lost-worker.ts'
 export type { Story } from './view/story.ts'

@@ -1,5 +1,17 @@
 /** `resolve serve`, built, as a person, a service manager and a crash treat it. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -296,3 +308,35 @@ function raw(port: number, bytes: string): Promise<string> {
     socket.on('error', reject)
   })
 }
+
+test.skipIf(process.platform !== 'linux')(
+  'serve goes on where its own stdout and stderr lie on a full disk (reliability F28)',
+  async () => {
+    const port = await new Promise<number>((resolve) => {
+      const probe = createServer().listen(0, '127.0.0.1', () => {
+        const { port: free } = probe.address() as { port: number }
+        probe.close(() => resolve(free))
+      })
+    })
+    const full = openSync('/dev/full', 'w')
+    const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
+    const child = spawn(process.execPath, [program, 'serve', '--port', String(port)], {
+      env: { ...process.env, CI: '', RESOLVE_HOME: place.home },
+      stdio: ['ignore', full, full],
+    })
+    const ended = once(child, 'exit')
+    closeSync(full)
+    const status = () =>
+      fetch(`http://127.0.0.1:${port}/api/health`).then(
+        ({ status: code }) => code,
+        () => 0,
+      )
+    try {
+      await expect.poll(status, { timeout: 15_000 }).toBe(200)
+      for (let n = 0; n < 20; n += 1) expect(await status()).toBe(200)
+    } finally {
+      child.kill('SIGTERM')
+    }
+    expect(await ended).toEqual([0, null])
+  },
+)

@@ -26,8 +26,8 @@ const isLong = process.env['RESOLVE_SOAK'] === '1'
 /** A host's turn takes this long to come to, so it is passed in the long form only. */
 const SLOW: readonly Failpoint[] = ['stop.terminating']
 
-/** No flow of one instance passes these: test/server/queue.test.ts and schedules.test.ts kill at each of them. */
-const ELSEWHERE: readonly Failpoint[] = FAILPOINTS.filter((name) => /^(queue|schedule)\./.test(name))
+/** No flow of one instance passes these: test/server/queue.test.ts, schedules.test.ts and test/docker/setup.test.ts kill at each of them. */
+const ELSEWHERE: readonly Failpoint[] = FAILPOINTS.filter((name) => /^(queue|schedule|setup)\./.test(name))
 
 /** The flow that passes a step; `adopt` is one whose first host is gone before. */
 function flowOf(name: Failpoint): FlowKind | 'adopt' | 'docker' {
@@ -173,12 +173,13 @@ describe('local workers', () => {
   }, async () => {
     const { notPassed, wrong } = await sweep(home, names, 'kill')
     expect(wrong).toEqual([])
-    expect(notPassed).toEqual([])
     // Each instance has ended, so its end was told: at least once, whichever step its host was killed at.
     const told = new Set(receiver.valid().map(({ data }) => data.instance_id))
     expect(instanceIds(home).filter((id) => !told.has(id))).toEqual([])
     expect(receiver.invalid()).toEqual([])
     expect(filesWith(home, [...FLOW_SECRETS, 'home-canary-1234'])).toEqual([])
+    // Any process of the home may have sent the notice of an instance before its own host came to it.
+    expect(notPassed.filter((name) => !/^outbox\.(?!opened)/.test(name))).toEqual([])
   })
 
   // verifies: S-SECRET-01 S-NOTIFY-02

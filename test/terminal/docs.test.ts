@@ -96,7 +96,7 @@ test('docs/cli.md lists every command with its words and flags', async () => {
     .split('\n')
     .flatMap((line) => {
       const found = new RegExp(
-        `^\\| \`((?:${[...NOUNS, 'inbox', 'serve', 'doctor', 'completion'].join('|')})\\b[^\`]*)\` \\| ?(.*?) ?\\|$`,
+        `^\\| \`((?:${[...NOUNS, 'inbox', 'serve', 'doctor', 'completion', 'login', 'logout'].join('|')})\\b[^\`]*)\` \\| ?(.*?) ?\\|$`,
       ).exec(line)
       return found === null
         ? []

@@ -9,11 +9,11 @@ import { scheduleWords } from '../../terminal/pages/schedule-lines.ts'
 
 export default class ScheduleAdd extends BaseCommand<typeof ScheduleAdd> {
   static override summary = 'Run a resolver at due times'
-  static override description =
-    `"resolve serve" runs schedules: an instance is created at each due time, once, also with several servers.
+  static override description = `"resolve serve" runs schedules: it creates one instance at each due time.
   A due time is skipped while the instance before has not ended.
-  A due time that passed while no server ran is missed, and told; with --catch-up one, the last of them is run late.
-  The expression has five fields: minute hour day month weekday. The input is checked now, and again at each run.`
+  A due time that passed while no server ran is missed, and told.
+  With --catch-up one, the last of the missed ones is run late.
+  The expression has five fields: minute hour day month weekday.`
   static override examples = [
     'resolve schedule add "0 7 * * 1-5" hello -i name=Ada',
     'resolve schedule add @hourly hello -i name=Ada --name greet --timezone Europe/Berlin',

@@ -23,13 +23,17 @@ const EXAMPLES = {
   already_answered: { request: 'approve', actor: 'ada', via: 'page', at: '2026-01-31T12:00:00.000Z' },
   request_cancelled: { request: 'approve' },
   resume_unsupported: { resolver: 'greeter' },
+  resume_exhausted: { instance: '0123456789ab', resumes: 3 },
   docker_unreachable: { socket: '', reason: 'connection refused' },
   image_missing: { image: 'resolve-worker:latest', mend: 'resolve worker build' },
   feature_missing: { resolver: 'greeter', feature: 'a git server beside its worker' },
+  resolver_preparing: { resolver: 'greeter' },
+  setup_failed: { step: 2, total: 3, command: 'npm ci', exit_code: 1, output: '' },
   resolver_silent: { method: 'resolver.getInstantiationSchema', limit_ms: 10_000 },
   resolver_gone: { method: 'resolver.initialize', detail: '', by_hand: '' },
   launch_failed: { command: 'greeter', reason: 'no such file' },
   host_unreachable: { instance: '0123456789ab', reason: 'connection refused' },
+  host_silent: { instance: '0123456789ab', pid: 4711, kept: true },
   lock_held: { path: '' },
   disk_full: { path: '' },
   home_unusable: { path: '', reason: '' },
@@ -44,6 +48,18 @@ const EXAMPLES = {
   token_narrow: {},
   too_many: { what: 'requests of one kind', limit: 32 },
   tokens_broken: { path: '', reason: '' },
+  schedule_invalid: { problem: '"0 7 31 2 *" is never due.' },
+  schedule_taken: { name: 'morning' },
+  schedule_secret: { field: 'api_key' },
+  schedule_unknown: { name: 'morning' },
+  schedules_broken: { path: '', reason: '' },
+  container_refused: { what: 'start the container', reason: '' },
+  secret_unknown: { name: 'DEPLOY_KEY' },
+  secret_key_unusable: { path: '', reason: '' },
+  secrets_broken: { path: '', reason: '' },
+  notify_unknown: { name: 'team' },
+  notify_exists: { name: 'team' },
+  notify_broken: { path: '', reason: '' },
   origin_refused: {},
   host_refused: { host: 'example.com' },
   route_unknown: {},
@@ -61,7 +77,7 @@ type ExampleCode = keyof typeof EXAMPLES
 
 /** The answers by status, for the codes that the operation refuses with. */
 export function refusalAnswers(operation: Operation, reference: (schema: Schema) => unknown): Record<string, unknown> {
-  const errors = refusalsOf(operation).map((code) => fail(code, EXAMPLES[code as ExampleCode] as never))
+  const errors = refusalsOf(operation).map((code) => fail(code, (EXAMPLES[code as ExampleCode] ?? {}) as never))
   const answers: Record<string, unknown> = {}
   const byStatus = Map.groupBy(errors, (error) => error.httpStatus)
   for (const [status, some] of [...byStatus].sort(([a], [b]) => a - b)) {

@@ -10,6 +10,7 @@ import type { LocalPlatform, Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import { plainCommand } from '../../core/view/command-line.ts'
+import { readConfig } from '../config/config-file.ts'
 import { usage } from '../output/command-error.ts'
 import { connectionLine, isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import { EXIT } from '../output/exit-codes.ts'
@@ -19,7 +20,14 @@ import { builtinsDirectory, isCi, isScreenReader, surroundings } from '../output
 import { withoutValues } from './bug-report.ts'
 import { oclifConfig } from './oclif-config.ts'
 import { reportError } from './report-error.ts'
-import { type ChosenServer, chosenServer, openServer, type Place, refuseElsewhere } from './server-choice.ts'
+import {
+  type ChosenServer,
+  chosenServer,
+  openServer,
+  type Place,
+  refuseElsewhere,
+  serverWords,
+} from './server-choice.ts'
 
 /** The static description of a command, as oclif's parser and help read it. */
 export interface Described {
@@ -58,6 +66,11 @@ export abstract class BaseCommand<T extends Described> extends Command {
       description: 'use this server instead of this machine (see RESOLVE_URL, RESOLVE_TOKEN)',
       helpGroup: 'GLOBAL',
     }),
+    context: Flags.string({
+      helpValue: 'NAME',
+      description: 'use this context of "resolve context list"; local is this machine',
+      helpGroup: 'GLOBAL',
+    }),
     debug: Flags.boolean({ description: 'print the stack trace of an error', helpGroup: 'GLOBAL' }),
   }
 
@@ -81,7 +94,7 @@ export abstract class BaseCommand<T extends Described> extends Command {
 
   constructor(argv: string[]) {
     super(argv, oclifConfig())
-    this.output = outputFrom(argv)
+    this.output = outputFrom([...argv, ...colorWords()])
   }
 
   /** Runs the command; returns its exit code (default 0). */
@@ -129,6 +142,7 @@ export abstract class BaseCommand<T extends Described> extends Command {
     const isLost = since !== undefined && isConnectionError(error)
     return reportError(this.output, isLost ? lostError(error, { since, id: this.about }) : error, {
       instance: this.about,
+      ...(this.server === undefined ? {} : { server: serverWords(this.server) }),
       version: surroundings().version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),
@@ -140,12 +154,15 @@ export abstract class BaseCommand<T extends Described> extends Command {
 
   private chooseServer(): void {
     const { place } = this.ctor
-    const chosen = chosenServer(this.flags.server)
+    // A damaged config file must not keep the commands from working that have nothing to do with servers.
+    const isAlwaysHere = place === 'always here' && (this.flags.server ?? this.flags.context) === undefined
+    const chosen = isAlwaysHere ? undefined : chosenServer(this.flags)
     refuseElsewhere(place, chosen, this.ctor.id.replace(':', ' '))
     if (place !== 'anywhere') return
     this.server = chosen
     // Printed follow-up commands must use the same server. RESOLVE_URL needs no flag: it is still set then.
     if (chosen?.from === '--server') carryFlags(['--server', chosen.url])
+    if (chosen?.from === '--context') carryFlags(['--context', chosen.context ?? ''])
   }
 
   /** The platform of the chosen server, else of this machine; opened once. */
@@ -256,5 +273,15 @@ function userName(): string {
     return userInfo().username
   } catch {
     return String(process.getuid?.() ?? 'unknown')
+  }
+}
+
+/** The colour of the config file; a damaged file is reported when a server is chosen. */
+function colorWords(): string[] {
+  try {
+    const { color } = readConfig()
+    return color === undefined ? [] : [`--color=${color}`]
+  } catch {
+    return []
   }
 }

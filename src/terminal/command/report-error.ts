@@ -25,6 +25,8 @@ interface Report {
 export interface ErrorContext extends BugContext {
   debug: boolean
   instance?: string | undefined
+  /** The server that the command talked to. */
+  server?: string
   /** The flags that the command has, as `--name`. */
   flags?: readonly string[]
   /** The command line with one word replaced by another. */
@@ -34,13 +36,12 @@ export interface ErrorContext extends BugContext {
 /** Prints the error and returns the exit code. */
 export async function reportError(output: Output, thrown: unknown, context: ErrorContext): Promise<number> {
   const report = withInstance(await toReport(thrown, context), context.instance)
-  printForPerson(output, report)
+  printForPerson(output, report, context.server)
+  const extras = context.server === undefined ? report.extras : { ...report.extras, server: context.server }
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
-  if (output.json) await output.document(errorDocument(report.error, report.exitCode, report.extras))
+  if (output.json) await output.document(errorDocument(report.error, report.exitCode, extras))
   else if (output.jsonl) {
-    await output.raw(
-      `${JSON.stringify({ type: 'error', ...errorDocument(report.error, report.exitCode, report.extras) })}\n`,
-    )
+    await output.raw(`${JSON.stringify({ type: 'error', ...errorDocument(report.error, report.exitCode, extras) })}\n`)
   }
   return report.exitCode
 }
@@ -55,13 +56,14 @@ function withInstance({ error, extras, exitCode }: Report, id: string | undefine
   return { error, extras: { ...extras, ...more }, exitCode }
 }
 
-function printForPerson(output: Output, { error, extras, exitCode }: Report): void {
+function printForPerson(output: Output, { error, extras, exitCode }: Report, server: string | undefined): void {
   const lines = [output.paint('red', `✗ ${error.message}`)]
   // With --json stderr gets one line of prose; the document has the details.
   if (output.forPerson) {
     const named = error.fields.map(({ id, message }) => `${id}: ${message}`)
     const sentences = named.length > 0 ? named : error.errors
     lines.push(...sentences.map((sentence) => `  - ${cleanText(sentence)}`))
+    if (server !== undefined) lines.push(`  The server is ${cleanText(server)}.`)
     if (extras.hint !== undefined) lines.push(`  ${cleanText(extras.hint)}`)
     for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)
   }

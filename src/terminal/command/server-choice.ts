@@ -1,33 +1,70 @@
-/** Decides whether a command uses this machine or a server (`--server`, RESOLVE_URL), and opens the server. For the base command and completion. */
+/**
+ * Decides whether a command uses this machine or a server (`--server`, `--context`, RESOLVE_URL, RESOLVE_CONTEXT, the config file), and
+ * opens the server. For the base command and completion.
+ */
 import type { Platform } from '../../core/index.ts'
 import { isLoopback } from '../../core/protocol/http.ts'
+import { LOCAL, readConfig } from '../config/config-file.ts'
+import { contextOf } from '../config/contexts.ts'
 import { usage } from '../output/command-error.ts'
 
 export interface ChosenServer {
   url: string
-  from: '--server' | 'RESOLVE_URL'
+  from: '--server' | '--context' | 'RESOLVE_URL' | 'RESOLVE_CONTEXT' | 'the config file'
+  /** The name of the context that it comes from. */
+  context?: string
+  /** The stored token of the context, and only that: RESOLVE_TOKEN may belong to another server. */
+  token?: string | undefined
 }
 
 /**
- * Where a command works. `anywhere`: on this machine or a server. `here`: on this machine; refuses `--server` and RESOLVE_URL.
- * `always here`: on this machine; refuses `--server` and ignores RESOLVE_URL, which is meant for other commands.
+ * Where a command works. `anywhere`: on this machine or a server. `here`: on this machine; refuses every choice of a server.
+ * `always here`: on this machine; refuses `--server` and `--context` and ignores other choices, which are meant for other commands.
  */
 export type Place = 'anywhere' | 'here' | 'always here'
 
-/** The flag takes precedence over RESOLVE_URL; an empty variable counts as unset. */
-export function chosenServer(flag: string | undefined, env: NodeJS.ProcessEnv = process.env): ChosenServer | undefined {
-  if (flag !== undefined) return { url: flag, from: '--server' }
-  const url = env['RESOLVE_URL']?.trim()
-  return url === undefined || url === '' ? undefined : { url, from: 'RESOLVE_URL' }
+interface ServerFlags {
+  server?: string | undefined
+  context?: string | undefined
+}
+
+/** Flags take precedence over variables, and these over the config file; an empty variable counts as unset. Throws `config_invalid`. */
+export function chosenServer(flags: ServerFlags, env: NodeJS.ProcessEnv = process.env): ChosenServer | undefined {
+  const { server, context } = flags
+  if (server !== undefined && context !== undefined) throw usage('Give --server or --context, not both.')
+  if (server !== undefined) return { url: server, from: '--server' }
+  if (context !== undefined) return inContext(context, '--context')
+  const url = env['RESOLVE_URL']?.trim() ?? ''
+  if (url !== '') return { url, from: 'RESOLVE_URL' }
+  const named = env['RESOLVE_CONTEXT']?.trim() ?? ''
+  if (named !== '') return inContext(named, 'RESOLVE_CONTEXT')
+  const used = readConfig().context
+  return used === undefined ? undefined : inContext(used, 'the config file')
+}
+
+function inContext(name: string, from: ChosenServer['from']): ChosenServer | undefined {
+  if (name === LOCAL) return undefined
+  const { url, token } = contextOf(readConfig(), name)
+  return { url, from, context: name, token }
+}
+
+/** `https://build.example.com (context build)`. */
+export function serverWords({ url, context }: ChosenServer): string {
+  return context === undefined ? url : `${url} (context ${context})`
 }
 
 /** Throws `usage` where the command works on this machine and a server was chosen. */
 export function refuseElsewhere(place: Place, chosen: ChosenServer | undefined, words: string): void {
   if (place === 'anywhere' || chosen === undefined) return
   const what = `"resolve ${words}" works on this machine only`
-  if (chosen.from === '--server') throw usage(`${what}: remove --server, or run the command on the server's machine.`)
+  const { from } = chosen
+  if (from === '--server' || from === '--context') {
+    throw usage(`${what}: remove ${from}, or run the command on the server's machine.`)
+  }
   if (place === 'always here') return
-  throw usage(`${what}, but RESOLVE_URL is set: unset it, or run the command on the server's machine.`)
+  const away = from === 'the config file' ? 'add --context local' : `unset it`
+  const why = from === 'the config file' ? `the context ${chosen.context} is in use` : `${from} is set`
+  throw usage(`${what}, but ${why}: ${away}, or run the command on the server's machine.`)
 }
 
 /** Calls `warn` if the token is sent unencrypted. Throws `usage` for a malformed address or token. */
@@ -37,7 +74,7 @@ export async function openServer(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Platform> {
   const { openRemotePlatform } = await import('../../core/index.ts')
-  const token = env['RESOLVE_TOKEN']
+  const token = chosen.context === undefined ? env['RESOLVE_TOKEN'] : chosen.token
   const platform = openRemotePlatform({ url: chosen.url, token, door: 'cli' })
   const { protocol, hostname, host } = new URL(chosen.url)
   if (protocol === 'http:' && (token ?? '') !== '' && !isLoopback(hostname.replace(/^\[|\]$/g, ''))) {

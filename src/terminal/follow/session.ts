@@ -3,6 +3,7 @@ import type { Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import { beginStory, type Story } from '../../core/view/story.ts'
 import { parseDuration } from '../command/duration.ts'
+import { readConfig } from '../config/config-file.ts'
 import { askForm } from '../form/ask-form.ts'
 import type { FormPlan } from '../form/form-session.ts'
 import { handleRequests, type OnInput, type RequestPlan, type RequestToAnswer } from '../input/answer-requests.ts'
@@ -38,10 +39,19 @@ export async function planSession(flags: SessionFlags, mayNotAsk: string | undef
     throw usage(`--on-input prompt asks on the terminal, and this command may not ask: ${mayNotAsk}.`)
   return {
     answers: flags.answers === undefined ? NO_ANSWERS : await readAnswers(flags.answers),
-    onInput: (flags['on-input'] as OnInput | undefined) ?? (mayNotAsk === undefined ? 'prompt' : 'leave'),
+    onInput:
+      (flags['on-input'] as OnInput | undefined) ??
+      configuredOnInput(mayNotAsk === undefined) ??
+      (mayNotAsk === undefined ? 'prompt' : 'leave'),
     timeoutMs: flags.timeout === undefined ? undefined : parseDuration(flags.timeout),
     verbose: flags.verbose ?? false,
   }
+}
+
+/** `prompt` of the config file holds where a question can be asked; elsewhere the default does. */
+function configuredOnInput(mayAsk: boolean): OnInput | undefined {
+  const { on_input } = readConfig()
+  return on_input === 'prompt' && !mayAsk ? undefined : on_input
 }
 
 export interface Session extends SessionPlan {

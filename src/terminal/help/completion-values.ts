@@ -83,7 +83,7 @@ async function formOf(platform: Platform, { command, positional, fields, server 
     case 'instance:run':
     case 'resolver:schema': {
       const { manifest } = await platform.resolver(first)
-      if (manifest.container !== undefined && chosenServer(server) === undefined) return null
+      if (manifest.container !== undefined && chosenServer({ server }) === undefined) return null
       return await platform.schema(first, paramsOf(fields))
     }
     case 'instance:answer': {
@@ -112,7 +112,7 @@ function paramsOf(fields: readonly string[]): Record<string, unknown> {
 }
 
 async function platformOf({ server }: Wanted): Promise<Platform | undefined> {
-  const chosen = chosenServer(server)
+  const chosen = chosenServer({ server })
   if (chosen !== undefined) return await openServer(chosen)
   const home = homeDirectory(process.env)
   // Completion must not create a home.

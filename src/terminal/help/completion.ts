@@ -154,6 +154,7 @@ async function insideCommand(
 ): Promise<Suggestion[]> {
   const flags = { ...command.baseFlags, ...command.flags }
   if (command.place !== undefined && command.place !== 'anywhere') delete flags['server']
+  if (command.place === 'always here') delete flags['context']
   const named = (given: string) =>
     Object.entries(flags).find(
       ([name, { char }]) => given === `--${name}` || (char !== undefined && given === `-${char}`),

@@ -11,6 +11,7 @@ export interface Topic {
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_HOME: 'the home directory (default: $XDG_DATA_HOME/resolve, else ~/.local/share/resolve)',
   RESOLVE_URL: 'the server that commands use, like --server (default: this machine)',
+  RESOLVE_CONTEXT: 'the context that commands use, like --context (default: the one of "resolve context use")',
   RESOLVE_TOKEN: 'the token for the server; "resolve token create" creates one',
   RESOLVE_LOG: 'the log level of serve: error, warn, info (default), debug or silent',
   RESOLVE_SCREEN_READER: '1: print plain lines instead of the live view, without a running clock',

@@ -52,6 +52,7 @@ export function commandHelp(command: Described, words: string): string {
   const flags = { ...command.baseFlags, ...command.flags }
   // Commands that work on this machine only refuse --server.
   if (command.place !== undefined && command.place !== 'anywhere') delete flags['server']
+  if (command.place === 'always here') delete flags['context']
   const named = Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, name }]))
   const args = Object.fromEntries(Object.entries(command.args).map(([name, arg]) => [name, { ...arg, name }]))
   const { summary, description, examples, aliases, strict } = command

@@ -15,9 +15,11 @@ export interface Page {
 export const fetchResolvers = () => askJson('getResolvers', {})
 export const fetchResolver = (name: string) => askJson('getResolver', { params: { name } })
 
-export function checkInput(name: string, input: Payload, signal?: AbortSignal): Promise<FormCheck> {
+/** `waitS`: how many seconds the server waits for a resolver that is being prepared (R48). */
+export function checkInput(name: string, input: Payload, signal?: AbortSignal, waitS?: number): Promise<FormCheck> {
   const options = signal === undefined ? {} : { signal }
-  return askJson('postResolverCheck', { params: { name }, body: { input }, ...options })
+  const body = { input, ...(waitS === undefined ? {} : { wait: waitS }) }
+  return askJson('postResolverCheck', { params: { name }, body, ...options })
 }
 
 export async function fetchViewport(name: string): Promise<string> {
@@ -95,8 +97,8 @@ export async function resume(id: string): Promise<void> {
   await act('postInstanceResume', { params: { id } })
 }
 
-export async function stop(id: string, reason: string): Promise<void> {
-  await act('postInstanceStop', { params: { id }, body: reason === '' ? {} : { reason } })
+export async function stop(id: string, reason: string, force = false): Promise<void> {
+  await act('postInstanceStop', { params: { id }, body: { ...(reason === '' ? {} : { reason }), force } })
 }
 
 export async function cancel(id: string): Promise<void> {

@@ -12,6 +12,7 @@ const entries = {
   'S-SECRET-01':
     'A secret field goes to the resolver only: sealed in the journal, in no other file after the run, in no event, export or answer',
   R72: 'Schedules create instances at due times of their zone: each once, across servers and kills; missed and skipped ones are told, never two at once; secrets are refused',
+  R73: 'login checks a token and stores it for this user alone; contexts choose the server, a token goes to its own server only; the config file is refused with the line of what is wrong',
   R71: 'serve --keep removes ended instances regularly, as prune does, and tells it',
 }
 

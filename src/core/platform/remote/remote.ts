@@ -28,6 +28,7 @@ import type {
   DataContent,
   FollowOptions,
   HealthRow,
+  HostState,
   InstanceFilter,
   InstancePage,
   LogOptions,
@@ -49,6 +50,19 @@ export type { RemoteOptions } from './remote-address.ts'
 /** Sends nothing yet. Throws `usage` for an invalid address or token. */
 export function openRemotePlatform(options: RemoteOptions): Platform {
   return new ServerPlatform(addressOf(options))
+}
+
+/** What the token may do. Throws `token_refused`, `server_unreachable`, `server_strange`, `usage`. */
+export async function verifyToken(url: string, token: string): Promise<ResultOf<'postAuthVerify'> & { url: string }> {
+  const address = addressOf({ url, token })
+  if (address.token === undefined) throw fail('usage', { problem: 'There is no token: it is empty.' })
+  const { RemoteHttp: Http } = await import('./remote-http.ts')
+  const http = new Http({ ...address, token: undefined })
+  try {
+    return { ...(await http.json('postAuthVerify', { body: { token: address.token } })), url: address.shown }
+  } finally {
+    await http.close()
+  }
 }
 
 /** The longest params of a schema request that are sent in the address; longer ones are sent as a body. */
@@ -210,6 +224,11 @@ class ServerPlatform implements Platform {
     return (await this.#json('getInstanceHost', { params: { id } })).attended
   }
 
+  async hostState(id: string): Promise<HostState> {
+    const { attended, answers } = await this.#json('getInstanceHost', { params: { id } })
+    return !attended ? 'none' : answers === false ? 'silent' : 'answers'
+  }
+
   async logs(id: string, { waitMs = 0, sources, signal, ...rest }: LogOptions = {}): Promise<LogPage> {
     const query = {
       ...rest,
@@ -263,8 +282,8 @@ class ServerPlatform implements Platform {
     return await this.#json('postInstancePause', { params: { id }, act: {} })
   }
 
-  async resume(id: string): Promise<InstanceRecord> {
-    return await this.#json('postInstanceResume', { params: { id }, act: {} })
+  async resume(id: string, { lost }: { lost?: boolean } = {}): Promise<InstanceRecord> {
+    return await this.#json('postInstanceResume', { params: { id }, body: lost === true ? { lost } : null, act: {} })
   }
 
   async stop(id: string, options: { reason?: string; force?: boolean } = {}): Promise<InstanceRecord> {
