@@ -33,6 +33,8 @@ export async function createInstance(resolver: string, input: Payload, name: str
 export interface ListWish {
   status?: readonly Status[]
   resolver?: string
+  label?: string[]
+  text?: string
   limit?: number
   cursor?: string
 }
@@ -44,6 +46,10 @@ export async function fetchInstances({ status, ...wish }: ListWish): Promise<Pag
   const [, next] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? []
   return { records, cursor: next === undefined ? null : new URL(next, location.href).searchParams.get('cursor') }
 }
+
+/** `tail`: the last lines, this many; `after`: those with a greater number. */
+export const fetchLogs = (id: string, wish: { tail?: number; after?: number }, signal: AbortSignal) =>
+  askJson('getInstanceLogs', { params: { id }, query: { ...wish, limit: 2_000 }, signal })
 
 export const fetchInstance = (id: string) => askJson('getInstance', { params: { id } })
 export const fetchStory = (id: string) => askJson('getInstanceStory', { params: { id } })
