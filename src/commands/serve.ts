@@ -37,6 +37,9 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     }),
     open: Flags.boolean({ description: 'open the sign-in link in a browser' }),
     'no-ui': Flags.boolean({ description: 'serve only the API, without the web page' }),
+    'resume-lost': Flags.boolean({
+      description: 'resume instances whose worker was lost (killed, machine restarted), three times at most',
+    }),
     'max-running': Flags.string({
       helpValue: 'N',
       description:
@@ -74,6 +77,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
         home: homeDirectory(process.env),
         builtins: builtinsDirectory(),
         ...{ host: flags.host, port, version, maxRunning, keepMs },
+        resumeLost: flags['resume-lost'],
         ...(page === undefined ? {} : { page }),
         allowedHosts: flags['allowed-host'] ?? [],
         log: {

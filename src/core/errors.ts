@@ -267,6 +267,26 @@ const catalogue = {
     outside: (d: { instance: string }) => `Can't reach the host of instance ${d.instance}.`,
     hint: () => 'Run the command again: it starts a new host if the old one has ended.',
   },
+  host_silent: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { instance: string; pid: number; kept: boolean }) =>
+      `The host of instance ${d.instance} (process ${d.pid}) does not answer.${d.kept ? ' The stop is kept: the host carries it out when it goes on, or the next host does.' : ''}`,
+    outside: (d: { instance: string; kept: boolean }) =>
+      `The host of instance ${d.instance} does not answer.${d.kept ? ' The stop is kept.' : ''}`,
+    hint: (d: { instance: string }) =>
+      `"resolve instance stop ${d.instance} --force" ends that process and the worker. "kill -CONT" continues a process that was suspended.`,
+  },
+  resume_exhausted: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { instance: string; resumes: number }) =>
+      `Instance ${d.instance} lost its worker again after ${d.resumes} resumes: it is not resumed by itself any more.`,
+    hint: (d: { instance: string }) =>
+      `"resolve instance explain ${d.instance}" tells how; "resolve instance resume ${d.instance}" tries again.`,
+  },
   git_missing: {
     kind: 'environment',
     http: 502,

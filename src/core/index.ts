@@ -26,6 +26,7 @@ export type {
   FollowOptions,
   HealthRow,
   HealthState,
+  HostState,
   InstanceFilter,
   InstancePage,
   LogOptions,
@@ -61,4 +62,5 @@ export {
   type Tokens,
 } from './store/tokens.ts'
 export { fitsNarrowing, type Narrowing } from './view/find-words.ts'
+export { lostWorker } from './view/lost-worker.ts'
 export type { Story } from './view/story.ts'

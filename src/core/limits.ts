@@ -76,6 +76,7 @@ export const HTTP_HEADERS_MAX_BYTES = 16 * KIB
 export const HTTP_HEADERS_LIMIT_MS = 10_000
 export const HTTP_REQUEST_LIMIT_MS = 30_000
 export const HTTP_CONNECTIONS_MAX = 4_000
+export const HTTP_RESERVE_MS = 1_000 // for a connection above the maximum to send its first request
 export const HTTP_KEEP_ALIVE_MS = 5_000
 export const HTTP_IDLE_LIMIT_MS = 120_000 // a connection without traffic in either direction
 export const HTTP_LOOK_MS = 1_000 // how often connections are checked for the limits above
@@ -145,6 +146,11 @@ export const OUTCOME_GRACE_MS = 2_000
 export const INSTANCE_LIFETIME_MS = 12 * 60 * 60_000
 export const LIFETIME_WARNING_FRACTION = 0.8
 
+/** Resuming an instance whose worker was lost, without a person (R58). */
+export const LOST_RESUME_MAX = 3
+export const LOST_RESUME_MIN_MS = 5_000 // before the second; the first is at once
+export const LOST_RESUME_MAX_MS = 60_000
+
 /** Watching files. */
 export const SWEEP_MS = 250
 export const SWEEP_WATCHED_MS = 2_000
@@ -152,6 +158,12 @@ export const JOURNAL_SYNC_MS = 200 // reliability F24
 
 /** Reaching a host. */
 export const HOST_CONNECT_LIMIT_MS = 2_000
+export const HOST_SILENT_MS = 5_000 // a host that answers nothing for this long is told as silent
+export const HOST_KNOCK_MS = 2_500
+export const HOST_TRIES = 6 // of a call while the host of its instance changes
+export const HOST_RETRY_MIN_MS = 20
+export const HOST_RETRY_MAX_MS = 500
+export const HOST_END_LIMIT_MS = 5_000 // after SIGKILL
 export const HOST_ADOPT_LIMIT_MS = 10_000
 export const GIT_LIMIT_MS = 5 * 60_000
 export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB

@@ -7,11 +7,14 @@ import {
   IdempotencyKeys,
   isExpired,
   LiveInstances,
+  type LocalPlatform,
+  lostWorker,
   openLocalPlatform,
   openTokens,
   startReaper,
   type Tokens,
 } from '../core/index.ts'
+import { LOST_RESUME_MAX } from '../core/limits.ts'
 import { isLoopback } from '../core/protocol/http.ts'
 import { tokenAccess } from './access/access.ts'
 import { hostGuard } from './access/guard.ts'
@@ -19,7 +22,7 @@ import { openSignIn } from './access/sign-in.ts'
 import { buildApp } from './app.ts'
 import { listen } from './http/listen.ts'
 import { EventStreams } from './http/sse.ts'
-import { type LogOptions, openLog } from './observe/log.ts'
+import { type Log, type LogOptions, openLog } from './observe/log.ts'
 import { openMetrics } from './observe/metrics.ts'
 import { observe } from './observe/observe.ts'
 import { openTraces } from './observe/traces.ts'
@@ -38,6 +41,8 @@ export interface ServeOptions {
   /** More host names that requests may use. */
   allowedHosts?: readonly string[]
   version: string
+  /** Resume instances whose worker was lost, without a person (R58). */
+  resumeLost?: boolean
   /** The folder of the built page. */
   page?: string
   /** How many instances of the home may have a worker at the same time (R70). */
@@ -174,6 +179,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     const supervisor = startSupervisor({
       platform,
       report: new LiveInstances(home, platform.index),
+      ...(options.resumeLost === true ? { resumeLost: (id) => resumeLost(platform, id, logger) } : {}),
       onAdopted: (id) => logger.info({ instance: id }, `${id} had no host: adopted.`),
       onTrouble: (id, error) => logger.warn(id === '' ? {} : { instance: id }, troubleText(id, error)),
     })
@@ -195,6 +201,24 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     await closing.run()
     throw error
   }
+}
+
+/** Throws `resume_exhausted` after the third resume: the supervisor reports it once. */
+async function resumeLost(platform: LocalPlatform, id: string, logger: Log['logger']): Promise<void> {
+  const now = Date.now()
+  const lost = lostWorker(await platform.story(id), now)
+  if (lost === undefined || (!lost.isExhausted && now < lost.dueAt)) return
+  try {
+    await platform.resume(id, { lost: true })
+  } catch (error) {
+    // A person, or another server, was faster.
+    if (error instanceof ResolveError && error.code === 'invalid_state') return
+    throw error
+  }
+  logger.info(
+    { instance: id },
+    `${id} lost its worker: resumed from its checkpoint (${lost.resumes + 1} of ${LOST_RESUME_MAX}).`,
+  )
 }
 
 /** Closes what was opened, in reverse order; a failing step does not keep the others from running. */

@@ -9,6 +9,8 @@ import { ATTEND_NEWBORN_MS, ATTEND_PARALLEL, ATTEND_RETRY_MAX_MS, ATTEND_SWEEP_M
 
 export interface SupervisorParts {
   platform: Pick<LocalPlatform, 'host' | 'hosted' | 'hasHost'>
+  /** Resumes an instance whose worker was lost, where it is due (R58). Without it such an instance waits for a person. */
+  resumeLost?: (id: string) => Promise<void>
   report: { look(): Promise<LiveInstanceReport> }
   /** Called for each adoption. */
   onAdopted?: (id: string) => void
@@ -78,9 +80,9 @@ class Sweeper {
   async sweep(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     try {
-      const { live, counts, broken } = await this.#parts.report.look()
+      const { live, counts, lost = [], broken } = await this.#parts.report.look()
       this.counts = counts
-      this.#forget(new Set([...live, ...broken].map(({ id }) => id)))
+      this.#forget(new Set([...[...live, ...broken].map(({ id }) => id), ...lost]))
       for (const { id, error } of broken) this.#trouble(id, error)
       const hosted = new Set(this.#parts.platform.hosted())
       const waiting = live.filter(({ id, status, createdAt }) => {
@@ -89,6 +91,7 @@ class Sweeper {
         return !hosted.has(id) && !isNewborn && this.#isDue(id)
       })
       await this.#attendAll(waiting.map(({ id }) => id).reverse(), signal)
+      for (const id of lost) if (!signal.aborted) await this.#resumeLost(id)
     } catch (error) {
       this.#trouble(HOME, error)
     }
@@ -116,6 +119,15 @@ class Sweeper {
       if (before !== undefined && now - before < STEADY_MS) this.#postpone(id, 'it loses its host again and again')
       else this.troubles.delete(id)
       onAdopted?.(id)
+    } catch (error) {
+      this.#trouble(id, error)
+    }
+  }
+
+  async #resumeLost(id: string): Promise<void> {
+    try {
+      await this.#parts.resumeLost?.(id)
+      this.troubles.delete(id)
     } catch (error) {
       this.#trouble(id, error)
     }

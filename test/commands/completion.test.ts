@@ -87,6 +87,16 @@ test('it suggests resolvers, instances with status and resolver, open questions,
   expect(wordsOf(await suggested('completion', ''))).toEqual(['bash', 'zsh', 'fish'])
 })
 
+test('it suggests the fields of a form that are not given yet, and the values of a select or checkbox', async () => {
+  expect(wordsOf(await suggested('run', 'doer', '-i', ''))).toEqual(['do=', 'count=', 'loud='])
+  expect(wordsOf(await suggested('run', 'doer', '-i', 'do=x', '-i', ''))).toEqual(['count=', 'loud='])
+  expect(wordsOf(await suggested('run', 'doer', '--input', 'loud='))).toEqual(['loud=true', 'loud=false'])
+  // bash splits the word at the equals sign.
+  expect(wordsOf(await suggested('run', 'doer', '-i', 'do', '=', 'x', '-i', 'loud', '=', 't'))).toEqual(['true'])
+  expect(wordsOf(await suggested('instance', 'answer', asks, '-i', 'go='))).toEqual(['go=yes', 'go=no'])
+  expect(await suggested('run', 'nope', '-i', '')).toEqual([])
+})
+
 test('it suggests message types of a live instance, but no word that a shell would execute', async () => {
   const { stdout } = await place.run('run', 'talker', '--detach')
   const id = stdout.trim()

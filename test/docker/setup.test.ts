@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FAILPOINTS } from '../../src/core/failpoints.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { type Home, newHome } from '../commands/cli.ts'
@@ -349,6 +350,22 @@ describeWithDocker('the setup of a container, at the command line', { timeout: 9
     expect((await cli.run('instance', 'wait', '@last')).code).toBe(3)
     await noneLeft()
   })
+
+  test.for(FAILPOINTS.filter((name) => name.startsWith('setup.')))(
+    'a host killed at %s: the next one brings the instance to its end, and no container is left (R48, reliability F1)',
+    async (name) => {
+      const resolver = fresh(['echo words; touch /opt/made'], {
+        behaviour: `me.finish({ status: 'completed', output: String(fs.existsSync('/opt/made')) })`,
+      })
+      await added(resolver)
+      const run = await cli.with({ env: { RESOLVE_FAILPOINTS: `${name}=kill` } }, 'run', resolver.name)
+      expect(run.code).toBeNull()
+      const watch = await cli.run('instance', 'watch', '@last', '--json')
+      expect(watch.code).toBe(0)
+      expect(JSON.parse(watch.stdout)).toMatchObject({ status: 'completed', output: 'true' })
+      await noneLeft()
+    },
+  )
 
   test('--executor local says that the setup of the manifest is not run', async () => {
     const resolver = fresh(['touch /never'])

@@ -18,7 +18,7 @@ describe.concurrent('limits', () => {
     expect(Date.now() - began).toBeGreaterThan(29_000)
   })
 
-  test('a worker that ignores its stop and SIGTERM is killed after 30 s and 10 s: cancelled, forced (R26)', {
+  test('a worker that ignores its stop and SIGTERM is killed after 30 s and 10 s: cancelled, forced (R26, R57)', {
     timeout: 90_000,
   }, async ({ expect }) => {
     const id = await created(home, fixture('ignores-stop'))
@@ -29,7 +29,7 @@ describe.concurrent('limits', () => {
     host?.stop('stop', 'enough', false)
     await hosts.over(id)
     await hosts.close()
-    expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'forced' })
+    expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'enough', forced: true })
     expect(Date.now() - began).toBeGreaterThan(39_000)
   })
 })

@@ -69,6 +69,8 @@ test.each<[string, Record<string, unknown>]>([
   ['too many words', { command: Array(257).fill('a') }],
   ['a long word', { command: ['a', 'b'.repeat(200_000)] }],
   ['a relative directory', { cwd: 'tmp' }],
+  ['a directory below /proc', { cwd: '/proc/self/fd/7' }],
+  ['a directory that leads to /proc', { cwd: '/tmp/..//proc' }],
   ['a user', { user: '0' }],
   ['privileges', { privileged: true }],
   ['no limit', { timeout_seconds: 0 }],

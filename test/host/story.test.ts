@@ -322,7 +322,7 @@ test('cancelled is published only when every process of the worker is gone (R20,
 })
 
 // verifies: S-RULE-04
-test('a forced stop kills a worker that ignores signals, with reason forced (R26)', async () => {
+test('a forced stop kills a worker that ignores signals; the reason given is kept (R26, R57)', async () => {
   const id = await created(home, plainResolver(`process.on('SIGTERM', () => {}); while (true) await sleep(100)`))
   const hosts = new HostProcess(home)
   await hosts.own(id)
@@ -330,7 +330,7 @@ test('a forced stop kills a worker that ignores signals, with reason forced (R26
   hosts.get(id)?.stop('stop', 'now', true)
   await hosts.over(id)
   await hosts.close()
-  expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'forced' })
+  expect(storyOf(home, id).history.at(-1)).toMatchObject({ status: 'cancelled', reason: 'now', forced: true })
 })
 
 // verifies: S-LIM-04
@@ -383,6 +383,7 @@ test('config.json has exactly the fields of the specification and of R43, filled
       resolve_path: `${project}/.resolve`,
       git_provider: { type: 'gitea', base_url: 'https://git.test/api', token: 'token-of-the-git-host' },
       credentials: { llm_provider_api_key: 'key-of-the-model', git_host_token: 'token-of-the-git-host' },
+      llm: { model: '', base_url: '' },
       sub_container_token: expect.stringMatching(/^[0-9a-f]{64}$/),
       capabilities: ['git-server'],
     })

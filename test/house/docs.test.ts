@@ -48,9 +48,10 @@ test('docs/reliability.md lists every mode of the evil resolver as it ends, and 
   expect(listed.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/reliability.md describes each fault from F1 to F25, and every test that it names exists', () => {
+test('docs/reliability.md numbers its faults from F1 without a gap, and every test that it names exists', () => {
   const faults = [...page('docs/reliability.md').matchAll(/^\| \*\*(F\d+)\*\* /gm)].map(([, fault]) => fault)
-  expect(faults).toEqual(Array.from({ length: 25 }, (_, at) => `F${at + 1}`))
+  expect(faults.length).toBeGreaterThanOrEqual(27)
+  expect(faults).toEqual(Array.from({ length: faults.length }, (_, at) => `F${at + 1}`))
   const named = [...page('docs/reliability.md').matchAll(/test\/[\w/.-]+\.ts\b/g)].map(([path]) => path)
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })

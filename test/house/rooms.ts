@@ -125,6 +125,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/platform',
     'core/host/process',
     'core/host/lifecycle',
+    'core/host/requests',
     'core/host/inquiry',
     'core/host/launch',
     'core/host/ingest',

@@ -143,7 +143,7 @@ function endOfRun(m: Model, result: ResultStatus | null): Ending {
   const { stop } = m
   const output = result === null ? null : `it ${result}`
   const isStop = stop !== null && (stop.kind === 'stop' || stop.kind === 'cancel')
-  const why = stop?.isForced === true ? 'forced' : (stop?.reason ?? null)
+  const why = stop?.reason ?? null
   const tooOld: Ending = { status: 'failed', reason: 'lifetime_exceeded', output, error: 'lifetime_exceeded' }
   if (stop?.kind === 'lifetime' && (result !== 'paused' || !m.isResumable)) return tooOld
   if (result === null)
@@ -160,7 +160,7 @@ function endOfRun(m: Model, result: ResultStatus | null): Ending {
 
 function endedBeforeRun(stop: Stop): Ending {
   if (stop.kind === 'lifetime') return { ...failed('lifetime_exceeded'), reason: 'lifetime_exceeded' }
-  return { status: 'cancelled', reason: stop.isForced ? 'forced' : stop.reason, output: null, error: null }
+  return { status: 'cancelled', reason: stop.reason, output: null, error: null }
 }
 
 function failed(error: string, output: string | null = null): Ending {

@@ -191,3 +191,45 @@ test('a request on an open connection during the close is not begun', async () =
   expect(text).toContain('"finished":true')
   expect(text).not.toContain('"here":true')
 })
+
+test('connections that send nothing do not shut others out: a request above the limit takes the place of the oldest (WEB-6)', async () => {
+  const { port, url } = await start({ limits: { connections: 20 } })
+  const silent = await Promise.all(Array.from({ length: 20 }, () => open(port)))
+  let cut = 0
+  for (const socket of silent) {
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      cut += 1
+    })
+    socket.resume()
+  }
+  for (let n = 0; n < 5; n += 1) {
+    const answer = await exchange(port, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(answer).toContain('200 OK')
+  }
+  expect(cut).toBeLessThanOrEqual(5)
+  for (const socket of silent) socket.destroy()
+  expect((await fetch(url)).status).toBe(200)
+})
+
+test('more silent connections than limit and reserve still let a request through (WEB-6)', async () => {
+  const { port } = await start({ limits: { connections: 10 } })
+  const silent = await Promise.all(Array.from({ length: 200 }, () => open(port)))
+  for (const socket of silent) socket.on('error', () => {})
+  const answer = await exchange(port, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  expect(answer).toContain('200 OK')
+  for (const socket of silent) socket.destroy()
+})
+
+test('where every connection has a request under way, one more is dropped, and those go on (WEB-6)', async () => {
+  const { port, finish, begun } = await start({ limits: { connections: 2 } })
+  const held = [1, 2].map(() => exchange(port, 'GET /held HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'))
+  await begun
+  await expect(
+    exchange(port, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n').then((said) => {
+      if (said === '') throw new Error('dropped')
+    }),
+  ).rejects.toThrow()
+  finish()
+  for (const one of held) expect(await one).toContain('finished')
+})

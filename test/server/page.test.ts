@@ -91,7 +91,7 @@ test('the viewport frame has its own policy: no origin, no requests, only its pr
       `script-src 'sha256-${digest}' blob:`,
       "style-src 'unsafe-inline'",
     ],
-    ...['img-src data: blob:', "base-uri 'none'", "form-action 'none'", "webrtc 'block'", "frame-ancestors 'self'"],
+    ...['img-src data: blob:', "base-uri 'none'", "form-action 'none'", "frame-ancestors 'self'"],
   ])
   expect(headers.get('x-frame-options')).toBe('SAMEORIGIN')
 })

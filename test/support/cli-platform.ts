@@ -163,6 +163,10 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     async hasHost(id) {
       return (await document(['instance', 'explain', id]))['host_alive'] as boolean
     },
+    async hostState(id) {
+      const { host_alive, host_answers } = await document(['instance', 'explain', id])
+      return host_alive !== true ? 'none' : host_answers === false ? 'silent' : 'answers'
+    },
     async logs(id) {
       const { lines } = await document(['instance', 'logs', id, '--all'])
       return { lines: lines as LogLine[], next: (lines as LogLine[]).at(-1)?.n ?? 0, ended: true }

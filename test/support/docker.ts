@@ -3,16 +3,15 @@
  * own code. Without an engine Docker tests are skipped (test/house/docker-engine.ts says so once), unless RESOLVE_REQUIRE_DOCKER is set.
  */
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe } from 'vitest'
-import { containerOptions } from '../../src/core/host/launch/container-launch.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { root } from '../house/source-files.ts'
-import { created } from './instances.ts'
 import type { PlainResolver } from './plain-resolver.ts'
+import { platformOn } from './platforms.ts'
 
 const hasEngine = process.env['RESOLVE_TEST_DOCKER'] === 'yes'
 
@@ -37,7 +36,10 @@ export async function containersOf(instanceId: string): Promise<string[]> {
   return found.split('\n').filter(Boolean)
 }
 
-/** As `created`, in a container; `setup` is what its container_setup answers. */
+/**
+ * Creates an instance in a container through the platform, by the resolver's name; `setup` is what its container_setup answers. It has
+ * no host when this returns: the tests of hosts start theirs.
+ */
 export async function createdInDocker(
   home: string,
   resolver: PlainResolver,
@@ -46,10 +48,19 @@ export async function createdInDocker(
 ): Promise<string> {
   // A folder of a test is private to its user; the resolver runs as another user in the container.
   chmodSync(resolver.dir, 0o755)
-  return await created(home, resolver, input, (manifest) => ({
-    executor: 'docker',
-    container: containerOptions(manifest, { container_setup: setup }),
-  }))
+  const answer = join(resolver.dir, 'container-setup.json')
+  // Written once: a changed file would be a reason to set up again.
+  if (Object.keys(setup).length > 0 && !existsSync(answer)) writeFileSync(answer, JSON.stringify(setup))
+  process.env['RESOLVE_WORKER_IMAGE'] ??= testImage()
+  const platform = await platformOn(home)
+  try {
+    const catalog = await platform.catalog()
+    await catalog.add(resolver.dir, { cwd: home, force: true })
+    const { instance_id: id } = await platform.create({ resolver: resolver.name, input, host: 'none' })
+    return id
+  } finally {
+    await platform.close()
+  }
 }
 
 /** Removes whatever containers and setups of a home are left, at the end of a test. */

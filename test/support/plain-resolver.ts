@@ -53,7 +53,7 @@ const me = {
     'resolver.inputResponse': ({ request_id, payload }) => { answers[request_id] = payload; waiting[request_id]?.(payload); return null },
     'resolver.message': (message) => { me.messages.push(message); return null },
     'resolver.getInstantiationSchema': () => null,
-    'resolver.getWorkspaceSpec': () => null,
+    'resolver.getWorkspaceSpec': () => fs.existsSync('container-setup.json') ? { container_setup: JSON.parse(fs.readFileSync('container-setup.json', 'utf8')) } : null,
     'resolver.getMessageTypes': () => [{ name: 'note', label: 'Note', description: '', schema: { type: 'form', components: [{ type: 'text', id: 'text', checks: [{ condition: { call: 'required', args: [{ path: '/text' }] }, message: 'Say something.' }] }] } }],
     'resolver.shutdown': () => process.exit(0),
   },

@@ -111,6 +111,7 @@ export function scenes({ asking, piped, failed, done }: Stage): Scene[] {
       path: `/instances/${done}/view`,
       ready: (page) => page.frameLocator('iframe').getByText('4 of 4 parts').waitFor(),
     },
+    { name: 'log', path: `/instances/${done}/log`, ready: text('printed and logged nothing') },
     { name: 'raw', path: `/instances/${done}/raw`, ready: text('instance_id') },
   ]
 }

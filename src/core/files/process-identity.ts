@@ -1,5 +1,5 @@
 /** Identifies a process by pid, start time and boot id together, so that a reused pid is not mistaken for it (threats D8). */
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 import { isScarcity } from '../errors.ts'
 
 export interface ProcessIdentity {
@@ -8,6 +8,8 @@ export interface ProcessIdentity {
   startTime: string
   /** The id of this boot of the machine; empty where the system has none. */
   bootId: string
+  /** The namespace that the pid belongs to, where it is known: the same pid in another one is another process. */
+  namespace?: string
 }
 
 /**
@@ -23,6 +25,7 @@ export function identify(pid: number): ProcessIdentity | undefined {
 
 /** Whether the identified process still runs. Throws as {@link identify} does. */
 export function isSameProcess(identity: ProcessIdentity): boolean {
+  if (identity.namespace !== undefined && identity.namespace !== pidNamespace()) return false
   const now = identify(identity.pid)
   return now !== undefined && now.startTime === identity.startTime && now.bootId === identity.bootId
 }
@@ -84,6 +87,21 @@ export function bootId(): string {
     }
   }
   return knownBootId
+}
+
+let knownNamespace: string | undefined
+
+/** The PID namespace of this process; empty where the system has none. */
+export function pidNamespace(): string {
+  if (knownNamespace === undefined) {
+    try {
+      knownNamespace = readlinkSync('/proc/self/ns/pid')
+    } catch (error) {
+      if (isScarcity(error)) throw error
+      knownNamespace = ''
+    }
+  }
+  return knownNamespace
 }
 
 function hasProc(): boolean {

@@ -26,7 +26,6 @@ import type {
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
 import type { Static } from '../protocol/schema.ts'
-import type { Status } from '../protocol/status.ts'
 import type { Narrowing } from '../view/find-words.ts'
 import type { Story } from '../view/story.ts'
 
@@ -38,8 +37,11 @@ export interface CreateRequest {
   labels?: Labels
   /** Default: docker where the manifest has a container, local otherwise. */
   executor?: Executor | 'auto'
-  /** Where the host runs: in this process (default), or in one of its own that outlives it. */
-  host?: 'here' | 'background'
+  /**
+   * Where the host runs: in this process (default), or in one of its own that outlives it. `none`: the next command that needs the
+   * instance, or a server, hosts it.
+   */
+  host?: 'here' | 'background' | 'none'
   /** The id it shall have, chosen before it was asked for: creating it again gives the same instance (R11). */
   instance_id?: string
   /** The schedule that creates it. */
@@ -151,6 +153,9 @@ export type Schedule = Static<typeof schedule>
 export type HealthRow = Static<typeof healthRow>
 export type HealthState = HealthRow['state']
 
+/** Whether an instance has a live host, and whether that one answers requests. */
+export type HostState = 'none' | 'silent' | 'answers'
+
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
@@ -182,6 +187,8 @@ export interface Platform {
   events(id: string, options?: FollowOptions): AsyncIterable<JournalEvent>
   /** Whether a live host owns the instance; looks, and starts none. */
   hasHost(id: string): Promise<boolean>
+  /** As {@link hasHost}, but sends the host a request: a suspended one is `silent`. Takes a few seconds for one that is. */
+  hostState(id: string): Promise<HostState>
   /** A page of what its worker printed and logged; read on with `after`. Text may have control characters. */
   logs(id: string, options?: LogOptions): Promise<LogPage>
   /** The last bytes of the worker's stderr, as text. */
@@ -195,9 +202,15 @@ export interface Platform {
   messages(id: string, options?: { after?: number }): Promise<SentMessage[]>
 
   pause(id: string): Promise<InstanceRecord>
-  /** `host` as in {@link CreateRequest}. */
-  resume(id: string, options?: { host?: 'here' | 'background' }): Promise<InstanceRecord>
-  /** Asks for a graceful stop and returns once that is on disk; with `force` the worker is killed at once. */
+  /**
+   * `host` as in {@link CreateRequest}. `lost`: a resume without a person, of an instance whose worker was lost (R58); throws
+   * `resume_exhausted` after the third.
+   */
+  resume(id: string, options?: { host?: 'here' | 'background'; lost?: boolean }): Promise<InstanceRecord>
+  /**
+   * Asks for a graceful stop and returns once that is on disk; with `force` the worker is killed at once, and a host that does not
+   * answer with it. Throws `host_silent`: then the stop is on disk, too.
+   */
   stop(id: string, options?: { reason?: string; force?: boolean }): Promise<InstanceRecord>
   cancel(id: string): Promise<InstanceRecord>
 

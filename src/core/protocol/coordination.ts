@@ -4,6 +4,8 @@ export const CONFIG_FILE = 'config.json'
 export const EVENTS_FILE = 'events.jsonl'
 export const STATE_FILE = 'state.json'
 export const STATUS_FILE = 'status.json'
+/** Where a resolver saves its checkpoint; the SDK does. */
+export const CHECKPOINT_FILE = 'checkpoint.json'
 export const REQUESTS_DIR = 'input-requests'
 export const MESSAGES_DIR = 'messages'
 export const DATA_DIR = 'data'

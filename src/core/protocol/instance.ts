@@ -143,6 +143,17 @@ export const instanceRecord = named(
     resolver: text(),
     resolver_version: text(),
     status: oneOf(STATUSES),
+    reason: optional(text({ description: 'Why it has this status, where a reason is known' })),
+    stop: optional(
+      object(
+        { reason: text(), force: flag(), requested_at: time() },
+        {
+          description:
+            'The stop that is under way: 30 s after requested_at the worker gets SIGTERM, 10 s later SIGKILL; with force SIGKILL at once',
+        },
+      ),
+    ),
+    forced: optional(flag({ description: 'It was cancelled, and its worker had to be killed' })),
     input: payload,
     secret_fields: optional(
       listOf(text(), { description: 'The fields of the input that are secret: their values are not shown' }),

@@ -110,6 +110,15 @@ export interface StopIntent {
   at: string
 }
 
+/** A stop on disk that no host has accepted yet, in `owners/stop.json` (on-disk, Owners). */
+export interface KeptStop {
+  how: 'stop' | 'cancel'
+  reason: string
+  force: boolean
+  /** The worker that it concerns: it is void for a later one. */
+  incarnation: number
+}
+
 /** The resolver took an answer, or a message. */
 export type Delivered = { kind: 'delivered'; request_id: string } | { kind: 'delivered'; number: number }
 

@@ -41,5 +41,9 @@ export interface ResolverNotices {
 export const PAUSE_REASON = 'pause_requested'
 export const LIFETIME_REASON = 'lifetime_exceeded'
 
+/** R58: why an instance is paused whose worker was lost, and why it runs again where the platform resumed it by itself. */
+export const WORKER_LOST = 'worker_lost'
+export const RESUMED_LOST = 'resumed_lost'
+
 /** The kind of the warning that a resolver ignored a pause, which is given up then (R24). */
 export const PAUSE_IGNORED = 'pause_ignored'

@@ -5,6 +5,7 @@ import { creationRecord } from './journal.ts'
 import {
   anyObject,
   count,
+  flag,
   integer,
   listOf,
   named,
@@ -18,7 +19,13 @@ import {
 } from './schema.ts'
 import { STATUSES } from './status.ts'
 
-const statusChange = object({ status: oneOf(STATUSES), at: time(), reason: nullable(text()) })
+const statusChange = object({
+  status: oneOf(STATUSES),
+  at: time(),
+  reason: nullable(text()),
+  /** R57: the worker was killed. */
+  forced: optional(flag()),
+})
 
 export const storyRequest = object({
   id: text(),
@@ -29,6 +36,8 @@ export const storyRequest = object({
   answered_at: nullable(text()),
   actor: nullable(text()),
   via: nullable(text()),
+  /** R58: asked by a worker that was lost, and not asked again yet. */
+  carried: optional(flag()),
 })
 
 const storyMessage = object({
@@ -75,6 +84,14 @@ export const storyCompletion = object({
   error: nullable(instanceError),
 })
 
+/** R57: a stop that was accepted and has not ended the instance yet. */
+export const storyStop = object({
+  reason: text(),
+  /** The worker is killed at once. */
+  force: flag(),
+  requested_at: time(),
+})
+
 export const story = named(
   'Story',
   object({
@@ -112,6 +129,8 @@ export const story = named(
     lastSeq: count({ description: 'The number of the last event' }),
     lastEventAt: time(),
     endedAt: nullable(time()),
+    /** The stop that is under way, if there is one. */
+    stop: optional(storyStop),
   }),
   'What a person sees of an instance, as all that its events tell',
 )

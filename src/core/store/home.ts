@@ -128,6 +128,8 @@ export interface InstancePaths {
   journal: string
   record: string
   owners: string
+  /** A stop that no host has accepted yet. */
+  keptStop: string
   worker: string
   stdin: string
   stdout: string
@@ -148,6 +150,7 @@ export function pathsIn(root: string): InstancePaths {
     journal: join(root, 'journal'),
     record: join(root, 'record.json'),
     owners: join(root, 'owners'),
+    keptStop: join(root, 'owners', 'stop.json'),
     worker: join(root, 'worker.json'),
     stdin: join(root, 'stdin'),
     stdout: join(root, 'stdout'),

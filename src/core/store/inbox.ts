@@ -19,6 +19,7 @@ import type {
 } from '../protocol/journal.ts'
 import { PAUSE_IGNORED } from '../protocol/methods.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
+import type { StoryStop } from '../view/story.ts'
 import type { Place } from './journal-line.ts'
 import { type PlacedPrivate, readPlace } from './journal-reader.ts'
 
@@ -82,6 +83,13 @@ export class Inbox {
   /** The pending stop, cancel or pause. */
   get stop(): StopIntent | undefined {
     return this.#stop
+  }
+
+  /** The pending stop or cancel, as consumers see it (R57); a pause is none. */
+  get toldStop(): StoryStop | undefined {
+    if (this.#stop === undefined || this.#stop.how === 'pause') return undefined
+    const { reason, force, at } = this.#stop
+    return { reason, force, requested_at: at }
   }
 
   /** Whether the resolver acknowledged `run()` for this incarnation. */

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { AdmissionMark } from '../protocol/journal.ts'
-import { applyEvent, beginStory, type Story } from '../view/story.ts'
+import { applyEvent, beginStory, type Story, tellStop } from '../view/story.ts'
 import { Inbox } from './inbox.ts'
 import type { JournalLine } from './journal-line.ts'
 import { JournalReader, type PlacedPrivate, readCreationRecord, readEnvelope } from './journal-reader.ts'
@@ -65,6 +65,7 @@ export class JournalProjector {
   projection(): JournalProjection {
     const [story, inbox] = [this.#story, this.#inbox]
     if (!inbox.isImported) takeMailboxLayout(dirname(this.#journal), inbox)
+    tellStop(story, inbox.toldStop)
     if (inbox.name !== undefined) story.creation.name = inbox.name
     if (inbox.labels !== undefined) story.creation.labels = inbox.labels
     if (inbox.admission !== undefined) applyAdmission(story, inbox.admission)

@@ -7,9 +7,11 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { isScarcity, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { identify, isSameProcess, type ProcessIdentity } from '../files/process-identity.ts'
+import { identify, isSameProcess, type ProcessIdentity, pidNamespace } from '../files/process-identity.ts'
 import { createExclusiveSync, writeWholeSync } from '../files/write-whole.ts'
 import { HOST_CONNECT_LIMIT_MS } from '../limits.ts'
+import type { KeptStop } from '../protocol/journal.ts'
+import type { InstancePaths } from './home.ts'
 
 export interface Owner {
   epoch: number
@@ -47,7 +49,8 @@ export function highestEpoch(directory: string): number {
 /** Claims an epoch; returns false where another process claimed it first. */
 export function claimEpoch(directory: string, epoch: number, socket: string): boolean {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const owner: Owner = { epoch, socket, process: identify(process.pid) as ProcessIdentity, released: false }
+  const identity = { ...(identify(process.pid) as ProcessIdentity), namespace: pidNamespace() }
+  const owner: Owner = { epoch, socket, process: identity, released: false }
   // Without a sync: no host survives a power loss, so a claim that is lost with it names none that lives.
   const isFirst = createExclusiveSync(ownerFile(directory, epoch), JSON.stringify(owner), {
     onStep: (step) => {
@@ -63,6 +66,34 @@ export function releaseEpoch(directory: string, owner: Owner): void {
   failpoint('owner.releasing')
   writeWholeSync(ownerFile(directory, owner.epoch), JSON.stringify({ ...owner, released: true }))
   failpoint('owner.released')
+}
+
+// A stop that is on disk before its host is asked: where the host does not answer, the next owner carries it out, or the same host when
+// it goes on (reliability F27).
+
+/** Durable when it returns. Throws the system's error. */
+export function keepStop(paths: Pick<InstancePaths, 'keptStop'>, stop: KeptStop): void {
+  writeWholeSync(paths.keptStop, JSON.stringify(stop), { durable: true })
+}
+
+/** Undefined where there is none, or a damaged one. */
+export function readKeptStop(paths: Pick<InstancePaths, 'keptStop'>): KeptStop | undefined {
+  try {
+    const { how, reason, force, incarnation } = JSON.parse(fs.readFileSync(paths.keptStop, 'utf8')) as Partial<KeptStop>
+    if (how !== 'stop' && how !== 'cancel') return undefined
+    if (typeof reason !== 'string' || typeof force !== 'boolean' || typeof incarnation !== 'number') return undefined
+    return { how, reason, force, incarnation }
+  } catch {
+    return undefined
+  }
+}
+
+export function dropKeptStop(paths: Pick<InstancePaths, 'keptStop'>): void {
+  try {
+    fs.rmSync(paths.keptStop, { force: true })
+  } catch {
+    // It stays: it is void for any later worker, and a repeated stop of this one changes nothing.
+  }
 }
 
 /** Whether the owner still accepts connections. A missing socket file of a living host does not make it dead. */

@@ -55,7 +55,8 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
 function namingIn(lines: readonly string[], before: Naming): Naming | undefined {
   let now: Naming | undefined = before
   for (const line of lines.map(parsePrivateLine)) {
-    if (line === undefined || now === undefined) return undefined
+    // Only the whole story tells whether a stop is still under way.
+    if (line === undefined || now === undefined || line.kind === 'stop') return undefined
     if (line.kind === 'name' || line.kind === 'labels') now = renamed(now, line.kind, line.text)
   }
   return now

@@ -13,12 +13,16 @@ import { recordAfter } from './record-tail.ts'
 /** R8, without the state snapshot, which is read from its own file. */
 export function toRecord(story: Story): InstanceRecord {
   const { creation } = story
+  const change = story.history.at(-1)
   return {
     instance_id: creation.instance_id,
     name: creation.name,
     resolver: creation.resolver.name,
     resolver_version: creation.resolver.version,
     status: story.status,
+    ...(typeof change?.reason === 'string' ? { reason: change.reason } : {}),
+    ...(story.stop === undefined ? {} : { stop: story.stop }),
+    ...(change?.forced === true ? { forced: true } : {}),
     input: creation.input,
     ...(creation.secret_fields === undefined ? {} : { secret_fields: creation.secret_fields }),
     output: story.output,

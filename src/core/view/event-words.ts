@@ -16,11 +16,12 @@ export function progressLine(event: EventEnvelope): string | null {
 }
 
 const progressTexts: Record<string, (data: Data) => string | null> = {
-  'platform.instance.status_changed': ({ to, reason }) => {
+  'platform.instance.status_changed': ({ to, reason, forced }) => {
     if (!isStatus(to)) return null
     // The next event says what the run does: it pauses or ends.
     if (reason === REQUESTS_WITHDRAWN) return null
-    return `${statusText(to)}${text(reason) === '' ? '' : ` (${reasonText(text(reason))})`}`
+    const why = [reasonText(text(reason)), forced === true ? 'forced' : ''].filter(Boolean).join(', ')
+    return `${statusText(to)}${why === '' ? '' : ` (${why})`}`
   },
   'platform.setup.progress': setupLine,
   'platform.instance.queued': ({ position, bound, limit }) =>

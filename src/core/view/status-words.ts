@@ -27,6 +27,7 @@ const REASONS: Readonly<Record<string, string>> = {
   requests_withdrawn: 'its questions were withdrawn',
   lifetime_exceeded: 'its lifetime is over',
   worker_lost: 'its worker was lost',
+  resumed_lost: 'resumed without a person',
 }
 
 export function reasonText(reason: string): string {

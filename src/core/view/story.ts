@@ -8,14 +8,16 @@ import { isDataChanged } from '../protocol/event.ts'
 import type { Form } from '../protocol/form.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
+import { WORKER_LOST } from '../protocol/methods.ts'
 import type { Static } from '../protocol/schema.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
-import type { story, storyArtifact, storyCompletion, storyPhase, storyRequest } from '../protocol/story.ts'
+import type { story, storyArtifact, storyCompletion, storyPhase, storyRequest, storyStop } from '../protocol/story.ts'
 
 export type Story = Static<typeof story>
 export type StoryRequest = Static<typeof storyRequest>
 export type StoryPhase = Static<typeof storyPhase>
 export type StoryArtifact = Static<typeof storyArtifact>
+export type StoryStop = Static<typeof storyStop>
 export type StoryCompletion = Static<typeof storyCompletion>
 
 /** The story before the first event: an instance that was just created. */
@@ -155,14 +157,17 @@ function statusChanged(story: Story, data: Data, at: string): void {
     story.error = null
   }
   story.status = to
-  story.history.push({ status: to, at, reason: asText(data['reason']) ?? null })
+  const reason = asText(data['reason']) ?? null
+  story.history.push({ status: to, at, reason, ...(data['forced'] === true ? { forced: true } : {}) })
   if ('output' in data) story.output = asText(data['output']) ?? null
   if ('error' in data) story.error = asError(data['error'])
   const sessions = asNumber(data['sessions_used'])
   if (sessions !== undefined) story.sessionsUsed = sessions
   if (isTerminal(to)) story.endedAt = at
-  if (isTerminal(to) || to === 'paused') withdraw(story)
-  if (to === 'running' && data['reason'] === REQUESTS_WITHDRAWN) withdraw(story)
+  if (isTerminal(to) || to === 'paused') tellStop(story, undefined)
+  if (to === 'paused' && reason === WORKER_LOST) carryOver(story)
+  else if (isTerminal(to) || to === 'paused') withdraw(story)
+  if (to === 'running' && reason === REQUESTS_WITHDRAWN) withdraw(story)
 }
 
 function queued(story: Story, data: Data, at: string): void {
@@ -182,6 +187,12 @@ function leaveQueue(story: Story, at: string): void {
 /** The reason of awaiting_input → running when the resolver ended its run while a request was open. */
 export const REQUESTS_WITHDRAWN = 'requests_withdrawn'
 
+/** Sets the stop that is under way: the host and readers of a journal know it from its private lines. */
+export function tellStop(story: Story, stop: StoryStop | undefined): void {
+  if (stop === undefined) delete story.stop
+  else story.stop = stop
+}
+
 /** The output of a paused run that says only that it paused; the SDK writes it where the resolver gives no summary. */
 export function isPauseWord(output: string): boolean {
   return output === 'paused' || /^paused: [a-z]+(?:_[a-z]+)*$/.test(output)
@@ -189,6 +200,11 @@ export function isPauseWord(output: string): boolean {
 
 function withdraw(story: Story): void {
   for (const request of story.requests) if (request.status === 'pending') request.status = 'cancelled'
+}
+
+/** R58: the questions of a lost worker stay open. The resumed one asks them again, and then each counts as asked by it. */
+function carryOver(story: Story): void {
+  for (const request of story.requests) if (request.status === 'pending') request.carried = true
 }
 
 function inputRequested(story: Story, data: Data, at: string): void {

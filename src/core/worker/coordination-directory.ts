@@ -26,7 +26,8 @@ export function openLocalCoordination(project: string, options: LocalCoordinatio
   const resolve = join(project, '.resolve')
   const workspace = join(project, 'workspace')
   try {
-    for (const path of [project, resolve, workspace]) makeOwned(path, options.owner)
+    for (const path of [project, resolve]) makeOwned(path, options.owner)
+    makeWorkspace(workspace, options.owner)
     const coordination = new LocalCoordinationDirectory(
       options.seen ?? { project, resolve, workspace },
       resolve,
@@ -48,6 +49,17 @@ export function openLocalCoordination(project: string, options: LocalCoordinatio
 function makeOwned(path: string, owner: Owner | undefined): void {
   const made = mkdirSync(path, { recursive: true, mode: 0o700 })
   if (made !== undefined && owner !== undefined) lchownSync(path, owner.uid, owner.gid)
+}
+
+/** The host never uses the workspace: whatever a resolver put in its place, a link that leads nowhere too, is its own affair. */
+function makeWorkspace(path: string, owner: Owner | undefined): void {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return
+    throw error
+  }
+  if (owner !== undefined) lchownSync(path, owner.uid, owner.gid)
 }
 
 class LocalCoordinationDirectory implements CoordinationDirectory {

@@ -1,8 +1,7 @@
 /** The checkpoint that a run stores for the run that resumes it: `.resolve/checkpoint.json`, which is kept through a pause. */
 import { existsSync, readFileSync } from 'node:fs'
+import { CHECKPOINT_FILE } from '../../core/protocol/coordination.ts'
 import { replaceFile } from './replace-file.ts'
-
-const CHECKPOINT_FILE = 'checkpoint.json'
 
 export class Checkpoint {
   readonly #path: string

@@ -14,6 +14,7 @@ import {
   HTTP_KEEP_ALIVE_MS,
   HTTP_LOOK_MS,
   HTTP_REQUEST_LIMIT_MS,
+  HTTP_RESERVE_MS,
 } from '../../core/limits.ts'
 
 /** Limits for each connection; tests make them smaller. */
@@ -25,6 +26,7 @@ const LIMITS = {
   lookMs: HTTP_LOOK_MS,
   closeMs: HTTP_CLOSE_LIMIT_MS,
   connections: HTTP_CONNECTIONS_MAX,
+  reserveMs: HTTP_RESERVE_MS,
 }
 
 export interface ListenOptions {
@@ -62,13 +64,14 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
     // The guard's refusal of a missing Host says more than an empty 400.
     requireHostHeader: false,
   })
-  server.maxConnections = limits.connections
+  // The reserve lets a client in while others hold their connections without a request.
+  server.maxConnections = limits.connections + 2 * RESERVE_CONNECTIONS
   server.timeout = limits.idleMs
-  const underWay = new UnderWay(server)
+  const underWay = new UnderWay(server, limits)
   server.on('request', (request, response) => {
     options.observe?.(request, response)
     if (underWay.isClosing) return refuse(response)
-    underWay.add(response)
+    if (!underWay.add(request, response)) return
     app.routing(request, response)
   })
   server.on('clientError', (error, socket) => answerUnreadable(error, socket, options.onRefused))
@@ -77,31 +80,79 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
   return { url: urlOf(options.host, port), port, close: () => underWay.close(() => app.close(), limits.closeMs) }
 }
 
+/** How many connections above the limit may try to send a request. */
+const RESERVE_CONNECTIONS = 64
+
 /** The connections of a server, and its unfinished answers. */
 class UnderWay {
   readonly #server: Server
+  readonly #limits: Pick<typeof LIMITS, 'connections' | 'reserveMs'>
   readonly #sockets = new Set<Duplex>()
+  /** Those without a request, the oldest first. */
+  readonly #waiting = new Set<Duplex>()
+  /** Those above the limit, without a request so far, the oldest first. */
+  readonly #reserve = new Map<Duplex, NodeJS.Timeout>()
   readonly #responses = new Set<ServerResponse>()
   #closing: Promise<void> | undefined
 
-  constructor(server: Server) {
+  constructor(server: Server, limits: Pick<typeof LIMITS, 'connections' | 'reserveMs'>) {
     this.#server = server
-    server.on('connection', (socket) => {
-      this.#sockets.add(socket)
-      socket.once('close', () => this.#sockets.delete(socket))
+    this.#limits = limits
+    server.on('connection', (socket) => this.#admit(socket))
+  }
+
+  #admit(socket: Duplex): void {
+    this.#sockets.add(socket)
+    this.#waiting.add(socket)
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      this.#waiting.delete(socket)
+      this.#leaveReserve(socket)
     })
+    if (this.#sockets.size - this.#reserve.size <= this.#limits.connections) return
+    const oldest = this.#reserve.keys().next().value
+    if (this.#reserve.size >= RESERVE_CONNECTIONS && oldest !== undefined) this.#cut(oldest)
+    this.#reserve.set(socket, setTimeout(() => this.#cut(socket), this.#limits.reserveMs).unref())
+  }
+
+  /** A request came on a connection above the limit: it takes the place of the one that has had none for longest (WEB-6). */
+  #makeRoomFor(socket: Duplex): boolean {
+    if (!this.#reserve.has(socket)) return true
+    this.#leaveReserve(socket)
+    const idle = [...this.#waiting].find((one) => !this.#reserve.has(one))
+    const slow = [...this.#responses].find(({ req }) => !req.complete)?.socket
+    const given = idle ?? slow
+    this.#cut(given ?? socket)
+    return given !== undefined && given !== null
+  }
+
+  #cut(socket: Duplex): void {
+    this.#sockets.delete(socket)
+    this.#waiting.delete(socket)
+    this.#leaveReserve(socket)
+    socket.destroy()
+  }
+
+  #leaveReserve(socket: Duplex): void {
+    clearTimeout(this.#reserve.get(socket))
+    this.#reserve.delete(socket)
   }
 
   get isClosing(): boolean {
     return this.#closing !== undefined
   }
 
-  add(response: ServerResponse): void {
+  /** False where there is no room: the connection is cut. */
+  add({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    this.#waiting.delete(socket)
+    if (!this.#makeRoomFor(socket)) return false
     this.#responses.add(response)
     response.once('close', () => {
       this.#responses.delete(response)
+      if (this.#sockets.has(socket)) this.#waiting.add(socket)
       if (this.isClosing) this.#cutIdle()
     })
+    return true
   }
 
   close(closeApp: () => Promise<void>, limitMs: number): Promise<void> {

@@ -51,19 +51,39 @@ export function openLog({ level = 'info', human = false, color = false, write }:
   return { logger, requests: requestLog(logger), flush: out.flush }
 }
 
-/** Never blocks the event loop: a stalled reader costs 8 MiB of memory, and then lines are dropped. */
+/** After a failed write, lines are dropped for this long: the disk may be full, or the reader gone. */
+const MUTE_MS = 5_000
+
+/**
+ * Never blocks the event loop: a stalled reader costs 8 MiB of memory, and then lines are dropped. The server goes on where its log cannot
+ * be written (reliability F28).
+ */
 function stderr(): { write: (line: string) => void; flush: () => void } {
-  const stream = destination({ dest: 2, sync: false, maxLength: LOG_BUFFER_MAX_BYTES })
-  // The reader of stderr is gone: the server goes on without a log.
-  stream.on('error', () => {})
+  let stream: ReturnType<typeof destination> | undefined
+  let mutedUntil = 0
+  const open = () => {
+    const opened = destination({ dest: 2, sync: false, maxLength: LOG_BUFFER_MAX_BYTES })
+    opened.on('error', () => {
+      // It would try the same line again, without a pause.
+      if (stream === opened) stream = undefined
+      mutedUntil = performance.now() + MUTE_MS
+      opened.destroy()
+    })
+    return opened
+  }
+  const write = (line: string) => {
+    if (performance.now() < mutedUntil) return
+    stream ??= open()
+    stream.write(line)
+  }
   const flush = () => {
     try {
-      stream.flushSync()
+      stream?.flushSync()
     } catch {
-      // Not open yet, or already closed.
+      // Not open yet, already closed, or it cannot be written.
     }
   }
-  return { write: (line) => void stream.write(line), flush }
+  return { write, flush }
 }
 
 function requestLog(logger: Logger): Observer {

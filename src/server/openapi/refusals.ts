@@ -23,6 +23,7 @@ const EXAMPLES = {
   already_answered: { request: 'approve', actor: 'ada', via: 'page', at: '2026-01-31T12:00:00.000Z' },
   request_cancelled: { request: 'approve' },
   resume_unsupported: { resolver: 'greeter' },
+  resume_exhausted: { instance: '0123456789ab', resumes: 3 },
   docker_unreachable: { socket: '', reason: 'connection refused' },
   image_missing: { image: 'resolve-worker:latest', mend: 'resolve worker build' },
   feature_missing: { resolver: 'greeter', feature: 'a git server beside its worker' },
@@ -32,6 +33,7 @@ const EXAMPLES = {
   resolver_gone: { method: 'resolver.initialize', detail: '', by_hand: '' },
   launch_failed: { command: 'greeter', reason: 'no such file' },
   host_unreachable: { instance: '0123456789ab', reason: 'connection refused' },
+  host_silent: { instance: '0123456789ab', pid: 4711, kept: true },
   lock_held: { path: '' },
   disk_full: { path: '' },
   home_unusable: { path: '', reason: '' },
@@ -75,7 +77,7 @@ type ExampleCode = keyof typeof EXAMPLES
 
 /** The answers by status, for the codes that the operation refuses with. */
 export function refusalAnswers(operation: Operation, reference: (schema: Schema) => unknown): Record<string, unknown> {
-  const errors = refusalsOf(operation).map((code) => fail(code, EXAMPLES[code as ExampleCode] as never))
+  const errors = refusalsOf(operation).map((code) => fail(code, (EXAMPLES[code as ExampleCode] ?? {}) as never))
   const answers: Record<string, unknown> = {}
   const byStatus = Map.groupBy(errors, (error) => error.httpStatus)
   for (const [status, some] of [...byStatus].sort(([a], [b]) => a - b)) {

@@ -47,8 +47,8 @@ export function instanceHandlers({ platform }: AppParts) {
     postInstancePause: ({ params, request }) =>
       keptOutcome({ request, platform, id: params.id, action: 'pause' }, () => platform.pause(params.id)),
 
-    postInstanceResume: ({ params, request }) =>
-      keptOutcome({ request, platform, id: params.id, action: 'resume' }, () => platform.resume(params.id)),
+    postInstanceResume: ({ params, body, request }) =>
+      keptOutcome({ request, platform, id: params.id, action: 'resume' }, () => platform.resume(params.id, body ?? {})),
 
     postInstanceStop: ({ params, body, request }) =>
       keptOutcome({ request, platform, id: params.id, action: 'stop' }, () => platform.stop(params.id, body ?? {})),
@@ -69,7 +69,10 @@ export function instanceHandlers({ platform }: AppParts) {
       return reply.type('application/gzip').send(Readable.from(archive))
     },
 
-    getInstanceHost: async ({ params }) => ({ attended: await platform.hasHost(params.id) }),
+    getInstanceHost: async ({ params }) => {
+      const state = await platform.hostState(params.id)
+      return { attended: state !== 'none', ...(state === 'silent' ? { answers: false } : {}) }
+    },
 
     postInstanceAttend: async ({ params }) => platform.ensureHost(params.id),
   } satisfies Partial<Handlers>

@@ -86,8 +86,6 @@ function framePolicy({ bytes }: PageFile): string {
     'img-src data: blob:',
     "base-uri 'none'",
     "form-action 'none'",
-    // For browsers that know it; the frame's program removes WebRTC for the others.
-    "webrtc 'block'",
     "frame-ancestors 'self'",
   ].join('; ')
 }

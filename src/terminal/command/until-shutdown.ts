@@ -1,6 +1,6 @@
 /** Runs `serve` until a signal: the first one shuts it down gracefully, the second one ends the process at once. */
 import { EXIT } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import { goOnMute, type Output } from '../output/output.ts'
 import { type CaughtSignal, meaningOf, onSignals } from './signals.ts'
 
 /** Shuts down; returns how many instances continue without a host. */
@@ -10,6 +10,7 @@ interface Running {
 
 /** Resolves to the exit code after the shutdown. Throws what `start` throws. */
 export async function untilShutdown(output: Output, start: () => Promise<Running>): Promise<number> {
+  goOnMute()
   let onSignal: (signal: CaughtSignal) => void = () => {}
   const signalled = new Promise<CaughtSignal>((resolve) => {
     onSignal = resolve

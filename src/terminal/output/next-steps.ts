@@ -17,7 +17,12 @@ export function nextCommands(story: Story, isShort = false): string[] {
     starting: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
     running: () => [commandLine('instance', 'watch', id), commandLine('instance', 'stop', id)],
     awaiting_input: () => (isShort ? shortAnswerCommands : answerCommands)(id, pendingRequests(story)),
-    paused: () => [commandLine('instance', 'resume', id), commandLine('instance', 'cancel', id)],
+    paused: () => [
+      commandLine('instance', 'resume', id),
+      // Those of a lost worker stay open (R58).
+      ...(isShort ? shortAnswerCommands : answerCommands)(id, pendingRequests(story)),
+      commandLine('instance', 'cancel', id),
+    ],
     completed: () => [
       commandLine('instance', 'show', id),
       ...(story.changedData.length > 0 ? [commandLine('instance', 'data', id)] : []),

@@ -61,7 +61,7 @@ export class Output {
 
   /** Writes bytes or text to stdout unchanged; waits while the reader is slow. */
   async raw(chunk: string | Uint8Array): Promise<void> {
-    if (process.stdout.destroyed || closedPipe.signal.aborted || process.stdout.write(chunk)) return
+    if (process.stdout.destroyed || closedPipe.signal.aborted || written(process.stdout, chunk)) return
     await once(process.stdout, 'drain', { signal: closedPipe.signal }).catch(() => undefined)
   }
 
@@ -72,12 +72,22 @@ export class Output {
 
   /** Prints a line on stderr, also with `-q`: an error, or why the command stops following. */
   say(line: string): void {
-    process.stderr.write(`${isGithub() ? withoutCommands(line) : line}\n`)
+    written(process.stderr, `${isGithub() ? withoutCommands(line) : line}\n`)
   }
 
   /** Prints a workflow command for the runner of GitHub Actions, made by `workflowCommand`. */
   command(line: string): void {
-    process.stderr.write(`${line}\n`)
+    written(process.stderr, `${line}\n`)
+  }
+}
+
+/** A write to a file throws at once, where one to a pipe reports its error later. False where the reader is slow. */
+function written(stream: NodeJS.WriteStream, chunk: string | Uint8Array): boolean {
+  try {
+    return stream.write(chunk)
+  } catch (error) {
+    stream.emit('error', error)
+    return true
   }
 }
 
@@ -86,18 +96,27 @@ const closedPipe = new AbortController()
 
 /** If the reader of stdout closes the pipe (`| head`), the command ends without an error. Called once, before any output. */
 export function endQuietlyOnClosedPipe(): void {
+  process.stdout.on('error', endOnError)
+  // A notice that cannot be written, on a full disk for example, must not end what it tells of.
+  process.stderr.on('error', () => {})
+}
+
+function endOnError(error: NodeJS.ErrnoException): void {
+  if (!isGone(error)) {
+    // No more output is possible; the effects of the command remain.
+    written(process.stderr, `✗ Can't write to stdout: ${error.code ?? error.message}.\n`)
+    process.exit(EXIT.unavailable)
+  }
+  closedPipe.abort()
+  if (heldBy === undefined) process.exit(0)
+  else heldBy()
+}
+
+/** For a server: it goes on where its output cannot be written. A library throws such an error again, so its listener goes, too. */
+export function goOnMute(): void {
+  process.stdout.removeAllListeners('error')
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (!isGone(error)) {
-      // No more output is possible; the effects of the command remain.
-      process.stderr.write(`✗ Can't write to stdout: ${error.code ?? error.message}.\n`)
-      process.exit(EXIT.unavailable)
-    }
-    closedPipe.abort()
-    if (heldBy === undefined) process.exit(0)
-    else heldBy()
-  })
-  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-    if (!isGone(error)) throw error
+    if (isGone(error)) endOnError(error)
   })
 }
 

@@ -1,9 +1,10 @@
 /** Explains why an instance failed, waits or is still running, from its journal and its worker's stderr. For `instance explain`. */
 import { ResolveError } from '../../core/errors.ts'
-import type { JournalEvent, Platform } from '../../core/index.ts'
+import type { HostState, JournalEvent, Platform } from '../../core/index.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
 import type { Scope } from '../../core/protocol/http.ts'
 import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
+import { WORKER_LOST } from '../../core/protocol/methods.ts'
 import { hasWorker } from '../../core/protocol/status.ts'
 import { deniedText } from '../../core/view/event-words.ts'
 import { queueSentence } from '../../core/view/status-words.ts'
@@ -33,6 +34,8 @@ export interface Explanation {
   worker_end: string | null
   /** Whether the instance has a live host. */
   host_alive: boolean
+  /** Whether that host answers a request; a suspended one does not. */
+  host_answers: boolean
   last_event_at: string
   /** The last lines of the worker's stderr. */
   stderr: string[]
@@ -52,20 +55,21 @@ export async function explain(platform: Platform, id: string, now: number, isSho
   const story = await platform.story(id)
   const facts = gather()
   for await (const event of platform.events(id)) facts.note(event)
-  const hostAlive = await platform.hasHost(id)
+  const host = await platform.hostState(id)
   const stderr = (await stderrOf(platform, id))?.trimEnd()
   return {
     schema: 'resolve.explanation/1',
     instance_id: id,
     resolver: story.creation.resolver.name,
     status: story.status,
-    why: whyOf(story, hostAlive, now),
+    why: whyOf(story, host, now),
     queue: story.queue ?? null,
     phase: story.phase,
     error: story.error,
     failing_event: story.status === 'failed' ? facts.failing : null,
-    worker_end: workerEnd(story),
-    host_alive: hostAlive,
+    worker_end: workerEnd(story, facts.lost),
+    host_alive: host !== 'none',
+    host_answers: host === 'answers',
     last_event_at: story.lastEventAt,
     stderr: stderr ? stderr.split('\n').slice(-STDERR_LINES) : [],
     stderr_needs: stderr === undefined ? 'run' : null,
@@ -75,7 +79,7 @@ export async function explain(platform: Platform, id: string, now: number, isSho
       const { id: request_id, prompt, asked_at } = request
       return { request_id, prompt, asked_at, command: answerCommand(id, request) }
     }),
-    next: nextOf(story, hostAlive, isShort),
+    next: nextOf(story, host, isShort),
   }
 }
 
@@ -92,6 +96,8 @@ async function stderrOf(platform: Platform, id: string): Promise<string | undefi
 interface Facts {
   failing: Explanation['failing_event']
   rejected: Explanation['rejected']['last']
+  /** How the last lost worker ended. */
+  lost: string | null
   denied(): Explanation['denied']
   note(event: JournalEvent): void
 }
@@ -103,6 +109,7 @@ function gather(): Facts {
   const facts: Facts = {
     failing: null,
     rejected: [],
+    lost: null,
     denied: () => [...denied.values()],
     note({ seq, event }) {
       const { event_type, data } = event
@@ -111,6 +118,7 @@ function gather(): Facts {
         facts.rejected.push({ reason: String(data['reason'] ?? ''), bytes: Number(data['bytes'] ?? 0), detail })
         facts.rejected.splice(0, facts.rejected.length - REJECTED_KEPT)
       }
+      if (event_type === 'platform.worker.failed' && data['cause'] === WORKER_LOST) facts.lost = String(data['error'])
       if (event_type === 'platform.egress.denied') noteDenied(denied, data)
       const isMove = event_type === 'platform.instance.status_changed'
       if (isMove && data['from'] === 'paused') hasCause = false
@@ -135,17 +143,18 @@ function noteDenied(denied: Map<string, Explanation['denied'][number]>, data: Re
 
 const CAUSES = ['platform.setup.failed', 'platform.worker.failed']
 
-function whyOf(story: Story, hostAlive: boolean, now: number): string {
+function whyOf(story: Story, host: HostState, now: number): string {
   const reason = story.history.at(-1)?.reason ?? null
   const because = reason === null ? '' : ` (${reason})`
   const count = pendingRequests(story).length
-  if (story.queue != null) return `${queueSentence(story.queue)}${hostAlive ? '' : NO_HOST}`
+  if (story.queue != null) return `${queueSentence(story.queue)}${HOST[host]}`
   switch (story.status) {
     case 'failed':
       return story.error === null ? 'It failed.' : `It failed: ${story.error.detail || story.error.code}`
     case 'awaiting_input':
-      return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${hostAlive ? '' : NO_HOST}`
+      return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${HOST[host]}`
     case 'paused':
+      if (reason === WORKER_LOST) return LOST
       return `It paused at a checkpoint${because} and continues when it is resumed.`
     case 'completed':
       return 'It completed.'
@@ -154,24 +163,33 @@ function whyOf(story: Story, hostAlive: boolean, now: number): string {
     default: {
       const since = story.history.find(({ status }) => hasWorker(status))?.at ?? story.creation.created_at
       const heard = agoText(story.lastEventAt, now)
-      return `It has been running for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${hostAlive ? '' : NO_HOST}`
+      return `It has been running for ${durationText(now - Date.parse(since))}; its last event came ${heard}.${HOST[host]}`
     }
   }
 }
 
-const NO_HOST = ' It has no host.'
+const HOST: Readonly<Record<HostState, string>> = {
+  answers: '',
+  none: ' It has no host.',
+  silent: ' Its host does not answer: the process may be suspended or overloaded.',
+}
 
-function workerEnd(story: Story): string | null {
+const LOST =
+  'Its worker was lost: it was killed, ran out of memory, or the machine was restarted. Its checkpoint is saved: it continues when it is resumed.'
+
+function workerEnd(story: Story, lost: string | null): string | null {
   if (story.incarnation === 0 || hasWorker(story.status)) return null
   const reason = story.history.at(-1)?.reason ?? null
-  if (story.status === 'paused') return 'It ended at its checkpoint.'
-  if (story.status === 'cancelled' && reason === 'forced') return 'It was killed because it did not end in time.'
+  if (story.status === 'paused')
+    return reason === WORKER_LOST ? (lost ?? 'It was lost.') : 'It ended at its checkpoint.'
+  if (story.status === 'cancelled' && story.history.at(-1)?.forced === true)
+    return 'It was killed because it did not end in time.'
   if (story.status === 'cancelled') return 'It ended after a stop request.'
   if (story.completion !== null) return 'It ended after its run was complete.'
   return story.error === null ? 'It ended.' : `It ended without a result (${story.error.code}).`
 }
 
-function nextOf(story: Story, hostAlive: boolean, isShort: boolean): string[] {
+function nextOf(story: Story, host: HostState, isShort: boolean): string[] {
   const { instance_id: id, resolver } = story.creation
   if (story.status === 'failed') {
     return [
@@ -180,7 +198,8 @@ function nextOf(story: Story, hostAlive: boolean, isShort: boolean): string[] {
       commandLine('instance', 'export', id),
     ]
   }
-  if (!hostAlive && (hasWorker(story.status) || story.status === 'created')) {
+  if (host === 'silent') return [commandLine('instance', 'stop', id, '--force')]
+  if (host === 'none' && (hasWorker(story.status) || story.status === 'created')) {
     return [...new Set([commandLine('instance', 'watch', id), ...nextCommands(story, isShort)])]
   }
   return nextCommands(story, isShort)

@@ -24,7 +24,9 @@ export interface OpenQuestion {
 export type ReadBefore = Map<string, { updated_at: string; questions: OpenQuestion[] }>
 
 export async function openQuestions(platform: Platform, before: ReadBefore = new Map()): Promise<OpenQuestion[]> {
-  const { records } = await platform.list({ status: ['awaiting_input'] })
+  // The questions of a lost worker stay open while it is paused (R58).
+  const { records: open } = await platform.list({ status: ['awaiting_input', 'paused'] })
+  const records = open.filter(({ pending_inputs }) => pending_inputs > 0)
   const found: OpenQuestion[] = []
   for (const { instance_id, updated_at } of records) {
     const known = before.get(instance_id)

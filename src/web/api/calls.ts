@@ -15,9 +15,11 @@ export interface Page {
 export const fetchResolvers = () => askJson('getResolvers', {})
 export const fetchResolver = (name: string) => askJson('getResolver', { params: { name } })
 
-export function checkInput(name: string, input: Payload, signal?: AbortSignal): Promise<FormCheck> {
+/** `waitS`: how many seconds the server waits for a resolver that is being prepared (R48). */
+export function checkInput(name: string, input: Payload, signal?: AbortSignal, waitS?: number): Promise<FormCheck> {
   const options = signal === undefined ? {} : { signal }
-  return askJson('postResolverCheck', { params: { name }, body: { input }, ...options })
+  const body = { input, ...(waitS === undefined ? {} : { wait: waitS }) }
+  return askJson('postResolverCheck', { params: { name }, body, ...options })
 }
 
 export async function fetchViewport(name: string): Promise<string> {
@@ -31,6 +33,8 @@ export async function createInstance(resolver: string, input: Payload, name: str
 export interface ListWish {
   status?: readonly Status[]
   resolver?: string
+  label?: string[]
+  text?: string
   limit?: number
   cursor?: string
 }
@@ -42,6 +46,10 @@ export async function fetchInstances({ status, ...wish }: ListWish): Promise<Pag
   const [, next] = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? []
   return { records, cursor: next === undefined ? null : new URL(next, location.href).searchParams.get('cursor') }
 }
+
+/** `tail`: the last lines, this many; `after`: those with a greater number. */
+export const fetchLogs = (id: string, wish: { tail?: number; after?: number }, signal: AbortSignal) =>
+  askJson('getInstanceLogs', { params: { id }, query: { ...wish, limit: 2_000 }, signal })
 
 export const fetchInstance = (id: string) => askJson('getInstance', { params: { id } })
 export const fetchStory = (id: string) => askJson('getInstanceStory', { params: { id } })
@@ -89,8 +97,8 @@ export async function resume(id: string): Promise<void> {
   await act('postInstanceResume', { params: { id } })
 }
 
-export async function stop(id: string, reason: string): Promise<void> {
-  await act('postInstanceStop', { params: { id }, body: reason === '' ? {} : { reason } })
+export async function stop(id: string, reason: string, force = false): Promise<void> {
+  await act('postInstanceStop', { params: { id }, body: { ...(reason === '' ? {} : { reason }), force } })
 }
 
 export async function cancel(id: string): Promise<void> {

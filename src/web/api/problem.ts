@@ -57,6 +57,11 @@ export async function problemOf(response: Response): Promise<Problem> {
   return new Problem(response.status, { detail: `The server answered ${response.status}.` })
 }
 
+/** Whether the resolver cannot be asked yet, because its setup runs (R48). */
+export function isPreparing(error: unknown): error is Problem {
+  return error instanceof Problem && error.code === 'resolver_preparing'
+}
+
 /** The message and hint of any error. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof Problem && error.hint !== undefined) return `${error.message} ${error.hint}`

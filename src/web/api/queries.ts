@@ -9,12 +9,20 @@ import { Problem } from './problem.ts'
 const LIST_EVERY_MS = 2_000
 const CATALOG_EVERY_MS = 4_000
 
+/** Retries only if the server was unreachable: a refused request would be refused again. */
+export function retryUnanswered(count: number, error: unknown): boolean {
+  return !(error instanceof Problem && error.status > 0) && count < 3
+}
+
+export function retryPauseMs(count: number): number {
+  return backoffMs(count, 500, 4_000)
+}
+
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // Retries only if the server was unreachable: a refused request would be refused again.
-      retry: (count, error) => !(error instanceof Problem && error.status > 0) && count < 3,
-      retryDelay: (count) => backoffMs(count, 500, 4_000),
+      retry: retryUnanswered,
+      retryDelay: retryPauseMs,
       staleTime: 1_000,
       networkMode: 'always',
     },

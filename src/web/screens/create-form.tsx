@@ -3,12 +3,16 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import { checkInput, createInstance } from '../api/calls.ts'
+import { isPreparing } from '../api/problem.ts'
+import { retryPauseMs, retryUnanswered } from '../api/queries.ts'
 import { runCommand } from '../forms/as-command.ts'
 import { FormView } from '../forms/form-view.tsx'
 import { useFilling } from '../forms/use-filling.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Loading, Trouble } from '../parts/notice.tsx'
 import { useMayAct } from '../parts/use-session.ts'
+
+const PREPARING_POLL_S = 1
 
 const NO_FIELDS: Form = { type: 'form', components: [] }
 
@@ -23,11 +27,17 @@ export function CreateForm(props: CreateFormProps) {
   const { resolver } = props
   const first = useQuery({
     queryKey: ['form', resolver],
-    queryFn: ({ signal }) => checkInput(resolver, {}, signal),
+    queryFn: ({ signal }) => checkInput(resolver, {}, signal, PREPARING_POLL_S),
+    // A setup may take minutes: its steps are shown until the form can be asked for (R48).
+    retry: (count, error) => isPreparing(error) || retryUnanswered(count, error),
+    retryDelay: (count, error) => (isPreparing(error) ? PREPARING_POLL_S * 1_000 : retryPauseMs(count)),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   })
-  if (first.isPending) return <Loading what={`Asking ${resolver} for its form…`} />
+  if (first.isPending) {
+    const { failureReason: why } = first
+    return <Loading what={isPreparing(why) ? why.message : `Asking ${resolver} for its form…`} />
+  }
   if (first.isError) {
     return (
       <Trouble error={first.error}>

@@ -51,6 +51,7 @@ function Row({ record }: { record: InstanceRecord }) {
       </div>
       <div role="cell" className="row-name">
         <Link href={here}>{name ?? id}</Link>
+        <LabelList labels={record.labels} />
         {pending > 0 && <Prompt id={id} />}
         {pending > 0 && (
           <Link href={here} className="button button-small button-main">
@@ -72,6 +73,12 @@ function Row({ record }: { record: InstanceRecord }) {
       </div>
     </div>
   )
+}
+
+function LabelList({ labels = {} }: { labels: Readonly<Record<string, string>> | undefined }) {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`)
+  if (pairs.length === 0) return null
+  return <span className="quiet"> {cleanLine(pairs.join(' '))}</span>
 }
 
 /** The prompt of the open input request, if it is loaded. */

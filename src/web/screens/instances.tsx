@@ -1,6 +1,6 @@
 /** The list of instances, with tabs by status; the address selects the tab. */
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link, useSearchParams } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import type { Status } from '../../core/protocol/status.ts'
 import { fetchInstances } from '../api/calls.ts'
 import { ACTIVE, WAITING } from '../api/queries.ts'
@@ -34,16 +34,21 @@ function intoSight(link: HTMLAnchorElement | null): void {
 
 export function InstancesScreen() {
   const [search] = useSearchParams()
+  const [, go] = useLocation()
   const key = search.get('tab') ?? 'all'
   const resolver = search.get('resolver')
+  const text = search.get('text') ?? ''
+  const label = search.getAll('label')
   const tab = TABS[key] ?? TABS['all']!
   const list = useInfiniteQuery({
-    queryKey: ['instances', 'pages', key, resolver],
+    queryKey: ['instances', 'pages', key, resolver, text, label],
     queryFn: ({ pageParam }) =>
       fetchInstances({
         limit: PAGE,
         ...(tab.status === undefined ? {} : { status: tab.status }),
         ...(resolver === null ? {} : { resolver }),
+        ...(text === '' ? {} : { text }),
+        ...(label.length === 0 ? {} : { label }),
         ...(pageParam === '' ? {} : { cursor: pageParam }),
       }),
     initialPageParam: '',
@@ -51,8 +56,12 @@ export function InstancesScreen() {
     refetchInterval: EVERY_MS,
   })
   const records = list.data?.pages.flatMap((page) => page.records) ?? []
-  const to = (name: string) =>
-    `/instances?tab=${name}${resolver === null ? '' : `&resolver=${encodeURIComponent(resolver)}`}`
+  const to = (name: string, words = text) => {
+    const chosen = new URLSearchParams({ tab: name, ...(resolver === null ? {} : { resolver }) })
+    for (const one of label) chosen.append('label', one)
+    if (words !== '') chosen.set('text', words)
+    return `/instances?${chosen}`
+  }
   return (
     <Screen title={resolver === null ? 'Instances' : `Instances of ${resolver}`} place="/instances">
       <nav className="tabs" aria-label="Which instances">
@@ -68,6 +77,17 @@ export function InstancesScreen() {
           </Link>
         ))}
       </nav>
+      <search>
+        <input
+          type="search"
+          className="filter"
+          aria-label="Only instances with these words in the name, a label, the resolver or the input"
+          placeholder="Name, label, resolver or input"
+          maxLength={200}
+          value={text}
+          onChange={(event) => go(to(key, event.target.value), { replace: true })}
+        />
+      </search>
       {list.isPending && <Loading what="Loading the instances…" />}
       {list.isError && <Trouble error={list.error} />}
       {list.data !== undefined && records.length === 0 && (

@@ -11,7 +11,7 @@ const calls = new Map<number, { resolve: (value: unknown) => void; reject: (erro
 let lastCall = 0
 let props: Record<string, unknown> = {}
 
-/** WebRTC connects to any address and is not bound by the policy of a document in every browser (threats UI-3). */
+/** WebRTC connects to any address: browsers do not know the directive `webrtc` of a policy yet (threats UI-3). */
 for (const name of Object.getOwnPropertyNames(globalThis)) {
   if (!/RTC|^WebTransport/.test(name)) continue
   Object.defineProperty(globalThis, name, { value: undefined, writable: false, configurable: false })

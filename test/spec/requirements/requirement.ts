@@ -39,6 +39,5 @@ export const waits = {
   realityCheck: later('the reality check is not provided yet'),
   sessions: later('LLM sessions are not provided yet'),
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),
-  lost: later('reasons of stops and lost workers come with R57 and R58'),
   authoring: later('the tools for authors of specs are not provided yet'),
 }

@@ -39,7 +39,7 @@ const entries: Record<string, string | Later> = {
   R23: 'resolver:completed once per run() on every exit path; cancelled and paused as ruled',
   R24: 'A pause is resolver.stop {reason: pause_requested} and the result decides; 409 without supports_resume; resume starts the worker again on the same files',
   R25: 'awaiting_input holds while any request is pending; the first valid answer wins; who answered, and by which door, is recorded',
-  R26: 'Stop: RPC stop, then SIGTERM to the process group, then SIGKILL; a forced end is cancelled with reason forced',
+  R26: 'Stop: RPC stop, then SIGTERM to the process group, then SIGKILL; a forced end is cancelled and says so',
   R27: 'The lifetime counts while a worker is up; a warning at 80 %, then the stop protocol with reason lifetime_exceeded',
   R28: 'A request is pending, answered or cancelled',
   R29: 'or takes {conditions}; upstream argument shapes are accepted through one normaliser',
@@ -77,8 +77,11 @@ const entries: Record<string, string | Later> = {
   R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: 'Model, base URL, token command and named secrets reach a resolver by its config alone',
   R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
-  R57: waits.lost("Cancelled by a person's stop keeps the reason given, with forced: true where force was needed"),
-  R58: waits.lost('A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost'),
+  R57: "Cancelled by a person's stop keeps the reason given, with forced: true where force was needed",
+  R58: 'A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost',
+  'R58-RESUME':
+    'serve --resume-lost and instance resume --lost resume instances with a lost worker, with backoff, three times at most',
+  'R58-QUESTIONS': 'An open question of a lost worker stays open, is answered meanwhile, or is asked again on resume',
 }
 
 export const rulingRequirements = Object.entries(entries).map(([id, entry]) => toRequirement(id, 'rulings', entry))

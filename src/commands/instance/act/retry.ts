@@ -13,6 +13,7 @@ import { printDetached, refuseWithDetach } from '../../../terminal/follow/detach
 import { planSession, runSession, type SessionPlan } from '../../../terminal/follow/session.ts'
 import { gatherInput } from '../../../terminal/input/gather-input.ts'
 import { readInput } from '../../../terminal/input/input-flags.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
 import { isCi } from '../../../terminal/output/surroundings.ts'
 
 export default class InstanceRetry extends BaseCommand<typeof InstanceRetry> {
@@ -69,6 +70,10 @@ export default class InstanceRetry extends BaseCommand<typeof InstanceRetry> {
     const { creation } = await platform.story(await this.instanceId(this.args.id))
     const resolver = creation.resolver.name
     const { input: payload, missing } = retryInput(creation, given.payload)
+    // Its setup failed before its form was known, so its input is kept sealed (R48).
+    const isSealed = creation.unchecked === true && Object.keys(given.payload).length === 0
+    if (isSealed && !this.mayAsk)
+      throw usage('Its input was never checked, so it was kept sealed: give it again with -i or --input-file.')
     if (missing.length > 0 && !this.mayAsk) throw fail('form_invalid', askAgain(missing))
     const input = await gatherInput(
       platform,
@@ -77,7 +82,7 @@ export default class InstanceRetry extends BaseCommand<typeof InstanceRetry> {
       {
         mayAsk: this.mayAsk,
         // Secret fields are asked again.
-        edit: edit || missing.length > 0,
+        edit: edit || missing.length > 0 || isSealed,
         executor,
         output: this.output,
         checksNow: false,

@@ -73,7 +73,10 @@ export class Monitor {
     this.#ledger = ledger
     this.#hooks = hooks
     this.#following = coordination.follow(EVENTS_FILE, ledger.sourceEnd)
-    for (const request of ledger.story.requests) if (request.status !== 'cancelled') this.#settled.add(request.id)
+    for (const { id, status, carried } of ledger.story.requests) {
+      // One that a lost worker asked is news again when the resumed worker asks it (R58).
+      if (status === 'answered' || (status === 'pending' && carried !== true)) this.#settled.add(id)
+    }
   }
 
   /** Checks once at the end of this turn, however often it is called before that. */
@@ -223,7 +226,9 @@ export class Monitor {
       const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
       if (!isRequestId(id)) this.#noteOddName(name, names, isLast)
       if (!isRequestId(id) || this.#settled.has(id)) continue
-      if (names.has(`${id}.error.json`)) this.#settled.add(id)
+      // Answered while its worker was lost: the resumed one finds the answer (R58).
+      const isAnswered = this.#ledger.inbox.answer(id) !== undefined
+      if (isAnswered || names.has(`${id}.error.json`)) this.#settled.add(id)
       else if (pendingRequests(this.#ledger.story).length < PENDING_REQUESTS_MAX) this.#guard(() => this.#take(id))
     }
   }

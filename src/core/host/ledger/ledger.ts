@@ -18,7 +18,7 @@ import { applyAdmission, type JournalProjection, readJournal } from '../../store
 import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts'
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
-import { applyEvent, pendingRequests, type Story } from '../../view/story.ts'
+import { applyEvent, pendingRequests, type Story, tellStop } from '../../view/story.ts'
 import { Redactor, redactorOf } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
@@ -52,6 +52,8 @@ interface LedgerPaths {
 
 export interface MoveDetails {
   reason?: string
+  /** R57: the worker was killed. */
+  forced?: true
   output?: string | null
   error?: InstanceError | null
   sessions_used?: number
@@ -150,11 +152,13 @@ export class Ledger {
     const entries = events.map((event): Entry => ({ text: JSON.stringify(event), sourceEnd: null }))
     const { first, place } = this.#writer.appendPrivate(intent, entries)
     this.inbox.take(intent.kind, intent, place)
+    tellStop(this.story, this.inbox.toldStop)
     for (const [at, event] of events.entries()) this.#apply(first + at, event)
     failpoint(`${subject}.appended`)
     this.sync()
     failpoint(`${subject}.accepted`)
-    if (news.some(({ type }) => type === 'platform.instance.status_changed')) this.#saveRecord()
+    const isTold = intent.kind === 'stop' || news.some(({ type }) => type === 'platform.instance.status_changed')
+    if (isTold) this.#saveRecord()
   }
 
   /** Gives the instance another name or other labels; on disk when this returns. Throws `disk_full`, `request_invalid`. */

@@ -1,4 +1,5 @@
 /** The parts that a host of one instance is made with; {@link file://./../process/host-process.ts} creates them. */
+import type { KeptStop } from '../../protocol/journal.ts'
 import type { Driver } from '../../worker/worker.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { HomeQueue } from '../queue/home-queue.ts'
@@ -16,6 +17,9 @@ export interface HostParts {
   queue: HomeQueue
   /** Whether this host is still the owner; called at intervals. */
   stillOwns: () => boolean
+  /** A stop that a consumer kept because the host before this one, or this one, did not answer. */
+  keptStop: () => KeptStop | undefined
+  dropKeptStop: () => void
   /** Releases the ownership. May be called twice. */
   release: () => void
   /** The interval of the watchdog. */

@@ -6,6 +6,7 @@ import { ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
+import { WORKER_LOST } from '../../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
@@ -25,7 +26,7 @@ import { cleanUp, tryAll } from './clean-up.ts'
 import { endWorker } from './end-worker.ts'
 import type { HostParts } from './host-parts.ts'
 import { type HostState, type Interruption, requireLegalMove } from './host-state.ts'
-import { failedToBegin, reachWorker } from './launch.ts'
+import { failedToBegin, reachWorker, supportsResume } from './launch.ts'
 import {
   decide,
   type Ending,
@@ -35,6 +36,7 @@ import {
   REQUESTS_WITHDRAWN,
   type RunEnd,
 } from './outcome.ts'
+import { hasCheckpoint } from './run-result.ts'
 import { letRun, RunWatch } from './run-watch.ts'
 import { Stopping } from './stopping.ts'
 import { openCoordination } from './unusable-coordination.ts'
@@ -75,7 +77,10 @@ export class InstanceHost {
   async live(): Promise<void> {
     const { status } = this.#parts.ledger
     try {
-      if (!isTerminal(status) && status !== 'paused') await this.#live()
+      if (!isTerminal(status) && status !== 'paused') {
+        this.#takeKeptStop()
+        await this.#live()
+      }
     } finally {
       this.release()
     }
@@ -310,10 +315,10 @@ export class InstanceHost {
     session.monitor.finish()
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
-    const supportsResume = ledger.story.creation.resolver.manifest.supports_resume === true
+    const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(this.#coordination) }
     const { sessions_used } = end.result ?? {}
     await this.#finish((stop) => ({
-      ...decide({ ...end, completion }, stop, supportsResume),
+      ...decide({ ...end, completion }, stop, resumability),
       ...(sessions_used === undefined ? {} : { sessions_used }),
     }))
   }
@@ -322,13 +327,19 @@ export class InstanceHost {
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger } = this.#parts
     // Before the end is recorded: a reader of the end finds no secret left, even if this host dies in between (R43).
+    if (this.#isReleased) return
     await cleanUp(this.#held)
     failpoint('end.tidied')
     if (this.#isReleased) return
+    const { lost } = decideEnding(this.#stopping.request)
+    if (lost !== undefined)
+      await this.#write(() => ledger.record('platform.worker.failed', { cause: WORKER_LOST, error: lost }))
+    if (this.#isReleased) return
     await this.#write(() => {
-      const { status, ...details } = decideEnding(this.#stopping.request)
+      const { status, lost: _, ...details } = decideEnding(this.#stopping.request)
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
-      if (asks) ledger.move('running', { reason: REQUESTS_WITHDRAWN })
+      // The questions of a lost worker stay open (R58).
+      if (asks) ledger.move('running', { reason: details.reason === WORKER_LOST ? WORKER_LOST : REQUESTS_WITHDRAWN })
       ledger.move(status, details)
       failpoint('end.told')
       // In the same turn: otherwise the host could accept a request that no host would carry out.
@@ -358,8 +369,12 @@ export class InstanceHost {
         if (this.#stopping.endLifetime()) this.#takeUpRequest()
         break
       case 'checked':
-        if (event.swept && !this.#parts.stillOwns()) this.release()
-        else this.#checkRun()
+        if (event.swept && !this.#parts.stillOwns()) {
+          this.release()
+          break
+        }
+        if (event.swept) this.#takeKeptStop()
+        this.#checkRun()
         break
       case 'run_finished':
         this.#checkRun()
@@ -408,6 +423,24 @@ export class InstanceHost {
   /** On disk when this returns. Throws as {@link Stopping.stop}. */
   stop(how: 'stop' | 'cancel', reason: string, force: boolean): void {
     this.#asOwner(() => this.#stopping.stop(how, reason, force) && this.#takeUpRequest())
+    this.#parts.dropKeptStop()
+  }
+
+  /** A stop that was kept while no host answered. One for an earlier worker is void: the instance was resumed since. */
+  #takeKeptStop(): void {
+    const { keptStop, dropKeptStop, ledger } = this.#parts
+    const kept = keptStop()
+    if (kept === undefined) return
+    if (kept.incarnation !== ledger.story.wantedIncarnation) {
+      dropKeptStop()
+      return
+    }
+    try {
+      this.stop(kept.how, kept.reason, kept.force)
+    } catch (error) {
+      // The disk is full: the next sweep tries again. Or the instance has ended meanwhile.
+      if (!(error instanceof ResolveError)) throw error
+    }
   }
 
   /** On disk when this returns. Throws as {@link Stopping.pause}. */

@@ -8,8 +8,8 @@ import { writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { InstanceResources } from '../resources/instance-resources.ts'
-import type { Ending } from './outcome.ts'
-import { describeExit } from './run-result.ts'
+import { type Ending, isResumable, pausedByLoss } from './outcome.ts'
+import { describeExit, hasCheckpoint, hasStatusCheckpoint } from './run-result.ts'
 import { requireCoordination } from './unusable-coordination.ts'
 
 export interface Launch {
@@ -40,6 +40,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
   } catch (error) {
     // A damaged coordination directory or stdio cannot be repaired, but the worker's processes can be ended.
     if (!(error instanceof ResolveError)) throw error
+    if (launch.isReleased()) return interrupted()
     await driver.sweep()
     return failed(error.code, error.message)
   }
@@ -56,7 +57,15 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
   }
   if (incarnation < wantedIncarnation) return await startWorker(launch)
   await driver.sweep()
-  return failed('worker_exited', 'The worker is gone and left no trace.')
+  const how = 'The worker is gone and left no trace.'
+  const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(coordination) }
+  if (ledger.status !== 'starting' && isResumable(resumability)) return pausedByLoss(how)
+  return failed('worker_exited', how)
+}
+
+/** By the manifest that the instance was created with. */
+export function supportsResume({ story }: Ledger): boolean {
+  return story.creation.resolver.manifest.supports_resume === true
 }
 
 async function startWorker(launch: Launch): Promise<Worker | Ending> {
@@ -78,7 +87,8 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     const isChecked = creation.unchecked !== true
     const config = isChecked ? launch.config : await setUpAndCheck(launch, planOf(0))
     await warnOfSetupNotRun(launch)
-    coordination.remove(STATUS_FILE)
+    // An old result would end the new run at once (R21); a checkpoint is what it resumes from.
+    if (!hasStatusCheckpoint(coordination)) coordination.remove(STATUS_FILE)
     writeConfig(coordination, config)
     failpoint('launch.configured')
     const network = await resources.egress.open()

@@ -1,7 +1,7 @@
 /** Decides the final status of a run (R21–R24, R26, R27). Pure. */
 
 import type { InstanceError, ResolverResult } from '../../protocol/instance.ts'
-import { LIFETIME_REASON, PAUSE_REASON } from '../../protocol/methods.ts'
+import { LIFETIME_REASON, PAUSE_REASON, WORKER_LOST } from '../../protocol/methods.ts'
 import type { Status } from '../../protocol/status.ts'
 import { REQUESTS_WITHDRAWN, type StoryCompletion } from '../../view/story.ts'
 
@@ -13,6 +13,15 @@ export interface RunEnd {
   completion: StoryCompletion | null
   /** The error when there is neither: the process ended, or broke the protocol. */
   exit: InstanceError
+  /** The process did not end by itself: it was killed, ran out of memory, or the machine was started anew (R58). */
+  isLost: boolean
+}
+
+/** What decides whether a run can be continued. */
+export interface Resumability {
+  /** Of the manifest. */
+  supportsResume: boolean
+  hasCheckpoint: boolean
 }
 
 /** What a consumer or the lifetime demanded of the run before it ended. */
@@ -26,6 +35,10 @@ export interface StopRequest {
 export interface Ending {
   status: Status
   reason?: string
+  /** R57: the worker was killed. */
+  forced?: true
+  /** How the worker was lost, where that is why the instance is paused (R58). */
+  lost?: string
   output: string | null
   error: InstanceError | null
   sessions_used?: number
@@ -34,9 +47,9 @@ export interface Ending {
 /** Decides the ending with the stop that is pending when it is recorded. */
 export type EndingOf = (stop: StopRequest | undefined) => Ending
 
-export function decide(end: RunEnd, stop: StopRequest | undefined, supportsResume: boolean): Ending {
+export function decide(end: RunEnd, stop: StopRequest | undefined, resumability: Resumability): Ending {
   const reported = reportedBy(end)
-  if (reported === undefined) return withoutReport(end, stop)
+  if (reported === undefined) return withoutReport(end, stop, resumability)
   if (stop?.kind === 'lifetime' && reported.status !== 'paused') return lifetimeExceeded(reported.output)
   switch (reported.status) {
     case 'completed':
@@ -50,7 +63,7 @@ export function decide(end: RunEnd, stop: StopRequest | undefined, supportsResum
     case 'cancelled':
       return cancelled(reported, stop)
     case 'paused':
-      return paused(reported, stop, supportsResume)
+      return paused(reported, stop, resumability.supportsResume)
   }
 }
 
@@ -96,15 +109,29 @@ export const PAUSED_AGAIN: Ending = { status: 'paused', reason: PAUSE_REASON, ou
 
 function endedBeforeRun(stop: StopRequest): Ending {
   if (stop.kind === 'lifetime') return lifetimeExceeded(null)
-  return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: null, error: null }
+  return cancelledBy(stop, null)
 }
 
-function withoutReport(end: RunEnd, stop: StopRequest | undefined): Ending {
+function withoutReport(end: RunEnd, stop: StopRequest | undefined, resumability: Resumability): Ending {
   if (stop?.kind === 'lifetime') return lifetimeExceeded(null)
-  if (stop !== undefined && stop.kind !== 'pause') {
-    return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: null, error: null }
-  }
+  if (stop !== undefined && stop.kind !== 'pause') return cancelledBy(stop, null)
+  if (end.isLost && isResumable(resumability)) return pausedByLoss(end.exit.detail)
   return { status: 'failed', output: null, error: end.exit }
+}
+
+/** R58: whether another worker can go on where a lost one was. */
+export function isResumable({ supportsResume, hasCheckpoint }: Resumability): boolean {
+  return supportsResume && hasCheckpoint
+}
+
+/** `how`: how the worker ended. */
+export function pausedByLoss(how: string): Ending {
+  return { status: 'paused', reason: WORKER_LOST, lost: how, output: null, error: null }
+}
+
+/** R57: the reason is the one that was given, also where the worker had to be killed. */
+function cancelledBy({ reason, forced }: StopRequest, output: string | null): Ending {
+  return { status: 'cancelled', reason, ...(forced ? { forced } : {}), output, error: null }
 }
 
 function cancelled(reported: Reported, stop: StopRequest | undefined): Ending {
@@ -112,11 +139,11 @@ function cancelled(reported: Reported, stop: StopRequest | undefined): Ending {
     const detail = reported.error?.detail || 'The resolver returned "cancelled" without a stop request.'
     return { status: 'failed', output: reported.output, error: { code: 'cancelled', detail } }
   }
-  return { status: 'cancelled', reason: stop.forced ? 'forced' : stop.reason, output: reported.output, error: null }
+  return cancelledBy(stop, reported.output)
 }
 
 function paused(reported: Reported, stop: StopRequest | undefined, supportsResume: boolean): Ending {
-  if (stop?.kind === 'cancel') return { status: 'cancelled', reason: stop.reason, output: reported.output, error: null }
+  if (stop?.kind === 'cancel') return cancelledBy(stop, reported.output)
   if (stop?.kind === 'lifetime' && !supportsResume) return lifetimeExceeded(reported.output)
   if (!supportsResume) {
     const detail = 'The resolver returned "paused", but its manifest does not say supports_resume.'

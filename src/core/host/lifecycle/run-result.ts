@@ -1,9 +1,11 @@
 /** Reads what a run left: its result in `status.json`, and how its process ended (R21). */
 import { isScarcity } from '../../errors.ts'
 import { CONTAINER_MEMORY_BYTES, COORDINATION_FILE_MAX_BYTES, GIB } from '../../limits.ts'
-import { STATUS_FILE } from '../../protocol/coordination.ts'
+import { isObject } from '../../primitives/is-object.ts'
+import { CHECKPOINT_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
+import { readState } from '../ingest/state-snapshot.ts'
 import { crashSummary } from '../launch/crash-summary.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
@@ -15,13 +17,45 @@ const DETAIL_LINES = 3
  * read now.
  */
 export function readResult(coordination: CoordinationDirectory): ResolverResult | null {
+  return unlessTampered(() => parseResult(readStatus(coordination)), null)
+}
+
+function readStatus(coordination: CoordinationDirectory): unknown {
+  const bytes = coordination.read(STATUS_FILE, COORDINATION_FILE_MAX_BYTES)
+  return bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'))
+}
+
+function unlessTampered<T>(read: () => T, otherwise: T): T {
   try {
-    const bytes = coordination.read(STATUS_FILE, COORDINATION_FILE_MAX_BYTES)
-    return bytes === undefined ? null : parseResult(JSON.parse(bytes.toString('utf8')))
+    return read()
   } catch (error) {
     if (isScarcity(error)) throw error
-    return null
+    return otherwise
   }
+}
+
+/** What every snapshot has; any other key is a resolver's own (spec, State snapshot). */
+const SNAPSHOT_KEYS = ['status', 'phase', 'updated_at']
+
+/**
+ * Whether a resumed run finds where the last one was (spec, Rules 2; R58): `checkpoint.json`, a checkpoint in `status.json`, or keys of
+ * the resolver's own in `state.json`. Throws where this cannot be read now.
+ */
+export function hasCheckpoint(coordination: CoordinationDirectory): boolean {
+  const found = [
+    () => coordination.read(CHECKPOINT_FILE, COORDINATION_FILE_MAX_BYTES) !== undefined,
+    () => hasStatusCheckpoint(coordination),
+    () => Object.keys(readState(coordination) ?? {}).some((key) => !SNAPSHOT_KEYS.includes(key)),
+  ]
+  return found.some((isThere) => unlessTampered(isThere, false))
+}
+
+/** Whether `status.json` holds a checkpoint: an object that is no result. */
+export function hasStatusCheckpoint(coordination: CoordinationDirectory): boolean {
+  return unlessTampered(() => {
+    const value = readStatus(coordination)
+    return isObject(value) && parseResult(value) === null
+  }, false)
 }
 
 /** "The worker ended with exit code 1 before it was ready.", and the last lines of its stderr. */

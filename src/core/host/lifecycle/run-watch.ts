@@ -48,7 +48,7 @@ export class RunWatch {
     const exit = this.#fault ?? { code: 'worker_exited', detail: '' }
     const now = this.#reported()
     if (now.result !== null || this.#fault !== undefined) {
-      this.#end({ ...now, exit })
+      this.#end({ ...now, exit, isLost: false })
       return
     }
     const { worker, driver, ledger, monitor } = this.#parts
@@ -58,7 +58,7 @@ export class RunWatch {
       const detail = describeExit(worker, driver, ledger.redactor, 'without a result')
       const { engine, outOfMemory } = worker.condition
       const code = engine === 'lost' ? 'worker_lost' : outOfMemory === true ? 'out_of_memory' : exit.code
-      this.#end({ ...this.#reported(), exit: { code, detail } })
+      this.#end({ ...this.#reported(), exit: { code, detail }, isLost: wasLost(worker, ledger) })
       return
     }
     if (now.completion === null) return
@@ -67,7 +67,7 @@ export class RunWatch {
   }
 
   #endLater(exit: InstanceError): NodeJS.Timeout {
-    const end = () => this.#end({ ...this.#reported(), exit })
+    const end = () => this.#end({ ...this.#reported(), exit, isLost: false })
     const again = () => {
       this.#graceTimer = this.#endLater(exit)
     }
@@ -105,6 +105,17 @@ export class RunWatch {
     clearTimeout(this.#graceTimer)
     this.#settle(end)
   }
+}
+
+/**
+ * R58. A process that ended by itself has an exit code. An adopting host learns none: a resolver that ends by itself leaves a result, so
+ * this one was killed.
+ */
+function wasLost({ condition }: Worker, { story, inbox }: Ledger): boolean {
+  const { engine, exitCode } = condition
+  // What an engine says of a container that ran when the machine, or the engine, went down.
+  const isOfCrash = story.creation.executor === 'docker' && exitCode === 255
+  return engine === 'lost' || exitCode === null || isOfCrash || inbox.isOfEarlierBoot
 }
 
 /** Calls run(). Its acknowledgement is recorded; a refusal ends the run. */

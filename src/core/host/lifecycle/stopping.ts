@@ -14,6 +14,9 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { isToEnd, type StopRequest } from './outcome.ts'
 import type { WorkerSession } from './worker-session.ts'
 
+/** What `instance stop` says where no reason was given. */
+const UNNAMED = ['stopped']
+
 export class Stopping {
   readonly #ledger: Ledger
   readonly #driver: Driver
@@ -47,8 +50,10 @@ export class Stopping {
     const { status } = this.#ledger
     if (isTerminal(status)) throw fail('invalid_state', { action: how, status })
     if (this.isToEnd && !force) return false
-    this.#ledger.accept(this.#intent(how, reason, force))
-    this.#request = { kind: how, reason, forced: force }
+    // A force that follows a stop is for the same reason, unless it names its own (R57).
+    const why = this.isToEnd && UNNAMED.includes(reason) ? (this.#request?.reason ?? reason) : reason
+    this.#ledger.accept(this.#intent(how, why, force))
+    this.#request = { kind: how, reason: why, forced: force }
     return true
   }
 

@@ -5,7 +5,16 @@ import { failpoint } from '../../failpoints.ts'
 import type { Executor } from '../../protocol/journal.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
-import { claimEpoch, highestEpoch, isOwnerAlive, type Owner, readOwner, releaseEpoch } from '../../store/owners.ts'
+import {
+  claimEpoch,
+  dropKeptStop,
+  highestEpoch,
+  isOwnerAlive,
+  type Owner,
+  readKeptStop,
+  readOwner,
+  releaseEpoch,
+} from '../../store/owners.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
@@ -175,6 +184,8 @@ export class HostProcess {
         void this.#keepReachable()
         return isStill(paths, held.epoch)
       },
+      keptStop: () => readKeptStop(paths),
+      dropKeptStop: () => dropKeptStop(paths),
       release: () => {
         if (this.#held.get(id) !== held) return
         this.#held.delete(id)
@@ -232,7 +243,7 @@ export class HostProcess {
   }
 
   async #listen(): Promise<{ path: string; close: () => void }> {
-    this.#socket ??= listen(this.#onConnection)
+    this.#socket ??= listen(this.#onConnection, this.#home)
     const socket = await this.#socket
     this.#socketPath = socket.path
     return socket

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../errors.ts'
 import { installedFile } from '../../files/installation.ts'
-import { HOST_ADOPT_LIMIT_MS } from '../../limits.ts'
+import { isSameProcess } from '../../files/process-identity.ts'
+import { HOST_ADOPT_LIMIT_MS, HOST_END_LIMIT_MS, HOST_SILENT_MS } from '../../limits.ts'
+import { API } from '../../protocol/http.ts'
 import { instancePaths } from '../../store/home.ts'
 import { isOwnerAlive, readOwner } from '../../store/owners.ts'
 
@@ -15,6 +17,53 @@ const LOOK_MS = 20
 export async function hasHost(home: string, id: string, ownSocket?: string): Promise<boolean> {
   const owner = readOwner(instancePaths(home, id).owners)
   return owner !== undefined && owner.socket !== ownSocket && (await isOwnerAlive(owner))
+}
+
+/** Whether an instance has a live host, and whether that one answers requests. A suspended host accepts connections all the same. */
+export type HostState = 'none' | 'silent' | 'answers'
+
+/** Sends the host a real request. */
+export async function hostState(home: string, id: string, ownSocket?: string): Promise<HostState> {
+  const owner = readOwner(instancePaths(home, id).owners)
+  if (owner === undefined) return 'none'
+  if (owner.socket === ownSocket) return 'answers'
+  if (!(await isOwnerAlive(owner))) return 'none'
+  return (await answersRequests(owner.socket)) ? 'answers' : 'silent'
+}
+
+/** False only where nothing came back in time: a refusal or a broken connection shows that the process goes on. */
+export async function answersRequests(socketPath: string, limitMs = HOST_SILENT_MS): Promise<boolean> {
+  const { request } = await import('node:http')
+  return await new Promise((resolve) => {
+    const asked = request({ socketPath, path: `${API}/health`, agent: false })
+    const settle = (answers: boolean) => {
+      clearTimeout(timer)
+      resolve(answers)
+      asked.destroy()
+    }
+    const timer = setTimeout(() => settle(false), limitMs)
+    asked.on('response', () => settle(true))
+    asked.on('error', () => settle(true))
+    asked.end()
+  })
+}
+
+/**
+ * Ends the process that owns the instance, by its identity: never one that got its pid later. Its other instances go on without a host
+ * until the next host adopts them. Returns false where the process is not to be found here, or does not end.
+ */
+export async function endOwner(home: string, id: string): Promise<boolean> {
+  const owner = readOwner(instancePaths(home, id).owners)
+  if (owner === undefined || owner.released) return true
+  const { process: identity } = owner
+  if (!isSameProcess(identity)) return false
+  process.kill(identity.pid, 'SIGKILL')
+  const deadline = Date.now() + HOST_END_LIMIT_MS
+  while (isSameProcess(identity)) {
+    if (Date.now() > deadline) return false
+    await sleep(LOOK_MS)
+  }
+  return true
 }
 
 /** Starts a background host for the instance and waits until it owns the instance. Throws `host_unreachable`. */

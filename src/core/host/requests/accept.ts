@@ -25,11 +25,18 @@ export interface RequestContext {
   sealed: SealedPayloads
 }
 
+/** What accepting an answer needs. */
+export interface AnswerContext {
+  ledger: Ledger
+  files: Pick<SentFiles, 'write'>
+  sealed: SealedPayloads
+}
+
 /**
  * Accepts a valid answer and moves the status on; it is on disk when this returns.
  * Throws `request_unknown`, `already_answered`, `request_cancelled`, `form_invalid`, `disk_full`.
  */
-export function acceptAnswer(context: RequestContext, requestId: string, payload: Payload, actor: Actor): void {
+export function acceptAnswer(context: AnswerContext, requestId: string, payload: Payload, actor: Actor): void {
   const { ledger } = context
   const { instance_id: instance } = ledger.story.creation
   const request = ledger.story.requests.find((candidate) => candidate.id === requestId)
@@ -62,7 +69,7 @@ export function acceptAnswer(context: RequestContext, requestId: string, payload
 
 /** The payload as it is stored: the values of secret fields are sealed. Throws `secret_key_unusable`, `disk_full`. */
 function sealedParts(
-  { sealed }: RequestContext,
+  { sealed }: Pick<RequestContext, 'sealed'>,
   schema: Form,
   payload: Payload,
 ): Pick<AnswerIntent, 'payload' | 'sealed'> {
@@ -133,7 +140,7 @@ export function acceptedMessage(context: RequestContext, key: string | undefined
 }
 
 /** For a repeated call: makes sure that the first acceptance is on disk before it is acknowledged again. */
-function acceptAgain({ ledger }: RequestContext, sent: Parameters<typeof eventOf>[0]): void {
+function acceptAgain({ ledger }: AnswerContext, sent: Parameters<typeof eventOf>[0]): void {
   const news = isRecorded(ledger, sent) ? undefined : eventOf(sent)
   if (news !== undefined) ledger.record(news.type, news.data)
   ledger.reconcile()
@@ -141,7 +148,7 @@ function acceptAgain({ ledger }: RequestContext, sent: Parameters<typeof eventOf
 }
 
 /** A file that cannot be written now is written at the delivery. */
-function publish({ files }: RequestContext, sent: Sent): void {
+function publish({ files }: AnswerContext, sent: Sent): void {
   try {
     files.write(sent)
   } catch {

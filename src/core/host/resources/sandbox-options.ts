@@ -2,6 +2,7 @@
  * Parses the options of a resolver's sandbox calls: only the fields named here are accepted, each within its limits (threats
  * B11). Pure.
  */
+import { posix } from 'node:path'
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
@@ -50,6 +51,9 @@ export function parseCommand(params: SandboxParams): Command {
     throw refuse('command', `a list of 1 to ${COMMAND_MAX_WORDS} texts: a program and its arguments`)
   }
   if (cwd !== undefined && !(isText(cwd) && cwd.startsWith('/'))) throw refuse('cwd', 'a path that begins with "/"')
+  // Paths there lead to files of the engine that starts the command (threats B11).
+  if (cwd !== undefined && /^\/+proc(\/|$)/.test(posix.normalize(cwd as string)))
+    throw refuse('cwd', 'a path that is not below /proc')
   const longest = limits.SANDBOX_COMMAND_LONGEST_MS / 1_000
   if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= longest)) {
     throw refuse('timeout_seconds', `a number up to ${longest}`)

@@ -8,7 +8,7 @@ import { Preparations } from '../../host/inquiry/preparations.ts'
 import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
-import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
+import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
 import { describeTarget, listTargets, NotifySender } from '../../notify/sender.ts'
 import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
@@ -43,6 +43,7 @@ import type {
   DataContent,
   FollowOptions,
   HealthRow,
+  HostState,
   InstanceFilter,
   InstancePage,
   LogOptions,
@@ -283,6 +284,13 @@ class HomePlatform implements LocalPlatform {
     return this.#hosts.get(id) !== undefined || (await hasHost(this.#home, id, this.#hosts.socketPath))
   }
 
+  async hostState(id: string): Promise<HostState> {
+    this.#reads.paths(id)
+    if (this.#hosts.get(id) !== undefined) return 'answers'
+    const state = await hostState(this.#home, id, this.#hosts.socketPath)
+    return state === 'answers' && !(await this.hasHost(id)) ? 'none' : state
+  }
+
   async state(id: string): Promise<Record<string, unknown>> {
     return await this.#reads.state(id)
   }
@@ -332,7 +340,7 @@ class HomePlatform implements LocalPlatform {
     return await this.record(id)
   }
 
-  async resume(id: string, options: { host?: 'here' | 'background' } = {}): Promise<InstanceRecord> {
+  async resume(id: string, options: { host?: 'here' | 'background'; lost?: boolean } = {}): Promise<InstanceRecord> {
     return await this.#acts.resume(id, options)
   }
 
@@ -453,7 +461,7 @@ class HomePlatform implements LocalPlatform {
 
   async #startHost(id: string, host: CreateRequest['host']): Promise<void> {
     if (host === 'background') await startBackgroundHost(this.#home, id)
-    else await this.#hosts.own(id)
+    else if (host !== 'none') await this.#hosts.own(id)
   }
 }
 

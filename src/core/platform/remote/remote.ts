@@ -28,6 +28,7 @@ import type {
   DataContent,
   FollowOptions,
   HealthRow,
+  HostState,
   InstanceFilter,
   InstancePage,
   LogOptions,
@@ -223,6 +224,11 @@ class ServerPlatform implements Platform {
     return (await this.#json('getInstanceHost', { params: { id } })).attended
   }
 
+  async hostState(id: string): Promise<HostState> {
+    const { attended, answers } = await this.#json('getInstanceHost', { params: { id } })
+    return !attended ? 'none' : answers === false ? 'silent' : 'answers'
+  }
+
   async logs(id: string, { waitMs = 0, sources, signal, ...rest }: LogOptions = {}): Promise<LogPage> {
     const query = {
       ...rest,
@@ -276,8 +282,8 @@ class ServerPlatform implements Platform {
     return await this.#json('postInstancePause', { params: { id }, act: {} })
   }
 
-  async resume(id: string): Promise<InstanceRecord> {
-    return await this.#json('postInstanceResume', { params: { id }, act: {} })
+  async resume(id: string, { lost }: { lost?: boolean } = {}): Promise<InstanceRecord> {
+    return await this.#json('postInstanceResume', { params: { id }, body: lost === true ? { lost } : null, act: {} })
   }
 
   async stop(id: string, options: { reason?: string; force?: boolean } = {}): Promise<InstanceRecord> {

@@ -6,12 +6,15 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { endWorkerProcesses, workerProcesses } from '../../host/ingest/instance-files.ts'
-import { hasHost, startBackgroundHost } from '../../host/process/reach.ts'
+import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
 import { hasWorker, isTerminal, type Status } from '../../protocol/status.ts'
 import { instanceIds, instancePaths } from '../../store/home.ts'
 import { readStory } from '../../store/journal-projection.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
+import { readOwner } from '../../store/owners.ts'
+import { readRecord } from '../../store/record.ts'
+import { isLost } from '../../view/lost-worker.ts'
 import type { HealthRow } from '../platform.ts'
 import { leftoversIn, removeLeftovers } from './prune.ts'
 
@@ -31,6 +34,7 @@ export async function checkInstances(plan: Plan): Promise<HealthRow[]> {
   return [
     ...orOk(journals, 'journals', `${statuses.size} journals can be read to their end`),
     ...orOk(await unattended(plan, statuses), 'hosts', 'Every running instance has a host'),
+    ...lostWorkers(plan.home, statuses),
     ...orOk(await orphans(plan, statuses), 'orphans', 'No worker is left of an ended instance'),
     ...orOk(await orphanedContainers(plan), 'containers', 'No container is left of an ended instance'),
     ...orOk(await leftovers(plan), 'leftovers', 'No directory of an interrupted creation or removal is left'),
@@ -79,7 +83,26 @@ async function unattended({ home, fix }: Plan, statuses: ReadonlyMap<string, Sta
   const rows: HealthRow[] = []
   for (const [id, status] of statuses) {
     if (!hasWorker(status) && status !== 'created') continue
-    if (await hasHost(home, id)) continue
+    const host = await hostState(home, id)
+    if (host === 'answers') continue
+    if (host === 'silent') {
+      rows.push({
+        check: 'hosts',
+        state: 'failed',
+        message: `${id} is ${status}, and its host${processOf(home, id)} does not answer`,
+        mend: `resolve instance stop ${id} --force`,
+      })
+      continue
+    }
+    if (!fix && wasReleased(home, id)) {
+      rows.push({
+        check: 'hosts',
+        state: 'note',
+        message: `${id} is ${status}; its server ended, and the next one adopts it`,
+        mend: 'resolve serve',
+      })
+      continue
+    }
     const row: HealthRow = {
       check: 'hosts',
       state: 'failed',
@@ -89,6 +112,26 @@ async function unattended({ home, fix }: Plan, statuses: ReadonlyMap<string, Sta
     rows.push(fix ? await mended(row, 'a background host took it', () => startBackgroundHost(home, id)) : row)
   }
   return rows
+}
+
+/** The last host ended normally, and left the instance to the next one. */
+function wasReleased(home: string, id: string): boolean {
+  return readOwner(instancePaths(home, id).owners)?.released === true
+}
+
+function processOf(home: string, id: string): string {
+  const pid = readOwner(instancePaths(home, id).owners)?.process.pid
+  return pid === undefined ? '' : ` (process ${pid})`
+}
+
+/** R58. They are safe on disk, so this is only a note. */
+function lostWorkers(home: string, statuses: ReadonlyMap<string, Status>): HealthRow[] {
+  const paused = [...statuses].filter(([, status]) => status === 'paused').map(([id]) => id)
+  const lost = paused.filter((id) => isLost(readRecord(instancePaths(home, id))))
+  if (lost.length === 0) return []
+  const who = lost.length === 1 ? `${lost[0]} is` : `${lost.length} instances are`
+  const message = `${who} paused because the worker was lost; a checkpoint is saved`
+  return [{ check: 'lost', state: 'note', message, mend: 'resolve instance resume --lost' }]
 }
 
 async function orphans({ home, fix }: Plan, statuses: ReadonlyMap<string, Status>): Promise<HealthRow[]> {

@@ -54,6 +54,8 @@ export const EVENT_DATA = {
     from: oneOf(STATUSES),
     to: oneOf(STATUSES),
     reason: optional(text()),
+    /** The worker was killed, because it did not end in time or a consumer wanted it (R57). */
+    forced: optional(flag()),
     output: optional(nullable(text())),
     error: optional(nullable(instanceError)),
     sessions_used: optional(count()),

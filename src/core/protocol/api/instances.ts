@@ -82,6 +82,14 @@ const stopBody = nullable(
   }),
 )
 
+const resumeBody = nullable(
+  object({
+    lost: optional(
+      flag({ description: 'A resume without a person, of an instance whose worker was lost; refused after the third' }),
+    ),
+  }),
+)
+
 const eventsQuery = object({
   token: optional(text({ description: 'The access token, where no header can be sent' })),
   after: optional(
@@ -244,8 +252,10 @@ export const INSTANCE_OPERATIONS = {
     scope: 'run',
     tag: 'instances',
     summary: 'Resume a paused instance',
+    body: resumeBody,
+    bodyOptional: true,
     answers: record,
-    refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', ...HOST_TROUBLE],
+    refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', 'resume_exhausted', ...HOST_TROUBLE],
   },
   postInstanceStop: {
     method: 'POST',
@@ -326,7 +336,13 @@ export const INSTANCE_OPERATIONS = {
     answers: {
       200: {
         description: 'The result of the check; no host is started',
-        json: named('Host', object({ attended: flag({ description: 'Whether a live host owns the instance' }) })),
+        json: named(
+          'Host',
+          object({
+            attended: flag({ description: 'Whether a live host owns the instance' }),
+            answers: optional(flag({ description: 'false: the host lives and does not answer requests' })),
+          }),
+        ),
       },
     },
     refuses: ['instance_unknown'],

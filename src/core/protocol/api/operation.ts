@@ -90,7 +90,7 @@ export const PREPARING = [
 ] as const
 
 /** The errors of reaching the host of an instance. */
-export const HOST_TROUBLE = ['host_unreachable', 'lock_held', 'disk_full', 'journal_broken'] as const
+export const HOST_TROUBLE = ['host_unreachable', 'host_silent', 'lock_held', 'disk_full', 'journal_broken'] as const
 
 /** Every error code of an operation: its own, and those of every operation of its kind. */
 export function refusalsOf(operation: Operation): ErrorCode[] {

@@ -12,7 +12,7 @@ import { chooseImage } from '../engine/worker-image.ts'
 import type { ContainerLaunch, LaunchPlan, SetupStep } from '../worker.ts'
 import { devSourceMounts, sourceMount } from './container-mounts.ts'
 import type { ContainerMount } from './container-spec.ts'
-import { endSetupStage, runSetupStage, SETUP_REPOSITORY } from './setup-stage.ts'
+import { endSetupStage, removeLeftStage, runSetupStage, SETUP_REPOSITORY } from './setup-stage.ts'
 
 /** A resolver, and the container that it wants. */
 export interface SetupSource {
@@ -84,7 +84,10 @@ export async function prepareImage(plan: SetupPlan, listener: SetupListener = {}
         },
         signal,
       )
-    } else image = kept
+    } else {
+      image = kept
+      await removeLeftStage({ engine: plan.engine, home: plan.home, key })
+    }
     done += steps.length
   }
   signal?.throwIfAborted()

@@ -76,6 +76,11 @@ export async function endSetupStage(plan: StagePlan, signal: AbortSignal): Promi
   throw signal.reason
 }
 
+/** Removes the container of a stage whose image exists: the process that committed it may have been killed before it could. */
+export async function removeLeftStage(plan: Pick<StagePlan, 'engine' | 'home' | 'key'>): Promise<void> {
+  if (!running.has(nameOf(plan))) await removeContainer(plan.engine, nameOf(plan)).catch(() => {})
+}
+
 /** Also with a signal that was aborted before: then the setup ends here, if no other caller wants it. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work
@@ -114,7 +119,7 @@ function forget(plan: StagePlan, run: StageRun): void {
 }
 
 /** The engine creates no second container of this name: so there is one run for all processes. */
-function nameOf({ home, key }: StagePlan): string {
+function nameOf({ home, key }: Pick<StagePlan, 'home' | 'key'>): string {
   return `resolve-setup-${home}-${key}`
 }
 

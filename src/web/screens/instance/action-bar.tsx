@@ -2,11 +2,13 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { Tooltip } from '@base-ui/react/tooltip'
 import { type FormEvent, useState } from 'react'
-import type { Status } from '../../../core/protocol/status.ts'
+import { isTerminal, type Status } from '../../../core/protocol/status.ts'
+import type { StoryStop } from '../../../core/view/story.ts'
 import { cancel, pause, resume, stop } from '../../api/calls.ts'
 import { sentenceOf } from '../../api/problem.ts'
 import { useMayAct } from '../../parts/use-session.ts'
 import { type Action, type Offer, offersOf } from './actions.ts'
+import { StopProgress } from './stop-progress.tsx'
 
 const LABELS: Readonly<Record<Action, string>> = { pause: 'Pause', resume: 'Resume', stop: 'Stop', cancel: 'Cancel' }
 
@@ -22,28 +24,36 @@ interface ActionBarProps {
   id: string
   status: Status
   supportsResume: boolean
+  /** A stop that was under way when the page was read. */
+  stop?: StoryStop | undefined
 }
 
-export function ActionBar({ id, status, supportsResume }: ActionBarProps) {
-  const offers = offersOf(status, supportsResume, useMayAct())
+export function ActionBar({ id, status, supportsResume, stop: before }: ActionBarProps) {
+  const mayAct = useMayAct()
+  const offers = offersOf(status, supportsResume, mayAct)
+  const [asked, setAsked] = useState<StoryStop | undefined>(before)
+  const stopping = isTerminal(status) || status === 'paused' ? undefined : asked
   const [confirming, setConfirming] = useState<'stop' | 'cancel' | null>(null)
   const [done, setDone] = useState<{ action: Action; from: Status } | null>(null)
   const [trouble, setTrouble] = useState<string | null>(null)
 
-  const run = async (action: Action, reason = '') => {
+  const run = async (action: Action, reason = '', force = false) => {
     setConfirming(null)
     setTrouble(null)
     setDone({ action, from: status })
     const calls = {
       pause: () => pause(id),
       resume: () => resume(id),
-      stop: () => stop(id, reason),
+      stop: () => stop(id, reason, force),
       cancel: () => cancel(id),
     }
-    await calls[action]().catch((error: unknown) => {
+    try {
+      await calls[action]()
+      if (action === 'stop' || action === 'cancel') setAsked({ reason, force, requested_at: new Date().toISOString() })
+    } catch (error) {
       setTrouble(sentenceOf(error))
       setDone(null)
-    })
+    }
   }
   const begin = (action: Action) => {
     if (action === 'stop' || action === 'cancel') setConfirming(action)
@@ -57,6 +67,9 @@ export function ActionBar({ id, status, supportsResume }: ActionBarProps) {
       <span role="status" className="quiet">
         {done !== null && done.from === status ? UNDER_WAY[done.action] : ''}
       </span>
+      {stopping !== undefined && (
+        <StopProgress stop={stopping} mayAct={mayAct} onForce={() => void run('stop', stopping.reason, true)} />
+      )}
       {trouble !== null && (
         <p className="notice notice-trouble" role="alert">
           {trouble}

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { Link } from 'wouter'
 import type { Payload } from '../../../core/protocol/form.ts'
 import { isTerminal } from '../../../core/protocol/status.ts'
+import { isLost } from '../../../core/view/lost-worker.ts'
 import type { Story } from '../../../core/view/story.ts'
 import { durationText } from '../../../core/view/time-words.ts'
 import { rename } from '../../api/calls.ts'
@@ -27,6 +28,7 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
   const { creation, status, phase, progress, output, error } = story
   const { resolver } = creation
   const hasEnded = isTerminal(status)
+  const last = story.history.at(-1)
   return (
     <header className="instance-head">
       <div className="instance-line">
@@ -51,8 +53,22 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
           <strong>{error.code}</strong> {error.detail}
         </p>
       )}
+      {isLost({ status, reason: last?.reason }) && (
+        <p className="notice">Its worker was lost. Its checkpoint is saved: it continues when it is resumed.</p>
+      )}
+      {status === 'cancelled' && typeof last?.reason === 'string' && (
+        <p className="quiet">
+          Reason: {last.reason}
+          {last.forced === true ? '; its worker was killed' : ''}
+        </p>
+      )}
       <div className="instance-acts">
-        <ActionBar id={id} status={status} supportsResume={resolver.manifest.supports_resume === true} />
+        <ActionBar
+          id={id}
+          status={status}
+          supportsResume={resolver.manifest.supports_resume === true}
+          stop={story.stop}
+        />
         {hasEnded && (
           <Link className="button" href={`/?resolver=${encodeURIComponent(resolver.name)}&again=${id}`}>
             Run again

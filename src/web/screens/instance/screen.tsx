@@ -22,6 +22,7 @@ const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProp
   data: { label: 'Data', body: lazy(() => import('./data/data.tsx')) },
   messages: { label: 'Messages', body: lazy(() => import('./messages.tsx')) },
   view: { label: 'View', body: lazy(() => import('./view.tsx')), needsViewport: true },
+  log: { label: 'Log', body: lazy(() => import('./log.tsx')) },
   raw: { label: 'Raw', body: lazy(() => import('./raw.tsx')) },
 }
 
