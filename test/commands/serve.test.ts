@@ -1,5 +1,5 @@
 /** `resolve serve`, built, as a person, a service manager and a crash treat it. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -9,6 +9,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -340,3 +341,48 @@ test.skipIf(process.platform !== 'linux')(
     expect(await ended).toEqual([0, null])
   },
 )
+
+// verifies: R11
+test('the same Idempotency-Key at two servers of one home makes one instance, and both answer with it', async () => {
+  const setup = `me.on['resolver.getWorkspaceSpec'] = () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700); return null }`
+  const { dir } = plainResolver(`me.finish({ status: 'completed' })`, { name: 'slow' }, setup)
+  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  const servers = [await start('--port', '0'), await start('--port', '0')]
+  const token = await newToken()
+  for (let round = 0; round < 3; round += 1) {
+    const answers = await Promise.all(
+      servers.map(async ({ url }) => {
+        const answer = await fetch(`${url}/api/instances`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${token}`,
+            'content-type': 'application/json',
+            'idempotency-key': `twice-${round}`,
+          },
+          body: JSON.stringify({ resolver: 'slow', input: {} }),
+        })
+        return { status: answer.status, body: (await answer.json()) as InstanceRecord }
+      }),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([202, 202])
+    expect(answers[0]?.body.instance_id).toBe(answers[1]?.body.instance_id)
+  }
+})
+
+const canUnshare = spawnSync('unshare', ['-m', 'true']).status === 0
+
+test.skipIf(!canUnshare)('a run goes on where another user took the name of the socket directory in /tmp', () => {
+  const home = mkdtempSync('/var/tmp/resolve-sockets-')
+  const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
+  const script =
+    'mount -t tmpfs tmpfs /tmp && echo taken > "/tmp/resolve-$(id -u)" && exec "$0" "$1" run hello -i name=Ada'
+  const env = { ...process.env, CI: '', RESOLVE_HOME: join(home, 'home'), TMPDIR: '/tmp' }
+  delete (env as NodeJS.ProcessEnv)['XDG_RUNTIME_DIR']
+  try {
+    const ran = spawnSync('unshare', ['-m', 'sh', '-c', script, process.execPath, program], { env, encoding: 'utf8' })
+    expect({ status: ran.status, stderr: ran.stderr }).toMatchObject({ status: 0 })
+    expect(ran.stdout).toContain('Hello, Ada!')
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+})

@@ -1,6 +1,6 @@
 /** Creates an instance's directory with its journal, complete or not at all (reliability F1). The platform calls it. */
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
@@ -47,6 +47,12 @@ export async function createInstance(
     await prepared
     rmSync(draft, { recursive: true, force: true })
     const code = systemCode(error)
+    // Another server of this home was faster with the same idempotency key, which chose the id: that one is the instance (R11).
+    const isTaken = code === 'ENOTEMPTY' || code === 'EEXIST'
+    if (isTaken && existsSync(join(instances, creation.instance_id, 'journal'))) {
+      await syncDirectoryTogether(instances)
+      return
+    }
     if (code === 'ENOSPC' || code === 'EDQUOT') throw fail('disk_full', { path: 'the new instance' }, { cause: error })
     throw fail(
       'home_unusable',

@@ -3,7 +3,7 @@
  * (R39).
  */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,8 +18,8 @@ export const refuseRequests: OnConnection = (socket) => {
 }
 
 /** Listens on a fresh name, so that a later host never binds the name of a dead one by chance. */
-export async function listen(onConnection: OnConnection): Promise<{ path: string; close: () => void }> {
-  const path = join(socketDirectory(), `${randomBytes(8).toString('hex')}.sock`)
+export async function listen(onConnection: OnConnection, home?: string): Promise<{ path: string; close: () => void }> {
+  const path = join(socketDirectory(process.env, home), `${randomBytes(8).toString('hex')}.sock`)
   const open = new Set<Socket>()
   const server: Server = createServer((socket) => {
     open.add(socket)
@@ -41,11 +41,19 @@ export async function listen(onConnection: OnConnection): Promise<{ path: string
   return { path, close }
 }
 
-/** `$XDG_RUNTIME_DIR/resolve`, or a private folder in the temp directory: the path of a socket has at most 107 bytes. */
-export function socketDirectory(env: NodeJS.ProcessEnv = process.env): string {
+/**
+ * `$XDG_RUNTIME_DIR/resolve`, or a private folder in the temp directory; where another user took those names, a folder of the home: the
+ * path of a socket has at most 107 bytes. Where that is too long, a new folder in /tmp, whose name another user cannot know before.
+ */
+export function socketDirectory(env: NodeJS.ProcessEnv = process.env, home?: string): string {
   const runtime = env['XDG_RUNTIME_DIR']
   const name = `resolve-${process.getuid?.() ?? 0}`
-  const candidates = [...(runtime ? [join(runtime, 'resolve')] : []), join(tmpdir(), name), join('/tmp', name)]
+  const candidates = [
+    ...(runtime ? [join(runtime, 'resolve')] : []),
+    join(tmpdir(), name),
+    join('/tmp', name),
+    ...(home === undefined ? [] : [join(home, 'sockets')]),
+  ]
   for (const path of candidates) {
     if (Buffer.byteLength(path) > PATH_MAX_BYTES) continue
     try {
@@ -57,7 +65,11 @@ export function socketDirectory(env: NodeJS.ProcessEnv = process.env): string {
       // The next candidate may work.
     }
   }
-  throw fail('home_unusable', { path: candidates[0] as string, reason: 'no socket can be made there' })
+  try {
+    return mkdtempSync(join('/tmp', `${name}-`))
+  } catch (error) {
+    throw fail('home_unusable', { path: home ?? '/tmp', reason: 'no socket can be made there' }, { cause: error })
+  }
 }
 
 /** 107 bytes less the length of a socket's name. */

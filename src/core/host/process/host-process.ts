@@ -243,7 +243,7 @@ export class HostProcess {
   }
 
   async #listen(): Promise<{ path: string; close: () => void }> {
-    this.#socket ??= listen(this.#onConnection)
+    this.#socket ??= listen(this.#onConnection, this.#home)
     const socket = await this.#socket
     this.#socketPath = socket.path
     return socket

@@ -13,12 +13,12 @@ import type { HealthRow } from '../platform.ts'
 
 const GIT_LIMIT_MS = 5_000
 
-export async function checkMachine(env: NodeJS.ProcessEnv = process.env): Promise<HealthRow[]> {
+export async function checkMachine(home: string, env: NodeJS.ProcessEnv = process.env): Promise<HealthRow[]> {
   return [
     checkNode(),
     await checkGit(env),
     checkMkfifo(env),
-    await checkSockets(),
+    await checkSockets(home),
     checkWatches(),
     ...(await checkDocker(env)),
   ]
@@ -68,9 +68,9 @@ function isProgram(path: string): boolean {
   }
 }
 
-async function checkSockets(): Promise<HealthRow> {
+async function checkSockets(home: string): Promise<HealthRow> {
   try {
-    const directory = socketDirectory()
+    const directory = socketDirectory(process.env, home)
     await listenOnce(join(directory, `${process.pid}-doctor.sock`))
     return { check: 'sockets', state: 'ok', message: `Hosts listen in ${directory}`, mend: null }
   } catch (error) {

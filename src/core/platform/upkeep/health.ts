@@ -28,7 +28,7 @@ export interface HealthPlan {
 /** Never throws for what it finds. Every check is reported, in the order in which they depend on one another. */
 export async function checkHealth(plan: HealthPlan): Promise<HealthRow[]> {
   const home = checkHome(plan)
-  const rows = [...(await checkMachine()), ...home]
+  const rows = [...(await checkMachine(plan.home)), ...home]
   // Without a home, the checks below cannot run.
   if (home.some(({ check, state }) => check === 'home' && state === 'failed')) return rows
   return [
