@@ -203,3 +203,10 @@ test('a hostile or damaged config file is refused with its line, and quotes no t
     stderr: expect.stringContaining('not a regular file'),
   })
 })
+
+test('an address that is refused is not repeated as the server: it may hold a password (R73)', async () => {
+  for (const address of ['http://me:hunter2@127.0.0.1', 'me:hunter2@host:80', 'http://host/?token=hunter2']) {
+    const { stdout, stderr } = await run('instance', 'list', '--json', '--server', address)
+    expect(stdout + stderr).not.toContain('hunter2')
+  }
+})

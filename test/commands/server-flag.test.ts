@@ -34,6 +34,8 @@ const remote = (...args: string[]) => client.with({ env: { RESOLVE_TOKEN: token 
 function same({ code, stdout }: Ended): { code: number | null; stdout: string } {
   const plain = stdout
     .replaceAll(` --server ${served.url}`, '')
+    // The document of an error names the server (R73).
+    .replaceAll(` "server": "${served.url}",\n`, '')
     .replace(/\b[0-9a-f]{12}\b/g, '<id>')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z|\d\d:\d\d:\d\d\.\d{3}/g, '<time>')
     .replace(/"(dir|source)": (?:null|"\/[^"]*")/g, '"$1": "<place>"')

@@ -11,6 +11,7 @@ import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
 import { InstanceIndex } from '../../src/core/store/instance-index.ts'
 import { readIndex, writeIndex } from '../../src/core/store/instance-index-file.ts'
 import { temporaryHome } from '../support/instances.ts'
+import { platformOn } from '../support/platforms.ts'
 import { seedHome } from '../support/seeded-home.ts'
 
 const COUNT = 120
@@ -214,4 +215,20 @@ test('a small home has no index', async () => {
   await new LiveInstances(small).look()
   expect(fs.readdirSync(small).sort()).toEqual(['instances', 'resolvers'])
   fs.rmSync(small, { recursive: true })
+})
+
+// verifies: S-FIND-02
+test('an instance that has ended is found by the name and the labels that it got since the index was written', async () => {
+  const { records } = await listInstances(home, { status: ['completed'], limit: 1 })
+  const id = records[0]?.instance_id as string
+  const lists = new InstanceIndex(home)
+  const found = async (filter: InstanceFilter) =>
+    (await listInstances(home, filter, lists)).records.map((record) => record.instance_id)
+  expect(await found({ name: 'named late' })).toEqual([])
+  const platform = await platformOn(home)
+  await platform.edit(id, { name: 'named late', labels: { team: 'red' } })
+  await platform.close()
+  expect(await found({ name: 'named late' })).toEqual([id])
+  expect(await found({ labels: ['team=red'], text: 'LATE' })).toEqual([id])
+  expect((await listInstances(home, { labels: ['team'] })).records.map((one) => one.instance_id)).toEqual([id])
 })

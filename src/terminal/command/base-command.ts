@@ -142,7 +142,7 @@ export abstract class BaseCommand<T extends Described> extends Command {
     const isLost = since !== undefined && isConnectionError(error)
     return reportError(this.output, isLost ? lostError(error, { since, id: this.about }) : error, {
       instance: this.about,
-      ...(this.server === undefined ? {} : { server: serverWords(this.server) }),
+      server: this.server === undefined ? undefined : serverWords(this.server),
       version: surroundings().version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),

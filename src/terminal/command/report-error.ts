@@ -26,7 +26,7 @@ export interface ErrorContext extends BugContext {
   debug: boolean
   instance?: string | undefined
   /** The server that the command talked to. */
-  server?: string
+  server?: string | undefined
   /** The flags that the command has, as `--name`. */
   flags?: readonly string[]
   /** The command line with one word replaced by another. */

@@ -48,9 +48,14 @@ function inContext(name: string, from: ChosenServer['from']): ChosenServer | und
   return { url, from, context: name, token }
 }
 
-/** `https://build.example.com (context build)`. */
-export function serverWords({ url, context }: ChosenServer): string {
-  return context === undefined ? url : `${url} (context ${context})`
+/** `https://build.example.com (context build)`; undefined for an address that is refused: it may hold a password. */
+export function serverWords({ url, context }: ChosenServer): string | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { protocol, username, password, origin, pathname, search, hash } = new URL(url)
+  const isPlain = /^https?:$/.test(protocol) && username + password + search + hash === ''
+  if (!isPlain) return undefined
+  const shown = `${origin}${pathname.replace(/\/+$/, '')}`
+  return context === undefined ? shown : `${shown} (context ${context})`
 }
 
 /** Throws `usage` where the command works on this machine and a server was chosen. */

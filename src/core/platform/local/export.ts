@@ -7,6 +7,8 @@ import { createGzip } from 'node:zlib'
 import { ResolveError } from '../../errors.ts'
 import { type TarEntry, tar } from '../../files/tar.ts'
 import { type ListedFile, listData, openData, readStderrTail } from '../../host/ingest/instance-files.ts'
+import { LOG_PAGE_MAX_LINES } from '../../limits.ts'
+import { readLog } from '../../log/log-reader.ts'
 import { messageFile, requestFile } from '../../protocol/coordination.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
@@ -68,6 +70,8 @@ async function* entriesOf({
   if (state !== null) yield json('state.json', state)
   yield* intentsOf(inbox, story, json)
   if (stderr) yield text('stderr', readStderrTail(paths))
+  const log = stderr ? wholeLog(paths.log) : ''
+  if (log !== '') yield text('log', log)
   for (const file of await dataOf(paths)) {
     try {
       const { bytes, modifiedMs: at, read } = openData(paths, file.path)
@@ -75,6 +79,17 @@ async function* entriesOf({
     } catch {
       // The file was removed, or replaced by something that is not a file, after it was listed.
     }
+  }
+}
+
+/** All that is kept of the log, as text with times in UTC; its size is bounded. */
+function wholeLog(path: string): string {
+  let all = ''
+  for (let after = 0; ; ) {
+    const { lines, next } = readLog(path, { after, limit: LOG_PAGE_MAX_LINES })
+    if (lines.length === 0) return all
+    for (const { at, source, level, text } of lines) all += `${at} ${level ?? source} ${text}\n`
+    after = next
   }
 }
 
