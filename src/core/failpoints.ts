@@ -41,7 +41,7 @@ const STEPS = {
   stop: ['appended', 'accepted', 'called', 'terminating', 'killing'],
   pause: ['appended', 'accepted'],
   resume: ['moving'],
-  end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'tidied', 'told'],
+  end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'cleaned', 'told'],
 } as const
 
 type Steps = typeof STEPS

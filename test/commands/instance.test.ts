@@ -227,11 +227,13 @@ test('data prints a list, the bytes of a file, or saves one or all files', async
   expect(existsSync(join(folder, 'config.json'))).toBe(false)
 })
 
-test('state prints the whole snapshot or one path of it', async () => {
+test('state prints the whole snapshot, with what the platform knows, or one path of it (R47)', async () => {
   const { instance_id: id } = await made('-i', 'do=data')
   expect(JSON.parse((await place.run('instance', 'state', id)).stdout)).toEqual({
     phase: 'doing',
     plan: [{ title: 'first' }],
+    status: 'completed',
+    updated_at: expect.stringMatching(/Z$/),
   })
   expect((await place.run('instance', 'state', id, '--path', '/plan/0/title')).stdout).toBe('"first"\n')
   expect((await place.run('instance', 'state', id, '--path', '/plan/7')).code).toBe(6)

@@ -367,3 +367,24 @@ test('doctor is not failed by an instance that waits after a normal end of its s
   })
   expect(code).toBe(checks.some(({ state }) => state === 'failed') ? 1 : 0)
 })
+
+test('a workspace that is a link to nowhere costs no coordination directory when the host is killed (R43)', async () => {
+  const behaviour = `fs.rmSync(me.config.workspace_path, { recursive: true, force: true })
+    fs.symlinkSync('/nowhere/at/all', me.config.workspace_path)
+    me.emit('persistent.saved')
+    const { why } = await me.ask('gate', 'Go on?', { type: 'form', components: [{ type: 'text', id: 'why', label: 'Why' }] })
+    me.finish({ status: 'completed', output: why })`
+  const { dir } = plainResolver(behaviour, { name: 'persistent' })
+  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  const env = { RESOLVE_LLM_PROVIDER_API_KEY: 'canary-of-the-workspace' }
+  const made = await place.with({ env }, 'run', 'persistent', '--detach', '--json')
+  const { instance_id: id } = JSON.parse(made.stdout) as InstanceRecord
+  await isUp(id, 'awaiting_input')
+  process.kill(hostOf(id), 'SIGKILL')
+  const answered = await place.with({ env }, 'instance', 'answer', id, 'gate', '-i', 'why=because')
+  expect(answered.code, answered.stderr).toBe(0)
+  await until(place.home, id, (story) => story.status === 'completed')
+  expect(storyOf(place.home, id).output).toBe('because')
+  const config = readFileSync(join(instancePaths(place.home, id).project, '.resolve/config.json'), 'utf8')
+  expect(config).not.toContain('canary')
+})

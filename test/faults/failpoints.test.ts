@@ -132,7 +132,7 @@ const WITH_SECRET: readonly Failpoint[] = [
   ...(['creation.written', 'creation.renamed', 'creation.durable', 'key.claimed', 'key.answering'] as const),
   ...(['launch.configured', 'launch.started', 'ready.answered', 'run.marked', 'seal.listed'] as const),
   ...(['answer.appended', 'answer.accepted', 'answer.published', 'answer.called', 'answer.marked'] as const),
-  ...(['end.gone', 'end.drained', 'end.scrubbing', 'end.tidied', 'end.told'] as const),
+  ...(['end.gone', 'end.drained', 'end.scrubbing', 'end.cleaned', 'end.told'] as const),
 ]
 
 const PARALLEL = 4

@@ -22,6 +22,7 @@ const BEHAVIOUR = `
   if (kind === 'wait' || kind === 'ignore') me.on['resolver.stop'] = () => ({ acknowledged: true })
   if (kind === 'linger') me.on['resolver.shutdown'] = () => {}
   for (let n = 0; n < 5; n += 1) me.emit('plain.tick', { n })
+  console.error('a line for the log')
   if (kind === 'answer') { const answer = await me.ask('q', '?'); me.finish({ status: 'completed', output: answer.x }) }
   else if (kind === 'secret') { const answer = await me.ask('q', '?', { type: 'form', components: [{ type: 'text', id: 'x' }, { type: 'text', id: 'code', secret: true }] }); me.finish({ status: 'completed', output: [answer.x, answer.code.length, me.params.password.length].join() }) }
   else if (kind === 'message') { while (me.messages.length === 0) await sleep(5); me.finish({ status: 'completed', output: me.messages[0].payload.text }) }

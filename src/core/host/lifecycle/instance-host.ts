@@ -329,7 +329,7 @@ export class InstanceHost {
     // Before the end is recorded: a reader of the end finds no secret left, even if this host dies in between (R43).
     if (this.#isReleased) return
     await cleanUp(this.#held)
-    failpoint('end.tidied')
+    failpoint('end.cleaned')
     if (this.#isReleased) return
     const { lost } = decideEnding(this.#stopping.request)
     if (lost !== undefined)
