@@ -6,6 +6,7 @@ import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { pacedFormRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
 import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
@@ -40,6 +41,8 @@ export class Inquiry implements Keepable {
   readonly #resolver: RunningResolver
   readonly #calls: ResolverCalls
   #isOver = false
+  /** What the resolver told of itself so far (R52). */
+  #told: Record<string, unknown> = {}
   /** The texts of the secret fields of the input that is being admitted. */
   #secrets: readonly string[] = []
   #split: SplitPayload | undefined
@@ -47,7 +50,12 @@ export class Inquiry implements Keepable {
   constructor(entry: AskedResolver, resolver: RunningResolver) {
     this.#entry = entry
     this.#resolver = resolver
-    this.#calls = new ResolverCalls(resolver.channel, { epoch: 0 })
+    this.#calls = new ResolverCalls(resolver.channel, {
+      epoch: 0,
+      onIdentity: (told) => {
+        this.#told = isObject(told) ? told : {}
+      },
+    })
   }
 
   /** Whether it has ended, hangs or was closed. */
@@ -90,6 +98,20 @@ export class Inquiry implements Keepable {
     const params = { params: input, available_credentials: [...credentials] }
     const answer = await this.#ask('resolver.getWorkspaceSpec', params)
     return { split, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
+  }
+
+  /** Throws `resolver_mismatch` where the resolver told something else of itself than its manifest says (R52). */
+  checkIdentity(): void {
+    const { name, version, supports_resume = false } = this.#entry.manifest
+    for (const [field, expected] of Object.entries({ name, version, supports_resume })) {
+      const told = this.#told[field]
+      if (typeof told !== typeof expected || told === expected) continue
+      throw fail('resolver_mismatch', {
+        field,
+        resolver: String(told).slice(0, SHOWN_MAX_CHARS),
+        expected: String(expected),
+      })
+    }
   }
 
   async close(): Promise<void> {
@@ -135,6 +157,7 @@ export class Inquiry implements Keepable {
 }
 
 const LINES_SHOWN = 3
+const SHOWN_MAX_CHARS = 100
 
 /** The same error without the texts: a resolver may print what it was given and fail. */
 export function withoutTexts(error: unknown, texts: readonly string[]): unknown {
