@@ -602,7 +602,7 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't use the key file ${d.path}: ${d.reason}.`,
     outside: () => "The server's key file can't be used.",
-    hint: () => 'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE.',
+    hint: () => 'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE. If it is lost, remove the secrets and targets, and set them again.',
   },
   secrets_broken: {
     kind: 'environment',
@@ -661,6 +661,17 @@ const catalogue = {
     exit: 2,
     message: (d: { field: string }) => `"${d.field}" is a secret field: a schedule would have to store it.`,
     hint: () => 'Use a secret of the operator, which the manifest of the resolver names.',
+  },
+  schedule_unchecked: {
+    kind: 'environment',
+    http: 503,
+    exit: 10,
+    message: (d: { resolver: string; reason: string }) =>
+      `The schedule is not added, because ${d.resolver} can't be asked for its form now: ${d.reason}`,
+    outside: (d: { resolver: string }) =>
+      `The schedule is not added, because ${d.resolver} can't be asked for its form now.`,
+    hint: () =>
+      'The form tells which fields are secret; a schedule must not store those. Add the schedule when the resolver answers.',
   },
   schedule_unknown: {
     kind: 'user',

@@ -22,8 +22,8 @@ export function listSchedules(home: string, now = new Date()): Schedule[] {
 }
 
 /**
- * Throws `schedule_invalid`, `schedule_taken`, `schedule_secret`, `resolver_unknown`, `form_invalid`. A resolver that cannot be asked now, for
- * example because there is no Docker engine, is asked when an instance is created.
+ * Throws `schedule_invalid`, `schedule_taken`, `schedule_secret`, `resolver_unknown`, `form_invalid`, and `schedule_unchecked` for a resolver that
+ * cannot be asked for its form now, for example because there is no Docker engine.
  */
 export async function addSchedule(
   home: string,
@@ -85,7 +85,7 @@ function find(schedules: readonly KeptSchedule[], reference: string): KeptSchedu
 }
 
 function toListed(
-  { handled_until: _handled, last_instance_id: _last, claim: _claim, ...listed }: KeptSchedule,
+  { handled_until: _handled, busy_until: _busy, last_instance_id: _last, claim: _claim, ...listed }: KeptSchedule,
   now: Date,
 ): Schedule {
   const next = listed.paused ? null : nextDue(listed.cron, listed.timezone, now)
@@ -105,8 +105,9 @@ async function checkInput(resolvers: ResolverCheck, resolver: string, input: Pay
   try {
     checked = await resolvers.check(resolver, input)
   } catch (error) {
-    if (error instanceof ResolveError && UNASKABLE.includes(error.code)) return
-    throw error
+    if (!(error instanceof ResolveError) || !UNASKABLE.includes(error.code)) throw error
+    // Which fields are secret is not known, and the file of schedules is not sealed.
+    throw fail('schedule_unchecked', { resolver, reason: error.message }, { cause: error })
   }
   const secret = checked.form?.components.find((one) => isSecret(one) && Object.hasOwn(input, one.id))
   if (secret !== undefined) throw fail('schedule_secret', { field: secret.id })
