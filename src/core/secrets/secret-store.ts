@@ -62,6 +62,13 @@ export function requireSecrets(home: string, resolver: string, names: readonly s
   }
 }
 
+/** Opens each sealed value, for doctor. Throws `secret_unreadable` with the first that can't be opened, `secrets_broken`. */
+export function checkSealed(home: string): void {
+  for (const { name, from, content } of readSecretFile(secretsPath(home))) {
+    if (from !== 'env') open(home, placeOf(name, from), content)
+  }
+}
+
 /**
  * What can be known of these secrets without running a command: for redaction, and for a host that adopts. Left out is what cannot be
  * read; {@link readSecrets} tells why.
