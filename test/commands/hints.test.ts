@@ -78,6 +78,18 @@ describe('resolver add', () => {
   })
 })
 
+test('the command of the hint for a program that hangs runs it, with the SDK', async () => {
+  const program = `import { resolver } from 'resolve-platform/sdk'
+    console.error('asking the moon')
+    if (process.env.RESOLVE_CHANNEL) setInterval(() => {}, 1000), await new Promise(() => {})
+    resolver({ run: () => 'x' }).serve()`
+  const { code, stderr } = await place.run('resolver', 'add', resolverOf('hangs', program))
+  expect([code, stderr]).toEqual([10, expect.stringContaining('within 10 s. It printed: asking the moon')])
+  const command = /Run it manually to see where it hangs: (.*)$/m.exec(stderr)?.[1] ?? 'false'
+  const byHand = spawnSync('sh', ['-c', command], { encoding: 'utf8', input: '', timeout: 20_000 })
+  expect([byHand.status, byHand.stderr]).toEqual([0, expect.stringContaining('asking the moon')])
+})
+
 test('resolver add refuses a resolver with a malformed form', async () => {
   const form = "me.on['resolver.getInstantiationSchema'] = () => ({ type: 'form', components: [{ type: 'text' }] })"
   const { code, stderr } = await place.run('resolver', 'add', plainResolver('', { name: 'misformed' }, form).dir)

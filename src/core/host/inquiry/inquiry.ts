@@ -7,11 +7,11 @@ import { pacedFormRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
 import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
 import { isObject } from '../../primitives/is-object.ts'
-import { quoteWord } from '../../primitives/quote-word.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'
+import { byHand } from '../../worker/local/by-hand.ts'
 import { crashSummary } from '../launch/crash-summary.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
 import { redactorOf } from '../ledger/redact.ts'
@@ -149,10 +149,8 @@ export class Inquiry implements Keepable {
   #shown(): { detail: string; by_hand: string } {
     const { dir, manifest } = this.#entry
     const stderr = this.#resolver.stderr()
-    // Uses the Node that runs this program: the one on the user's PATH may be too old for TypeScript.
-    const command = manifest.command.map((word, at) => quoteWord(at === 0 && word === 'node' ? process.execPath : word))
     const detail = crashSummary(stderr, dir) ?? stderr.trim().split('\n').slice(-LINES_SHOWN).join(' ').trim()
-    return { detail, by_hand: `cd ${quoteWord(dir)} && ${command.join(' ')}` }
+    return { detail, by_hand: byHand(dir, manifest.command) }
   }
 }
 
