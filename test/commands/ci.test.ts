@@ -53,7 +53,9 @@ describe('in a job of GitHub Actions', () => {
   ])('an end with exit code %i is an annotation: %s', async (wanted, begin, words) => {
     const { code, stderr } = await place.with({ env: job('b.md') }, ...words)
     expect(code, stderr).toBe(wanted)
-    const [annotation, ...more] = stderr.split('\n').filter((line) => line.startsWith('::') && !/^::(?:end)?group/.test(line))
+    const [annotation, ...more] = stderr
+      .split('\n')
+      .filter((line) => line.startsWith('::') && !/^::(?:end)?group/.test(line))
     expect([annotation?.startsWith(begin), more], stderr).toEqual([true, []])
     if (code === 8) expect(annotation).toMatch(/%0Aresolve instance answer [0-9a-f]{12} gate-1 -i /)
   })
