@@ -15,6 +15,8 @@ interface Entry {
   message: (details: never) => string
   /** The message over HTTP, if the normal one names a path or a program of the server's machine (R7). */
   outside?: (details: never) => string
+  /** The hint for callers on other machines, where `hint` has a path or a program. */
+  outsideHint?: (details: never) => string
   hint?: (details: never) => string
 }
 
@@ -241,6 +243,7 @@ const catalogue = {
       d.by_hand === undefined
         ? 'Its stderr may show why: see "resolve instance explain".'
         : `Run it manually to see where it hangs: ${d.by_hand}`,
+    outsideHint: () => 'Its output, on the machine of the server, may show why.',
   },
   resolver_refused: {
     kind: 'environment',
@@ -826,6 +829,8 @@ export class ResolveError extends Error {
   readonly httpStatus: number
   readonly exitCode: number
   readonly hint: string | undefined
+  /** The hint for callers on other machines. */
+  readonly outsideHint: string | undefined
   /** The message for callers on other machines: without paths, programs or stderr (R7). */
   readonly outside: string
   readonly errors: readonly string[]
@@ -843,6 +848,7 @@ export class ResolveError extends Error {
     this.httpStatus = entry.http
     this.exitCode = entry.exit
     this.hint = said === undefined ? entry.hint?.(details as never) : said.hint
+    this.outsideHint = (said === undefined ? entry.outsideHint?.(details as never) : undefined) ?? this.hint
     this.outside =
       said === undefined ? (entry.outside?.(details as never) ?? this.message) : (said.outside ?? this.message)
     this.details = details

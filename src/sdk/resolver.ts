@@ -17,6 +17,7 @@ import type {
 import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
+import { ownManifest } from './own-manifest.ts'
 import { serve } from './serve.ts'
 
 export abstract class Resolver implements ResolverContract {
@@ -25,8 +26,8 @@ export abstract class Resolver implements ResolverContract {
   /** Semver; equals the manifest's version. */
   abstract readonly version: string
   abstract readonly description: string
-  /** spec: supports_resume. */
-  readonly supportsResume: boolean = false
+  /** spec: supports_resume. From the manifest where a class does not set it. */
+  readonly supportsResume: boolean = ownManifest().supports_resume ?? false
   #instance: InstanceContext | undefined
 
   /** spec: instantiation_schema. The form for a new instance, given the values filled in so far; null for no form. */

@@ -84,13 +84,15 @@ export class Run {
     this.#leave({ left: 'ended by resolver.shutdown' }, 0)
   }
 
+  /** Without the secret fields: the events file is kept as it is. */
   #emitCreated(): void {
     const { config } = this.#instance
+    const { secret_fields: secret = [] } = config
     this.#instance.emit('resolver:created', {
       resolver_name: this.#resolver.name,
       resolver_version: this.#resolver.version,
       instance_id: config.instance_id,
-      params: config.params,
+      params: Object.fromEntries(Object.entries(config.params).filter(([field]) => !secret.includes(field))),
       capabilities_granted: config.capabilities ?? [],
     })
   }

@@ -6,7 +6,7 @@ import { fail } from '../core/errors.ts'
 import { isObject } from '../core/primitives/is-object.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig } from '../core/protocol/instance.ts'
-import { type HostCall, INPUT_REFUSED, SHUTDOWN } from '../core/protocol/methods.ts'
+import { type HostCall, type Identity, INPUT_REFUSED, SHUTDOWN } from '../core/protocol/methods.ts'
 import { Peer } from '../core/rpc/peer.ts'
 import { captureStdoutLate } from './capture.ts'
 import type { ResolverContract } from './instance/contract.ts'
@@ -65,8 +65,10 @@ class Service {
         this.#current('take an answer').instance.requests.answer(String(request_id), toObject(payload)),
       'resolver.message': ({ message_type, payload, number }) =>
         this.#current('take a message').run.message(String(message_type), toObject(payload), toNumber(number)),
-      'resolver.getInstantiationSchema': ({ params }) =>
-        resolver.instantiationSchema(params === undefined || params === null ? null : toObject(params)),
+      'resolver.getInstantiationSchema': ({ params }) => {
+        this.#tellIdentity()
+        return resolver.instantiationSchema(params === undefined || params === null ? null : toObject(params))
+      },
       'resolver.getWorkspaceSpec': (params) => this.#workspaceSpec(params),
       'resolver.getMessageTypes': ({ instance_state }) => resolver.messageTypes(toObject(instance_state)),
     }
@@ -114,6 +116,13 @@ class Service {
   #stop(reason: string): { acknowledged: true } {
     this.#run?.stop(reason)
     return { acknowledged: true }
+  }
+
+  /** The platform compares it with the manifest at registration (R52). */
+  #tellIdentity(): void {
+    const { name, version, supportsResume } = this.#resolver
+    const identity: Identity = { name, version, supports_resume: supportsResume }
+    this.#peer.notify('resolver.identity', identity)
   }
 
   async #workspaceSpec({ params, available_credentials }: Params): Promise<unknown> {

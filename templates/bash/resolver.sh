@@ -62,6 +62,7 @@ run() {
   if [[ $line == *'"resume":true'* ]]; then
     [[ -e $dir/checkpoint.txt ]] && read -r notes <"$dir/checkpoint.txt"
   else
+    # The events file is kept as it is: of the params, name only those that are not in secret_fields of the config.
     emit resolver:created '{"resolver_name":"bash-plain","resolver_version":"1.0.0","instance_id":"'"$instance_id"'","params":{"thing":"'"$thing"'"},"capabilities_granted":[]}'
   fi
   if [[ -e $dir/input-requests/colour.response.json ]]; then

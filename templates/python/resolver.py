@@ -105,12 +105,14 @@ class Instance:
         checkpoint = (self.read("checkpoint.json") or {}) if resume else {}
         self.notes = checkpoint.get("notes", []) + self.notes
         if not resume:
+            secret = self.config.get("secret_fields", [])
             self.emit(
                 "resolver:created",
                 resolver_name="python-plain",
                 resolver_version="1.0.0",
                 instance_id=self.config["instance_id"],
-                params=self.config["params"],
+                # The events file is kept as it is, so the values of secret fields stay out of it.
+                params={field: value for field, value in self.config["params"].items() if field not in secret},
                 capabilities_granted=self.config.get("capabilities", []),
             )
         try:

@@ -78,11 +78,72 @@ describe('resolver add', () => {
   })
 })
 
+test('the command of the hint for a program that hangs runs it, with the SDK', async () => {
+  const program = `import { resolver } from 'resolve-platform/sdk'
+    console.error('asking the moon')
+    if (process.env.RESOLVE_CHANNEL) setInterval(() => {}, 1000), await new Promise(() => {})
+    resolver({ run: () => 'x' }).serve()`
+  const { code, stderr } = await place.run('resolver', 'add', resolverOf('hangs', program))
+  expect([code, stderr]).toEqual([10, expect.stringContaining('within 10 s. It printed: asking the moon')])
+  const command = /Run it manually to see where it hangs: (.*)$/m.exec(stderr)?.[1] ?? 'false'
+  const byHand = spawnSync('sh', ['-c', command], { encoding: 'utf8', input: '', timeout: 20_000 })
+  expect([byHand.status, byHand.stderr]).toEqual([0, expect.stringContaining('asking the moon')])
+})
+
 test('resolver add refuses a resolver with a malformed form', async () => {
   const form = "me.on['resolver.getInstantiationSchema'] = () => ({ type: 'form', components: [{ type: 'text' }] })"
   const { code, stderr } = await place.run('resolver', 'add', plainResolver('', { name: 'misformed' }, form).dir)
   expect([code, stderr]).toEqual([5, expect.stringContaining('not a well-formed form')])
   expect((await place.run('resolver', 'show', 'misformed')).code).toBe(6)
+})
+
+// verifies: R52 S-MAN-04 S-MAN-06
+describe('resolver add compares what a resolver tells of itself with its manifest', () => {
+  const tells = (told: object) => {
+    const line = JSON.stringify({ jsonrpc: '2.0', method: 'resolver.identity', params: told })
+    const form = `me.on['resolver.getInstantiationSchema'] = () => { print(${JSON.stringify(`${line}\n`)}); return null }`
+    return plainResolver('', { name: 'identical' }, form).dir
+  }
+  const sdk = (told: string) =>
+    resolverOf(
+      'identical',
+      `import { resolver } from 'resolve-platform/sdk'\nresolver({ ${told}, run: () => 'x' }).serve()`,
+    )
+  const inClass = (name: string) =>
+    resolverOf(
+      'identical',
+      `import { Resolver } from 'resolve-platform/sdk'
+class Mine extends Resolver {
+  name = '${name}'
+  version = '1.0.0'
+  description = ''
+  run() {}
+}
+new Mine().serve()`,
+    )
+  test.each([
+    ['a name', tells({ name: 'other' }), 'name is "other", but its manifest says "identical"'],
+    ['a version', tells({ version: '2.0.0' }), 'version is "2.0.0", but its manifest says "1.0.0"'],
+    ['resume', tells({ supports_resume: true }), 'supports_resume is "true", but its manifest says "false"'],
+    ['a name of the SDK', sdk(`name: 'other'`), 'name is "other"'],
+    ['a version of the SDK', sdk(`version: '2.0.0'`), 'version is "2.0.0"'],
+    ['resume of the SDK', sdk('supportsResume: true'), 'supports_resume is "true"'],
+    ['a name of a class', inClass('other'), 'name is "other"'],
+  ])('refuses another one: %s', async (_, dir, said) => {
+    const { code, stderr } = await place.run('resolver', 'add', dir)
+    expect([code, stderr]).toEqual([5, expect.stringContaining(said)])
+    expect((await place.run('resolver', 'show', 'identical')).code).toBe(6)
+  })
+
+  test.each([
+    ['the same', tells({ name: 'identical', version: '1.0.0', supports_resume: false })],
+    ['nothing that can be compared', tells({ name: 1, version: null, more: 'x' })],
+    ['the same of a class', inClass('identical')],
+  ])('takes %s', async (_, dir) => {
+    const { code, stderr } = await place.run('resolver', 'add', dir)
+    expect(code, stderr).toBe(0)
+    expect((await place.run('resolver', 'remove', 'identical')).code).toBe(0)
+  })
 })
 
 test('data --archive is a tar of the data files, in a file and on stdout', async () => {

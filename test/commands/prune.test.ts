@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { instancesDirectory } from '../../src/core/store/home.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
 import { doer, type Home, newHome } from './cli.ts'
 
 let place: Home
@@ -88,4 +89,32 @@ test('prune removes read-only directories too', async () => {
   spawnSync('chmod', ['-R', 'a-w', cache])
   expect((await pruned('--older-than', '0', '-y')).removed.map((one) => one.instance_id)).toContain(instance_id)
   expect(existsSync(cache)).toBe(false)
+})
+
+// threats FS-15
+test('prune removes an instance with 10,000 nested directories, and one with read-only directories, and says so', async () => {
+  const behaviour = `
+    const base = root + '/data'
+    fs.mkdirSync(base + '/locked/in', { recursive: true })
+    fs.writeFileSync(base + '/locked/in/file', 'x')
+    fs.symlinkSync('/etc', base + '/locked/link')
+    fs.chmodSync(base + '/locked/in', 0o500)
+    fs.chmodSync(base + '/locked', 0o500)
+    const before = process.cwd()
+    process.chdir(base)
+    for (let depth = 0; depth < 10_000; depth += 1) {
+      fs.mkdirSync('nested')
+      process.chdir('nested')
+    }
+    fs.writeFileSync('bottom', 'x')
+    process.chdir(before)
+    me.finish({ status: 'completed', output: 'dug' })
+  `
+  expect((await place.run('resolver', 'add', plainResolver(behaviour, { name: 'digger' }).dir)).code).toBe(0)
+  const ran = await place.run('run', 'digger', '--json')
+  const { instance_id: id } = JSON.parse(ran.stdout) as { instance_id: string }
+  expect(ran.code, ran.stderr).toBe(0)
+  const { removed } = await pruned('--older-than', '0', '-y')
+  expect(removed.map((one) => one.instance_id)).toContain(id)
+  expect(kept().filter((name) => name.includes(id))).toEqual([])
 })

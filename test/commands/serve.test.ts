@@ -375,7 +375,7 @@ test.skipIf(!canUnshare)('a run goes on where another user took the name of the 
   const home = mkdtempSync('/var/tmp/resolve-sockets-')
   const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
   const script =
-    'mount -t tmpfs tmpfs /tmp && echo taken > "/tmp/resolve-$(id -u)" && exec "$0" "$1" run hello -i name=Ada'
+    'at=/tmp/resolve-$(id -u); mkdir -p -m 700 $at && mount -t tmpfs tmpfs $at && chown 65534 $at && exec "$0" "$1" run hello -i name=Ada'
   const env = { ...process.env, CI: '', RESOLVE_HOME: join(home, 'home'), TMPDIR: '/tmp' }
   delete (env as NodeJS.ProcessEnv)['XDG_RUNTIME_DIR']
   try {

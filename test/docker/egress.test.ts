@@ -1,4 +1,5 @@
 /** A resolver in a container on an allowlist, host after host, and on no network at all (threats B8; docs/manifest.md, The network). */
+import { chmodSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +10,7 @@ import { startReaper } from '../../src/core/host/process/reaper.ts'
 import { openNetwork, removeNetwork } from '../../src/core/worker/egress/network.ts'
 import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { theEngine } from '../../src/core/worker/engine/engine.ts'
+import { newHome } from '../commands/cli.ts'
 import { createdInDocker, describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
 import { eventsOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -114,6 +116,40 @@ describeWithDocker('the egress of a container', { timeout: 90_000 }, () => {
       await host.close()
     }
     expect(await networks(alive)).toBe('')
+  })
+
+  test('a refused connection is told in the run and in explain, with the line of the manifest that would allow it', async () => {
+    const cli = newHome()
+    try {
+      const resolver = plainResolver(
+        `${GET}; me.finish({ status: 'completed', output: await get('http://evil.example.org/') + await get('http://evil.example.org:8443/') })`,
+        { name: 'refused', container: { network: 'allowlist', egress: ['good.example.org'] } },
+      )
+      chmodSync(resolver.dir, 0o755)
+      expect((await cli.run('resolver', 'add', resolver.dir)).code).toBe(0)
+      const ran = await cli.run('run', 'refused')
+      expect(ran.code, ran.stderr).toBe(0)
+      const told = [
+        'network: evil.example.org:80 was refused; to allow it: add "evil.example.org" to "container": {"egress": […]} of manifest.json',
+        'network: evil.example.org:8443 was refused; to allow it: add "evil.example.org:8443" to "container": {"egress": […]} of manifest.json',
+      ]
+      for (const line of told) expect(ran.stderr).toContain(line)
+      const listed = await cli.run('instance', 'list', '--all', '--json')
+      const [{ instance_id: id }] = (JSON.parse(listed.stdout) as { instances: [{ instance_id: string }] }).instances
+      const json = await cli.run('instance', 'explain', id, '--json')
+      const denied = { host: 'evil.example.org', reason: 'not_allowed', count: 1 }
+      expect(JSON.parse(json.stdout)).toMatchObject({
+        denied: [
+          { ...denied, port: 80, told: told[0] },
+          { ...denied, port: 8443, told: told[1] },
+        ],
+      })
+      const { stdout } = await cli.run('instance', 'explain', id)
+      for (const line of told) expect(stdout).toContain(line)
+    } finally {
+      await cli.end()
+      await removeContainersOf(cli.home)
+    }
   })
 
   test('with network none there is no egress', async () => {

@@ -1,5 +1,6 @@
 /** The setup of a container as consumers meet it (R48): the instance comes first, its setup is shown, ended and taken over. */
-import { chmodSync, readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -214,6 +215,25 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       expect(await ended(body.instance_id)).toMatchObject({ status: 'failed', error: { code: 'mount_refused' } })
       expect(dataOf(body.instance_id, 'platform.setup.failed')).toMatchObject([{ cause: 'container_init' }])
     })
+  })
+
+  test('a refused mount names the variable that would allow it, in the run and in explain', async () => {
+    const source = realpathSync(mkdtempSync(join(tmpdir(), 'resolve-mount-')))
+    const resolver = plainResolver(DONE, { name: 'mounts', container: { volume_mounts: [`${source}:/models`] } })
+    chmodSync(resolver.dir, 0o755)
+    try {
+      expect((await cli.run('resolver', 'add', resolver.dir, '--no-prepare')).code).toBe(0)
+      const ran = await cli.run('run', 'mounts', '--json')
+      const { instance_id: id } = JSON.parse(ran.stdout) as { instance_id: string }
+      const named = `RESOLVE_VOLUME_ALLOW=${source} would allow it`
+      expect(JSON.parse(ran.stdout)).toMatchObject({ error: { detail: expect.stringContaining(named) } })
+      expect((await cli.run('run', 'mounts')).stderr).toContain(named)
+      expect((await cli.run('instance', 'explain', id)).stdout).toContain(named)
+      const allowed = await cli.with({ env: { RESOLVE_VOLUME_ALLOW: source } }, 'run', 'mounts')
+      expect(allowed.code, allowed.stderr).toBe(0)
+    } finally {
+      rmSync(source, { recursive: true })
+    }
   })
 
   test('GET schema waits for the setup, then answers 503 with Retry-After; callers share one preparation (R48-SCHEMA, R48-PREPARE)', async () => {

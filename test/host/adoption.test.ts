@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { identify } from '../../src/core/files/process-identity.ts'
 import { hasHost, startBackgroundHost } from '../../src/core/host/process/reach.ts'
@@ -215,8 +215,10 @@ test('while a host lives no other takes the instance; of two that start at once 
   const id = await created(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
   const hosts = [startHost(id), startHost(id), startHost(id)]
   await until(home, id, (story) => story.status === 'running')
+  const alive = () => hosts.filter((host) => host.exitCode === null)
+  await vi.waitFor(() => expect(alive()).toHaveLength(1), { timeout: 10_000 })
   await sleep(300)
-  expect(hosts.filter((host) => host.exitCode === null)).toHaveLength(1)
+  expect(alive()).toHaveLength(1)
   const pid = JSON.parse(readFileSync(instancePaths(home, id).worker, 'utf8')).process.pid
   expect(identify(pid)).toBeDefined()
   await askOwner(home, id, (owner) => owner.stop(id, { reason: 'enough' }))

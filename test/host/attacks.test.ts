@@ -56,11 +56,6 @@ test.each([
     `fs.renameSync(root, root + '2'); fs.symlinkSync('/tmp', root)`,
     (root: string) => lstatSync(join(root, 'project/.resolve')).isSymbolicLink(),
   ],
-  [
-    'workspace replaced by a file',
-    `fs.rmSync(root + '/../workspace', { recursive: true }); fs.writeFileSync(root + '/../workspace', '')`,
-    (root: string) => lstatSync(join(root, 'project/workspace')).isFile(),
-  ],
   ['its FIFO removed', `fs.rmSync(root + '/../../stdin')`, (root: string) => !existsSync(join(root, 'stdin'))],
 ])('%s: the next host ends the instance and its worker', async (_, deed, isDone) => {
   const { id, hosts, paths } = await hosted(`me.emit('plain.up'); await sleep(200); ${deed}; await sleep(600000)`)
@@ -73,6 +68,24 @@ test.each([
   await next.close()
   expect(storyOf(home, id)).toMatchObject({ status: 'failed', error: { code: 'coordination_tampered' } })
   expect(processesOf({ leader: 0, variable: `RESOLVE_DIR=${paths.project}/.resolve` })).toEqual([])
+})
+
+test('a workspace replaced by a file is the affair of its resolver: the next host goes on with the run', async () => {
+  const deed = `fs.rmSync(root + '/../workspace', { recursive: true }); fs.writeFileSync(root + '/../workspace', '')`
+  const { id, hosts, paths } = await hosted(`${deed}; me.emit('plain.up'); ${stay}`)
+  await vi.waitFor(() => expect(lstatSync(join(paths.root, 'project/workspace')).isFile()).toBe(true), {
+    timeout: 10_000,
+  })
+  hosts.release(id)
+  await hosts.close()
+  const next = new HostProcess(home)
+  const host = await next.own(id)
+  await until(home, id, () => JSON.stringify(eventsOf(home, id)).includes('platform.worker.adopted'))
+  expect(storyOf(home, id).status).toBe('running')
+  host?.stop('stop', 'enough', false)
+  await next.over(id)
+  await next.close()
+  expect(storyOf(home, id).status).toBe('cancelled')
 })
 
 test('an error reply of a resolver cannot pose as an error of the platform, and does not break the host', async () => {

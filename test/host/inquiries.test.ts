@@ -116,7 +116,9 @@ test('one inquiry gives the go-ahead: the failing checks of its form, or the wor
     inquiries.ask(entry, 'local', (inquiry) => inquiry.admit(input as never, ['git_host_token']))
   await expect(admit({})).rejects.toMatchObject({ code: 'form_invalid', errors: ['Say a name.'] })
   // What is refused is not asked for its spec; and an earlier answer is not taken for one to this question.
-  expect(await admit({ name: 'Ada' })).toEqual({
+  const { spec, split } = await admit({ name: 'Ada' })
+  expect(split).toEqual({ open: { name: 'Ada' }, secret: null })
+  expect(spec).toEqual({
     asked: ['form', 'form', 'spec'],
     params: { name: 'Ada' },
     available_credentials: ['git_host_token'],

@@ -56,6 +56,7 @@ export interface LaunchOptions {
   cwd?: string
   name: string
   params?: Record<string, unknown>
+  secretFields?: string[]
   /** The `.resolve` of an earlier process, for a resume. */
   dir?: string
   env?: Record<string, string>
@@ -83,6 +84,7 @@ export class ResolverProcess {
       instance_id: INSTANCE_ID,
       resolver_name: options.name,
       params: options.params ?? {},
+      secret_fields: options.secretFields ?? [],
       workspace_path: join(this.dir, '../workspace'),
       project_path: join(this.dir, '..'),
       resolve_path: this.dir,

@@ -37,6 +37,15 @@ describe.each(languages)('$name (R40: files and the eight methods are enough)', 
     expect(types).toMatchObject([{ name: 'note', schema: { type: 'form' } }])
   })
 
+  test('writes no value of a secret field into its events (R55)', async () => {
+    const params = { greeting: 'Ahoj', token: 'canary-of-a-field' }
+    const resolver = launchFixture(name, { params, secretFields: ['token'] })
+    await resolver.start()
+    await resolver.untilRequest(request)
+    expect(resolver.types()).toContain('resolver:created')
+    expect(resolver.read('events.jsonl')).not.toContain('canary-of-a-field')
+  })
+
   test('counts a repeated message and a repeated run once (R42)', async () => {
     const resolver = launchFixture(name)
     await resolver.start()

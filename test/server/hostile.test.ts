@@ -81,18 +81,6 @@ const BODIES: [string, CallOptions, number, string][] = [
     'request_invalid',
   ],
   [
-    'an unknown key',
-    { raw: '{"resolver":"hello","input":{},"instance_id":"0123456789ab"}', headers: JSON_TYPE },
-    422,
-    'request_invalid',
-  ],
-  [
-    'a host for it',
-    { raw: '{"resolver":"hello","input":{},"host":"background"}', headers: JSON_TYPE },
-    422,
-    'request_invalid',
-  ],
-  [
     'another executor',
     { raw: '{"resolver":"hello","input":{},"executor":"root"}', headers: JSON_TYPE },
     422,

@@ -21,10 +21,12 @@ afterAll(async () => await api.close())
 
 // verifies: R51
 test('an unknown top-level key of a POST body is ignored', async () => {
-  const posted = { resolver: 'chooser', input: { size: '1' }, mode: 'fast', __proto: 1, name: 'kept' }
+  const meant = { instance_id: '0123456789ab', host: 'none' }
+  const posted = { resolver: 'chooser', input: { size: '1' }, mode: 'fast', __proto: 1, name: 'kept', ...meant }
   const created = await api.call('POST', '/api/instances', { body: posted })
   expect(created).toMatchObject({ status: 202, json: { name: 'kept', input: { size: '1' } } })
   expect(Object.keys(created.json)).not.toContain('mode')
+  expect(created.json.instance_id).not.toBe(meant.instance_id)
   const at = `/api/instances/${created.json.instance_id}`
   await api.until(created.json.instance_id, 'awaiting_input')
   expect(await api.call('POST', `${at}/stop`, { body: { reason: 'enough', urgent: true } })).toMatchObject({

@@ -176,7 +176,6 @@ describe('over HTTP', () => {
     ['an empty code', { code: '' }],
     ['a list', { code: ['a'] }],
     ['a number', { token: 1 }],
-    ['something more', { code: 'a', scope: 'admin' }],
     ['no object', 'code'],
     ['null', null],
     ['a code without end', { code: 'a'.repeat(100_000) }],

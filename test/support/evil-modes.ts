@@ -230,7 +230,7 @@ export const evilModes: readonly EvilMode[] = [
     act: after('evil.named', look, stop),
     rejected: ['input_request'],
   },
-  { mode: 'many-files', act: after('evil.filled', look, stop) },
+  { mode: 'many-files', act: after('evil.filled', look, stop), rejected: ['input_request'] },
   { mode: 'poison-keys', says: ['evil.keys', 'evil.twice', 'evil.good'] },
   {
     mode: 'endless-line',

@@ -58,7 +58,10 @@ function misfitInList({ items, maxItems }: Keywords, value: readonly unknown[], 
 }
 
 function misfitInObject(rules: Keywords, value: Keywords, at: string): string | undefined {
-  const { properties = {}, required = [], additionalProperties = true } = rules
+  const { properties = {}, required = [], additionalProperties = true, propertyNames, maxProperties } = rules
+  const names = Object.keys(value)
+  if (maxProperties !== undefined && names.length > (maxProperties as number)) return at || '/'
+  if (propertyNames !== undefined && !names.every((name) => fits(propertyNames as Schema, name))) return at || '/'
   for (const name of required as readonly string[]) if (!Object.hasOwn(value, name)) return `${at}/${name}`
   const known = properties as Readonly<Record<string, Schema>>
   for (const name in known) {
@@ -67,7 +70,7 @@ function misfitInObject(rules: Keywords, value: Keywords, at: string): string | 
     if (inside !== undefined) return inside
   }
   if (additionalProperties === true) return undefined
-  const others = Object.keys(value).filter((name) => !Object.hasOwn(known, name))
+  const others = names.filter((name) => !Object.hasOwn(known, name))
   const isFit = (name: string) => additionalProperties !== false && fits(additionalProperties as Schema, value[name])
   return others.every(isFit) ? undefined : at || '/'
 }

@@ -25,6 +25,8 @@ export interface InstanceConfig {
   instance_id: string
   resolver_name: string
   params: Payload
+  /** The secret fields of `params`, which belong in no event; an earlier host did not name them. */
+  secret_fields?: string[]
   workspace_path: string
   /** R43: the path of `/project` for this worker. */
   project_path: string

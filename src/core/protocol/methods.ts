@@ -34,7 +34,16 @@ export interface ResolverNotices {
   'resolver.event': { offset: number }
   /** Sent after `status.json` is written. */
   'resolver.finished': { result: ResolverResult }
+  /** What the resolver's own code says about it; sent before the answer that gives the form, and compared at registration (R52). */
+  'resolver.identity': Identity
   'resolver.log': { level: 'debug' | 'info' | 'warn' | 'error'; message: string }
+}
+
+/** What a resolver tells of itself; each key may be absent. */
+export interface Identity {
+  name?: string
+  version?: string
+  supports_resume?: boolean
 }
 
 /** The reasons that the platform itself passes to resolver.stop (R24, R27). */

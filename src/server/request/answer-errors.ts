@@ -29,7 +29,8 @@ export function bodyOf(error: ResolveError, isOwner: boolean): ErrorBody {
   const { outside } = error
   const detail = isOwner && error.code !== 'bug' ? error.message : outside
   // A hint belongs to the full message: where the message is withheld, so is its hint.
-  const hint = detail === error.message ? error.hint : undefined
+  const known = isOwner ? error.hint : error.outsideHint
+  const hint = detail === error.message ? known : undefined
   return {
     detail,
     code: error.code,

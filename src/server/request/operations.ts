@@ -1,6 +1,7 @@
 /** Adds a route for every operation of the table. The table gives address, scope and checks; the handlers are in `routes/`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { Operation } from '../../core/protocol/api/operation.ts'
 import {
   type BodyOf,
@@ -10,6 +11,7 @@ import {
   type QueryOf,
   type ResultOf,
 } from '../../core/protocol/api/operations.ts'
+import type { Schema } from '../../core/protocol/schema.ts'
 import { addArchiveBody } from './archive-body.ts'
 import { sendJson } from './send-json.ts'
 
@@ -77,11 +79,28 @@ function addOperation(app: FastifyInstance, operation: Operation, handler: (call
     handler: async (request, reply) => {
       const { '*': rest, ...parts } = request.params as Record<string, string>
       const params = rest === undefined ? parts : { ...parts, path: rest }
-      const call = { params, query: request.query, body: request.body, request, reply }
+      const call = { params, query: request.query, body: declaredPart(body, request.body), request, reply }
       const result = await handler(call as never)
       if (result === reply || reply.sent) return reply
       reply.code(Number(status))
       return answer.json === undefined ? reply.send() : sendJson(reply, result)
     },
   })
+}
+
+/**
+ * A body without the top-level keys that its schema does not name: they are ignored (R51), so no handler may pass them on. A schema that
+ * names no keys is for payloads, which stay as they are.
+ */
+function declaredPart(schema: Schema | undefined, body: unknown): unknown {
+  const { properties, anyOf } = (schema ?? {}) as { properties?: object; anyOf?: readonly Schema[] }
+  const names = new Set(
+    [properties, ...(anyOf ?? []).map((one) => one['properties'] as object | undefined)].flatMap(keys),
+  )
+  if (names.size === 0 || !isObject(body)) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => names.has(name)))
+}
+
+function keys(properties: object | undefined): string[] {
+  return properties === undefined ? [] : Object.keys(properties)
 }

@@ -72,7 +72,7 @@ const entries: Record<string, string | Later> = {
   R49: 'manifest.json of a directory is read at every use; one that cannot be read or is malformed refuses the use with its error',
   R50: 'Files on this machine are served without the worker; 502 is for workers whose files are elsewhere',
   R51: 'Versions may carry build metadata; options of a select are texts, numbers or booleans, compared as text; an unknown top-level key of a POST body is ignored',
-  R52: 'instantiation_schema gets null where no params were given, else the object',
+  R52: 'instantiation_schema gets null where no params were given, else the object; name, version and supports_resume that a resolver tells are compared at registration',
   R53: 'Memory and swap together are 8 GiB: nothing is swapped',
   R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: 'Model, base URL, token command and named secrets reach a resolver by its config alone',

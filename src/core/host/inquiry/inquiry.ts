@@ -6,11 +6,12 @@ import { fail, ResolveError, systemCode } from '../../errors.ts'
 import { pacedFormRefusal } from '../../form-check/form-check.ts'
 import { parseForm } from '../../forms/parse-form.ts'
 import { type SplitPayload, splitSecrets, textsIn } from '../../forms/secret-fields.ts'
-import { quoteWord } from '../../primitives/quote-word.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import type { Channel } from '../../rpc/channel.ts'
+import { byHand } from '../../worker/local/by-hand.ts'
 import { crashSummary } from '../launch/crash-summary.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
 import { redactorOf } from '../ledger/redact.ts'
@@ -40,6 +41,8 @@ export class Inquiry implements Keepable {
   readonly #resolver: RunningResolver
   readonly #calls: ResolverCalls
   #isOver = false
+  /** What the resolver told of itself so far (R52). */
+  #told: Record<string, unknown> = {}
   /** The texts of the secret fields of the input that is being admitted. */
   #secrets: readonly string[] = []
   #split: SplitPayload | undefined
@@ -47,7 +50,12 @@ export class Inquiry implements Keepable {
   constructor(entry: AskedResolver, resolver: RunningResolver) {
     this.#entry = entry
     this.#resolver = resolver
-    this.#calls = new ResolverCalls(resolver.channel, { epoch: 0 })
+    this.#calls = new ResolverCalls(resolver.channel, {
+      epoch: 0,
+      onIdentity: (told) => {
+        this.#told = isObject(told) ? told : {}
+      },
+    })
   }
 
   /** Whether it has ended, hangs or was closed. */
@@ -92,6 +100,20 @@ export class Inquiry implements Keepable {
     return { split, spec: typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : null }
   }
 
+  /** Throws `resolver_mismatch` where the resolver told something else of itself than its manifest says (R52). */
+  checkIdentity(): void {
+    const { name, version, supports_resume = false } = this.#entry.manifest
+    for (const [field, expected] of Object.entries({ name, version, supports_resume })) {
+      const told = this.#told[field]
+      if (typeof told !== typeof expected || told === expected) continue
+      throw fail('resolver_mismatch', {
+        field,
+        resolver: String(told).slice(0, SHOWN_MAX_CHARS),
+        expected: String(expected),
+      })
+    }
+  }
+
   async close(): Promise<void> {
     this.#isOver = true
     await this.#resolver.close()
@@ -127,14 +149,13 @@ export class Inquiry implements Keepable {
   #shown(): { detail: string; by_hand: string } {
     const { dir, manifest } = this.#entry
     const stderr = this.#resolver.stderr()
-    // Uses the Node that runs this program: the one on the user's PATH may be too old for TypeScript.
-    const command = manifest.command.map((word, at) => quoteWord(at === 0 && word === 'node' ? process.execPath : word))
     const detail = crashSummary(stderr, dir) ?? stderr.trim().split('\n').slice(-LINES_SHOWN).join(' ').trim()
-    return { detail, by_hand: `cd ${quoteWord(dir)} && ${command.join(' ')}` }
+    return { detail, by_hand: byHand(dir, manifest.command) }
   }
 }
 
 const LINES_SHOWN = 3
+const SHOWN_MAX_CHARS = 100
 
 /** The same error without the texts: a resolver may print what it was given and fail. */
 export function withoutTexts(error: unknown, texts: readonly string[]): unknown {

@@ -29,6 +29,8 @@ export interface CallsOptions {
   onEvent?: () => void
   /** The result is in `status.json`. */
   onFinished?: () => void
+  /** What the resolver tells of itself (R52): untrusted. */
+  onIdentity?: (told: unknown) => void
   onLog?: (level: string, message: string) => void
   /** A line on stdout that is no frame. */
   onNoise?: (line: string) => void
@@ -56,6 +58,7 @@ export class ResolverCalls {
       'resolver.finished',
       oncePerTurn(() => options.onFinished?.()),
     )
+    this.#peer.handle('resolver.identity', (params) => options.onIdentity?.(params))
     this.#peer.handle('resolver.log', (params) => {
       const { level, message } = (params ?? {}) as Record<string, unknown>
       options.onLog?.(String(level), String(message))

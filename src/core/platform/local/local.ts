@@ -203,7 +203,13 @@ class HomePlatform implements LocalPlatform {
   }
 
   async tryStart(entry: CatalogEntry): Promise<void> {
-    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), (inquiry) => inquiry.form(null))
+    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), async (inquiry) => {
+      try {
+        await inquiry.form(null)
+      } finally {
+        inquiry.checkIdentity()
+      }
+    })
   }
 
   async create(request: CreateRequest): Promise<InstanceRecord> {

@@ -3,9 +3,10 @@
  * doctor call it.
  */
 import { randomBytes } from 'node:crypto'
-import { chmod, lstat, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../../errors.ts'
+import { removeTree } from '../../files/remove-tree.ts'
 import { hasHost } from '../../host/process/reach.ts'
 import { DRAFT_STALE_MS } from '../../limits.ts'
 import { isTerminal } from '../../protocol/status.ts'
@@ -96,28 +97,6 @@ async function removeWhole(path: string, aside: string): Promise<boolean> {
     throw error
   }
   return await removeTree(aside)
-}
-
-async function removeTree(path: string): Promise<boolean> {
-  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 })
-  try {
-    await remove()
-  } catch {
-    // Package managers create read-only directories, whose entries cannot be removed.
-    try {
-      await openUp(path)
-      await remove()
-    } catch {
-      return false
-    }
-  }
-  return true
-}
-
-async function openUp(path: string): Promise<void> {
-  if (!(await lstat(path)).isDirectory()) return
-  await chmod(path, 0o700)
-  for (const name of await readdir(path)) await openUp(join(path, name))
 }
 
 async function bytesBelow(path: string): Promise<number> {
