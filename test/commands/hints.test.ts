@@ -78,6 +78,37 @@ describe('resolver add', () => {
   })
 })
 
+test('the last line of a failed run has the file and line of an uncaught error', async () => {
+  const program = `import { resolver, text } from 'resolve-platform/sdk'
+
+function dig(): never {
+  throw new TypeError('the shovel broke')
+}
+
+resolver({
+  params: { how: text({ label: 'How' }) },
+  run: async (ctx) => {
+    if (ctx.params.how === 'in a package') JSON.parse('{')
+    if (ctx.params.how === 'a text') throw 'only a text'
+    if (ctx.params.how === 'late') await new Promise(() => setTimeout(dig, 5))
+    dig()
+  },
+}).serve()`
+  expect((await place.run('resolver', 'add', resolverOf('breaks', program))).code).toBe(0)
+  const told = async (how: string) => {
+    const { code, stderr } = await place.run('run', 'breaks', '-i', `how=${how}`)
+    expect(code).toBe(1)
+    return stderr.split('\n').find((line) => line.startsWith('✗'))
+  }
+  expect(await told('now')).toMatch(/: the shovel broke \(resolver\.ts:4\) \(unexpected_error\)$/)
+  expect(await told('late')).toMatch(/: the shovel broke \(resolver\.ts:4\) \(unexpected_error\)$/)
+  expect(await told('in a package')).toMatch(/ \(resolver\.ts:10\) \(unexpected_error\)$/)
+  const { stdout } = await place.run('run', 'breaks', '-i', 'how=now', '--json')
+  const error = { code: 'unexpected_error', detail: 'the shovel broke', place: 'resolver.ts:4' }
+  expect(JSON.parse(stdout)).toMatchObject({ error })
+  expect(await told('a text')).toMatch(/: only a text \(unexpected_error\)$/)
+})
+
 test('the command of the hint for a program that hangs runs it, with the SDK', async () => {
   const program = `import { resolver } from 'resolve-platform/sdk'
     console.error('asking the moon')

@@ -25,6 +25,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'terminal/help': [
     'terminal/command',
+    'terminal/config',
     'terminal/pages',
     'terminal/output',
     'core/view',

@@ -1,7 +1,9 @@
 /** Prints the end of a followed instance: the output, a closing line and the commands to run next; with --json or --jsonl a document. */
+
 import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { errorText } from '../../core/view/error-text.ts'
 import { queueSentence, standingWord } from '../../core/view/status-words.ts'
 import { isPauseWord, pendingRequests, type Story } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
@@ -83,7 +85,7 @@ function closingLine(output: Output, story: Story, reason: FollowEnd['reason']):
     story.endedAt === null
       ? ''
       : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.creation.created_at))}`
-  const why = story.error === null ? '' : `: ${cleanText(story.error.detail)} (${story.error.code})`
+  const why = story.error === null ? '' : `: ${cleanText(errorText(story.error))} (${story.error.code})`
   return output.paint(color, `${shape} ${who} ${word}${took}${why}`)
 }
 

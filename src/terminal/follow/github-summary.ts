@@ -1,7 +1,9 @@
 /** Writes the step summary of a GitHub Actions job: the outcome of a run as Markdown. finish.ts appends it to $GITHUB_STEP_SUMMARY. */
+
 import { appendFileSync } from 'node:fs'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { errorText } from '../../core/view/error-text.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story, type StoryPhase } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
@@ -30,7 +32,7 @@ export function summaryOf(story: Story): string {
   const took = story.endedAt === null ? '' : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(created_at))}`
   const blocks = [`### ${shape} ${escaped(name ?? resolver.name)} ${word}${took}`]
   blocks.push(`Instance \`${instance_id}\` of ${escaped(resolver.name)} ${escaped(resolver.version)}`)
-  if (story.error !== null) blocks.push(`**${escaped(story.error.code)}**: ${escapedLines(story.error.detail)}`)
+  if (story.error !== null) blocks.push(`**${escaped(story.error.code)}**: ${escapedLines(errorText(story.error))}`)
   if (story.output !== null && story.output !== '') blocks.push(`> ${escapedLines(story.output, '> ')}`)
   if (story.phases.length > 0) blocks.push(phaseTable(story))
   if (story.artifacts.length > 0) blocks.push(artifactList(story))
