@@ -190,8 +190,8 @@ export class InstanceHost {
   async #check(signal: AbortSignal): Promise<InstanceConfig> {
     const { home, ledger } = this.#parts
     await checkAfterSetup({ home, ledger, sealed: this.#sealed, write: this.#write, signal })
-    const params = { ...ledger.story.creation.input, ...this.#sealed.input }
-    this.#config = { ...this.#config, params }
+    const { input, secret_fields = [] } = ledger.story.creation
+    this.#config = { ...this.#config, params: { ...input, ...this.#sealed.input }, secret_fields }
     return this.#config
   }
 
