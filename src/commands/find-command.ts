@@ -1,4 +1,5 @@
 /** Finds the command in the arguments, for main.ts. Global flags may precede the command; its words end at the first flag. */
+import { splitFlagsBefore } from '../terminal/command/flags-before.ts'
 import { TOPICS } from '../terminal/help/help-topics.ts'
 import { COMMANDS, NOUNS } from './index.ts'
 
@@ -9,10 +10,8 @@ export type Found =
   | { kind: 'version' }
   | { kind: 'unknown'; words: string[] }
 
-const FLAGS_BEFORE = ['--json', '--jsonl', '-q', '--quiet', '--no-input', '--debug']
-
 export function findCommand(argv: readonly string[]): Found {
-  const { before, after } = split(argv)
+  const { before, after } = splitFlagsBefore(argv)
   const [first, second] = after
   if (first === undefined) return { kind: 'overview', rest: before }
   if (first === 'version' || first === '--version' || first === '-v') return { kind: 'version' }
@@ -51,14 +50,4 @@ function aboutHelp(words: readonly string[]): Found {
 
 function isHelpFlag(word: string): boolean {
   return word === '--help' || word === '-h'
-}
-
-function split(argv: readonly string[]): { before: string[]; after: string[] } {
-  let at = 0
-  for (;;) {
-    const word = argv[at]
-    if (word === '--color' || word === '--server') at += 2
-    else if (word !== undefined && (FLAGS_BEFORE.includes(word) || /^--(?:color|server)=/.test(word))) at += 1
-    else return { before: argv.slice(0, at), after: argv.slice(at) }
-  }
 }

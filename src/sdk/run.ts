@@ -13,6 +13,7 @@ import type { InstanceContext } from './instance/instance-context.ts'
 import { replaceFile } from './instance/replace-file.ts'
 import { secondsSince } from './instance/seconds-since.ts'
 import { noSessions } from './instance/sessions.ts'
+import { ownPlace } from './own-place.ts'
 
 export class Run {
   readonly #resolver: ResolverContract
@@ -84,13 +85,15 @@ export class Run {
     this.#leave({ left: 'ended by resolver.shutdown' }, 0)
   }
 
+  /** Without the secret fields: the events file is kept as it is. */
   #emitCreated(): void {
     const { config } = this.#instance
+    const { secret_fields: secret = [] } = config
     this.#instance.emit('resolver:created', {
       resolver_name: this.#resolver.name,
       resolver_version: this.#resolver.version,
       instance_id: config.instance_id,
-      params: config.params,
+      params: Object.fromEntries(Object.entries(config.params).filter(([field]) => !secret.includes(field))),
       capabilities_granted: config.capabilities ?? [],
     })
   }
@@ -108,6 +111,7 @@ export class Run {
       stopReason: this.#stopReason,
       supportsResume: this.#resolver.supportsResume,
       hasCheckpoint: this.#instance.checkpoint.exists,
+      placeOf: (error: Error) => ownPlace(error),
     }
     const { result, completed } = decideEnding(outcome, circumstances)
     if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)

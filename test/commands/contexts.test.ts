@@ -115,6 +115,13 @@ test('flags win over variables, these over the context in use; an error names th
   expect(await where({ RESOLVE_URL: 'http://127.0.0.1:1' }, '--context', 'build')).toContain(named)
   expect(await where({}, '--server', 'http://127.0.0.1:1')).toContain('The server is http://127.0.0.1:1.')
   expect(await where({}, '--server', 'http://x', '--context', 'build')).toContain('not both')
+  for (const before of [['--context', 'build'], ['--context=build']])
+    expect((await run(...before, 'instance', 'show', 'abcd')).stderr).toContain(named)
+  const suggested = async (...words: string[]) => (await run('__complete', '--', ...words)).stdout
+  expect(await suggested('--context', 'local', 'inbo')).toMatch(/^inbox\t/)
+  expect(await suggested('--context=local', 'instance', 'sho')).toMatch(/^show\t/)
+  for (const words of [['--context'], ['context', 'use'], ['instance', 'list', '--context']])
+    expect(await suggested(...words, 'bui')).toBe(`build\t${server.url}\n`)
   expect(await where({}, '--context', 'biuld')).toContain('Did you mean "build"?')
 
   const document = JSON.parse((await run('instance', 'show', 'abcd', '--json')).stdout)

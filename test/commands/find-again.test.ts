@@ -110,13 +110,17 @@ describe.each(['here', 'served'])('%s', (where) => {
   })
 
   // verifies: S-FIND-03
-  test('commands take a name in place of an id; an ambiguous one lists the ids, and an id wins', async () => {
+  test('commands take a name in place of an id; the newest of that name wins, and an id wins over a name', async () => {
     const one = (await made('works', '-i', 'what=a', '--name', `${where} same`)).instance_id
     expect((await run('instance', 'show', `${where} same`, '--json')).stdout).toContain(one)
     const two = (await made('works', '-i', 'what=b', '--name', `${where} same`)).instance_id
-    const refused = await run('instance', 'show', `${where} same`, '--json')
-    expect(refused.code).toBe(2)
-    for (const id of [one, two]) expect(refused.stdout).toContain(id)
+    expect((await shown(`${where} same`)).instance_id).toBe(two)
+    const again = JSON.parse((await run('instance', 'retry', `${where} same`, '--json')).stdout) as Found
+    expect(again).toMatchObject({ parent_id: two, name: `${where} same` })
+    expect((await shown(`${where} same`)).instance_id).toBe(again.instance_id)
+    const named = `Instance ${again.instance_id} (works), the newest named "${where} same".`
+    expect((await run('instance', 'show', `${where} same`)).stderr).toContain(named)
+    expect((await run('instance', 'rename', `${where} same`, '--clear')).code).toBe(0)
     expect((await run('instance', 'rename', two, one)).code).toBe(0)
     expect((await shown(one)).name).toBe(`${where} same`)
     expect((await run('instance', 'rename', two, '--clear')).code).toBe(0)

@@ -1,5 +1,6 @@
 /** Named secrets and secret fields of forms through a whole life: the resolver gets them, and no file, event, answer or export has them (R55; threats B9). */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -114,6 +115,24 @@ test('the resolver gets named secrets and secret fields; nothing that is stored 
   expect(homeText()).toContain('input-requests/q.response.json: {"note":"hi"}')
   expect(statSync(join(home, 'secret.key')).mode & 0o777).toBe(0o600)
   expect(statSync(join(home, 'secrets.json')).mode & 0o777).toBe(0o600)
+})
+
+// verifies: R55
+test('the SDK writes no value of a secret field into the events file, which is kept', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'resolve-sdk-secret-'))
+  const manifest = { name: 'keeper', version: '1.0.0', description: 'x', command: ['node', 'resolver.mjs'] }
+  writeFileSync(join(dir, 'manifest.json'), JSON.stringify(manifest))
+  const program = `import { resolver, text } from 'resolve-platform/sdk'
+    const params = { user: text({ label: 'User' }), password: text({ label: 'Password', secret: true }) }
+    resolver({ params, run: (ctx) => String(ctx.params.password.length) }).serve()`
+  writeFileSync(join(dir, 'resolver.mjs'), program)
+  await (await platform.catalog()).add(dir, { cwd: home })
+  const { instance_id: id } = await platform.create({ resolver: 'keeper', input: { user: 'ada', password: GIVEN } })
+  await platform.over(id)
+  expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: String(GIVEN.length) })
+  const events = readFileSync(join(instancePaths(home, id).project, '.resolve/events.jsonl'), 'utf8')
+  expect(events).toContain('"params":{"user":"ada"}')
+  expectNone(events)
 })
 
 test('a paused run has none of them in its files, and gets them again when it is resumed', async () => {

@@ -25,6 +25,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'terminal/help': [
     'terminal/command',
+    'terminal/config',
     'terminal/pages',
     'terminal/output',
     'core/view',
@@ -251,7 +252,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/worker': ['core/rpc', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/schedule': ['core/store', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/git': [],
-  'core/catalog': ['core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
+  'core/archive': ['core/files'],
+  'core/catalog': ['core/archive', 'core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
   'core/catalog/manifest': ['core/protocol'],
   'core/log': ['core/protocol'],
   'core/store': ['core/secrets', 'core/view', 'core/files', 'core/protocol'],

@@ -56,6 +56,7 @@ export interface LaunchOptions {
   cwd?: string
   name: string
   params?: Record<string, unknown>
+  secretFields?: string[]
   /** The `.resolve` of an earlier process, for a resume. */
   dir?: string
   env?: Record<string, string>
@@ -83,6 +84,7 @@ export class ResolverProcess {
       instance_id: INSTANCE_ID,
       resolver_name: options.name,
       params: options.params ?? {},
+      secret_fields: options.secretFields ?? [],
       workspace_path: join(this.dir, '../workspace'),
       project_path: join(this.dir, '..'),
       resolve_path: this.dir,
@@ -220,7 +222,7 @@ export function launchSample(name: string, options: Partial<LaunchOptions> = {})
 
 /** A resolver of test/fixtures/resolvers, as a host starts it. */
 export function launchFixture(name: string, options: Partial<LaunchOptions> = {}): ResolverProcess {
-  const cwd = fixture(name)
+  const cwd = options.cwd ?? fixture(name)
   const { command } = JSON.parse(readFileSync(join(cwd, 'manifest.json'), 'utf8')) as { command: string[] }
   return new ResolverProcess({ command, cwd, name, ...options, env: { ...registered(), ...options.env } })
 }

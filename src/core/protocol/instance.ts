@@ -25,6 +25,8 @@ export interface InstanceConfig {
   instance_id: string
   resolver_name: string
   params: Payload
+  /** The secret fields of `params`, which belong in no event; an earlier host did not name them. */
+  secret_fields?: string[]
   workspace_path: string
   /** R43: the path of `/project` for this worker. */
   project_path: string
@@ -110,7 +112,13 @@ export function withLabels(before: Readonly<Labels>, changes: Readonly<LabelChan
 
 export type InstanceError = Static<typeof instanceError>
 
-export const instanceError = object({ code: text(), detail: text() })
+export const instanceError = object({
+  code: text(),
+  detail: text(),
+  place: optional(
+    text({ description: 'The file and line of an exception in the code of the resolver: resolver.ts:12' }),
+  ),
+})
 
 export const instanceId = () => text({ pattern: INSTANCE_ID_PATTERN })
 

@@ -9,6 +9,7 @@ import * as Flags from '@oclif/core/flags'
 import type { LocalPlatform, Platform } from '../../core/index.ts'
 import type { Actor } from '../../core/protocol/instance.ts'
 import type { Status } from '../../core/protocol/status.ts'
+import { cleanLine } from '../../core/view/clean.ts'
 import { plainCommand } from '../../core/view/command-line.ts'
 import { readConfig } from '../config/config-file.ts'
 import { usage } from '../output/command-error.ts'
@@ -232,9 +233,21 @@ export abstract class BaseCommand<T extends Described> extends Command {
     return this.about
   }
 
+  /** Says which instance a name means where several have it. */
+  private async noteNewest(platform: Platform, name: string): Promise<void> {
+    const [newest, other] = (await platform.list({ name, limit: 2 })).records
+    if (newest === undefined || other === undefined) return
+    const sentence = `Instance ${newest.instance_id} (${newest.resolver}), the newest named "${cleanLine(name)}".`
+    this.output.note(this.output.paint('dim', sentence))
+  }
+
   private async findInstance(reference: string | undefined, fitting?: readonly Status[]): Promise<string> {
     const platform = await this.platform()
-    if (reference !== undefined) return platform.find(reference)
+    if (reference !== undefined) {
+      const id = await platform.find(reference)
+      if (reference !== '@last' && !id.startsWith(reference.toLowerCase())) await this.noteNewest(platform, reference)
+      return id
+    }
     if (this.mayPick) {
       const { pickInstance } = await import('../input/pickers.ts')
       const picked = await pickInstance(platform, this.output, fitting)

@@ -36,7 +36,7 @@ export interface ErrorContext extends BugContext {
 /** Prints the error and returns the exit code. */
 export async function reportError(output: Output, thrown: unknown, context: ErrorContext): Promise<number> {
   const report = withInstance(await toReport(thrown, context), context.instance)
-  printForPerson(output, report, context.server)
+  printForPerson(output, report, context)
   const extras = context.server === undefined ? report.extras : { ...report.extras, server: context.server }
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
   if (output.json) await output.document(errorDocument(report.error, report.exitCode, extras))
@@ -56,7 +56,7 @@ function withInstance({ error, extras, exitCode }: Report, id: string | undefine
   return { error, extras: { ...extras, ...more }, exitCode }
 }
 
-function printForPerson(output: Output, { error, extras, exitCode }: Report, server: string | undefined): void {
+function printForPerson(output: Output, { error, extras, exitCode }: Report, { server, command }: ErrorContext): void {
   const lines = [output.paint('red', `✗ ${error.message}`)]
   // With --json stderr gets one line of prose; the document has the details.
   if (output.forPerson) {
@@ -68,13 +68,20 @@ function printForPerson(output: Output, { error, extras, exitCode }: Report, ser
     for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)
   }
   const text = output.forPerson ? lines.join('\n') : (lines[0] ?? '')
-  // In a job of GitHub Actions, input that is not valid and a missing service become annotations of the job.
-  if (isGithub() && ANNOTATED.includes(exitCode)) {
+  if (isGithub() && isAnnotated(command, exitCode)) {
     output.command(workflowCommand('error', stripVTControlCharacters(text).replace(/^✗ /, '')))
   } else output.say(text)
 }
 
-const ANNOTATED: readonly number[] = [EXIT.formInvalid, EXIT.unavailable, EXIT.bug]
+/** In a job of GitHub Actions: a command that runs an instance has no other end to tell of; others may be asked on purpose for what is not there. */
+function isAnnotated(command: string, exitCode: number): boolean {
+  if (FOLLOWS.test(command)) return !SIGNALS.includes(exitCode)
+  return ANNOTATED.includes(exitCode)
+}
+
+const FOLLOWS = /^(?:instance[: ])?(?:run|retry|resume|watch|wait)(?: |$)/
+const ANNOTATED: readonly number[] = [EXIT.formInvalid, EXIT.unavailable, EXIT.bug, EXIT.commandNotFound]
+const SIGNALS: readonly number[] = [EXIT.hangup, EXIT.interrupted, EXIT.terminated]
 
 async function toReport(thrown: unknown, context: ErrorContext): Promise<Report> {
   if (thrown instanceof CommandError) return { error: thrown.error, extras: thrown.extras, exitCode: thrown.exitCode }

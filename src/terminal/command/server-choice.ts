@@ -23,7 +23,7 @@ export interface ChosenServer {
  */
 export type Place = 'anywhere' | 'here' | 'always here'
 
-interface ServerFlags {
+export interface ServerFlags {
   server?: string | undefined
   context?: string | undefined
 }

@@ -5,7 +5,9 @@ import { isTerminal, STATUSES } from '../../core/protocol/status.ts'
 import { type FormLike, fieldsOf } from '../../core/view/fields.ts'
 import { statusText } from '../../core/view/status-words.ts'
 import { ageText } from '../../core/view/time-words.ts'
-import { chosenServer, openServer } from '../command/server-choice.ts'
+import { chosenServer, openServer, type ServerFlags } from '../command/server-choice.ts'
+import { readConfig } from '../config/config-file.ts'
+import { listContexts } from '../config/contexts.ts'
 import { builtinsDirectory } from '../output/surroundings.ts'
 import { tokenWords } from '../pages/token-words.ts'
 
@@ -19,8 +21,8 @@ export interface Wanted {
   name: string
   /** The arguments before the word. */
   positional: readonly string[]
-  /** The value of `--server`. */
-  server?: string | undefined
+  /** The values of `--server` and `--context`. */
+  chosen: ServerFlags
   /** The values of `-i` before the word. */
   fields: readonly string[]
   /** The word at the cursor. */
@@ -37,6 +39,7 @@ export async function valuesOf(wanted: Wanted): Promise<Suggestion[]> {
     return known.map((status) => ({ word: status, about: '' }))
   }
   if (name === 'token') return tokens()
+  if (name === '--context' || (name === 'name' && command.startsWith('context:'))) return contextNames()
   if (name === '--input') return await fieldWords(wanted)
   if (!KNOWN.includes(name)) return []
   const platform = await platformOf(wanted)
@@ -76,14 +79,14 @@ const YES_NO = [
 ]
 
 /** Asks a resolver that runs as a process of this machine, or a server: a container would start for too long. */
-async function formOf(platform: Platform, { command, positional, fields, server }: Wanted): Promise<FormLike | null> {
+async function formOf(platform: Platform, { command, positional, fields, chosen }: Wanted): Promise<FormLike | null> {
   const [first, second] = positional
   if (first === undefined) return null
   switch (command) {
     case 'instance:run':
     case 'resolver:schema': {
       const { manifest } = await platform.resolver(first)
-      if (manifest.container !== undefined && chosenServer({ server }) === undefined) return null
+      if (manifest.container !== undefined && chosenServer(chosen) === undefined) return null
       return await platform.schema(first, paramsOf(fields))
     }
     case 'instance:answer': {
@@ -111,8 +114,8 @@ function paramsOf(fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(pairs)
 }
 
-async function platformOf({ server }: Wanted): Promise<Platform | undefined> {
-  const chosen = chosenServer({ server })
+async function platformOf(wanted: Wanted): Promise<Platform | undefined> {
+  const chosen = chosenServer(wanted.chosen)
   if (chosen !== undefined) return await openServer(chosen)
   const home = homeDirectory(process.env)
   // Completion must not create a home.
@@ -144,6 +147,10 @@ function tokens(): Suggestion[] {
   return kept.map((entry) => ({ word: entry.id, about: tokenWords(entry) }))
 }
 
+export function contextNames(): Suggestion[] {
+  return listContexts(readConfig()).map(({ name, url }) => ({ word: name, about: url ?? 'this machine' }))
+}
+
 async function instances(platform: Platform, status: readonly Status[]): Promise<Suggestion[]> {
   const { records } = await platform.list({ limit: SHOWN, status })
   const now = Date.now()
@@ -154,12 +161,11 @@ async function instances(platform: Platform, status: readonly Status[]): Promise
       about: `${statusText(record.status)}  ${who}  ${ageText(record.created_at, now)}`,
     }
   })
-  // A name that several instances have would be refused.
-  const names = records.flatMap(({ name }) => (name === null ? [] : [name]))
-  const named = records.flatMap(({ name, instance_id }) =>
-    name === null || names.indexOf(name) !== names.lastIndexOf(name) ? [] : [{ word: name, about: instance_id }],
-  )
-  return records.length === 0 ? [] : [...found, ...named, { word: '@last', about: 'the newest' }]
+  // The newest comes first: a name means the newest instance that has it.
+  const named = new Map<string, Suggestion>()
+  for (const { name, instance_id } of records)
+    if (name !== null && !named.has(name)) named.set(name, { word: name, about: instance_id })
+  return records.length === 0 ? [] : [...found, ...named.values(), { word: '@last', about: 'the newest' }]
 }
 
 /** The statuses for which the command is possible. */

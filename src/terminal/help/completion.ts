@@ -1,6 +1,7 @@
 /** Suggests commands, flags and values for the word at the cursor. Loads only the modules that the words need. */
 import { cleanLine } from '../../core/view/clean.ts'
-import type { Place } from '../command/server-choice.ts'
+import { FLAGS_BEFORE, splitFlagsBefore } from '../command/flags-before.ts'
+import type { Place, ServerFlags } from '../command/server-choice.ts'
 import { SHELLS } from './completion-scripts.ts'
 import type { Suggestion } from './completion-values.ts'
 import { TOPICS } from './help-topics.ts'
@@ -75,22 +76,10 @@ function joinAssignments(typed: readonly string[]): { before: string[]; word: st
   return { before: words.slice(0, -2), word: `${flag}=${word}`, prefix: flag.length + 1 }
 }
 
-const GLOBAL_BEFORE = ['--json', '--jsonl', '-q', '--quiet', '--no-input', '--debug']
-
-async function suggestions(before: readonly string[], word: string, table: CommandTable): Promise<Suggestion[]> {
-  let words = [...before]
-  let server: string | undefined
-  for (let at = 0; ; ) {
-    const one = words[at]
-    if (one === '--server') server = words[at + 1]
-    if (one?.startsWith('--server=')) server = one.slice('--server='.length)
-    if (one === '--color' || one === '--server') at += 2
-    else if (one !== undefined && (GLOBAL_BEFORE.includes(one) || /^--(?:color|server)=/.test(one))) at += 1
-    else {
-      words = words.slice(at)
-      break
-    }
-  }
+async function suggestions(typed: readonly string[], word: string, table: CommandTable): Promise<Suggestion[]> {
+  const { before, after: words } = splitFlagsBefore(typed)
+  const chosen = choiceIn(before)
+  if (words.length === 0 && before.at(-1) === '--context') return contexts()
   const [first, second] = words
   if (first === undefined) return word.startsWith('-') ? globals() : await firstWords(table)
   if (first === 'help')
@@ -103,7 +92,7 @@ async function suggestions(before: readonly string[], word: string, table: Comma
     return await insideCommand(canonical, (await load()).default as Described, {
       rest: words.slice(used),
       word,
-      server,
+      chosen,
     })
   }
   return []
@@ -141,16 +130,31 @@ function topics(): Suggestion[] {
 
 function globals(): Suggestion[] {
   const about: Record<string, string> = { '--help': 'the commands', '--version': 'the version' }
-  return [...GLOBAL_BEFORE.filter((flag) => flag.startsWith('--')), ...Object.keys(about)].map((word) => ({
+  return [...FLAGS_BEFORE, ...Object.keys(about)].map((word) => ({
     word,
     about: about[word] ?? '',
   }))
 }
 
+/** The server that these flags choose, as far as they are given. */
+function choiceIn(words: readonly string[]): ServerFlags {
+  const given = (flag: string) => {
+    const at = words.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`))
+    const found = words[at]
+    return found === undefined || found !== flag ? found?.slice(flag.length + 1) : words[at + 1]
+  }
+  const [server, context] = [given('--server'), given('--context')]
+  return { ...(server === undefined ? {} : { server }), ...(context === undefined ? {} : { context }) }
+}
+
+async function contexts(): Promise<Suggestion[]> {
+  return (await import('./completion-values.ts')).contextNames()
+}
+
 async function insideCommand(
   id: string,
   command: Described,
-  { rest, word, server: before }: { rest: readonly string[]; word: string; server: string | undefined },
+  { rest, word, chosen: before }: { rest: readonly string[]; word: string; chosen: ServerFlags },
 ): Promise<Suggestion[]> {
   const flags = { ...command.baseFlags, ...command.flags }
   if (command.place !== undefined && command.place !== 'anywhere') delete flags['server']
@@ -161,13 +165,11 @@ async function insideCommand(
     )
   const positional: string[] = []
   const used = new Set<string>()
-  let server = before
+  const chosen = { ...before, ...choiceIn(rest) }
   const fields: string[] = []
   let open: [string, DescribedFlag] | undefined
   for (const one of rest) {
-    if (one.startsWith('--server=')) server = one.slice('--server='.length)
     if (open !== undefined) {
-      if (open[0] === 'server') server = one
       if (open[0] === 'input') fields.push(one)
       open = undefined
       continue
@@ -183,7 +185,7 @@ async function insideCommand(
       command: id,
       name,
       positional,
-      server,
+      chosen,
       fields,
       word,
     })

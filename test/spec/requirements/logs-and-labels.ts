@@ -11,7 +11,8 @@ const entries: Record<string, string> = {
   'S-FIND-01':
     'An instance has labels, bounded in count and length: given at creation, changed later, kept in the record',
   'S-FIND-02': 'Lists are narrowed by name, label, resolver, date and text, at every door, also with many instances',
-  'S-FIND-03': 'A name is taken where an id is; an id wins over a name, and an ambiguous name is refused with the ids',
+  'S-FIND-03':
+    'A name is taken where an id is; an id wins over a name, and a name means the newest instance that has it',
   'S-FIND-04': 'An instance is run again with the same input but for the fields given; the new one has it as parent',
 }
 

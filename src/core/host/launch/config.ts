@@ -29,6 +29,7 @@ export function buildConfig(
     instance_id: creation.instance_id,
     resolver_name: creation.resolver.name,
     params: { ...creation.input, ...given.input },
+    secret_fields: creation.secret_fields ?? [],
     workspace_path: coordination.seen.workspace,
     project_path: coordination.seen.project,
     resolve_path: coordination.seen.resolve,

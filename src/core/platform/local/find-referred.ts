@@ -1,12 +1,9 @@
 /** Finds the instance that a person means: by id, a beginning of it, `@last`, or its name (R3). */
-import { fail, ResolveError } from '../../errors.ts'
+import { ResolveError } from '../../errors.ts'
 import { findInstance } from '../../store/home.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
 
-/** An ambiguous name is refused with the ids that have it, the newest first, this many. */
-const NAMED_MAX = 10
-
-/** An id wins over a name. Throws `instance_unknown`, `instance_ambiguous`. */
+/** An id wins over a name; a name means the newest instance that has it. Throws `instance_unknown`, `instance_ambiguous`. */
 export async function findReferred(
   home: string,
   reference: string,
@@ -17,10 +14,9 @@ export async function findReferred(
   } catch (error) {
     const isUnknown = error instanceof ResolveError && error.code === 'instance_unknown'
     if (!isUnknown || reference === '@last') throw error
-    const { records } = await list({ name: reference, limit: NAMED_MAX })
-    const [only, other] = records.map((record) => record.instance_id)
-    if (only === undefined) throw error
-    if (other === undefined) return only
-    throw fail('instance_ambiguous', { id: reference, matches: records.map((record) => record.instance_id) })
+    const { records } = await list({ name: reference, limit: 1 })
+    const [newest] = records
+    if (newest === undefined) throw error
+    return newest.instance_id
   }
 }
