@@ -49,6 +49,9 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
       helpValue: 'DUR',
       description: 'remove instances that ended longer ago, such as 30d (default: RESOLVE_KEEP, else never)',
     }),
+    uploads: Flags.boolean({
+      description: 'let admin tokens add resolvers from an archive, to run in containers (default: RESOLVE_UPLOADS=1)',
+    }),
     'allowed-host': Flags.string({
       multiple: true,
       helpValue: 'NAME',
@@ -78,6 +81,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
         builtins: builtinsDirectory(),
         ...{ host: flags.host, port, version, maxRunning, keepMs },
         resumeLost: flags['resume-lost'],
+        uploads: flags.uploads || process.env['RESOLVE_UPLOADS'] === '1',
         ...(page === undefined ? {} : { page }),
         allowedHosts: flags['allowed-host'] ?? [],
         log: {

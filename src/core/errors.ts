@@ -91,6 +91,8 @@ const catalogue = {
     exit: 7,
     message: (d: { name: string; source: string }) =>
       `A resolver named "${d.name}" was already added from ${d.source}.`,
+    outside: (d: { name: string }) =>
+      `A resolver named "${d.name}" was already added from another source; --force replaces it.`,
     hint: () => 'Replace it with --force, or change the name in the manifest.',
   },
   resolver_builtin: {
@@ -119,6 +121,27 @@ const catalogue = {
     },
     outside: () => 'There is no manifest.json there.',
     hint: () => 'A resolver is a directory with a manifest.json at its top.',
+  },
+  archive_refused: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { problem: string }) => `The archive is refused: ${d.problem}.`,
+    hint: () => 'docs/http.md, Uploads, says what an archive may have.',
+  },
+  uploads_off: {
+    kind: 'user',
+    http: 403,
+    exit: 4,
+    message: (_: Record<string, never>) => 'This server takes no uploads.',
+    hint: () => 'Its operator allows them with "resolve serve --uploads", or adds the resolver on its machine.',
+  },
+  upload_needs_container: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { name: string }) => `An uploaded resolver such as "${d.name}" runs in a container only.`,
+    hint: () => 'Add "container" to its manifest and omit --executor local, or add it on the machine of the server.',
   },
   instance_unknown: {
     kind: 'user',
@@ -481,7 +504,10 @@ const catalogue = {
     kind: 'user',
     http: 415,
     exit: 2,
-    message: (_: Record<string, never>) => 'The body must be JSON, with Content-Type: application/json.',
+    message: (d: { type?: string }) =>
+      d.type === undefined
+        ? 'The body must be JSON, with Content-Type: application/json.'
+        : `The body must have Content-Type: ${d.type}.`,
   },
   request_malformed: {
     kind: 'user',

@@ -15,6 +15,8 @@ const STEPS = {
   targets: ['drafted', 'written', 'renamed'],
   /** The notices of an instance: its file is made, a notice is sent, the cursor of its target moves on, the file is removed. */
   outbox: ['opened', 'sending', 'sent', 'kept', 'removed'],
+  /** An archive of a resolver: unpacked beside its place, and moved there. */
+  upload: ['unpacked', 'placed'],
   creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
   /** Appends to the journal, for lines of any kind. */

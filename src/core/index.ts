@@ -1,6 +1,6 @@
 /** The door of the core for commands, servers and programs that embed the platform: every name listed one by one. */
 
-export type { AddPlan } from './catalog/add-plan.ts'
+export { type PackedDirectory, packDirectory } from './archive/pack-directory.ts'
 export {
   describeError,
   ERROR_CODES,
@@ -19,6 +19,8 @@ export type { HeldFeed, JournalFeed } from './platform/journal/journal-feed.ts'
 export { type LiveInstanceReport, LiveInstances } from './platform/local/live-instances.ts'
 export { type LocalPlatform, openLocalPlatform, type SocketApi } from './platform/local/local.ts'
 export type {
+  Addition,
+  AddPlan,
   ByteRange,
   Connection,
   CreateRequest,

@@ -178,6 +178,16 @@ export const MAX_RUNNING_MAX = 10_000 // own
 export const CONFIG_MAX_BYTES = 256 * KIB // own
 export const CONTEXTS_MAX = 200 // own
 
+/** Uploads: archives of resolvers that clients send (R74). */
+export const UPLOAD_MAX_BYTES = 16 * MIB // own: of all files together, unpacked
+export const UPLOAD_TAR_MAX_BYTES = UPLOAD_MAX_BYTES + 8 * MIB // own: with a header, a long name and padding for each entry
+export const UPLOAD_BODY_MAX_BYTES = UPLOAD_MAX_BYTES + 1 * MIB // own: as it is sent; what can't be compressed becomes little longer
+export const UPLOAD_ENTRIES_MAX = 2_000 // own: files and directories
+export const UPLOAD_DEPTH_MAX = 32 // own
+export const UPLOAD_NAME_MAX_BYTES = 255 // own: of one part of a path
+export const UPLOAD_PATH_MAX_BYTES = 1_024 // own
+export const UPLOAD_ANSWER_LIMIT_MS = 6 * 60_000 // own: a viewport is fetched with git meanwhile
+
 /** Schedules (R72). */
 export const SCHEDULES_MAX = 500 // own
 export const SCHEDULES_MAX_BYTES = 64 * MIB // own: inputs of a schedule are inputs of instances

@@ -4,7 +4,7 @@
  * platform requested a pause and the resolver supports resume, it is `paused`. A result that run() returns explicitly is kept.
  */
 import { ResolveError } from '../core/errors.ts'
-import type { ResolverResult } from '../core/protocol/instance.ts'
+import type { InstanceError, ResolverResult } from '../core/protocol/instance.ts'
 import { LIFETIME_REASON, PAUSE_REASON } from '../core/protocol/methods.ts'
 
 /** `left`: the process ends while run() has not returned; the value says why. */
@@ -16,12 +16,14 @@ export interface Circumstances {
   supportsResume: boolean
   /** A checkpoint exists, from this run or an earlier one. */
   hasCheckpoint: boolean
+  /** The file and line of the author's code where an error comes from. */
+  placeOf: (error: Error) => string | undefined
 }
 
 export interface Ending {
   result: ResolverResult
   /** The data of resolver:completed without its counts and duration. */
-  completed: { outcome: 'success' | 'failed'; summary: string; error?: { code: string; detail: string } }
+  completed: { outcome: 'success' | 'failed'; summary: string; error?: InstanceError }
 }
 
 export function decideEnding(outcome: Outcome, circumstances: Circumstances): Ending {
@@ -36,9 +38,11 @@ function fromThrown(thrown: unknown, circumstances: Circumstances): Ending {
     return fromResult({ status: 'paused', output: thrown.message })
   }
   if (circumstances.stopReason !== undefined && isStop(thrown)) return stopped(circumstances)
-  const detail = thrown instanceof Error ? thrown.message : String(thrown)
-  const code = thrown instanceof ResolveError ? thrown.code : 'unexpected_error'
-  return failed({ status: 'failed', error: detail || 'an error without a message' }, code)
+  const detail = (thrown instanceof Error ? thrown.message : String(thrown)) || 'an error without a message'
+  if (thrown instanceof ResolveError) return failed({ status: 'failed', error: detail }, thrown.code)
+  // The message alone does not tell an author where to look.
+  const place = thrown instanceof Error ? circumstances.placeOf(thrown) : undefined
+  return failed({ status: 'failed', error: detail }, 'unexpected_error', place)
 }
 
 /** process.exit after a stop counts as stopping. A pause needs more: without a checkpoint the work could not be resumed. */
@@ -76,8 +80,11 @@ function fromResult(result: ResolverResult): Ending {
   }
 }
 
-function failed(result: ResolverResult, code: string): Ending {
+function failed(result: ResolverResult, code: string, place?: string): Ending {
   const detail = result.error || result.output || result.status
   const summary = result.status === 'cancelled' ? `cancelled: ${detail}` : detail
-  return { result, completed: { outcome: 'failed', summary, error: { code, detail } } }
+  return {
+    result,
+    completed: { outcome: 'failed', summary, error: { code, detail, ...(place === undefined ? {} : { place }) } },
+  }
 }

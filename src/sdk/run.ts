@@ -13,6 +13,7 @@ import type { InstanceContext } from './instance/instance-context.ts'
 import { replaceFile } from './instance/replace-file.ts'
 import { secondsSince } from './instance/seconds-since.ts'
 import { noSessions } from './instance/sessions.ts'
+import { ownPlace } from './own-place.ts'
 
 export class Run {
   readonly #resolver: ResolverContract
@@ -110,6 +111,7 @@ export class Run {
       stopReason: this.#stopReason,
       supportsResume: this.#resolver.supportsResume,
       hasCheckpoint: this.#instance.checkpoint.exists,
+      placeOf: (error: Error) => ownPlace(error),
     }
     const { result, completed } = decideEnding(outcome, circumstances)
     if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)

@@ -50,7 +50,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   addEntry(app, parts)
   addJsonBody(app)
   addIdempotency(app, parts)
-  await app.register(async (api) => addOperations(api, handlersOf(api, parts)), { prefix: API })
+  await app.register(async (api) => addOperations(api, handlersOf(api, parts), parts.uploads), { prefix: API })
   pageRoutes(app, parts)
   await app.ready()
   return app

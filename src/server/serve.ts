@@ -49,6 +49,8 @@ export interface ServeOptions {
   maxRunning?: number | undefined
   /** Ended instances older than this are removed (R71). */
   keepMs?: number | undefined
+  /** Take archives of resolvers from clients with an admin token (R74). */
+  uploads?: boolean
   log?: LogOptions
   env?: NodeJS.ProcessEnv
 }
@@ -125,6 +127,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
       observe: observation.watch,
       health: () => ({ status: findings.isEmpty ? 'ok' : 'degraded' }),
       ...(options.page === undefined ? {} : { page: options.page }),
+      uploads: options.uploads === true,
     })
     if (isWildcard(host) && (options.allowedHosts ?? []).length === 0) logger.warn(WILDCARD)
     const listening = await listen(app, {
@@ -158,6 +161,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     })
     closing.add(stopSchedules)
     const catalog = await platform.catalog()
+    if (options.uploads === true) await catalog.clearUploads()
     const lookAtCatalog = () => {
       const problem = catalog.problem()
       if (problem === null) findings.remove('catalog')

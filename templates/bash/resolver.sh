@@ -24,6 +24,10 @@ string_of() {
   [[ $1 =~ $pattern ]] && printf '%s' "${BASH_REMATCH[1]}"
 }
 
+manifest=$(cat "$(dirname "$0")/manifest.json")
+name=$(string_of "$manifest" name) # its events begin with it
+version=$(string_of "$manifest" version)
+
 emit() {
   printf '{"schema_version":1,"event_type":"%s","instance_id":"%s","data":%s,"timestamp":"%s"}\n' \
     "$1" "$instance_id" "$2" "$(date -u +%Y-%m-%dT%H:%M:%S.000Z)" >>"$dir/events.jsonl"
@@ -63,7 +67,7 @@ run() {
     [[ -e $dir/checkpoint.txt ]] && read -r notes <"$dir/checkpoint.txt"
   else
     # The events file is kept as it is: of the params, name only those that are not in secret_fields of the config.
-    emit resolver:created '{"resolver_name":"bash-plain","resolver_version":"1.0.0","instance_id":"'"$instance_id"'","params":{"thing":"'"$thing"'"},"capabilities_granted":[]}'
+    emit resolver:created '{"resolver_name":"'"$name"'","resolver_version":"'"$version"'","instance_id":"'"$instance_id"'","params":{"thing":"'"$thing"'"},"capabilities_granted":[]}'
   fi
   if [[ -e $dir/input-requests/colour.response.json ]]; then
     paint
@@ -72,7 +76,7 @@ run() {
   write state.json '{"phase":"asking"}'
   emit resolver:phase '{"name":"asking"}'
   write input-requests/colour.json '{"id":"colour","prompt":"Which colour?","schema":'"$question_form"',"status":"pending"}'
-  emit bash-plain.asked '{"request_id":"colour"}'
+  emit "$name.asked" '{"request_id":"colour"}'
 }
 
 stop() {
@@ -93,7 +97,7 @@ message() {
   ((BASH_REMATCH[1] <= last_message)) && return # a new host may send it again
   last_message=${BASH_REMATCH[1]}
   notes=$((notes + 1))
-  emit bash-plain.noted '{"number":'"$last_message"'}'
+  emit "$name.noted" '{"number":'"$last_message"'}'
 }
 
 id_pattern='"id":("[^"]*"|[0-9]+)'

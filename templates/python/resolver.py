@@ -10,6 +10,9 @@ import sys
 import threading
 import time
 
+MANIFEST = json.loads(pathlib.Path(__file__).with_name("manifest.json").read_text())
+NAME = MANIFEST["name"]  # its events begin with it
+
 CHANNEL = sys.stdout
 sys.stdout = sys.stderr  # print() must not reach the channel
 CHANNEL_LOCK = threading.Lock()
@@ -108,8 +111,8 @@ class Instance:
             secret = self.config.get("secret_fields", [])
             self.emit(
                 "resolver:created",
-                resolver_name="python-plain",
-                resolver_version="1.0.0",
+                resolver_name=NAME,
+                resolver_version=MANIFEST["version"],
                 instance_id=self.config["instance_id"],
                 # The events file is kept as it is, so the values of secret fields stay out of it.
                 params={field: value for field, value in self.config["params"].items() if field not in secret},
@@ -140,7 +143,7 @@ class Instance:
         if answer is None:
             request = {"id": "name", "prompt": "Who are you?", "schema": NAME_FORM, "status": "pending"}
             self.write("input-requests/name.json", request)
-            self.emit("python-plain.asked", request_id="name")
+            self.emit(f"{NAME}.asked", request_id="name")
             self.answered.wait()
             if self.stop_reason is not None:
                 return self.stopped()
@@ -166,7 +169,7 @@ class Instance:
         if number not in self.seen_messages:  # a new host may send it again
             self.seen_messages.add(number)
             self.notes.append(payload.get("text", ""))
-            self.emit("python-plain.noted", number=number)
+            self.emit(f"{NAME}.noted", number=number)
 
 
 instance = None

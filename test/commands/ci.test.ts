@@ -39,8 +39,30 @@ describe('in a job of GitHub Actions', () => {
     )
     expect(unreachable.code).toBe(10)
     expect(unreachable.stderr).toMatch(/^::error::Can't reach the server/m)
-    const usage = await place.with({ env: job('a.md') }, 'run', 'doer', '--nope')
-    expect([usage.code, usage.stderr]).toEqual([2, expect.not.stringContaining('::error')])
+  })
+
+  test.each([
+    [2, '::error::', ['run', 'doer', '-i', 'dooo=x']],
+    [2, '::error::', ['run', 'doer', '--nope']],
+    [6, '::error::', ['run', 'doing']],
+    [127, '::error::', ['rum', 'doer']],
+    [8, '::warning title=doer ', ['run', 'doer', '-i', 'do=ask']],
+    [8, '::warning title=doer ', ['run', 'doer', '-i', 'do=ask', '--jsonl']],
+    [3, '::error title=doer ', ['run', 'doer', '-i', 'do=ask', '--on-input', 'cancel', '--json', '-q']],
+    [124, '::error title=doer ', ['run', 'doer', '-i', 'do=ask', '--on-input', 'wait', '--timeout', '1s']],
+  ])('an end with exit code %i is an annotation: %s', async (wanted, begin, words) => {
+    const { code, stderr } = await place.with({ env: job('b.md') }, ...words)
+    expect(code, stderr).toBe(wanted)
+    const [annotation, ...more] = stderr
+      .split('\n')
+      .filter((line) => line.startsWith('::') && !/^::(?:end)?group/.test(line))
+    expect([annotation?.startsWith(begin), more], stderr).toEqual([true, []])
+    if (code === 8) expect(annotation).toMatch(/%0Aresolve instance answer [0-9a-f]{12} gate-1 -i /)
+  })
+
+  test('a command that asks for something that is not there is no annotation', async () => {
+    const { code, stderr } = await place.with({ env: job('a.md') }, 'resolver', 'show', 'nope')
+    expect([code, stderr]).toEqual([6, expect.not.stringContaining('::error')])
   })
 
   test('the outcome of an instance that was left with a question reaches the summary of the step that waits', async () => {

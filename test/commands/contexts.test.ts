@@ -135,11 +135,6 @@ test('flags win over variables, these over the context in use; an error names th
 
 test('hints name the context, and commands that work where a context is in use (R73)', async () => {
   expect((await login('--name', 'build')).code).toBe(0)
-  const unknown = (await run('run', 'nosuch')).stderr
-  expect(unknown).toContain(
-    'or add one on the server\'s machine with "resolve resolver add --context local <path-or-git-url>"',
-  )
-  expect((await run('resolver', 'add', '--context', 'local', '/nowhere')).code).toBe(6)
   const scope = (await run('secret', 'list')).stderr
   expect(scope).toContain('"resolve token create --context local --scope admin" on the server\'s machine')
   writeFileSync(path, JSON.stringify({ context: 'dead', contexts: { dead: { url: 'http://127.0.0.1:1' } } }))

@@ -79,6 +79,30 @@ test('no help command stands below an error without a near word, and the value o
   expect(slip.stderr).not.toContain('hush')
 })
 
+test('what a file of the input has beside the fields, and a checkbox that is neither true nor false, is told', async () => {
+  const file = join(folder, 'odd.json')
+  writeFileSync(file, JSON.stringify({ do: 'work', loud: 'maybe', colour: 'red' }))
+  const { code, stdout, stderr } = await place.run('run', 'doer', '--input-file', file, '--dry-run')
+  expect([code, stdout]).toEqual([0, expect.stringContaining('The input is valid')])
+  expect(stderr.split('\n')).toEqual([
+    'There is no field "colour". The resolver gets it as it is.',
+    '"loud" is a checkbox: use true or false, not "maybe". The resolver gets it as it is.',
+    '',
+  ])
+})
+
+test('a retry without a terminal says once which secret it needs, and how it is given', async () => {
+  const form = "{ type: 'form', components: [{ type: 'text', id: 'password', secret: true }] }"
+  const setup = `me.on['resolver.getInstantiationSchema'] = () => (${form})`
+  const { dir } = plainResolver("me.finish({ status: 'completed' })", { name: 'keeper' }, setup)
+  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  const { stdout } = await place.run('run', 'keeper', '-i', 'password=a-long-secret', '--json')
+  const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+  const { code, stderr } = await place.run('instance', 'retry', id)
+  expect([code, stderr]).toEqual([5, expect.stringContaining('  - password: give this secret again\n')])
+  expect(stderr).toContain(`  resolve instance retry ${id} -i password=@file\n`)
+})
+
 test('an id with other characters, and a directory that is not there, are named', async () => {
   expect((await place.run('instance', 'show', 'xyz-')).stderr).toContain('0-9 and a-f')
   const missing = await place.with({ cwd: folder }, 'resolver', 'add', './nope')
@@ -98,6 +122,37 @@ describe('resolver add', () => {
     expect((await place.run('resolver', 'add', dir, '--no-check')).code).toBe(0)
     expect((await place.run('resolver', 'remove', 'faulty')).code).toBe(0)
   })
+})
+
+test('the last line of a failed run has the file and line of an uncaught error', async () => {
+  const program = `import { resolver, text } from 'resolve-platform/sdk'
+
+function dig(): never {
+  throw new TypeError('the shovel broke')
+}
+
+resolver({
+  params: { how: text({ label: 'How' }) },
+  run: async (ctx) => {
+    if (ctx.params.how === 'in a package') JSON.parse('{')
+    if (ctx.params.how === 'a text') throw 'only a text'
+    if (ctx.params.how === 'late') await new Promise(() => setTimeout(dig, 5))
+    dig()
+  },
+}).serve()`
+  expect((await place.run('resolver', 'add', resolverOf('breaks', program))).code).toBe(0)
+  const told = async (how: string) => {
+    const { code, stderr } = await place.run('run', 'breaks', '-i', `how=${how}`)
+    expect(code).toBe(1)
+    return stderr.split('\n').find((line) => line.startsWith('✗'))
+  }
+  expect(await told('now')).toMatch(/: the shovel broke \(resolver\.ts:4\) \(unexpected_error\)$/)
+  expect(await told('late')).toMatch(/: the shovel broke \(resolver\.ts:4\) \(unexpected_error\)$/)
+  expect(await told('in a package')).toMatch(/ \(resolver\.ts:10\) \(unexpected_error\)$/)
+  const { stdout } = await place.run('run', 'breaks', '-i', 'how=now', '--json')
+  const error = { code: 'unexpected_error', detail: 'the shovel broke', place: 'resolver.ts:4' }
+  expect(JSON.parse(stdout)).toMatchObject({ error })
+  expect(await told('a text')).toMatch(/: only a text \(unexpected_error\)$/)
 })
 
 test('the command of the hint for a program that hangs runs it, with the SDK', async () => {

@@ -17,6 +17,16 @@ Node.js v24.15.0`,
     "Cannot find package 'left-pad' imported from resolver.ts",
   ],
   [
+    'a module in a folder of CommonJS names what to change',
+    `(node:1) Warning: To load an ES module, set "type": "module" in the package.json or use the .mjs extension.
+/home/ada/plan/resolver.ts:1
+import { resolver } from 'resolve-platform/sdk'
+^^^^^^
+SyntaxError: Cannot use import statement outside a module
+    at wrapSafe (node:internal/modules/cjs/loader:1800:18)`,
+    'SyntaxError: Cannot use import statement outside a module. Set "type": "module" in the package.json of the resolver.',
+  ],
+  [
     'an error at the start names its line, not a line of a package',
     `TypeError: Cannot read properties of undefined (reading 'foo')
     at parse (file:///home/ada/plan/node_modules/x/index.js:3:1)

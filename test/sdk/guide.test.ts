@@ -40,7 +40,7 @@ test.each([
   }
 })
 
-test('the first resolver passes the strict checks of TypeScript with the tsconfig for authors', () => {
+test('the resolver and the fields of the guide pass the strict checks of TypeScript after its recipe', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const cwd = mkdtempSync(join(tmpdir(), 'resolve-author-'))
   onTestFinished(() => rmSync(cwd, { recursive: true }))
@@ -50,8 +50,19 @@ test('the first resolver passes the strict checks of TypeScript with the tsconfi
   for (const name of ['@types/node', 'undici-types'])
     symlinkSync(join(root, 'node_modules', name), join(packages, name))
   copyFileSync(join(root, 'templates/typescript/tsconfig.json'), join(cwd, 'tsconfig.json'))
-  writeFileSync(join(cwd, 'package.json'), '{"type":"module"}')
+  const recipe = blocks('sh').find((block) => block.includes('npx tsc')) ?? ''
+  // The installation needs a registry; what it would install is linked above.
+  const steps = recipe.split('\n').filter((line) => /^npm (?:init|pkg) /.test(line))
+  expect(steps).not.toEqual([])
+  for (const step of steps) expect(spawnSync('sh', ['-c', step], { cwd }).status).toBe(0)
   writeFileSync(join(cwd, 'resolver.ts'), blocks('ts')[0] ?? '')
+  const fields = blocks('ts').find((block) => block.includes('secret: true')) ?? ''
+  const program = `import { resolver, select, text } from 'resolve-platform/sdk'
+export default resolver({ ${fields} run: ({ params: { region, size, token } }) => {
+  const typed: ['north' | 'south', 1 | 2, string] = [region, size, token]
+  return String(typed.length)
+} })`
+  writeFileSync(join(cwd, 'fields.ts'), program)
   const tsc = join(root, 'node_modules/.bin/tsc')
   const { stdout, status } = spawnSync(tsc, ['-p', '.'], { cwd, encoding: 'utf8' })
   expect(stdout).toBe('')

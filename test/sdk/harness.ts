@@ -222,7 +222,7 @@ export function launchSample(name: string, options: Partial<LaunchOptions> = {})
 
 /** A resolver of test/fixtures/resolvers, as a host starts it. */
 export function launchFixture(name: string, options: Partial<LaunchOptions> = {}): ResolverProcess {
-  const cwd = fixture(name)
+  const cwd = options.cwd ?? fixture(name)
   const { command } = JSON.parse(readFileSync(join(cwd, 'manifest.json'), 'utf8')) as { command: string[] }
   return new ResolverProcess({ command, cwd, name, ...options, env: { ...registered(), ...options.env } })
 }

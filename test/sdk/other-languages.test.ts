@@ -1,6 +1,9 @@
 /** The resolvers without the SDK speak the same contract: this is what docs/writing-a-resolver.md shows of them. */
-import { describe, expect, test } from 'vitest'
-import { launchFixture } from './harness.ts'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { fixture, launchFixture } from './harness.ts'
 
 const languages = [
   { name: 'python-plain', request: 'name', answer: { name: 'Ada' }, output: 'Hello, Ada!' },
@@ -35,6 +38,19 @@ describe.each(languages)('$name (R40: files and the eight methods are enough)', 
     await resolver.start()
     const types = await resolver.call('resolver.getMessageTypes', { instance_state: {} })
     expect(types).toMatchObject([{ name: 'note', schema: { type: 'form' } }])
+  })
+
+  test('takes its name from its manifest, so a copy needs only that changed', async () => {
+    const cwd = join(mkdtempSync(join(tmpdir(), 'resolve-copy-')), 'copy')
+    onTestFinished(() => rmSync(join(cwd, '..'), { recursive: true }))
+    cpSync(fixture(name), cwd, { recursive: true })
+    const manifest = JSON.parse(readFileSync(join(cwd, 'manifest.json'), 'utf8')) as object
+    writeFileSync(join(cwd, 'manifest.json'), JSON.stringify({ ...manifest, name: 'copied', version: '2.0.0' }))
+    const resolver = launchFixture(name, { cwd })
+    await resolver.start()
+    await resolver.untilEvent('copied.asked')
+    const told = { resolver_name: 'copied', resolver_version: '2.0.0' }
+    expect(resolver.event('resolver:created')?.data).toMatchObject(told)
   })
 
   test('writes no value of a secret field into its events (R55)', async () => {

@@ -33,7 +33,7 @@ describe('by itself', () => {
     {
       scenario: 'throws',
       result: { status: 'failed', error: 'boom' },
-      error: { code: 'unexpected_error', detail: 'boom' },
+      error: { code: 'unexpected_error', detail: 'boom', place: 'scenarios.ts:17' },
     },
     { scenario: 'sessions', result: { status: 'failed' }, error: { code: 'sessions_missing' } },
   ]

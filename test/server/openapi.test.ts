@@ -322,7 +322,7 @@ function operationsOf({ paths }: Json): Operation[] {
   return Object.entries(paths as Record<string, Record<string, Json>>).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       ...{ method: method.toUpperCase(), path, parameters: operation['parameters'] ?? [] },
-      body: operation['requestBody']?.content['application/json'].schema,
+      body: operation['requestBody']?.content['application/json']?.schema,
       responses: operation['responses'],
       security: operation['security'],
     })),

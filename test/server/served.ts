@@ -48,7 +48,7 @@ export async function serveHome(guard: GuardOptions = {}): Promise<Served> {
   const signIn = await openSignIn(tokens)
   const routes: Route[] = []
   const app = await buildApp({
-    ...{ platform, access: tokenAccess(tokens), guard: hostGuard(guard), signIn },
+    ...{ platform, access: tokenAccess(tokens), guard: hostGuard(guard), signIn, uploads: true },
     observe: (seen) => {
       seen.addHook('onRoute', ({ method, url, config }) => {
         const { needs = 'admin', narrows = false } = config ?? {}

@@ -82,6 +82,9 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     async resolver(name) {
       return (await document(['resolver', 'show', name]))['resolver'] as never
     },
+    async addArchive() {
+      throw new Error('The command line packs the archive itself.')
+    },
     async schema(name, params) {
       return (await document(['resolver', 'schema', name], params ?? {}))['form'] as never
     },

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { appendSummary, summaryOf } from '../../src/terminal/follow/github-summary.ts'
 import { withoutCommands, withoutCommandsInJson, workflowCommand } from '../../src/terminal/output/github-commands.ts'
-import { moved, storyAt, storyOf } from './story-of.ts'
+import { BORN, moved, storyAt, storyOf } from './story-of.ts'
 
 /** How the runner looks at a line: trimmed, and blind to characters that are not shown. */
 function isCommand(line: string): boolean {
@@ -81,6 +81,16 @@ test('the summary shows outcome, phases with their durations, and artifacts', ()
       .join('\n\n')
       .replace(/\n\n$/, '\n'),
   )
+})
+
+test('the phase of a run that was left took the time so far', () => {
+  const story = storyOf(
+    moved('created', 'running'),
+    ['resolver:phase', { name: 'planning' }],
+    ['resolver:phase', { name: 'building' }],
+  )
+  const summary = summaryOf(story, Date.parse(BORN) + 10_000)
+  expect(summary).toContain('| planning | 1.0 s |\n| building | 7.0 s so far |')
 })
 
 test('the summary of a waiting instance has the question and the command that answers it', () => {

@@ -1,14 +1,16 @@
 /** `resolve resolver add`: shows what a source will run, then adds it to the catalog. */
+import { resolve as resolvePath } from 'node:path'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { fail, ResolveError } from '../../core/errors.ts'
-import type { AddPlan, CatalogEntry } from '../../core/index.ts'
+import type { AddPlan, CatalogEntry, PackedDirectory } from '../../core/index.ts'
+import { bytesText } from '../../core/view/bytes-text.ts'
 import { plainCommand } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { beforeFollowing } from '../../terminal/command/signals.ts'
 import { promptYes } from '../../terminal/form/prompt-form.ts'
 import { showPreparation } from '../../terminal/input/when-prepared.ts'
-import { CommandError } from '../../terminal/output/command-error.ts'
+import { CommandError, usage } from '../../terminal/output/command-error.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
 import { planLines } from '../../terminal/pages/plan-lines.ts'
 import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
@@ -18,13 +20,15 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override description = `Prints what the resolver will run: its commands, setup, mounts and capabilities.
   On a terminal, asks for confirmation before it adds a git source.
   Without a terminal it does not ask: running the command means that you trust the source.
-  Starts the program once and asks for its form: a resolver that cannot start is not added.`
+  Starts the program once and asks for its form: a resolver that cannot start is not added.
+  To a server (--server, a context) it sends a directory, without .git. This needs a token with scope admin,
+  "serve --uploads" at the server, and a container in the manifest.`
   static override examples = [
     'resolve resolver add ./my-resolver',
     'resolve resolver add git+https://example.com/team/plan.git@v2 --dry-run',
+    'resolve resolver add ./my-resolver --server https://build.example.com',
     'resolve resolver add "plan @ git+https://example.com/team/plan.git@v2" --yes',
   ]
-  static override place = 'here' as const
   static override args = { source: Args.string({ required: true, description: 'a directory or a git address' }) }
   static override flags = {
     'dry-run': Flags.boolean({ description: 'fetch and check the source, and add nothing' }),
@@ -42,10 +46,14 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   declare protected args: ArgsOf<typeof ResolverAdd>
 
   protected async act(): Promise<number> {
+    return this.server === undefined ? await this.addHere() : await this.addToServer(this.server.url)
+  }
+
+  private async addHere(): Promise<number> {
     const catalog = await (await this.localPlatform()).catalog()
     const cwd = process.cwd()
     const plan = await catalog.plan(this.args.source, cwd)
-    if (this.output.forPerson) for (const line of planLines(this.output, plan)) this.output.note(line)
+    this.notePlan(plan)
     if (this.flags['dry-run']) return await this.printDryRun(plan)
     // Checked before the confirmation: it makes no sense to confirm what cannot be added.
     if (plan.needs_force && !this.flags.force) {
@@ -62,12 +70,48 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
     }
     if (!this.flags['no-check']) plan.warnings.push(...(await this.tryStart(catalog.planned(this.args.source, cwd))))
     const entry = await catalog.add(this.args.source, { cwd, force: this.flags.force })
+    return await this.printAdded(entry, plan.warnings)
+  }
+
+  /** Sends the directory twice: to see what it is, and to add it. The server keeps nothing in between. */
+  private async addToServer(url: string): Promise<number> {
+    const { source } = this.args
+    const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(source) || /\s@\s/.test(source) || /^[\w.-]+@[\w.-]+:/.test(source)
+    if (isAddress) throw usage(`Only a directory can be sent to a server: add ${source} on the server's machine.`)
+    const { packDirectory } = await import('../../core/index.ts')
+    const packed = await packDirectory(resolvePath(source))
+    const platform = await this.platform()
+    const options = { sha256: packed.digest }
+    const { plan } = await platform.addArchive(packed.archive, { ...options, dryRun: true })
+    this.notePlan(plan, packed)
+    if (this.flags['dry-run']) return await this.printDryRun(plan)
+    if (plan.needs_force && !this.flags.force) {
+      throw fail('resolver_exists', { name: plan.name, source: plan.replaces?.source || 'a directory of the server' })
+    }
+    if (this.mayAsk && !this.flags.yes && !(await promptYes(`Send it to ${url}, to run there?`))) {
+      this.output.say('Nothing was added.')
+      return 0
+    }
+    const { entry } = await platform.addArchive(packed.archive, { ...options, force: this.flags.force })
+    if (entry === null) throw fail('server_strange', { url, problem: 'it did not say what it added' })
+    return await this.printAdded(entry, plan.warnings)
+  }
+
+  private notePlan(plan: AddPlan, packed?: PackedDirectory): void {
+    if (!this.output.forPerson) return
+    for (const line of planLines(this.output, plan)) this.output.note(line)
+    if (packed === undefined) return
+    const files = `${packed.files} ${packed.files === 1 ? 'file' : 'files'}`
+    this.output.note(`  ${'sent'.padEnd(15)}${files}, ${bytesText(packed.bytes)}, without .git`)
+  }
+
+  private async printAdded(entry: CatalogEntry, warnings: string[]): Promise<number> {
     const prepared = await this.prepare(entry)
     if (this.output.json) {
       await this.output.document({
         schema: 'resolve.resolver/1',
         resolver: resolverDocument(entry),
-        warnings: prepared === undefined ? plan.warnings : [...plan.warnings, prepared],
+        warnings: prepared === undefined ? warnings : [...warnings, prepared],
       })
     } else {
       await this.output.result(`${entry.name} ${entry.version} added.`)
@@ -105,7 +149,7 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   private async prepare({ name, manifest }: CatalogEntry): Promise<string | undefined> {
     const { setup_commands: commands = [], bundles = [] } = manifest.container ?? {}
     if (!this.flags.prepare || commands.length + bundles.length === 0) return undefined
-    const platform = await this.localPlatform()
+    const platform = await this.platform()
     try {
       await beforeFollowing(() => showPreparation(platform, name, { output: this.output }))
       return undefined

@@ -1,5 +1,6 @@
 /** `resolve resolver list`: lists the resolvers of the catalog. */
 
+import { isUpload } from '../../core/protocol/catalog.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { tableLines } from '../../terminal/output/table.ts'
@@ -22,7 +23,12 @@ export default class ResolverList extends BaseCommand<typeof ResolverList> {
       await this.output.document({ schema: 'resolve.resolvers/1', resolvers: entries.map(resolverDocument), warnings })
       return 0
     }
-    const rows = entries.map((entry) => [entry.name, entry.version, entry.kind, cleanLine(entry.description)])
+    const rows = entries.map((entry) => [
+      entry.name,
+      entry.version,
+      isUpload(entry) ? 'upload' : entry.kind,
+      cleanLine(entry.description),
+    ])
     const columns = [
       { title: 'NAME' },
       { title: 'VERSION' },

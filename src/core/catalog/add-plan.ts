@@ -5,7 +5,7 @@
 import type { CatalogEntry, SourceKind } from '../protocol/catalog.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
-import { refOf, sourceText } from './manifest/source.ts'
+import { refOf, type Source, sourceText } from './manifest/source.ts'
 import type { StagedSource } from './stage-source.ts'
 
 export interface AddPlan {
@@ -36,9 +36,14 @@ export function plannedEntry({ source, commit, dir, manifest: written }: StagedS
   const manifest = normaliseManifest(written)
   const { name, version, description, supports_resume = false } = manifest
   return {
-    ...{ name, version, description, supports_resume, kind: source.kind, source: sourceText(source) },
+    ...{ name, version, description, supports_resume, kind: entryKind(source.kind), source: sourceText(source) },
     ...{ ref: refOf(source), commit, dir, manifest, added_at: now },
   }
+}
+
+/** How callers see the kind of a source, which clients know: an upload is a directory of the home. */
+export function entryKind(kind: Source['kind']): SourceKind {
+  return kind === 'upload' ? 'directory' : kind
 }
 
 export function describePlan(staged: StagedSource, replaces: CatalogEntry | null, needsForce: boolean): AddPlan {
@@ -48,7 +53,7 @@ export function describePlan(staged: StagedSource, replaces: CatalogEntry | null
     name: manifest.name,
     version: manifest.version,
     description: manifest.description,
-    kind: staged.source.kind,
+    kind: entryKind(staged.source.kind),
     source: sourceText(staged.source),
     ref: refOf(staged.source),
     commit: staged.commit,

@@ -15,11 +15,11 @@ import type { SourceKind } from '../protocol/catalog.ts'
 import { type Manifest, RESOLVER_NAME_PATTERN } from '../protocol/manifest.ts'
 import { readJson } from './manifest/json-text.ts'
 import { parseManifest } from './manifest/parse-manifest.ts'
-import { parseSource } from './manifest/source.ts'
+import { parseSource, uploadSource } from './manifest/source.ts'
 
 export interface StoredEntry {
-  kind: SourceKind
-  /** "builtin", an absolute path, or the git address as it was given. */
+  kind: SourceKind | 'upload'
+  /** "builtin", an absolute path, the git address as it was given, or `upload:` and the digest of the archive. */
   source: string
   ref: string | null
   commit: string | null
@@ -148,7 +148,10 @@ function sourceFault({ kind, source, ref, commit }: Record<string, unknown>): st
   if (kind === 'builtin')
     return source === 'builtin' && commit === null ? null : 'a built-in resolver has no other source'
   if (kind === 'directory') return isAbsolute(source) && commit === null ? null : 'source is not an absolute path'
-  if (kind !== 'git') return 'kind is not builtin, directory or git'
+  if (kind === 'upload') {
+    return uploadSource(source) !== undefined && commit === null ? null : 'source is not "upload:" and a digest'
+  }
+  if (kind !== 'git') return 'kind is not builtin, directory, git or upload'
   if (!isCommit(commit)) return 'commit is not a commit'
   return isGitSource(source) ? null : 'source is not a git address'
 }

@@ -5,6 +5,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { openArchive } from '../archive/open-archive.ts'
 import { fail, ResolveError } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
@@ -15,8 +16,9 @@ import { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, writeCatalogFile } from './catalog-file.ts'
 import { CurrentCatalog } from './current-catalog.ts'
 import { sourceText } from './manifest/source.ts'
-import { discardStaged, enter, isFromElsewhere, stage, stageAgain } from './registration.ts'
+import { discardStaged, enter, isFromElsewhere, stage, stageAgain, stageArchive } from './registration.ts'
 import type { FetchOptions, StagedResolver } from './stage-source.ts'
+import { whileUploading } from './stage-upload.ts'
 import { watchCatalog } from './watch-catalog.ts'
 
 export const CATALOG_FILE = 'resolvers.json'
@@ -37,6 +39,13 @@ export interface UpdateOutcome {
   problem: ResolveError | null
 }
 
+export interface ArchiveOptions {
+  /** SHA-256 of the tar, as the client announced it. */
+  sha256?: string | undefined
+  force?: boolean | undefined
+  dryRun?: boolean | undefined
+}
+
 /** Writers throw `catalog_broken` (a file that cannot be read is never replaced), `home_unusable`, `disk_full`. */
 export interface Catalog {
   /** Sorted by name. */
@@ -54,6 +63,13 @@ export interface Catalog {
   planned(source: string, cwd: string): CatalogEntry | undefined
   /** Throws `source_invalid`, `source_missing`, `manifest_invalid`, `resolver_exists`, `git_missing`, `git_failed`. */
   add(source: string, options: { cwd: string; force?: boolean } & FetchOptions): Promise<CatalogEntry>
+  /**
+   * Registers an archive that a client sent: a gzip'd tar of a resolver's directory (R74). With `dryRun` it only checks it; `entry` is then
+   * null. Throws `archive_refused`, `upload_needs_container`, `resolver_exists`, `lock_held`, and as {@link add} for a viewport.
+   */
+  addArchive(archive: Buffer, options?: ArchiveOptions): Promise<{ plan: AddPlan; entry: CatalogEntry | null }>
+  /** Removes what killed processes left of uploads. */
+  clearUploads(): Promise<void>
   /**
    * Fetches the ref again, or reads the directory's manifest again. With one name it throws; for all, each entry reports its
    * own error.
@@ -163,6 +179,30 @@ class FileCatalog implements Catalog {
     const staged = planned ?? (await stage({ source, cwd }, this.#home, this.#builtins, fetching))
     await this.#changeWith(staged, (draft) => enter(draft, staged, { home: this.#home, force, now: this.#now() }))
     return this.get(staged.manifest.name)
+  }
+
+  async addArchive(
+    archive: Buffer,
+    { sha256, force = false, dryRun = false }: ArchiveOptions = {},
+  ): Promise<{ plan: AddPlan; entry: CatalogEntry | null }> {
+    return await whileUploading(this.#home, async () => {
+      const staged = await stageArchive(await openArchive(archive, sha256), this.#home)
+      await this.refresh()
+      const { name } = staged.manifest
+      const known = this.#current.stored.get(name)
+      const needsForce = known !== undefined && isFromElsewhere(known, staged)
+      const plan = describePlan(staged, this.#current.entries.get(name) ?? null, needsForce)
+      if (dryRun) {
+        await discardStaged(staged)
+        return { plan, entry: null }
+      }
+      await this.#changeWith(staged, (draft) => enter(draft, staged, { home: this.#home, force, now: this.#now() }))
+      return { plan, entry: this.get(name) }
+    })
+  }
+
+  async clearUploads(): Promise<void> {
+    await whileUploading(this.#home, async () => {})
   }
 
   async update(name?: string, options: FetchOptions = {}): Promise<UpdateOutcome[]> {

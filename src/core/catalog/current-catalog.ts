@@ -6,11 +6,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ResolveError } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
+import { entryKind } from './add-plan.ts'
 import type { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
 import { LiveManifests } from './live-manifests.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
+import { uploadSource } from './manifest/source.ts'
 import { treeDir } from './stage-source.ts'
+import { uploadDir } from './stage-upload.ts'
 
 export interface CurrentOptions {
   home: string
@@ -77,11 +80,15 @@ export class CurrentCatalog {
   /** Undefined for a built-in resolver that this version of the program does not ship. */
   #entryOf(name: string, stored: StoredEntry): [string, CatalogEntry][] {
     const { home, builtins } = this.#options
-    const { kind, source, commit, ref, added_at } = stored
+    const { source, commit, ref, added_at } = stored
+    const kind = entryKind(stored.kind)
     if (kind === 'builtin' && !builtins.manifest(name)) return []
-    const dir = kind === 'builtin' ? builtins.dirOf(name) : commit === null ? source : treeDir(home, name, commit)
+    const upload = stored.kind === 'upload' ? uploadSource(source) : undefined
+    const fetched = commit === null ? source : treeDir(home, name, commit)
+    const own = kind === 'builtin' ? builtins.dirOf(name) : fetched
+    const dir = upload === undefined ? own : uploadDir(home, upload.digest)
     const manifest = normaliseManifest(
-      kind === 'directory' ? this.#live.manifest(source, stored.manifest) : stored.manifest,
+      stored.kind === 'directory' ? this.#live.manifest(source, stored.manifest) : stored.manifest,
     )
     const { version, description, supports_resume = false } = manifest
     const entry = { name, version, description, supports_resume, kind, source, commit, ref, dir, manifest, added_at }

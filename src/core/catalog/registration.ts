@@ -4,11 +4,20 @@
  */
 import { stat } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { OpenArchive } from '../archive/open-archive.ts'
 import { fail } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import type { Builtins } from './builtins.ts'
 import { digestOf, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
-import { isSamePlace, parseGitSource, parseSource, refOf, type Source, sourceText } from './manifest/source.ts'
+import {
+  isSamePlace,
+  parseGitSource,
+  parseSource,
+  refOf,
+  type Source,
+  sourceText,
+  uploadSource,
+} from './manifest/source.ts'
 import {
   discard,
   type FetchOptions,
@@ -21,6 +30,7 @@ import {
   stageGit,
   treeDir,
 } from './stage-source.ts'
+import { placeUpload, stageUpload } from './stage-upload.ts'
 import { discardViewport, placeViewport, stageViewport } from './viewport.ts'
 
 /** A source that is fetched and checked but not yet registered. A bare name restores a built-in resolver. */
@@ -31,6 +41,11 @@ export async function stage(
   options: FetchOptions,
 ): Promise<StagedResolver> {
   return await withViewport(await stageSource(given, home, builtins, options), home, options)
+}
+
+/** An archive that a client sent. Throws `archive_refused`, `upload_needs_container`, and as adding a git source does. */
+export async function stageArchive(archive: OpenArchive, home: string): Promise<StagedResolver> {
+  return await withViewport(await inHome(home, () => stageUpload(home, archive)), home, {})
 }
 
 async function stageSource(
@@ -82,7 +97,8 @@ export async function enter(
   const known = draft.resolvers.get(name)
   if (known && !how.force && isFromElsewhere(known, staged))
     throw fail('resolver_exists', { name, source: known.source })
-  await placeTree(how.home, staged)
+  if (staged.source.kind === 'upload') await placeUpload(how.home, staged, staged.source.digest)
+  else await placeTree(how.home, staged)
   if (staged.viewport !== null) await placeViewport(how.home, name, staged.viewport)
   draft.resolvers.set(name, entryOf(staged, known?.added_at ?? how.now))
   draft.removed_builtins = draft.removed_builtins.filter((removed) => removed !== name)
@@ -95,8 +111,8 @@ export async function stageAgain(
   home: string,
   options: FetchOptions,
 ): Promise<StagedResolver | null> {
-  // A built-in resolver is updated with the program, not here.
-  if (entry.kind === 'builtin') return null
+  // A built-in resolver is updated with the program, and an upload with the next one.
+  if (entry.kind === 'builtin' || entry.kind === 'upload') return null
   const source = await (entry.kind === 'directory'
     ? stageDirectory(entry.source)
     : inHome(home, () => stageGit(home, parseGitSource(entry.source), options)))
@@ -136,6 +152,8 @@ function sourceOf({ kind, source, manifest }: StoredEntry): Source {
       return { kind, path: source }
     case 'git':
       return parseGitSource(source)
+    case 'upload':
+      return uploadSource(source) ?? { kind, digest: '' }
   }
 }
 

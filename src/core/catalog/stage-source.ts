@@ -88,7 +88,8 @@ export async function placeTree(home: string, staged: StagedSource): Promise<voi
 }
 
 export async function discard(staged: StagedSource): Promise<void> {
-  if (staged.source.kind === 'git') await rm(staged.dir, { recursive: true, force: true })
+  const { kind } = staged.source
+  if (kind === 'git' || kind === 'upload') await rm(staged.dir, { recursive: true, force: true })
 }
 
 export async function holdsManifest(dir: string, manifest: Manifest): Promise<boolean> {
@@ -101,7 +102,11 @@ export function misnamed(source: string, wanted: string, found: string) {
   return fail('manifest_invalid', { path: manifestLabel('', source), errors })
 }
 
-async function checkedManifest(dir: string, source?: string): Promise<{ manifest: Manifest; warnings: string[] }> {
+/** Throws `source_missing`, `manifest_invalid`. */
+export async function checkedManifest(
+  dir: string,
+  source?: string,
+): Promise<{ manifest: Manifest; warnings: string[] }> {
   const value = await readManifestFile(dir, source)
   const { manifest, errors, warnings } = await parseManifest(value)
   if (manifest === null) throw fail('manifest_invalid', { path: manifestLabel(dir, source), errors })

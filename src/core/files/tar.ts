@@ -9,6 +9,8 @@ export interface TarEntry {
   path: string
   bytes: number
   modifiedMs: number
+  /** Default 0600. */
+  mode?: number
   content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 }
 
@@ -16,7 +18,7 @@ const BLOCK = 512
 const USTAR_NAME_BYTES = 100
 const USTAR_SIZE_MAX = 0o77777777777
 
-/** The archive in chunks; every file has mode 0600 and no owner. */
+/** The archive in chunks; no file has an owner. */
 export async function* tar(entries: AsyncIterable<TarEntry> | Iterable<TarEntry>): AsyncGenerator<Buffer> {
   for await (const entry of entries) {
     yield headerOf(entry)
@@ -41,9 +43,9 @@ async function* exactly({ bytes, content }: TarEntry): AsyncGenerator<Buffer> {
   }
 }
 
-function headerOf({ path, bytes, modifiedMs }: TarEntry): Buffer {
+function headerOf({ path, bytes, modifiedMs, mode = 0o600 }: TarEntry): Buffer {
   const isPlain = /^[ -~]*$/.test(path) && Buffer.byteLength(path) <= USTAR_NAME_BYTES && bytes <= USTAR_SIZE_MAX
-  const plain = ustar(isPlain ? path : `file-${path.length}`, Math.min(bytes, USTAR_SIZE_MAX), modifiedMs, '0')
+  const plain = ustar(isPlain ? path : `file-${path.length}`, Math.min(bytes, USTAR_SIZE_MAX), modifiedMs, '0', mode)
   if (isPlain) return plain
   const records = Buffer.from(`${paxRecord('path', path)}${paxRecord('size', String(bytes))}`)
   return Buffer.concat([ustar('pax', records.length, modifiedMs, 'x'), records, padding(records.length), plain])
@@ -57,7 +59,7 @@ function paxRecord(key: string, value: string): string {
   return `${length} ${key}=${value}\n`
 }
 
-function ustar(name: string, size: number, modifiedMs: number, type: '0' | 'x'): Buffer {
+function ustar(name: string, size: number, modifiedMs: number, type: '0' | 'x', mode = 0o600): Buffer {
   const header = Buffer.alloc(BLOCK)
   const put = (at: number, text: string) => header.write(text, at, 'latin1')
   const octal = (value: number, width: number) =>
@@ -65,7 +67,7 @@ function ustar(name: string, size: number, modifiedMs: number, type: '0' | 'x'):
       .toString(8)
       .padStart(width - 1, '0')
   put(0, name)
-  put(100, octal(0o600, 8))
+  put(100, octal(mode, 8))
   put(108, octal(0, 8))
   put(116, octal(0, 8))
   put(124, octal(size, 12))

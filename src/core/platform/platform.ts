@@ -9,7 +9,7 @@ import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../protocol/api
 import type { newSchedule, schedule } from '../protocol/api/schedule.ts'
 import type { SecretContent, SecretInfo } from '../protocol/api/secrets.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
-import type { CatalogEntry } from '../protocol/catalog.ts'
+import type { addPlan, CatalogEntry } from '../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
 import type {
   Actor,
@@ -156,9 +156,28 @@ export type HealthState = HealthRow['state']
 /** Whether an instance has a live host, and whether that one answers requests. */
 export type HostState = 'none' | 'silent' | 'answers'
 
+export interface ArchiveOptions {
+  /** SHA-256 of the tar before it was compressed; another one is refused. */
+  sha256?: string | undefined
+  /** Replace a resolver of the same name from another source. */
+  force?: boolean | undefined
+  dryRun?: boolean | undefined
+}
+
+/** `replaces` as in the list of resolvers. */
+export type AddPlan = Omit<Static<typeof addPlan>, 'replaces'> & { replaces: CatalogEntry | null }
+
+export interface Addition {
+  plan: AddPlan
+  /** Null after a dry run. */
+  entry: CatalogEntry | null
+}
+
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
+  /** Adds a resolver from an archive of its directory; `dryRun` only checks it. */
+  addArchive(archive: Buffer, options?: ArchiveOptions): Promise<Addition>
   /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
   schema(name: string, params: Payload | null, options?: AskOptions): Promise<Form | null>
   /** The form for this input, and every message of a failing check (R10). Creates nothing. */

@@ -112,7 +112,13 @@ export function withLabels(before: Readonly<Labels>, changes: Readonly<LabelChan
 
 export type InstanceError = Static<typeof instanceError>
 
-export const instanceError = object({ code: text(), detail: text() })
+export const instanceError = object({
+  code: text(),
+  detail: text(),
+  place: optional(
+    text({ description: 'The file and line of an exception in the code of the resolver: resolver.ts:12' }),
+  ),
+})
 
 export const instanceId = () => text({ pattern: INSTANCE_ID_PATTERN })
 

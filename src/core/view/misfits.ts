@@ -23,6 +23,11 @@ export function misfitsOf(form: FormLike, payload: Payload): Misfit[] {
   ]
 }
 
+/** What an input may hold and a person probably did not mean: it goes to the resolver as it is (R36). */
+export function oddities(form: FormLike, payload: Payload): Misfit[] {
+  return [...unknownFields(form, Object.keys(payload)), ...unclearCheckboxes(form, payload)]
+}
+
 export function unknownFields(form: FormLike, keys: readonly string[]): Misfit[] {
   const known = fieldsOf(form).map(({ id }) => id)
   return keys

@@ -18,8 +18,10 @@ export function retryInput(before: Pick<CreationRecord, 'input' | 'secret_fields
   }
 }
 
+const AGAIN = 'give this secret again'
+
 /** One message for each missing field. */
 export function askAgain(missing: readonly string[]): { errors: string[]; fields: { id: string; message: string }[] } {
-  const fields = missing.map((id) => ({ id, message: `${id}: give this secret again` }))
-  return { errors: fields.map(({ message }) => message), fields }
+  const fields = missing.map((id) => ({ id, message: AGAIN }))
+  return { errors: missing.map((id) => `${id}: ${AGAIN}`), fields }
 }

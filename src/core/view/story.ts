@@ -257,7 +257,14 @@ function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
+const PLACE_MAX_CHARS = 300
+
 function asError(value: unknown): InstanceError | null {
   if (!isObject(value)) return null
-  return { code: asText(value['code']) ?? 'error', detail: asText(value['detail']) ?? '' }
+  const place = asText(value['place'])?.slice(0, PLACE_MAX_CHARS)
+  return {
+    code: asText(value['code']) ?? 'error',
+    detail: asText(value['detail']) ?? '',
+    ...(place === undefined ? {} : { place }),
+  }
 }

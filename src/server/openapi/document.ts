@@ -61,7 +61,7 @@ function makeDocument(): Json {
 }
 
 function documented(operation: Operation, schemas: Json): Json {
-  const { path, scope, tag, summary, description, query, headers, body, bodyOptional = false } = operation
+  const { path, scope, tag, summary, description, takes, query, headers, body, bodyOptional = false } = operation
   const needs = scope === null ? 'Needs no token.' : `Needs a token with scope ${scope}.`
   const parts = [...path.matchAll(/\{\+?(\w+)\}/g)].map(([, name = '']) => ({
     ...{ name, in: 'path', required: true, schema: { type: 'string' } },
@@ -80,6 +80,7 @@ function documented(operation: Operation, schemas: Json): Json {
       ...(takesKey(operation) ? [KEY_PARAMETER] : []),
     ],
     ...(body === undefined ? {} : { requestBody: { required: !bodyOptional, content: jsonContent(body, schemas) } }),
+    ...(takes === undefined ? {} : { requestBody: { required: true, content: { [takes]: {} } } }),
     responses: { ...Object.fromEntries(answers), ...refusalAnswers(operation, (schema) => reference(schema, schemas)) },
   }
 }

@@ -1,7 +1,7 @@
 /** Turns any thrown value into the error body of R7, `{detail, code}`, without a stack or a path of this machine. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
-import { HTTP_BODY_MAX_BYTES, PREPARING_RETRY_S } from '../../core/limits.ts'
+import { HTTP_BODY_MAX_BYTES, PREPARING_RETRY_S, UPLOAD_BODY_MAX_BYTES } from '../../core/limits.ts'
 import type { ErrorBody } from '../../core/protocol/http.ts'
 import { harden } from './entry.ts'
 
@@ -49,10 +49,10 @@ export function toCatalogue(thrown: unknown, request?: FastifyRequest): ResolveE
   if (Array.isArray(error?.validation)) return fail('request_invalid', { problem: problemOf(error) }, { cause: thrown })
   switch (error?.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return fail('input_too_large', { what: 'body', bytes: bytesOf(request), limit: HTTP_BODY_MAX_BYTES })
+      return fail('input_too_large', { what: 'body', ...sizeOf(request) })
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_EMPTY_TYPE':
-      return fail('media_type_refused', {})
+      return fail('media_type_refused', typeOf(request))
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return fail('request_malformed', { problem: 'its body is not as long as its Content-Length' })
     case 'FST_ERR_BAD_URL':
@@ -75,7 +75,14 @@ function problemOf(error: FastifyError): string {
 }
 
 /** The announced size; a body without one exceeds the limit by at least one byte. */
-function bytesOf(request: FastifyRequest | undefined): number {
+function sizeOf(request: FastifyRequest | undefined): { bytes: number; limit: number } {
+  const limit = typeOf(request).type === undefined ? HTTP_BODY_MAX_BYTES : UPLOAD_BODY_MAX_BYTES
   const announced = Number(request?.headers['content-length'])
-  return announced > HTTP_BODY_MAX_BYTES ? announced : HTTP_BODY_MAX_BYTES + 1
+  return { bytes: announced > limit ? announced : limit + 1, limit }
+}
+
+/** Empty for a route that takes JSON. */
+function typeOf(request: FastifyRequest | undefined): { type?: string } {
+  const type = request?.routeOptions.config.takes
+  return type === undefined ? {} : { type }
 }

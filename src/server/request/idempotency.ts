@@ -1,4 +1,5 @@
 /** Makes a POST with an Idempotency-Key take effect once and get one answer, however often it is sent (R11). */
+import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import type { Claim, KeptAnswer } from '../../core/index.ts'
@@ -27,7 +28,7 @@ export function addIdempotency(app: FastifyInstance, { keys }: AppParts): void {
     const key = keyOf(request)
     if (key === undefined) return
     const scope = [request.caller.tokenId ?? 'owner', request.method, pathOf(request)]
-    const claimed = await keys.claim({ scope, key, body: request.body ?? null })
+    const claimed = await keys.claim({ scope, key, body: bodyOf(request) })
     if (!('status' in claimed)) request.held = claimed
     else return replay(reply, claimed)
   })
@@ -59,6 +60,12 @@ async function keep(held: Claim, reply: FastifyReply, payload: unknown): Promise
     body: typeof payload === 'string' && payload !== '' ? payload : null,
   }
   await held.answer(answer).catch((error: unknown) => reply.log.error(error, "An answer can't be kept"))
+}
+
+/** What a retry must repeat. Of an archive its digest, and what is asked beside it. */
+function bodyOf({ body, query }: FastifyRequest): unknown {
+  if (!Buffer.isBuffer(body)) return body ?? null
+  return { archive: createHash('sha256').update(body).digest('hex'), query }
 }
 
 function keyOf(request: FastifyRequest): string | undefined {

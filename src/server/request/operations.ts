@@ -1,5 +1,6 @@
 /** Adds a route for every operation of the table. The table gives address, scope and checks; the handlers are in `routes/`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fail } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { Operation } from '../../core/protocol/api/operation.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type ResultOf,
 } from '../../core/protocol/api/operations.ts'
 import type { Schema } from '../../core/protocol/schema.ts'
+import { addArchiveBody } from './archive-body.ts'
 import { sendJson } from './send-json.ts'
 
 /** A request that passed the access and schema checks. */
@@ -29,16 +31,38 @@ type Given<N extends OperationName> = [ResultOf<N>] extends [never] ? unknown : 
 
 export type Handlers = { [N in OperationName]: Handler<N> }
 
-/** Adds the operations that have a handler here. */
-export function addOperations(app: FastifyInstance, handlers: Partial<Handlers>): void {
+/** Adds the operations that have a handler here. Without `uploads`, archives are refused before they are read. */
+export function addOperations(app: FastifyInstance, handlers: Partial<Handlers>, uploads = false): void {
   for (const name of Object.keys(handlers) as OperationName[]) {
     const handler = handlers[name]
-    if (handler !== undefined) addOperation(app, OPERATIONS[name], handler)
+    if (handler === undefined) continue
+    const operation: Operation = OPERATIONS[name]
+    if (operation.takes === undefined) addOperation(app, operation, handler)
+    else addUpload(app, operation, operation.takes, { handler, uploads })
   }
 }
 
+/** In a context of its own: no other route takes such a body, and this one takes no other. */
+function addUpload(
+  app: FastifyInstance,
+  operation: Operation,
+  type: string,
+  { handler, uploads }: { handler: (call: never) => unknown; uploads: boolean },
+): void {
+  app.register((alone, _options, done) => {
+    alone.addHook('onRequest', async () => {
+      if (uploads) return
+      // The connection stays open: a client that is still sending the body would else not see the answer.
+      throw fail('uploads_off', {})
+    })
+    addArchiveBody(alone, type)
+    addOperation(alone, operation, handler)
+    done()
+  })
+}
+
 function addOperation(app: FastifyInstance, operation: Operation, handler: (call: never) => unknown): void {
-  const { method, path, scope, narrows = false, query, headers, body, answers } = operation
+  const { method, path, scope, narrows = false, takes, query, headers, body, answers } = operation
   const [first] = Object.entries(answers)
   const [status, answer] = first as NonNullable<typeof first>
   app.route({
@@ -46,7 +70,7 @@ function addOperation(app: FastifyInstance, operation: Operation, handler: (call
     url: path.replace(/\{\+\w+\}/, '*').replace(/\{(\w+)\}/g, ':$1'),
     // A HEAD request would open a stream that is never read.
     exposeHeadRoute: answer.type !== 'text/event-stream',
-    config: { needs: scope ?? 'none', narrows },
+    config: { needs: scope ?? 'none', narrows, ...(takes === undefined ? {} : { takes }) },
     schema: {
       ...(query === undefined ? {} : { querystring: query }),
       ...(headers === undefined ? {} : { headers }),

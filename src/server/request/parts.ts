@@ -38,6 +38,8 @@ export interface AppParts extends HealthParts {
   logger?: FastifyBaseLogger
   /** The open event streams. Default: a registry of this app. */
   streams?: EventStreams
+  /** Take archives of resolvers (R74). Default: no. */
+  uploads?: boolean
   /** The folder of the built page. If absent, GET / says where the API is. */
   page?: string
 }
@@ -48,6 +50,8 @@ declare module 'fastify' {
     needs?: Scope | 'none'
     /** A token of one instance may call it, and sees nothing of other instances. */
     narrows?: boolean
+    /** The content type of a body that is not JSON. */
+    takes?: string
   }
   interface FastifyRequest {
     /** Null on routes that need no token. */

@@ -3,6 +3,7 @@ import { fail } from '../../core/errors.ts'
 import type { Payload } from '../../core/index.ts'
 import { PREPARING_WAIT_MS } from '../../core/limits.ts'
 import { visibleEntry } from '../access/visibility.ts'
+import { archiveOf } from '../request/archive-body.ts'
 import { parseBody } from '../request/json-body.ts'
 import type { Handlers } from '../request/operations.ts'
 import { type AppParts, callerOf } from '../request/parts.ts'
@@ -12,6 +13,16 @@ export function resolverHandlers({ platform }: AppParts) {
     getResolvers: async ({ request }) => {
       const { isOwner } = callerOf(request)
       return (await platform.resolvers()).map((entry) => visibleEntry(entry, isOwner))
+    },
+
+    postResolvers: async ({ query, request }) => {
+      const { isOwner } = callerOf(request)
+      const { sha256, force, dry_run: dryRun } = query
+      const { plan, entry } = await platform.addArchive(archiveOf(request), { sha256, force, dryRun })
+      return {
+        plan: { ...plan, replaces: plan.replaces && visibleEntry(plan.replaces, isOwner) },
+        resolver: entry && visibleEntry(entry, isOwner),
+      }
     },
 
     getResolver: async ({ params, request }) =>

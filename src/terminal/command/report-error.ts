@@ -38,7 +38,7 @@ export interface ErrorContext extends BugContext {
 /** Prints the error and returns the exit code. */
 export async function reportError(output: Output, thrown: unknown, context: ErrorContext): Promise<number> {
   const report = withInstance(withPlace(await toReport(thrown, context), context), context.instance)
-  printForPerson(output, report, context.server)
+  printForPerson(output, report, context)
   const extras = context.server === undefined ? report.extras : { ...report.extras, server: context.server }
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
   if (output.json) await output.document(errorDocument(report.error, report.exitCode, extras))
@@ -52,15 +52,13 @@ export async function reportError(output: Output, thrown: unknown, context: Erro
 function withPlace({ error, extras, exitCode }: Report, { server, context }: ErrorContext): Report {
   let hint = extras.hint ?? error.hint
   if (hint === undefined || server === undefined) return { error, extras, exitCode }
-  if (error.code === 'resolver_unknown')
-    hint = hint.replace(/or add one with ("[^"]+")/, "or add one on the server's machine with $1")
   if (context !== undefined) {
     const name = `the context "${cleanLine(context.name)}"`
     const away = context.isInUse ? ', or use this machine: "resolve context use local"' : ''
     hint = hint
       .replace('the address is right (--server, RESOLVE_URL)', `the address of ${name} is right${away}`)
       .replace('Check the address (--server, RESOLVE_URL)', `Check the address of ${name}`)
-      .replace(/"resolve (token create|resolver add)\b([^"]*)"/g, '"resolve $1 --context local$2"')
+      .replace(/"resolve token create\b/g, '"resolve token create --context local')
   }
   return { error, extras: { ...extras, hint }, exitCode }
 }
@@ -75,7 +73,7 @@ function withInstance({ error, extras, exitCode }: Report, id: string | undefine
   return { error, extras: { ...extras, ...more }, exitCode }
 }
 
-function printForPerson(output: Output, { error, extras, exitCode }: Report, server: string | undefined): void {
+function printForPerson(output: Output, { error, extras, exitCode }: Report, { server, command }: ErrorContext): void {
   const lines = [output.paint('red', `✗ ${error.message}`)]
   // With --json stderr gets one line of prose; the document has the details.
   if (output.forPerson) {
@@ -87,13 +85,20 @@ function printForPerson(output: Output, { error, extras, exitCode }: Report, ser
     for (const command of extras.next ?? []) lines.push(`  ${output.paint('cyan', command)}`)
   }
   const text = output.forPerson ? lines.join('\n') : (lines[0] ?? '')
-  // In a job of GitHub Actions, input that is not valid and a missing service become annotations of the job.
-  if (isGithub() && ANNOTATED.includes(exitCode)) {
+  if (isGithub() && isAnnotated(command, exitCode)) {
     output.command(workflowCommand('error', stripVTControlCharacters(text).replace(/^✗ /, '')))
   } else output.say(text)
 }
 
-const ANNOTATED: readonly number[] = [EXIT.formInvalid, EXIT.unavailable, EXIT.bug]
+/** In a job of GitHub Actions: a command that runs an instance has no other end to tell of; others may be asked on purpose for what is not there. */
+function isAnnotated(command: string, exitCode: number): boolean {
+  if (FOLLOWS.test(command)) return !SIGNALS.includes(exitCode)
+  return ANNOTATED.includes(exitCode)
+}
+
+const FOLLOWS = /^(?:instance[: ])?(?:run|retry|resume|watch|wait)(?: |$)/
+const ANNOTATED: readonly number[] = [EXIT.formInvalid, EXIT.unavailable, EXIT.bug, EXIT.commandNotFound]
+const SIGNALS: readonly number[] = [EXIT.hangup, EXIT.interrupted, EXIT.terminated]
 
 async function toReport(thrown: unknown, context: ErrorContext): Promise<Report> {
   if (thrown instanceof CommandError) return { error: thrown.error, extras: thrown.extras, exitCode: thrown.exitCode }

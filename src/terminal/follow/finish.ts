@@ -1,7 +1,9 @@
 /** Prints the end of a followed instance: the output, a closing line and the commands to run next; with --json or --jsonl a document. */
+
 import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { errorText } from '../../core/view/error-text.ts'
 import { queueSentence, standingWord } from '../../core/view/status-words.ts'
 import { isPauseWord, pendingRequests, type Story } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
@@ -27,6 +29,7 @@ export async function finish(output: Output, end: FollowEnd, warnings: readonly 
     const instance = instanceDocument(story, exitCode, [...errors, ...warnings])
     const closing: ClosingLine = reason === 'done' ? { type: 'done', instance } : { type: 'left', reason, instance }
     if (end.error instanceof CommandError) output.say(output.paint('red', `✗ ${end.error.message}`))
+    annotate(output, end)
     await output.raw(`${JSON.stringify(closing)}\n`)
     return exitCode
   }
@@ -36,7 +39,8 @@ export async function finish(output: Output, end: FollowEnd, warnings: readonly 
   }
   if (output.json) {
     await output.document(instanceDocument(story, exitCode, warnings))
-    if (!output.quiet) printClosing(output, end)
+    if (output.quiet) annotate(output, end)
+    else printClosing(output, end)
     return exitCode
   }
   if (story.output !== null && (reason === 'done' || reason === 'paused') && !isPauseWord(story.output))
@@ -48,18 +52,23 @@ export async function finish(output: Output, end: FollowEnd, warnings: readonly 
   return exitCode
 }
 
-/** Prints the outcome on one line; in GitHub Actions a failure becomes an annotation of the job. */
-function printClosing(output: Output, { story, reason }: FollowEnd): void {
-  if (isGithub() && reason === 'done' && story.status === 'failed') annotateFailure(output, story)
-  else output.say(closingLine(output, story, reason))
+/** Prints the outcome on one line; in GitHub Actions one that ends the step becomes an annotation of the job. */
+function printClosing(output: Output, end: FollowEnd): void {
+  if (!annotate(output, end)) output.say(closingLine(output, end.story, end.reason))
 }
 
-/** An annotation of a job in GitHub Actions, if the instance failed. */
-export function annotateFailure(output: Output, story: Story): void {
-  if (story.status !== 'failed') return
-  const line = stripVTControlCharacters(closingLine(output, story, 'done'))
-  output.command(workflowCommand('error', line, { title: `${story.creation.resolver.name} failed` }))
+/** In GitHub Actions, makes an annotation of every exit code but 0 and those of signals: a job that is cancelled says so itself. */
+export function annotate(output: Output, { story, reason, exitCode }: FollowEnd): boolean {
+  if (!isGithub() || SILENT.includes(exitCode)) return false
+  const isOpen = exitCode === EXIT.inputRequired || exitCode === EXIT.paused
+  const lines = [closingLine(output, story, reason), ...(isOpen ? nextCommands(story).map(cleanLine) : [])]
+  const title = `${story.creation.resolver.name} ${standingWord(story).word}`
+  const text = stripVTControlCharacters(lines.join('\n'))
+  output.command(workflowCommand(isOpen ? 'warning' : 'error', text, { title }))
+  return true
 }
+
+const SILENT: readonly number[] = [EXIT.ok, EXIT.hangup, EXIT.interrupted, EXIT.terminated]
 
 const ARTIFACTS_SHOWN = 10
 
@@ -83,7 +92,7 @@ function closingLine(output: Output, story: Story, reason: FollowEnd['reason']):
     story.endedAt === null
       ? ''
       : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(story.creation.created_at))}`
-  const why = story.error === null ? '' : `: ${cleanText(story.error.detail)} (${story.error.code})`
+  const why = story.error === null ? '' : `: ${cleanText(errorText(story.error))} (${story.error.code})`
   return output.paint(color, `${shape} ${who} ${word}${took}${why}`)
 }
 

@@ -1,7 +1,9 @@
 /** Writes the step summary of a GitHub Actions job: the outcome of a run as Markdown. finish.ts appends it to $GITHUB_STEP_SUMMARY. */
+
 import { appendFileSync } from 'node:fs'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { errorText } from '../../core/view/error-text.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story, type StoryPhase } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
@@ -24,15 +26,15 @@ export function appendSummary(story: Story, env: NodeJS.ProcessEnv = process.env
 }
 
 /** Outcome, error, phases with their durations, artifacts, open questions with the command that answers each. */
-export function summaryOf(story: Story): string {
+export function summaryOf(story: Story, now = Date.now()): string {
   const { shape, word } = STATUS_WORDS[story.status]
   const { resolver, instance_id, name, created_at } = story.creation
   const took = story.endedAt === null ? '' : ` in ${durationText(Date.parse(story.endedAt) - Date.parse(created_at))}`
   const blocks = [`### ${shape} ${escaped(name ?? resolver.name)} ${word}${took}`]
   blocks.push(`Instance \`${instance_id}\` of ${escaped(resolver.name)} ${escaped(resolver.version)}`)
-  if (story.error !== null) blocks.push(`**${escaped(story.error.code)}**: ${escapedLines(story.error.detail)}`)
+  if (story.error !== null) blocks.push(`**${escaped(story.error.code)}**: ${escapedLines(errorText(story.error))}`)
   if (story.output !== null && story.output !== '') blocks.push(`> ${escapedLines(story.output, '> ')}`)
-  if (story.phases.length > 0) blocks.push(phaseTable(story))
+  if (story.phases.length > 0) blocks.push(phaseTable(story, now))
   if (story.artifacts.length > 0) blocks.push(artifactList(story))
   for (const request of pendingRequests(story)) {
     blocks.push(`◆ Waiting for an answer to **${escaped(request.id)}**: ${escaped(request.prompt)}`)
@@ -45,12 +47,16 @@ export function summaryOf(story: Story): string {
   return `${blocks.join('\n\n')}\n`
 }
 
-function phaseTable(story: Story): string {
-  const end = story.endedAt ?? story.lastEventAt
+/** The last phase of a run that goes on is not over: it took the time so far. */
+function phaseTable(story: Story, now: number): string {
+  const isOver = story.endedAt !== null || story.status === 'paused'
+  const end = Date.parse(story.endedAt ?? story.lastEventAt)
   const skipped = Math.max(0, story.phases.length - PHASES_MAX)
   const rows = story.phases.slice(skipped).map(({ name, at }: StoryPhase, index) => {
-    const until = story.phases[skipped + index + 1]?.at ?? end
-    return `| ${escaped(name)} | ${durationText(Date.parse(until) - Date.parse(at))} |`
+    const next = story.phases[skipped + index + 1]
+    const until = next === undefined ? (isOver ? end : Math.max(end, now)) : Date.parse(next.at)
+    const soFar = next === undefined && !isOver ? ' so far' : ''
+    return `| ${escaped(name)} | ${durationText(until - Date.parse(at))}${soFar} |`
   })
   const before = skipped === 0 ? [] : [`| … ${skipped} before | |`]
   return ['| phase | took |', '|---|---|', ...before, ...rows].join('\n')

@@ -17,6 +17,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   RESOLVE_SCREEN_READER: '1: print plain lines instead of the live view, without a running clock',
   RESOLVE_MAX_RUNNING: 'how many instances have a worker at the same time; the others wait (default: any number)',
   RESOLVE_KEEP: 'serve removes instances that ended longer ago: 30d (default: never)',
+  RESOLVE_UPLOADS: '1: serve lets admin tokens add resolvers from an archive (default: no)',
   RESOLVE_INSTANCE_LIFETIME: 'how long the workers of an instance may run: 90s, 10m, 2d (default: 12h)',
   RESOLVE_LLM_PROVIDER_API_KEY: 'passed to resolvers in their config: the key of an LLM provider',
   RESOLVE_GIT_HOST_TOKEN: 'passed to resolvers in their config: the token of a git host',

@@ -4,6 +4,7 @@ import { fail } from '../../core/errors.ts'
 import type { FormCheck, Platform } from '../../core/index.ts'
 import type { Payload } from '../../core/protocol/form.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
+import { oddities } from '../../core/view/misfits.ts'
 import { askForm } from '../form/ask-form.ts'
 import { CommandError, usage } from '../output/command-error.ts'
 import { EXIT } from '../output/exit-codes.ts'
@@ -44,7 +45,11 @@ export async function gatherInput(
   const checked = await checkOncePrepared(platform, resolver, given, options)
   if (checked === undefined) return given.payload
   const { payload, form, errors, fields } = checked
-  if (form === null || (errors.length === 0 && !edit)) return payload
+  if (form === null) return payload
+  if (errors.length === 0 && !edit) {
+    for (const { message } of oddities(form, payload)) output.note(output.paint('yellow', `${message} ${PASSED_ON}`))
+    return payload
+  }
   if (!mayAsk) throw invalid(resolver, { form, errors, fields }, payload)
   const ended = await askForm(
     {
@@ -61,6 +66,8 @@ export async function gatherInput(
   if (ended.kind === 'submitted') return ended.payload
   throw new CommandError(fail('usage', { problem: 'No instance was created.' }), {}, EXIT.interrupted)
 }
+
+const PASSED_ON = 'The resolver gets it as it is.'
 
 /** Undefined where the resolver is not prepared and its form is not needed: then the setup belongs to the instance. */
 async function checkOncePrepared(

@@ -1,4 +1,5 @@
 /** Explains why an instance failed, waits or is still running, from its journal and its worker's stderr. For `instance explain`. */
+
 import { ResolveError } from '../../core/errors.ts'
 import type { HostState, JournalEvent, Platform } from '../../core/index.ts'
 import type { EventEnvelope } from '../../core/protocol/event.ts'
@@ -6,6 +7,7 @@ import type { Scope } from '../../core/protocol/http.ts'
 import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
 import { WORKER_LOST } from '../../core/protocol/methods.ts'
 import { hasWorker, type Status } from '../../core/protocol/status.ts'
+import { errorText } from '../../core/view/error-text.ts'
 import { deniedText } from '../../core/view/event-words.ts'
 import { queueSentence } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
@@ -181,7 +183,7 @@ function whyOf(story: Story, host: HostState, now: number): string {
   if (story.queue != null) return `${queueSentence(story.queue)}${HOST[host]}`
   switch (story.status) {
     case 'failed':
-      return story.error === null ? 'It failed.' : `It failed: ${story.error.detail || story.error.code}`
+      return story.error === null ? 'It failed.' : `It failed: ${errorText(story.error) || story.error.code}`
     case 'awaiting_input':
       return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${HOST[host]}`
     case 'paused':

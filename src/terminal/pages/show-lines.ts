@@ -1,6 +1,8 @@
 /** Formats `instance show` for a terminal. */
+
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { errorText } from '../../core/view/error-text.ts'
 import { queueSentence, reasonText, STATUS_WORDS, standingWord } from '../../core/view/status-words.ts'
 import { isPauseWord, pendingRequests, REQUESTS_WITHDRAWN, type Story } from '../../core/view/story.ts'
 import { localText } from '../../core/view/time-words.ts'
@@ -28,7 +30,8 @@ export function showLines(output: Output, story: Story, events: readonly Journal
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)
   if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
   if (story.output !== null && !isPauseWord(story.output)) lines.push(`  output    ${cleanText(story.output)}`)
-  if (story.error !== null) lines.push(`  error     ${cleanText(story.error.detail)} (${cleanLine(story.error.code)})`)
+  if (story.error !== null)
+    lines.push(`  error     ${cleanText(errorText(story.error))} (${cleanLine(story.error.code)})`)
 
   lines.push(...title('History'))
   // The platform withdraws questions in the same moment in which it pauses or ends the run.

@@ -119,6 +119,7 @@ export function ResolverScreen({ name }: { name: string }) {
 
 function sourceOf({ kind, source, commit }: Resolver): string {
   if (kind === 'builtin') return 'built in'
+  if (source?.startsWith('upload:') === true) return 'sent by a client'
   if (kind === 'directory') return 'a directory of the server'
   return `${source ?? 'git'}${commit === null ? '' : ` at ${commit.slice(0, 10)}`}`
 }

@@ -13,6 +13,7 @@ const entries = {
     'A secret field goes to the resolver only: sealed in the journal, in no other file after the run, in no event, export or answer',
   R72: 'Schedules create instances at due times of their zone: each once, across servers and kills; missed and skipped ones are told, never two at once; secrets are refused',
   R73: 'login checks a token and stores it for this user alone; contexts choose the server, a token goes to its own server only; the config file is refused with the line of what is wrong',
+  R74: 'resolver add to a server sends an archive of the directory: only serve --uploads takes it, with scope admin; it is checked whole before anything is written, stored under its digest, and runs in a container only',
   R71: 'serve --keep removes ended instances regularly, as prune does, and tells it',
 }
 

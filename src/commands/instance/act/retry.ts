@@ -13,7 +13,8 @@ import { printDetached, refuseWithDetach } from '../../../terminal/follow/detach
 import { planSession, runSession, type SessionPlan } from '../../../terminal/follow/session.ts'
 import { gatherInput } from '../../../terminal/input/gather-input.ts'
 import { readInput } from '../../../terminal/input/input-flags.ts'
-import { usage } from '../../../terminal/output/command-error.ts'
+import { CommandError, usage } from '../../../terminal/output/command-error.ts'
+import { commandLine } from '../../../terminal/output/shell.ts'
 import { isCi } from '../../../terminal/output/surroundings.ts'
 
 export default class InstanceRetry extends BaseCommand<typeof InstanceRetry> {
@@ -74,7 +75,11 @@ export default class InstanceRetry extends BaseCommand<typeof InstanceRetry> {
     const isSealed = creation.unchecked === true && Object.keys(given.payload).length === 0
     if (isSealed && !this.mayAsk)
       throw usage('Its input was never checked, so it was kept sealed: give it again with -i or --input-file.')
-    if (missing.length > 0 && !this.mayAsk) throw fail('form_invalid', askAgain(missing))
+    if (missing.length > 0 && !this.mayAsk) {
+      const secrets = missing.flatMap((field) => ['-i', `${field}=@file`])
+      const next = [commandLine('instance', 'retry', creation.instance_id, ...secrets)]
+      throw new CommandError(fail('form_invalid', askAgain(missing)), { next })
+    }
     const input = await gatherInput(
       platform,
       resolver,

@@ -6,11 +6,12 @@ import { statusText } from '../../../core/view/status-words.ts'
 import { awaitStatus, untilSettled, untilTerminal } from '../../../terminal/command/await-status.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { parseDuration } from '../../../terminal/command/duration.ts'
-import { annotateFailure } from '../../../terminal/follow/finish.ts'
+import { annotate } from '../../../terminal/follow/finish.ts'
 import { appendSummary } from '../../../terminal/follow/github-summary.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { instanceDocument } from '../../../terminal/output/documents.ts'
 import { EXIT, type ExitCode, exitCodeOf, worstExitCode } from '../../../terminal/output/exit-codes.ts'
+import { workflowCommand } from '../../../terminal/output/github-commands.ts'
 import { isGithub } from '../../../terminal/output/surroundings.ts'
 
 export default class InstanceWait extends BaseCommand<typeof InstanceWait> {
@@ -76,7 +77,7 @@ Those are, from the worst: failed 1, cancelled 3, paused 9, a question open 8.
   /** The outcome of an instance that an earlier step left waiting belongs to the summary of this job, too. */
   private tellGithub(reached: readonly Story[]): void {
     for (const story of reached) {
-      annotateFailure(this.output, story)
+      annotate(this.output, { story, reason: 'done', exitCode: exitCodeOf(story.status) })
       const trouble = appendSummary(story)
       if (trouble !== undefined) this.output.say(trouble)
     }
@@ -86,9 +87,12 @@ Those are, from the worst: failed 1, cancelled 3, paused 9, a question open 8.
     if (this.output.json) {
       const instances = stories.map((story) => instanceDocument(story, exitCodeOf(story.status)))
       await this.output.document({ schema: 'resolve.wait/1', exit_code: code, timed_out: timedOut, instances })
-    } else if (timedOut) this.output.say('The timeout has passed; the instances continue.')
+    } else if (timedOut && !isGithub()) this.output.say(TIMED_OUT)
+    if (timedOut && isGithub()) this.output.command(workflowCommand('error', TIMED_OUT))
   }
 }
+
+const TIMED_OUT = 'The timeout has passed; the instances continue.'
 
 function verdict(stories: readonly Story[]): ExitCode {
   return worstExitCode(stories.map((story) => exitCodeOf(story.status)))

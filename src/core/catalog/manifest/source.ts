@@ -27,7 +27,16 @@ export interface BuiltinSource {
   name: string
 }
 
-export type Source = DirectorySource | GitSource | BuiltinSource
+export interface UploadSource {
+  kind: 'upload'
+  /** SHA-256 of the tar that a client sent, as hex digits. */
+  digest: string
+}
+
+/** What the argument of `resolver add` can name. */
+export type GivenSource = DirectorySource | GitSource | BuiltinSource
+
+export type Source = GivenSource | UploadSource
 
 /** The schemes that a source may have, lower-case; no other address is passed to git (threats B6). */
 const SCHEMES = ['https', 'ssh', 'git+https', 'git+ssh', 'git+file']
@@ -38,7 +47,7 @@ const USER = /^[A-Za-z0-9_][\w.-]*$/
 const HOST = /^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/
 
 /** Throws `source_invalid` with the reason. `cwd` is where relative paths begin. */
-export function parseSource(given: string, cwd: string): Source {
+export function parseSource(given: string, cwd: string): GivenSource {
   const text = given.trim()
   try {
     return read(text, cwd)
@@ -55,7 +64,15 @@ export function parseGitSource(given: string): GitSource {
   throw fail('source_invalid', { source: withoutSecrets(given.trim()), reason: 'it is not a git address' })
 }
 
-/** What the catalog keeps of a source: "builtin", an absolute path, or the git address as it was given. */
+const UPLOAD = 'upload:'
+
+/** The source of an entry whose files a client sent; undefined for any other text. */
+export function uploadSource(text: string): UploadSource | undefined {
+  const digest = /^upload:([0-9a-f]{64})$/.exec(text)?.[1]
+  return digest === undefined ? undefined : { kind: 'upload', digest }
+}
+
+/** What the catalog keeps of a source: "builtin", an absolute path, the git address as it was given, or `upload:` and a digest. */
 export function sourceText(source: Source): string {
   switch (source.kind) {
     case 'builtin':
@@ -64,6 +81,8 @@ export function sourceText(source: Source): string {
       return source.path
     case 'git':
       return source.text
+    case 'upload':
+      return `${UPLOAD}${source.digest}`
   }
 }
 
@@ -72,9 +91,10 @@ export function refOf(source: Source): string | null {
   return source.kind === 'git' ? source.ref : null
 }
 
-/** Whether both are the same place; another ref of a repository is the same place. */
+/** Whether both are the same place; another ref of a repository is the same place, and so is another upload. */
 export function isSamePlace(one: Source, other: Source): boolean {
   if (one.kind === 'git' && other.kind === 'git') return one.url === other.url
+  if (one.kind === 'upload' && other.kind === 'upload') return true
   return one.kind === other.kind && sourceText(one) === sourceText(other)
 }
 
@@ -117,7 +137,7 @@ function refuseWhere(rules: readonly (readonly [holds: boolean, reason: string])
   if (found !== undefined) throw new Refusal(found[1])
 }
 
-function read(text: string, cwd: string): Source {
+function read(text: string, cwd: string): GivenSource {
   refuseWhere([
     [text === '', 'it is empty'],
     [text.length > 2048, 'it is longer than 2048 characters'],

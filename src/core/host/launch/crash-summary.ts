@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 
 /** `Error [ERR_X]: …`, `TypeError: …`, `ModuleNotFoundError: …`, `Uncaught SyntaxError …: …`. */
 const ERROR = /^(?:Uncaught )?(?:[A-Z]\w*(?:\.\w+)*)?(?:Error|Exception)\b[^:]*: (.+)/
+/** What Node says of a module in a folder whose package.json says otherwise. */
+const COMMONJS = /^SyntaxError.*: (?:Cannot use import statement outside a module|Unexpected token 'export')$/
+const AS_MODULE = 'Set "type": "module" in the package.json of the resolver.'
 const NODE_FRAME = /^at (?:.*\()?((?:file:\/\/)?\/[^()]+?):(\d+):\d+\)?$/
 const NODE_PLACE = /^((?:file:\/\/)?\/\S+?):(\d+)$/
 const PYTHON_FRAME = /^File "(.+)", line (\d+)/
@@ -23,6 +26,7 @@ export function crashSummary(output: string, dir?: string): string | undefined {
   if (error === undefined) return undefined
   const missing = /Cannot find (?:package|module) '[^']+' imported from (\S+)/.exec(error)
   if (missing !== null) return missing[0].replace(missing[1] ?? '', from(missing[1] ?? '', dir))
+  if (COMMONJS.test(error)) return `${error}. ${AS_MODULE}`
   const place = isPython ? lines.map(pythonPlace).findLast(isPlace) : nodePlace(lines)
   return place === undefined ? error : `${error} (${from(place.path, dir)}:${place.line})`
 }

@@ -81,7 +81,7 @@ function reportedBy({ result, completion }: RunEnd): Reported | undefined {
     return {
       status: result.status,
       output: result.output ?? null,
-      error: failed ? { code: completion?.error?.code ?? 'resolver_failed', detail } : null,
+      error: failed ? { code: 'resolver_failed', ...completion?.error, detail } : null,
     }
   }
   if (completion === null) return undefined

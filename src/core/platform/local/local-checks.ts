@@ -1,14 +1,18 @@
 /** Small pure checks of {@link file://./local.ts}. */
 import { fail } from '../../errors.ts'
 import { INPUT_MAX_BYTES } from '../../limits.ts'
-import type { CatalogEntry } from '../../protocol/catalog.ts'
+import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Executor } from '../../protocol/journal.ts'
 
-/** The requested executor; the default is a container where the manifest has one. */
+/**
+ * The requested executor; the default is a container where the manifest has one. Throws `upload_needs_container`: an uploaded resolver is
+ * never a program of this machine (threats UP-2).
+ */
 export function chooseExecutor(entry: CatalogEntry, wanted: Executor | 'auto'): Executor {
-  if (wanted !== 'auto') return wanted
-  return entry.manifest.container === undefined ? 'local' : 'docker'
+  const executor = wanted === 'auto' && entry.manifest.container !== undefined ? 'docker' : wanted
+  if (isUpload(entry) && executor !== 'docker') throw fail('upload_needs_container', { name: entry.name })
+  return executor === 'auto' ? 'local' : executor
 }
 
 /** Throws `input_too_large`. */

@@ -37,6 +37,8 @@ import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
 import { type HeldFeed, JournalFeeds } from '../journal/journal-feed.ts'
 import type {
+  Addition,
+  ArchiveOptions,
   AskOptions,
   ByteRange,
   CreateRequest,
@@ -169,6 +171,10 @@ class HomePlatform implements LocalPlatform {
 
   async resolver(name: string): Promise<CatalogEntry> {
     return (await this.#freshCatalog()).get(name)
+  }
+
+  async addArchive(archive: Buffer, options: ArchiveOptions = {}): Promise<Addition> {
+    return await (await this.catalog()).addArchive(archive, options)
   }
 
   async viewport(name: string): Promise<Buffer> {

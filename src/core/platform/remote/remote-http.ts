@@ -15,7 +15,7 @@ import {
   REMOTE_SILENCE_LIMIT_MS,
 } from '../../limits.ts'
 import { addressOf } from '../../protocol/api/address.ts'
-import type { QueryValues } from '../../protocol/api/operation.ts'
+import type { Operation, QueryValues } from '../../protocol/api/operation.ts'
 import {
   type JsonOperation,
   OPERATIONS,
@@ -33,6 +33,8 @@ import { isAbsent, isBroken, trouble } from './remote-trouble.ts'
 export interface Ask {
   query?: QueryValues
   body?: unknown
+  /** A body that is not JSON; its content type is in the table. */
+  archive?: Buffer
   /** Set for an action: it gets an idempotency key, so that a retry takes effect only once (R11). */
   act?: { actor?: Actor }
   headers?: Record<string, string>
@@ -180,8 +182,8 @@ export class RemoteHttp {
       origin: this.#address.origin,
       path: `${this.#address.base}${address}`,
       method: OPERATIONS[name].method,
-      headers: this.#headers(ask, key),
-      body: ask.body === undefined ? null : JSON.stringify(ask.body),
+      headers: this.#headers(ask, key, contentTypeOf(request)),
+      body: ask.archive ?? (ask.body === undefined ? null : JSON.stringify(ask.body)),
       headersTimeout: ask.limitMs ?? REMOTE_ANSWER_LIMIT_MS,
       bodyTimeout: REMOTE_SILENCE_LIMIT_MS,
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
@@ -193,14 +195,14 @@ export class RemoteHttp {
     throw await this.#refusal(request, answer)
   }
 
-  #headers(ask: Ask, key: string | undefined): Record<string, string> {
+  #headers(ask: Ask, key: string | undefined, type: string | undefined): Record<string, string> {
     const { token, door, socket } = this.#address
     const actor = this.#actorOf(ask)
     const via = actor?.via ?? door
     const name = actor?.actor
     return {
       accept: 'application/json',
-      ...(ask.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(type === undefined ? {} : { 'content-type': type }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(key === undefined ? {} : { [IDEMPOTENCY_KEY]: key }),
       ...(via === undefined ? {} : { [DOOR]: via }),
@@ -241,6 +243,11 @@ export class RemoteHttp {
     }
     return Buffer.concat(chunks)
   }
+}
+
+function contentTypeOf({ name, ask }: Request): string | undefined {
+  const { takes }: Operation = OPERATIONS[name]
+  return takes ?? (ask.body === undefined ? undefined : 'application/json')
 }
 
 function refused(code: 'token_refused' | 'shutting_down', detail: string): ResolveError {

@@ -3,7 +3,7 @@
  * machine. The HTTP code is loaded with the first request, so that commands on local homes do not load it.
  */
 import { type ErrorCode, fail, ResolveError } from '../../errors.ts'
-import { REMOTE_PAGE_RECORDS } from '../../limits.ts'
+import { REMOTE_PAGE_RECORDS, UPLOAD_ANSWER_LIMIT_MS } from '../../limits.ts'
 import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
 import type { JsonOperation, ResultOf } from '../../protocol/api/operations.ts'
 import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
@@ -22,6 +22,8 @@ import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import type { Story } from '../../view/story.ts'
 import type {
+  Addition,
+  ArchiveOptions,
   AskOptions,
   ByteRange,
   CreateRequest,
@@ -84,6 +86,18 @@ class ServerPlatform implements Platform {
 
   async resolver(name: string): Promise<CatalogEntry> {
     return withoutPlaces(await this.#json('getResolver', { params: { name } }))
+  }
+
+  async addArchive(archive: Buffer, { sha256, force, dryRun }: ArchiveOptions = {}): Promise<Addition> {
+    const query = {
+      ...(sha256 === undefined ? {} : { sha256 }),
+      ...(force === true ? { force } : {}),
+      ...(dryRun === true ? { dry_run: true } : {}),
+    }
+    const ask = { query, archive, act: {}, limitMs: UPLOAD_ANSWER_LIMIT_MS }
+    const { plan, resolver } = await this.#json('postResolvers', ask)
+    const replaces = plan.replaces === null ? null : withoutPlaces(plan.replaces)
+    return { plan: { ...plan, replaces }, entry: resolver === null ? null : withoutPlaces(resolver) }
   }
 
   async schema(name: string, params: Payload | null, options: AskOptions = {}): Promise<Form | null> {

@@ -29,6 +29,8 @@ export interface Operation {
   readonly query?: Schema
   readonly headers?: Schema
   readonly body?: Schema
+  /** The content type of a body that is not JSON. */
+  readonly takes?: string
   /** A request without a body is accepted too. */
   readonly bodyOptional?: true
   /** The answers by status. A successful request gets one of them. */

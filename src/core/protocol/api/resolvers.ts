@@ -1,7 +1,7 @@
 /** Operations on the catalog: resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
-import { resolver } from '../catalog.ts'
+import { addition, resolver } from '../catalog.ts'
 import { form, formCheck, payload } from '../form.ts'
-import { integer, listOf, nullable, object, optional, text } from '../schema.ts'
+import { flag, integer, listOf, nullable, object, optional, text } from '../schema.ts'
 import { type Operation, PREPARING, RESOLVER_TROUBLE } from './operation.ts'
 
 /** R48 */
@@ -20,6 +20,34 @@ export const RESOLVER_OPERATIONS = {
     summary: 'List the resolvers',
     answers: { 200: { description: 'Sorted by name', json: listOf(resolver) } },
     refuses: ['catalog_broken'],
+  },
+  postResolvers: {
+    method: 'POST',
+    path: '/resolvers',
+    scope: 'admin',
+    tag: 'resolvers',
+    summary: 'Add a resolver from an archive',
+    description:
+      "The body is a gzip'd tar of its directory: files and directories only, with manifest.json at the top. Only a server that was started with --uploads takes it. It runs in a container only.",
+    query: object({
+      sha256: optional(
+        text({ pattern: '^[0-9a-f]{64}$', description: 'The digest of the tar, before it was compressed' }),
+      ),
+      force: optional(flag({ description: 'Replace a resolver of the same name from another source' })),
+      dry_run: optional(flag({ description: 'Check it and add nothing' })),
+    }),
+    takes: 'application/gzip',
+    answers: { 200: { description: 'What was added, or would be', json: addition } },
+    refuses: [
+      'archive_refused',
+      'uploads_off',
+      'upload_needs_container',
+      'resolver_exists',
+      'catalog_broken',
+      'lock_held',
+      'git_missing',
+      'git_failed',
+    ],
   },
   getResolver: {
     method: 'GET',

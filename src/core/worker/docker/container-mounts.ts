@@ -35,7 +35,8 @@ export function sourceMount(home: string, directory: string, command: readonly s
   if (stat?.isDirectory() !== true) throw refuse('its directory is gone')
   const { uid } = workerUser()
   const isReadable = stat.uid === uid || (stat.mode & 0o005) === 0o005
-  if (!isReadable && !directory.startsWith(join(home, 'resolvers', sep))) {
+  const isOurs = ['resolvers', 'uploads'].some((fetched) => directory.startsWith(join(home, fetched, sep)))
+  if (!isReadable && !isOurs) {
     throw refuse(`${directory} may not be read by others: chmod -R go+rX ${directory}`)
   }
   if (!isReadable) openToOthers(directory)

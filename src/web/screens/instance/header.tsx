@@ -1,8 +1,10 @@
 /** The header of an instance: status, phase, progress, duration, connection, and actions. */
+
 import { type FormEvent, useState } from 'react'
 import { Link } from 'wouter'
 import type { Payload } from '../../../core/protocol/form.ts'
 import { isTerminal } from '../../../core/protocol/status.ts'
+import { errorText } from '../../../core/view/error-text.ts'
 import { isLost } from '../../../core/view/lost-worker.ts'
 import type { Story } from '../../../core/view/story.ts'
 import { durationText } from '../../../core/view/time-words.ts'
@@ -50,7 +52,7 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
       {output !== null && hasEnded && <p className="output">{output}</p>}
       {error !== null && (
         <p className="notice notice-trouble" data-error={error.code}>
-          <strong>{error.code}</strong> {error.detail}
+          <strong>{error.code}</strong> {errorText(error)}
         </p>
       )}
       {isLost({ status, reason: last?.reason }) && (

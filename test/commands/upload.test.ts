@@ -1,0 +1,176 @@
+/** `resolver add` to a server: a directory is packed, sent, shown and registered there. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { openTokens } from '../../src/core/index.ts'
+import { type Home, newHome } from './cli.ts'
+import { type ServeProcess, startServe } from './serving.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+let over: Home
+let client: Home
+let server: ServeProcess
+let token: string
+let dir: string
+
+beforeAll(async () => {
+  ;[over, client] = [newHome(), newHome()]
+  token = (await openTokens(over.home).create({ scope: 'admin' })).token
+  server = await startServe(over.home, ['--uploads'])
+})
+
+afterAll(async () => {
+  server.kill('SIGTERM')
+  await server.ended
+  for (const place of [over, client]) await place.end()
+})
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'resolve-sent-'))
+  write('manifest.json', manifest('1.0.0'))
+  write('main.mjs', 'process.exit(1)\n')
+  write('.git/config', 'secret')
+  write('lib/.git', 'secret')
+  write('lib/part.mjs', 'export {}\n')
+  mkdirSync(join(dir, 'node_modules/.bin'), { recursive: true })
+  symlinkSync('../x', join(dir, 'node_modules/.bin/x'))
+  write('node_modules/x/index.js', '1\n')
+  return () => rmSync(dir, { recursive: true })
+})
+
+const manifest = (version: string) => ({
+  name: 'from-afar',
+  version,
+  description: 'Comes from a client',
+  command: ['node', 'main.mjs'],
+  container: {},
+})
+
+function write(path: string, content: unknown): void {
+  mkdirSync(join(dir, path, '..'), { recursive: true })
+  writeFileSync(join(dir, path), typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+const remote = (...args: string[]) => client.with({ env: { RESOLVE_TOKEN: token } }, ...args, '--server', server.url)
+
+// verifies: R74
+test('a directory is added to a server, shown, replaced by its next version, and removed there', async () => {
+  const dry = await remote('resolver', 'add', dir, '--dry-run', '--json')
+  expect(dry).toMatchObject({ code: 0 })
+  expect(JSON.parse(dry.stdout)).toMatchObject({
+    schema: 'resolve.add-plan/1',
+    plan: { name: 'from-afar', kind: 'directory', replaces: null, container: { command: ['node', 'main.mjs'] } },
+  })
+  expect((await remote('resolver', 'show', 'from-afar')).code).toBe(6)
+
+  const added = await client.with(
+    { env: { RESOLVE_TOKEN: token, RESOLVE_URL: server.url }, cwd: dir },
+    ...['resolver', 'add', '.', '--json'],
+  )
+  expect(added).toMatchObject({ code: 0 })
+  const { schema, resolver, warnings } = JSON.parse(added.stdout)
+  expect({ schema, warnings }).toEqual({ schema: 'resolve.resolver/1', warnings: [] })
+  expect(resolver).toMatchObject({
+    name: 'from-afar',
+    kind: 'directory',
+    source: expect.stringMatching(/^upload:/),
+    dir: null,
+  })
+  const files = join(over.home, 'uploads', resolver.source.slice('upload:'.length))
+  expect(readdirSync(files).sort()).toEqual(['lib', 'main.mjs', 'manifest.json', 'node_modules'])
+  expect(readdirSync(join(files, 'lib'))).toEqual(['part.mjs'])
+  expect(readdirSync(join(files, 'node_modules'))).toEqual(['x'])
+  expect(readFileSync(join(files, 'main.mjs'), 'utf8')).toBe('process.exit(1)\n')
+
+  write('manifest.json', manifest('1.1.0'))
+  const next = await remote('resolver', 'add', dir, '--yes')
+  expect(next).toMatchObject({ code: 0, stdout: 'from-afar 1.1.0 added.\n' })
+  expect(next.stderr).toMatch(/replaces +1\.0\.0 from upload:[0-9a-f]+\n[\s\S]*sent +4 files, \d+ B, without \.git/)
+  expect((await remote('resolver', 'list')).stdout).toMatch(/from-afar +1\.1\.0 +upload/)
+
+  // On the machine of the server it is an entry as any other.
+  expect(await over.run('resolver', 'update', 'from-afar')).toMatchObject({
+    code: 0,
+    stdout: 'from-afar 1.1.0 is up to date\n',
+  })
+  expect((await over.run('resolver', 'show', 'from-afar')).stdout).toContain(join(over.home, 'uploads'))
+  expect(await over.run('resolver', 'remove', 'from-afar')).toMatchObject({ code: 0 })
+  expect((await remote('resolver', 'show', 'from-afar')).code).toBe(6)
+  expect(existsSync(files)).toBe(true)
+  expect(existsSync(client.home)).toBe(false)
+})
+
+// verifies: R74
+test('what a server would refuse is refused before it is sent, and what it refuses is told', async () => {
+  const add = async (...args: string[]) => {
+    const { code, stdout } = await remote('resolver', 'add', ...args, '--json')
+    return { exit: code, ...(JSON.parse(stdout).error as { code: string; message: string }) }
+  }
+  expect(await add(join(dir, 'nowhere'))).toMatchObject({ exit: 6, code: 'source_missing' })
+  for (const source of [
+    'https://example.com/team/plan.git',
+    'git@example.com:plan.git',
+    'plan @ git+https://example.com/p.git',
+  ])
+    expect(await add(source)).toMatchObject({
+      exit: 2,
+      code: 'usage',
+      message: expect.stringContaining('Only a directory'),
+    })
+  symlinkSync('/etc/passwd', join(dir, 'lib/link'))
+  expect(await add(dir)).toMatchObject({
+    exit: 5,
+    code: 'archive_refused',
+    message: expect.stringContaining('"lib/link" is a link'),
+  })
+  rmSync(join(dir, 'lib/link'))
+  writeFileSync(join(dir, 'large'), Buffer.alloc(17 << 20))
+  expect(await add(dir)).toMatchObject({
+    exit: 5,
+    code: 'archive_refused',
+    message: expect.stringContaining('16777216 bytes'),
+  })
+  rmSync(join(dir, 'large'))
+  write('manifest.json', { ...manifest('1.0.0'), name: 'Not A Name' })
+  expect(await add(dir)).toMatchObject({
+    exit: 5,
+    code: 'archive_refused',
+    message: expect.stringContaining('manifest.json is not valid: name'),
+  })
+  const { container: _, ...bare } = manifest('1.0.0')
+  write('manifest.json', bare)
+  expect(await add(dir)).toMatchObject({ exit: 5, code: 'upload_needs_container' })
+})
+
+test('a token of scope run, and a server without --uploads, are refused with what to do (R74)', async () => {
+  const lesser = (await openTokens(over.home).create({ scope: 'run' })).token
+  const env = { RESOLVE_TOKEN: lesser, RESOLVE_URL: server.url }
+  expect(await client.with({ env }, 'resolver', 'add', dir)).toMatchObject({ code: 4 })
+  const other = newHome()
+  const closed = await startServe(other.home)
+  try {
+    const admin = (await openTokens(other.home).create({ scope: 'admin' })).token
+    const refused = await client.with(
+      { env: { RESOLVE_TOKEN: admin, RESOLVE_URL: closed.url } },
+      'resolver',
+      'add',
+      dir,
+    )
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('resolve serve --uploads') })
+  } finally {
+    closed.kill('SIGTERM')
+    await closed.ended
+    await other.end()
+  }
+})
