@@ -31,6 +31,7 @@ export const READ_SLICE_MS = 10 // decisions/0020: how long a long read keeps th
 export const JOURNALS_KEPT_MAX = 32 // decisions/0020: projections of journals that a process keeps for its readers
 export const JOURNALS_KEPT_MS = 60_000 // decisions/0020: since their last use
 export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
+export const STDERR_END_BYTES = 1 * MIB // what stays of a local worker's stderr when it reaches STDERR_KEEP_BYTES
 export const STDERR_TAIL_BYTES = 4 * KIB // reliability F5
 
 /** The log of an instance (docs/on-disk.md, The log). */
@@ -39,8 +40,12 @@ export const LOG_TEXT_MAX_CHARS = 16 * KIB // of one line
 export const LOG_LINE_MAX_BYTES = 256 * KIB // a longer line is named, not kept
 export const LOG_BURST_BYTES = 4 * MIB // kept at once, and then no more than LOG_RATE_BYTES a second: a flood must not fill the disk or the host's time
 export const LOG_RATE_BYTES = 1 * MIB
+export const LOG_LINE_OVERHEAD_BYTES = 100 // of a line in the log beside its text: number, time, source, cursor
 export const LOG_LAST_WORDS_LINES = 100 // kept of the end of what is left out
+export const LOG_LAST_WORDS_BYTES = 1 * MIB
+export const LOG_LINES_A_TURN = 2_000 // written before other work of the host gets its turn
 export const LOG_BEHIND_MAX_BYTES = 8 * MIB // unread stderr; the host skips to its end when there is more
+export const STDOUT_END_BYTES = 1 * MIB // of the unread stdout of a worker that has ended; the rest is read only where there is less than LOG_BEHIND_MAX_BYTES
 export const LOG_BUSY_MS = 500 // time between two reads of a worker that writes much to stderr
 export const LOG_EARLY_MAX_BYTES = 1 * MIB // stderr of a container before its host is ready to log it
 export const LOG_PAGE_LINES = 1_000 // own: default of a page

@@ -32,6 +32,12 @@ export class Tail {
     return this.#offset
   }
 
+  /** How many bytes are there and not read yet. */
+  get behind(): number {
+    const file = this.#ensureOpen()
+    return file === undefined ? 0 : Math.max(0, fs.fstatSync(file.fd).size - this.#offset)
+  }
+
   /** The next bytes, or undefined at the current end of the file. May throw what `open` throws. */
   read(): Chunk | undefined {
     const file = this.#ensureOpen()

@@ -4,7 +4,7 @@
  */
 import * as fs from 'node:fs'
 import { failpoint } from '../failpoints.ts'
-import { LOG_FILE_BYTES } from '../limits.ts'
+import { LOG_FILE_BYTES, LOG_LINE_OVERHEAD_BYTES } from '../limits.ts'
 import type { LogLine } from '../protocol/log.ts'
 import { formatLogLine, type KeptLogLine, type LogCursor, olderLog, openLog, parseLogLine, readAt } from './log-file.ts'
 
@@ -14,6 +14,8 @@ export type NewLogLine = Omit<LogLine, 'n'> & { cursor: LogCursor }
 const LF = 0x0a
 /** Longer than any line. */
 const TAIL_BYTES = 1024 * 1024
+/** Lines of about this size together are written at once. JSON makes a text up to six times as long, so it is far below the limit of the file. */
+const SLICE_CHARS = 256 * 1024
 
 export class LogWriter {
   readonly #path: string
@@ -38,8 +40,17 @@ export class LogWriter {
   }
 
   append(lines: readonly NewLogLine[]): void {
+    for (let from = 0, to = 0; from < lines.length && !this.#isOver; from = to) {
+      for (let chars = 0; to < lines.length && chars < SLICE_CHARS; to += 1) {
+        chars += LOG_LINE_OVERHEAD_BYTES + (lines[to] as NewLogLine).text.length
+      }
+      this.#appendSlice(lines.slice(from, to))
+    }
+  }
+
+  #appendSlice(lines: readonly NewLogLine[]): void {
     const last = lines.at(-1)
-    if (last === undefined || this.#isOver) return
+    if (last === undefined) return
     const { at, cursor } = lines[0] as NewLogLine
     const all = this.#unwritten === 0 ? lines : [lostNote(this.#unwritten, at, cursor), ...lines]
     const kept = all.map((line, index): KeptLogLine => ({ ...line, n: this.#n + 1 + index }))

@@ -9,6 +9,8 @@ export interface Channel {
   onClose(listener: () => void): void
   /** While a line is received: the offset just after it in all that the other side sent. Only for output that can be read again. */
   readonly position?: number
+  /** The other side has ended: receives the rest of what it sent, of much only the end. */
+  drain?(onLeftOut: (bytes: number) => void): Promise<void>
   close(): void
 }
 

@@ -34,6 +34,7 @@ export class Peer {
   #lastId = 0
   #closed = false
   #isIgnoring = false
+  #isAnswering = true
 
   constructor(channel: Channel, options: PeerOptions = {}) {
     this.#channel = channel
@@ -90,6 +91,11 @@ export class Peer {
     this.#isIgnoring = true
   }
 
+  /** Ignores calls from now on; notifications and answers still arrive. */
+  stopAnswering(): void {
+    this.#isAnswering = false
+  }
+
   #send(frame: Record<string, unknown>): void {
     if (!this.#closed) this.#channel.send(JSON.stringify(frame))
   }
@@ -127,6 +133,7 @@ export class Peer {
       else void this.#run(handler, request.params).catch(() => {})
       return
     }
+    if (!this.#isAnswering) return
     const { id } = request
     if (handler === undefined) {
       const error = { code: METHOD_NOT_FOUND, message: `There is no method ${request.method.slice(0, 100)}` }

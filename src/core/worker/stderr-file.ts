@@ -2,6 +2,8 @@
 import * as fs from 'node:fs'
 import { STDERR_KEEP_BYTES } from '../limits.ts'
 
+const LF = 0x0a
+
 export class StderrFile {
   readonly #path: string
   #fd: number | undefined
@@ -40,6 +42,22 @@ export class StderrFile {
   close(): void {
     if (this.#fd !== undefined) fs.closeSync(this.#fd)
     this.#fd = undefined
+  }
+}
+
+/** Cuts a file that another process appends to: only its last whole lines stay. Returns their size. */
+export function keepEnd(path: string, maxBytes: number): number {
+  const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW)
+  try {
+    const { size } = fs.fstatSync(fd)
+    const buffer = Buffer.alloc(Math.min(size, maxBytes))
+    const read = fs.readSync(fd, buffer, 0, buffer.length, size - buffer.length)
+    const end = buffer.subarray(buffer.indexOf(LF) + 1, read)
+    const kept = fs.writeSync(fd, end, 0, end.length, 0)
+    fs.ftruncateSync(fd, kept)
+    return kept
+  } finally {
+    fs.closeSync(fd)
   }
 }
 

@@ -134,8 +134,8 @@ export interface StderrListener {
   take(bytes: Buffer, start: number): void
   /** So many bytes were left out before the next ones. */
   skipped(bytes: number): void
-  /** The next bytes have the offset 0: the driver has cut what it keeps, or gives all of it again. */
-  restarted(): void
+  /** The next bytes have this offset, by default 0: the driver has cut what it keeps, or gives all of it again. */
+  restarted(offset?: number): void
 }
 
 export interface StderrReading {

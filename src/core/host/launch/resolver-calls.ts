@@ -106,6 +106,11 @@ export class ResolverCalls {
     this.#peer.notify(INPUT_REFUSED, { request_id: requestId, errors })
   }
 
+  /** The worker has ended: what it still wanted from the host is not done, what it told is. */
+  stopAnswering(): void {
+    this.#peer.stopAnswering()
+  }
+
   shutdown(): void {
     this.#peer.notify(SHUTDOWN, {})
   }

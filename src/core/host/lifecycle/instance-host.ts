@@ -271,7 +271,7 @@ export class InstanceHost {
     const { ledger, driver } = this.#parts
     if (!this.#enter({ name: 'ending-before-run', session })) return
     await driver.sweep()
-    session.finishLog()
+    await session.finishLog()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
     if (ledger.status !== 'starting' && !this.#isReleased) session.monitor.finish()
     const held = { ...this.#held, isToEnd: this.#stopping.isToEnd }
@@ -311,7 +311,8 @@ export class InstanceHost {
     if (escaped > 0) session.warn('escaped', escaped, 0)
     failpoint('end.gone')
     if (this.#isReleased) return
-    session.finishLog()
+    await session.finishLog()
+    if (this.#isReleased) return
     session.monitor.finish()
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion

@@ -113,7 +113,10 @@ export class WorkerSession {
   }
 
   /** The worker has ended: the rest of its output goes into the log, before the end of the run is told. */
-  finishLog(): void {
+  async finishLog(): Promise<void> {
+    this.calls.stopAnswering()
+    await this.worker.channel.drain?.((bytes) => this.#log.skippedStdout(bytes)).catch(() => {})
+    if (this.#isClosed) return
     tryAll(
       () => this.#stderr.drain(),
       () => this.#log.finish(),

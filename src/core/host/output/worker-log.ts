@@ -4,8 +4,11 @@
  */
 import {
   LOG_BURST_BYTES,
+  LOG_LAST_WORDS_BYTES,
   LOG_LAST_WORDS_LINES,
   LOG_LINE_MAX_BYTES,
+  LOG_LINE_OVERHEAD_BYTES,
+  LOG_LINES_A_TURN,
   LOG_RATE_BYTES,
   LOG_TEXT_MAX_CHARS,
 } from '../../limits.ts'
@@ -26,6 +29,7 @@ export interface WorkerLogParts {
   redactor: () => Redactor
 }
 
+const LF = 0x0a
 /** Of a line that is kept from what is left out of a flood. */
 const LAST_WORDS_MAX_CHARS = 2 * LOG_TEXT_MAX_CHARS
 
@@ -74,9 +78,14 @@ export class WorkerLog implements StderrListener {
   /** stderr from the offset `start` on. */
   take(bytes: Buffer, start: number): void {
     if (this.#splitter.pendingBytes === 0) this.#lineEnd = start
-    for (const line of this.#splitter.push(bytes)) {
-      this.#lineEnd += line.size
-      this.#addFromStderr(line.bytes, line.size)
+    const { first, whole } = this.#splitter.take(bytes)
+    if (first !== undefined) this.#addFromStderr(first.bytes, first.size)
+    for (let from = 0; from < whole.length; ) {
+      from += this.#passOver(whole.subarray(from))
+      const end = whole.indexOf(LF, from)
+      const line = whole.subarray(from, end)
+      this.#addFromStderr(line.length > LOG_LINE_MAX_BYTES ? null : line, line.length + 1)
+      from = end + 1
     }
   }
 
@@ -86,9 +95,14 @@ export class WorkerLog implements StderrListener {
     this.#note(`${bytes} bytes of stderr were left out`)
   }
 
-  /** stderr begins at 0 again: its file was cut, or its engine gives all of it again. */
-  restarted(): void {
-    this.#lineEnd = -this.#splitter.pendingBytes
+  /** The end of stdout was read only from a later line on. */
+  skippedStdout(bytes: number): void {
+    this.#note(`${bytes} bytes of stdout were left out`)
+  }
+
+  /** The next bytes of stderr have this offset: its file was cut, or its engine gives all of it again. */
+  restarted(offset = 0): void {
+    this.#lineEnd = offset - this.#splitter.pendingBytes
     this.#known.stderr = 0
   }
 
@@ -113,22 +127,42 @@ export class WorkerLog implements StderrListener {
     this.#writer.append(lines)
   }
 
+  /** Many lines are written in several turns. */
+  #flushSome(): void {
+    this.#writer.append(this.#lines.splice(0, LOG_LINES_A_TURN))
+    this.#flushing = this.#lines.length === 0 ? undefined : setImmediate(() => this.#flushSome())
+  }
+
   #addFromStdout(source: LogSource, level: LogLevel | null, text: string, position: number): void {
     if (position > 0 && position <= this.#known.stdout) return
     this.#at.stdout = Math.max(this.#at.stdout, position)
-    if (this.#flood.takes(text.length)) this.#add(source, level, text)
+    if (this.#flood.isOpen()) this.#add(source, level, text)
     else this.#leaveOut({ source, level, text: text.length > LAST_WORDS_MAX_CHARS ? named(text.length) : text })
   }
 
   #addFromStderr(bytes: Buffer | null, size: number): void {
+    this.#lineEnd += size
     if (this.#lineEnd <= this.#known.stderr) return
     this.#at.stderr = this.#lineEnd
-    if (this.#flood.takes(size)) this.#add('stderr', null, bytes?.toString('utf8') ?? named(size))
+    if (this.#flood.isOpen()) this.#add('stderr', null, bytes?.toString('utf8') ?? named(size))
     else {
       // Not cut, because a secret that the cut splits would not be found.
       const text = bytes === null || size > LAST_WORDS_MAX_CHARS ? named(size) : bytes.toString('utf8')
       this.#leaveOut({ source: 'stderr', level: null, text })
     }
+  }
+
+  /** During a flood, all lines but the last ones are only counted; returns their bytes. There may be millions of them. */
+  #passOver(whole: Buffer): number {
+    if (!this.#flood.isLeavingOut || this.#lineEnd < this.#known.stderr) return 0
+    let end = whole.length - 1
+    for (let lines = 0; lines < LOG_LAST_WORDS_LINES && end > 0; lines += 1) end = whole.lastIndexOf(LF, end - 1)
+    if (end <= 0) return 0
+    let lines = 0
+    for (let at = 0; at <= end; at += 1) if (whole[at] === LF) lines += 1
+    this.#flood.passOver(lines)
+    this.#lineEnd += end + 1
+    return end + 1
   }
 
   #leaveOut(line: Said): void {
@@ -151,8 +185,9 @@ export class WorkerLog implements StderrListener {
 
   #add(source: LogSource, level: LogLevel | null, text: string): void {
     const clean = cut(this.#parts.redactor().text(text))
+    this.#flood.charge(Math.max(text.length, writtenBytes(clean)))
     this.#lines.push({ at: new Date().toISOString(), source, level, text: clean, cursor: { ...this.#at } })
-    this.#flushing ??= setImmediate(() => this.flush())
+    this.#flushing ??= setImmediate(() => this.#flushSome())
   }
 }
 
@@ -168,18 +203,33 @@ class FloodGate {
   #since = performance.now()
   #last: Said[] = []
   #lines = 0
+  #isLeavingOut = false
 
-  takes(bytes: number): boolean {
+  get isLeavingOut(): boolean {
+    return this.#isLeavingOut
+  }
+
+  /** Whether the next line is kept. A long one may cost more than is left; those after it pay for it. */
+  isOpen(): boolean {
     const now = performance.now()
     this.#left = Math.min(LOG_BURST_BYTES, this.#left + ((now - this.#since) / 1_000) * LOG_RATE_BYTES)
     this.#since = now
     // Lines stay in order: those that wait come first.
-    if (this.#last.length > 0 || this.#left < bytes) return false
+    return !this.#isLeavingOut && this.#left > 0
+  }
+
+  /** What a line costs: its bytes in the file, for an empty one too. */
+  charge(bytes: number): void {
     this.#left -= bytes
-    return true
+  }
+
+  passOver(lines: number): void {
+    this.#lines += this.#last.length + lines
+    this.#last = []
   }
 
   leaveOut(line: Said): void {
+    this.#isLeavingOut = true
     this.#last.push(line)
     if (this.#last.length <= 2 * LOG_LAST_WORDS_LINES) return
     this.#lines += LOG_LAST_WORDS_LINES
@@ -188,11 +238,21 @@ class FloodGate {
 
   /** The last lines, and how many before them are lost. */
   takeLeftOut(): { lines: number; last: Said[] } {
-    const lost = { lines: this.#lines, last: this.#last }
+    let from = this.#last.length
+    for (let bytes = 0; from > 0; from -= 1) {
+      bytes += writtenBytes(this.#last[from - 1]?.text ?? '')
+      if (bytes > LOG_LAST_WORDS_BYTES) break
+    }
+    const lost = { lines: this.#lines + from, last: this.#last.slice(from) }
     this.#last = []
     this.#lines = 0
+    this.#isLeavingOut = false
     return lost
   }
+}
+
+function writtenBytes(text: string): number {
+  return LOG_LINE_OVERHEAD_BYTES + Buffer.byteLength(JSON.stringify(text))
 }
 
 function named(bytes: number): string {

@@ -1,11 +1,13 @@
 /** The stdio of a local worker: stdin is a FIFO, stdout a file, so both outlive the host (architecture, decision 3). */
 import * as fs from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemCode } from '../../errors.ts'
 import { openOwnFile, Tail } from '../../files/tail.ts'
-import { RPC_FRAME_MAX_BYTES } from '../../limits.ts'
+import { LOG_BEHIND_MAX_BYTES, RPC_FRAME_MAX_BYTES, STDOUT_END_BYTES } from '../../limits.ts'
 import type { Channel } from '../../rpc/channel.ts'
 import { LineSplitter } from '../../rpc/lines.ts'
 
+const LF = 0x0a
 const RETRY_MS = 10
 /** A chunk of empty lines has 250,000 of them. */
 const CHUNKS_A_TURN = 1
@@ -76,6 +78,32 @@ export class LocalChannel implements Channel {
         if (this.#closed) return
       }
     }
+  }
+
+  async drain(onLeftOut: (bytes: number) => void): Promise<void> {
+    if (this.#closed) return
+    // No further than it reaches now: a process that escaped may go on writing.
+    const end = this.#stdout.offset + this.#stdout.behind
+    if (this.#stdout.behind > LOG_BEHIND_MAX_BYTES) onLeftOut(this.#skipTo(end - STDOUT_END_BYTES))
+    while (!this.#closed && this.#stdout.offset < end && this.#stdout.behind > 0) {
+      this.poll()
+      await nextTurn()
+    }
+  }
+
+  /** To the beginning of a line. Returns how many bytes are passed over. */
+  #skipTo(offset: number): number {
+    const from = this.#position
+    this.#splitter.reset()
+    this.#stdout.seek(offset)
+    for (let chunk = this.#stdout.read(); chunk !== undefined; chunk = this.#stdout.read()) {
+      const start = chunk.bytes.indexOf(LF) + 1
+      this.#position = chunk.end - chunk.bytes.length + start
+      if (start === 0) continue
+      this.#stdout.seek(this.#position)
+      break
+    }
+    return this.#position - from
   }
 
   close(): void {

@@ -11,6 +11,7 @@ import { writeWhole } from '../../files/write-whole.ts'
 import {
   START_TURN_MS,
   STARTS_PER_CORE,
+  STDERR_END_BYTES,
   STDERR_KEEP_BYTES,
   SWEEP_MS,
   TERM_LIMIT_MS,
@@ -20,7 +21,7 @@ import { ConcurrencyLimiter } from '../concurrency-limiter.ts'
 import { openLocalCoordination } from '../coordination-directory.ts'
 import { DiskSample } from '../disk-sample.ts'
 import { rewriteFiles } from '../output-files.ts'
-import { tailOf } from '../stderr-file.ts'
+import { keepEnd, tailOf } from '../stderr-file.ts'
 import type {
   Condition,
   CoordinationDirectory,
@@ -327,13 +328,12 @@ class LocalWorker implements Worker {
     this.#noteEnd()
   }
 
-  /** A flood on stderr must not fill the disk: the excess is cut off (the worker appends, so cutting is safe). */
+  /** A flood on stderr must not fill the disk: the excess is cut off (the worker appends, so cutting is safe), and its end stays. */
   #trimStderr(): void {
     const size = fs.statSync(this.#places.stderr, { throwIfNoEntry: false })?.size ?? 0
     if (size <= STDERR_KEEP_BYTES) return
     this.#stderr?.drain()
-    fs.truncateSync(this.#places.stderr, 0)
-    this.#stderr?.cut()
+    this.#stderr?.cut(keepEnd(this.#places.stderr, STDERR_END_BYTES))
   }
 }
 

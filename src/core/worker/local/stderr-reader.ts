@@ -38,10 +38,10 @@ export class StderrReader implements StderrReading {
     if (!this.#isClosed) this.#read()
   }
 
-  /** The file was cut to nothing after all of it was read. */
-  cut(): void {
-    this.#offset = 0
-    this.#listener.restarted()
+  /** The file was cut after all of it was read; `kept`: how much of its end it still has. */
+  cut(kept = 0): void {
+    this.#offset = kept
+    this.#listener.restarted(kept)
   }
 
   close(): void {
