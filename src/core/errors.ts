@@ -20,6 +20,10 @@ interface Entry {
   hint?: (details: never) => string
 }
 
+function meantOr(nearest: string | undefined, hint: string): string {
+  return nearest === undefined ? hint : `Did you mean "${nearest}"?`
+}
+
 const catalogue = {
   usage: { kind: 'user', http: 400, exit: 2, message: (d: { problem: string }) => d.problem },
   command_unknown: {
@@ -604,8 +608,8 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { name: string }) => `There is no secret "${d.name}".`,
-    hint: () => 'See "resolve secret list".',
+    message: (d: { name: string; nearest?: string }) => `There is no secret "${d.name}".`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve secret list".'),
   },
   secret_unavailable: {
     kind: 'environment',
@@ -642,8 +646,8 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { name: string }) => `There is no target "${d.name}".`,
-    hint: () => 'See "resolve notify list".',
+    message: (d: { name: string; nearest?: string }) => `There is no target "${d.name}".`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve notify list".'),
   },
   notify_exists: {
     kind: 'user',
@@ -703,8 +707,8 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { name: string }) => `There is no schedule "${d.name}".`,
-    hint: () => 'See "resolve schedule list".',
+    message: (d: { name: string; nearest?: string }) => `There is no schedule "${d.name}".`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve schedule list".'),
   },
   schedules_broken: {
     kind: 'environment',
@@ -726,8 +730,7 @@ const catalogue = {
     http: 404,
     exit: 6,
     message: (d: { name: string; nearest?: string }) => `There is no context "${d.name}".`,
-    hint: (d: { nearest?: string }) =>
-      d.nearest === undefined ? 'See "resolve context list".' : `Did you mean "${d.nearest}"?`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve context list".'),
   },
   token_unknown: {
     kind: 'user',

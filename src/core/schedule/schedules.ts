@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError } from '../errors.ts'
 import { SCHEDULES_MAX } from '../limits.ts'
+import { nearestDetail } from '../primitives/nearest.ts'
 import type { NewSchedule, Schedule } from '../protocol/api/schedule.ts'
 import type { Form, Payload } from '../protocol/form.ts'
 import { localTimezone, nextDue, requireDueTimes } from './due-times.ts'
@@ -80,8 +81,10 @@ export async function pauseSchedule(
 
 function find(schedules: readonly KeptSchedule[], reference: string): KeptSchedule {
   const found = schedules.find(({ id, name }) => name === reference || id === reference)
-  if (found === undefined) throw fail('schedule_unknown', { name: reference.slice(0, 80) })
-  return found
+  if (found !== undefined) return found
+  const name = reference.slice(0, 80)
+  const names = schedules.map((one) => one.name)
+  throw fail('schedule_unknown', { name, ...nearestDetail(name, names) })
 }
 
 function toListed(
