@@ -384,6 +384,7 @@ test('config.json has exactly the fields of the specification and of R43, filled
       git_provider: { type: 'gitea', base_url: 'https://git.test/api', token: 'token-of-the-git-host' },
       credentials: { llm_provider_api_key: 'key-of-the-model', git_host_token: 'token-of-the-git-host' },
       llm: { model: '', base_url: '' },
+      secret_fields: [],
       sub_container_token: expect.stringMatching(/^[0-9a-f]{64}$/),
       capabilities: ['git-server'],
     })
