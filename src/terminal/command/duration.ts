@@ -3,8 +3,8 @@ import { fail } from '../../core/errors.ts'
 
 /** The time that `--since` or `--until` means: a duration before `now`, or an ISO-8601 time. In UTC. Throws `usage`. */
 export function parseTime(text: string, now: number): string {
-  if (!/^\d{4}-/.test(text)) return new Date(now - parseDuration(text)).toISOString()
-  const ms = Date.parse(text)
+  // Not a number where the time is out of the range that a date has.
+  const ms = /^\d{4}-/.test(text) ? Date.parse(text) : new Date(now - parseDuration(text)).getTime()
   if (Number.isNaN(ms)) throw fail('usage', { problem: `"${text}" is not a time; write 2026-01-31T10:00:00Z, or 10m.` })
   return new Date(ms).toISOString()
 }

@@ -2,7 +2,7 @@
 import * as Flags from '@oclif/core/flags'
 import type { Platform } from '../../../core/index.ts'
 import type { LogLine } from '../../../core/protocol/log.ts'
-import { cleanText } from '../../../core/view/clean.ts'
+import { indentedText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { parseTime } from '../../../terminal/command/duration.ts'
 import { idArg } from '../../../terminal/command/flags.ts'
@@ -52,7 +52,7 @@ export default class InstanceLogs extends BaseCommand<typeof InstanceLogs> {
     for await (const line of this.wanted(platform, id, since)) {
       if (jsonl) await this.output.raw(`${JSON.stringify(line)}\n`)
       else if (raw) await this.output.result(line.text)
-      else await this.output.result(cleanText(logLine(line)))
+      else await this.output.result(indentedText(logLine(line)))
     }
     return 0
   }
