@@ -20,6 +20,10 @@ interface Entry {
   hint?: (details: never) => string
 }
 
+function meantOr(nearest: string | undefined, hint: string): string {
+  return nearest === undefined ? hint : `Did you mean "${nearest}"?`
+}
+
 const catalogue = {
   usage: { kind: 'user', http: 400, exit: 2, message: (d: { problem: string }) => d.problem },
   command_unknown: {
@@ -604,8 +608,8 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { name: string }) => `There is no secret "${d.name}".`,
-    hint: () => 'See "resolve secret list".',
+    message: (d: { name: string; nearest?: string }) => `There is no secret "${d.name}".`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve secret list".'),
   },
   secret_unavailable: {
     kind: 'environment',
@@ -628,7 +632,7 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't use the key file ${d.path}: ${d.reason}.`,
     outside: () => "The server's key file can't be used.",
-    hint: () => 'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE.',
+    hint: () => 'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE. If it is lost, remove the secrets and targets, and set them again.',
   },
   secrets_broken: {
     kind: 'environment',
@@ -642,8 +646,8 @@ const catalogue = {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { name: string }) => `There is no target "${d.name}".`,
-    hint: () => 'See "resolve notify list".',
+    message: (d: { name: string; nearest?: string }) => `There is no target "${d.name}".`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve notify list".'),
   },
   notify_exists: {
     kind: 'user',
@@ -688,12 +692,23 @@ const catalogue = {
     message: (d: { field: string }) => `"${d.field}" is a secret field: a schedule would have to store it.`,
     hint: () => 'Use a secret of the operator, which the manifest of the resolver names.',
   },
+  schedule_unchecked: {
+    kind: 'environment',
+    http: 503,
+    exit: 10,
+    message: (d: { resolver: string; reason: string }) =>
+      `The schedule is not added, because ${d.resolver} can't be asked for its form now: ${d.reason}`,
+    outside: (d: { resolver: string }) =>
+      `The schedule is not added, because ${d.resolver} can't be asked for its form now.`,
+    hint: () =>
+      'The form tells which fields are secret; a schedule must not store those. Add the schedule when the resolver answers.',
+  },
   schedule_unknown: {
     kind: 'user',
     http: 404,
     exit: 6,
-    message: (d: { name: string }) => `There is no schedule "${d.name}".`,
-    hint: () => 'See "resolve schedule list".',
+    message: (d: { name: string; nearest?: string }) => `There is no schedule "${d.name}".`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve schedule list".'),
   },
   schedules_broken: {
     kind: 'environment',
@@ -715,8 +730,7 @@ const catalogue = {
     http: 404,
     exit: 6,
     message: (d: { name: string; nearest?: string }) => `There is no context "${d.name}".`,
-    hint: (d: { nearest?: string }) =>
-      d.nearest === undefined ? 'See "resolve context list".' : `Did you mean "${d.nearest}"?`,
+    hint: (d: { nearest?: string }) => meantOr(d.nearest, 'See "resolve context list".'),
   },
   token_unknown: {
     kind: 'user',

@@ -52,7 +52,7 @@ export type { Actor, DataFile, InputRequest, InstanceRecord, MessageType, SentMe
 export type { JournalEvent } from './protocol/journal.ts'
 export type { Manifest } from './protocol/manifest.ts'
 export type { Status } from './protocol/status.ts'
-export { runDue, type ScheduleNews } from './schedule/runner.ts'
+export { runDue, type ScheduleNews, ScheduleRunner } from './schedule/runner.ts'
 export { homeDirectory } from './store/home.ts'
 export { type Claim, IdempotencyKeys, type KeptAnswer } from './store/idempotency.ts'
 export {

@@ -200,6 +200,8 @@ export const SCHEDULES_MAX_BYTES = 64 * MIB // own: inputs of a schedule are inp
 export const SCHEDULE_CRON_MAX_CHARS = 100 // own
 export const SCHEDULE_DUE_MAX = 1_000 // own: missed due times are counted up to this number
 export const SCHEDULE_LOOK_MS = 1_000 // own: how often a server looks for due schedules
+export const SCHEDULE_CREATIONS_MAX = 8 // own: how many scheduled instances a server creates at the same time
+export const SCHEDULE_CREATIONS_OF_RESOLVER_MAX = 2 // own: and of one resolver
 export const SCHEDULE_GRACE_MS = 60_000 // own: a due time that is later than this is missed
 
 export const ATTEND_SWEEP_MS = 3_000

@@ -1,7 +1,7 @@
 /** Runs the schedules of the home while the server runs (R72); {@link file://./serve.ts} starts it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ResolveError } from '../core/errors.ts'
-import { type LocalPlatform, runDue, type ScheduleNews } from '../core/index.ts'
+import { type LocalPlatform, type ScheduleNews, ScheduleRunner } from '../core/index.ts'
 import { SCHEDULE_LOOK_MS } from '../core/limits.ts'
 
 export interface SchedulesParts {
@@ -27,10 +27,11 @@ export function startSchedules({ home, platform, onNews, onProblem }: SchedulesP
       }
     },
   }
+  const runner = new ScheduleRunner({ home, platform: runs, tell: (news) => onNews(sentenceOf(news), news) })
   const going = (async () => {
     while (!stopped.signal.aborted) {
       try {
-        await runDue(home, runs, (news) => onNews(sentenceOf(news), news))
+        await runner.look()
         onProblem(null)
       } catch (error) {
         onProblem(error instanceof Error ? error.message : String(error))
@@ -41,6 +42,7 @@ export function startSchedules({ home, platform, onNews, onProblem }: SchedulesP
   return async () => {
     stopped.abort()
     await going
+    await runner.close()
   }
 }
 

@@ -133,6 +133,17 @@ test('flags win over variables, these over the context in use; an error names th
   expect(await where({})).not.toContain('The server is')
 })
 
+test('hints name the context, and commands that work where a context is in use (R73)', async () => {
+  expect((await login('--name', 'build')).code).toBe(0)
+  const scope = (await run('secret', 'list')).stderr
+  expect(scope).toContain('"resolve token create --context local --scope admin" on the server\'s machine')
+  writeFileSync(path, JSON.stringify({ context: 'dead', contexts: { dead: { url: 'http://127.0.0.1:1' } } }))
+  expect((await run('instance', 'list')).stderr).toContain(
+    'the address of the context "dead" is right, or use this machine: "resolve context use local".',
+  )
+  expect((await run('context', 'use', 'local')).code).toBe(0)
+})
+
 test('a stored token goes to its own server alone, and RESOLVE_TOKEN never to a context (R73)', async () => {
   expect((await login('--name', 'build')).code).toBe(0)
   const env = { XDG_CONFIG_HOME: config }

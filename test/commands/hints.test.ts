@@ -46,6 +46,28 @@ test.each([
   expect(next[0]?.replace(' --json', ''), stderr).toBe(meant)
 })
 
+test('a misspelt value, name, label or time is told with what was meant', async () => {
+  const made = await place.run('run', 'doer', '-i', 'do=work', '--name', 'nightly', '--label', 'team=red', '--json')
+  const { instance_id: id } = JSON.parse(made.stdout) as { instance_id: string }
+  expect((await place.with({ stdin: 'hush' }, 'secret', 'set', 'API_KEY')).code).toBe(0)
+  const meant: [string[], string][] = [
+    [['secret', 'remove', 'API_KYE'], 'resolve secret remove API_KEY'],
+    [['run', 'doer', '--on-input', 'promt'], 'Did you mean "prompt"?'],
+    [['instance', 'list', '--status', 'waiting'], 'Did you mean "awaiting_input"?'],
+    [['instance', 'list', '--resolver', 'deor'], 'No instance matches. Did you mean "doer"?'],
+    [['instance', 'list', '--name', 'nigthly'], 'No instance matches. Did you mean "nightly"?'],
+    [['instance', 'list', '--label', 'team=rad'], 'No instance matches. Did you mean "team=red"?'],
+    [['instance', 'list', '--text', 'nowhere'], 'No instance matches. See "resolve instance list".'],
+    [['instance', 'list', '--since', 'yesterday'], '"yesterday" is not a time; write 2026-01-31 or'],
+    [['instance', 'logs', id, '--since', '12:00'], '"12:00" is not a time; write 2026-01-31 or'],
+    [['instance', 'logs', id, '--tail', '0'], 'No log lines.'],
+  ]
+  for (const [words, sentence] of meant) expect((await place.run(...words)).stderr, words.join(' ')).toContain(sentence)
+  const every = ['schedule', 'add', '0 3 * * *', 'doer', '--name', 'every', '-i', 'do=work']
+  expect(await place.run(...every)).toMatchObject({ code: 0 })
+  expect((await place.run('schedule', 'remove', 'evrey')).stderr).toContain('resolve schedule remove every')
+})
+
 test('no help command stands below an error without a near word, and the value of a field is not repeated', async () => {
   const unknown = await place.run('frobnicate')
   expect(unknown.stderr.trimEnd().split('\n')).toEqual([

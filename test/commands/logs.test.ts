@@ -90,7 +90,7 @@ test('stderr, log messages and noise on stdout are kept with times, in order, se
   expect(await linesOf(id, '--since', '2999-01-01')).toEqual([])
   for (const since of ['yesterday', '99999999999999d', '9999-99-99']) {
     const refused = await place.run('instance', 'logs', id, '--since', since)
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/is not a (?:time|duration)/)])
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/is not a time/)])
   }
   const document = JSON.parse((await place.run('instance', 'logs', id, '--json', '--all')).stdout)
   expect(document).toEqual({ schema: 'resolve.logs/1', instance_id: id, lines })

@@ -1,5 +1,5 @@
 /** resolve secret and resolve notify, as built, and their routes: values go in and never come out (R55). */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../server/api.ts'
@@ -109,4 +109,18 @@ test('notify add prints the signing secret once; its address is in no list, no f
   expect((await api.call('DELETE', '/api/notify/hook')).status).toBe(200)
   expect(readFileSync(join(api.home, 'notify.json'), 'utf8')).toContain('"targets": []')
   await receiver.close()
+})
+
+test('a missing key is not replaced while values are sealed with it, and doctor tells of it (R55)', async () => {
+  expect(await place.run('secret', 'set', 'NAMED', '--from-env', 'HOME')).toMatchObject({ code: 0 })
+  const set = async (name: string) => await place.run('secret', 'set', name, '--command', 'echo value')
+  expect(await set('FIRST')).toMatchObject({ code: 0 })
+  const key = join(place.home, 'secret.key')
+  const before = readFileSync(key, 'utf8')
+  rmSync(key)
+  expect(await set('OTHER')).toMatchObject({ code: 10, stderr: expect.stringContaining('it is missing') })
+  expect(existsSync(key)).toBe(false)
+  expect((await place.run('doctor')).stdout).toContain('the key file is missing')
+  writeFileSync(key, before, { mode: 0o600 })
+  expect(await set('OTHER')).toMatchObject({ code: 0 })
 })

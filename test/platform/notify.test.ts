@@ -1,6 +1,6 @@
 /** Notifications: signed, told of by kind and resolver, tried again while the receiver fails, and sent by the next process after a kill. */
 import { spawn } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
@@ -153,4 +153,32 @@ test('a test is sent once, and its outcome told', async () => {
   expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: 'it answered 418' })
   await receiver.close()
   expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: "it can't be reached (ECONNREFUSED)" })
+})
+
+test('an end is not sent again when the ended instance gets a label, in this process or another (S-NOTIFY-01)', async () => {
+  await target()
+  await added(`me.finish({ status: 'completed' })`)
+  const id = await create()
+  await platform.over(id)
+  await expect.poll(types).toEqual(['resolve.end plain'])
+  await expect.poll(() => existsSync(join(home, 'outbox', `${id}.json`))).toBe(false)
+  for (let round = 1; round <= 2; round += 1) {
+    await platform.edit(id, { labels: { round: String(round) } })
+    // The next instance is sent in the same sweeps, after which nothing of the first is left.
+    await platform.over(await create())
+    await expect.poll(() => types().length).toBeGreaterThan(round)
+    await expect.poll(() => existsSync(join(home, 'outbox', `${id}.json`))).toBe(false)
+    await platform.close()
+    platform = await platformOn(home)
+  }
+  expect(receiver.valid().filter(({ data }) => data.instance_id === id).length).toBe(1)
+})
+
+test('the limit of a notification covers the body of the answer (S-NOTIFY-01)', { timeout: 30_000 }, async () => {
+  receiver.answer = 'endless'
+  await target()
+  await added(`me.finish({ status: 'completed' })`)
+  await platform.over(await create())
+  await expect.poll(types).toEqual(['resolve.end plain'])
+  await expect.poll(() => receiver.open(), { timeout: 20_000 }).toBe(0)
 })

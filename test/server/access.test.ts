@@ -199,6 +199,7 @@ test('a token for a viewport reads its instance, and ends with the token that as
   expect(await status(`/instances/${mine}/data`)).toBe(200)
   expect(await status(`/instances/${foreign}`)).toBe(404)
   expect(await status(`/instances/${foreign}/viewport-token`, frame, 'POST')).toBe(404)
+  expect(await status(`/instances/${mine}/viewport-token`, frame, 'POST')).toBe(401)
   expect(await status(`/instances/${mine}/stop`, frame, 'POST')).toBe(403)
   expect(await status('/resolvers')).toBe(403)
   expect(readdirSync(served.home).some((name) => name.endsWith('.json') && isIn(name, frame.slice(-43)))).toBe(false)

@@ -110,9 +110,15 @@ test('a waiting instance tells its place everywhere; one that waits for an answe
     queue: { position: 2, bound: 'home', limit: 1, since: record.created_at },
   })
   expect((await place.run('instance', 'list')).stdout).toMatch(new RegExp(`${third}.*queued, place 2`))
-  const sentence = 'It waits in the queue, place 2: at most 1 instance run at the same time here.'
+  const sentence = 'It waits in the queue, place 2: at most 1 instance runs at the same time here.'
   expect((await place.run('instance', 'show', third)).stdout).toContain(sentence)
-  expect((await place.run('instance', 'explain', third)).stdout).toContain(sentence)
+  const { stdout: explained } = await place.run('instance', 'explain', third)
+  expect(explained).toContain(sentence)
+  expect(explained).toContain(`${first} (any) has a place and waits for an answer`)
+  expect(explained).toContain(`resolve instance answer ${first}`)
+  expect(documentIn((await place.run('instance', 'explain', third, '--json')).stdout)).toMatchObject({
+    holders: [{ instance_id: first, resolver: 'any', status: 'awaiting_input' }],
+  })
   expect(documentIn((await place.run('instance', 'show', third, '--json')).stdout)).toMatchObject({
     queue: { position: 2 },
   })
@@ -180,7 +186,7 @@ test('max_running of a manifest binds background hosts without a server; --timeo
   const left = await place.run('run', 'single', '-i', 'do=work', '--timeout', '1s')
   expect(left.code).toBe(124)
   expect(left.stderr).toContain(
-    'It waits in the queue, place 1: at most 1 instance of this resolver run at the same time.',
+    'It waits in the queue, place 1: at most 1 instance of this resolver runs at the same time.',
   )
   const other = await place.run('run', 'any', '-i', 'do=work')
   expect(other).toMatchObject({ code: 0, stdout: 'done\n' })
@@ -197,7 +203,7 @@ test('RESOLVE_MAX_RUNNING binds hosts of "run", and a wrong value is refused (R7
   ] as string
   await until(place.home, first, ({ status }) => status === 'awaiting_input')
   const second = await place.with({ env }, 'run', 'any', '-i', 'do=work', '--timeout', '1s')
-  expect(second.stderr).toContain('It waits in the queue, place 1: at most 1 instance run at the same time here.')
+  expect(second.stderr).toContain('It waits in the queue, place 1: at most 1 instance runs at the same time here.')
   for (const wrong of ['0', '-1', 'many', '1.5', '99999']) {
     expect(await place.with({ env: { RESOLVE_MAX_RUNNING: wrong } }, 'instance', 'list')).toMatchObject({
       code: 2,

@@ -1,6 +1,6 @@
 /** Schedules (R72): with a given clock in processes that are killed, and with two real servers of one home. */
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { InstanceRecord, Schedule, ScheduleNews } from '../../src/core/index.ts'
@@ -269,6 +269,93 @@ test('a paused schedule misses nothing; what is wrong with a schedule is refused
   expect((await place.run('schedule', 'remove', 'morning')).code).toBe(6)
 })
 
+test('a damaged instance stops its own schedule, and no other (R72)', { timeout: 60_000 }, async () => {
+  await add('2026-05-04T06:59:00.000Z', '0 * * * *', '-i', 'do=this', '--name', 'first')
+  const [started] = (await look('2026-05-04T07:00:01Z')).news
+  const id = started?.instance_id ?? ''
+  await expect.poll(async () => (await instances())[0]?.status, { timeout: 20_000 }).toBe('completed')
+  await add('2026-05-04T07:30:00.000Z', '0 * * * *', '-i', 'do=this', '--name', 'second')
+  const journal = join(place.home, 'instances', id, 'journal')
+  writeFileSync(journal, Buffer.concat([Buffer.alloc(12, '#'), readFileSync(journal).subarray(12)]))
+  rmSync(join(place.home, 'instances', id, 'record.json'), { force: true })
+  const { news, stderr } = await look('2026-05-04T08:00:01Z')
+  expect(stderr).toBe('')
+  expect(news.map(({ schedule, outcome }) => `${schedule} ${outcome}`).sort()).toEqual([
+    'first failed',
+    'second started',
+  ])
+  expect(news.find(({ outcome }) => outcome === 'failed')?.detail).toContain(id)
+})
+
+/** A resolver that never answers at its form, but only once it has been told to. */
+async function addSilent(): Promise<{ fallSilent: () => void }> {
+  const flag = join(place.home, 'silent')
+  const silent = plainResolver(
+    `me.finish({ status: 'completed' })`,
+    { name: 'silent' },
+    `me.on['resolver.getInstantiationSchema'] = () =>
+       process.getBuiltinModule('fs').existsSync(${JSON.stringify(flag)}) ? Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) : (${JSON.stringify(FORM)})`,
+  )
+  expect(await place.run('resolver', 'add', silent.dir)).toMatchObject({ code: 0 })
+  return { fallSilent: () => writeFileSync(flag, '') }
+}
+
+test('resolvers that hang keep no other schedule waiting, and each outcome has its true reason (R72)', {
+  timeout: 120_000,
+}, async () => {
+  const { fallSilent } = await addSilent()
+  const whole = join(place.home, 'schedules.json')
+  const { id, ...one } = await add('2026-05-04T06:59:00.000Z', '0 7 * * *', '-i', 'do=this', '--name', 'healthy')
+  const file = JSON.parse(readFileSync(whole, 'utf8')) as { schedules: object[] }
+  const [healthy] = file.schedules
+  const hanging = [1, 2, 3].map((number) => ({
+    ...{ ...healthy, ...one, resolver: 'silent' },
+    ...{ id: `${number}${id.slice(1)}`, name: `silent-${number}` },
+  }))
+  const kept = hanging.map((each) => ({ ...healthy, ...each, handled_until: '2026-05-04T06:59:00.000Z' }))
+  writeFileSync(whole, JSON.stringify({ ...file, schedules: [...kept, healthy] }))
+  fallSilent()
+  const { news } = await look('2026-05-04T07:00:01Z')
+  // They were begun before it, and it did not wait for one of them.
+  expect(news.map(({ schedule, outcome }) => `${schedule} ${outcome}`)[0]).toBe('healthy started')
+  const others = news.slice(1)
+  expect(others.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'failed'])
+  for (const { detail } of others) expect(detail).toContain('did not answer')
+})
+
+test('a due time that passed while the instance before was being created is told as that (R72)', {
+  timeout: 60_000,
+}, async () => {
+  await add('2026-05-04T06:59:00.000Z', '* * * * *', '-i', 'do=this', '--name', 'busy')
+  const path = join(place.home, 'schedules.json')
+  const file = JSON.parse(readFileSync(path, 'utf8')) as { schedules: { busy_until?: string }[] }
+  for (const one of file.schedules) one.busy_until = '2026-05-04T07:02:30.000Z'
+  writeFileSync(path, JSON.stringify(file))
+  const { news } = await look('2026-05-04T07:02:31Z')
+  expect(news).toMatchObject([
+    { outcome: 'missed', detail: 'The instance before was still being created.' },
+    { outcome: 'started', due_at: '2026-05-04T07:02:00.000Z' },
+  ])
+})
+
+test('no schedule is added while the form of its resolver is unknown; a field that became secret fails at its due time (R72)', {
+  timeout: 90_000,
+}, async () => {
+  const { fallSilent } = await addSilent()
+  fallSilent()
+  const refused = await place.run('schedule', 'add', '0 7 * * *', 'silent', '-i', 'key=canary-8472')
+  expect(refused).toMatchObject({ code: 10, stderr: expect.stringContaining("can't be asked for its form now") })
+  expect(await listed()).toEqual([])
+
+  await add('2026-05-04T06:59:00.000Z', '0 7 * * *', '-i', 'do=this')
+  const path = join(place.home, 'schedules.json')
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"do":"this"', '"do":"this","key":"canary-8472"'))
+  expect((await look('2026-05-04T07:00:01Z')).news).toMatchObject([
+    { outcome: 'failed', detail: expect.stringContaining('"key" is a secret field') },
+  ])
+  expect(await instances()).toEqual([])
+})
+
 test('over HTTP: reading needs the scope read, changing needs admin; a damaged file is told and nothing is run (R72)', {
   timeout: 60_000,
 }, async () => {
@@ -282,7 +369,11 @@ test('over HTTP: reading needs the scope read, changing needs admin; a damaged f
   expect((await admin('POST', '/schedules', body)).body).toMatchObject({ name: 'works-2' })
   expect((await admin('POST', '/schedules', { ...body, cron: 'x'.repeat(5_000) })).status).toBe(422)
   expect((await admin('POST', '/schedules', { ...body, name: '../../etc' })).status).toBe(422)
-  expect((await run('GET', '/schedules')).body).toMatchObject([{ name: 'works' }, { name: 'works-2' }])
+  expect((await run('GET', '/schedules')).body).toMatchObject([
+    { name: 'works', input: {}, input_hidden: true },
+    { name: 'works-2', input: {}, input_hidden: true },
+  ])
+  expect((await admin('GET', '/schedules')).body).toMatchObject([{ input: { do: 'this' } }, { name: 'works-2' }])
   expect((await run('DELETE', '/schedules/works')).status).toBe(403)
   expect((await admin('DELETE', '/schedules/works')).status).toBe(200)
   expect((await admin('POST', '/schedules/works-2/pause')).body).toMatchObject({ paused: true })

@@ -1,6 +1,7 @@
 /** Archives of resolvers over HTTP, at a real server: what is taken, where it goes, and what is refused before anything is written. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openTokens } from '../../src/core/index.ts'
@@ -112,7 +113,7 @@ const REFUSED: Record<string, [() => Buffer, RegExp]> = {
     /16777216 bytes/,
   ],
   'one large file': [() => zipped(entry({ name: 'x', content: Buffer.alloc(ALMOST_ALL) })), /the limit is 16777216/],
-  'a gzip bomb': [() => gzipSync(Buffer.alloc(400 << 20)), /16777216 bytes when it is unpacked/],
+  'a gzip bomb': [() => gzipSync(Buffer.alloc(64 << 20)), /16777216 bytes when it is unpacked/],
   'a size over the archive': [() => zipped(entry({ name: 'x', size: '00077777777' })), /middle of an entry/],
   'a negative size': [() => zipped(entry({ name: 'x', size: '-0000000001' })), /not a number/],
   'a binary size': [() => zipped(entry({ name: 'x', size: '\u00ff\u00ff\u00ff' })), /not a number/],
@@ -150,7 +151,10 @@ const REFUSED: Record<string, [() => Buffer, RegExp]> = {
 // verifies: R74
 test.each(Object.entries(REFUSED))('%s is refused, and nothing is left', async (_what, [make, why]) => {
   const before = uploads()
-  const { status, body } = await send(make())
+  const made = make()
+  // Making one may take longer than the server keeps an idle connection: its end is noticed before the next request.
+  await nextTurn()
+  const { status, body } = await send(made)
   expect({ status, code: body.code, detail: body.detail }).toMatchObject({ status: 422, code: 'archive_refused' })
   expect(body.detail).toMatch(why)
   expect(body.detail).not.toContain(place.home)

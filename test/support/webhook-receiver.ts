@@ -21,8 +21,10 @@ export interface Receiver {
   url: string
   secret: string
   received: Received[]
-  /** How it answers: a status, or `hang`. */
-  answer: number | 'hang'
+  /** How it answers: a status, `hang`, or `endless`: a status and a body without an end. */
+  answer: number | 'hang' | 'endless'
+  /** How many answers without an end have a connection. */
+  open(): number
   valid(): Delivered[]
   invalid(): string[]
   close(): Promise<void>
@@ -31,6 +33,7 @@ export interface Receiver {
 export async function startReceiver(): Promise<Receiver> {
   const secret = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
   const received: Received[] = []
+  let open = 0
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (text: string) => {
@@ -39,6 +42,13 @@ export async function startReceiver(): Promise<Receiver> {
     request.on('end', async () => {
       received.push({ headers: request.headers, body, isValid: await isSigned(secret, request.headers, body) })
       if (receiver.answer === 'hang') return
+      if (receiver.answer === 'endless') {
+        open += 1
+        response.on('close', () => {
+          open -= 1
+        })
+        return response.writeHead(200).write('x')
+      }
       response.statusCode = receiver.answer
       response.end('{}')
     })
@@ -48,6 +58,7 @@ export async function startReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/path-canary-55`,
     ...{ secret, received },
     answer: 204,
+    open: () => open,
     valid: () => received.filter(({ isValid }) => isValid).map(({ body }) => JSON.parse(body) as Delivered),
     invalid: () => received.filter(({ isValid }) => !isValid).map(({ body }) => body),
     async close() {

@@ -146,6 +146,23 @@ describePage('the page: forms', () => {
     await context.close()
   })
 
+  test('a click on Start arrives, also where leaving a field brings its message', async () => {
+    const { context } = await openContext()
+    const page = await signedIn(context, server)
+    await page.goto(`${server.url}/?resolver=three-checks`)
+    await page.getByLabel('Name').fill('x')
+    await page.getByLabel('Name').fill('')
+    const box = await page.getByRole('button', { name: 'Start', exact: true }).boundingBox()
+    await page.mouse.move((box?.x ?? 0) + 10, (box?.y ?? 0) + 2)
+    await page.mouse.down()
+    // A person holds a button for about this long; the message must not come meanwhile.
+    await page.waitForTimeout(400)
+    expect(await page.locator('.field-wrong').count()).toBe(0)
+    await page.mouse.up()
+    await page.locator('.summary').waitFor()
+    await context.close()
+  })
+
   test('"Copy as CLI" copies the command with the same effect', async () => {
     const { context } = await openContext({ permissions: ['clipboard-read', 'clipboard-write'] })
     const page = await signedIn(context, server)

@@ -38,10 +38,10 @@ export function outboxPath(home: string, id: string): string {
   return join(outboxDirectory(home), `${id}.json`)
 }
 
-/** Throws the system's error. */
-export function openOutbox(home: string, id: string): void {
+/** A file that is there stays as it is. Throws the system's error. */
+export function openOutbox(home: string, id: string, cursors: Cursors = {}): void {
   mkdirSync(outboxDirectory(home), { recursive: true, mode: 0o700 })
-  if (createExclusiveSync(outboxPath(home, id), '{}', { mode: 0o600 })) failpoint('outbox.opened')
+  if (createExclusiveSync(outboxPath(home, id), JSON.stringify(cursors), { mode: 0o600 })) failpoint('outbox.opened')
 }
 
 /** The instances with a file. */

@@ -52,10 +52,12 @@ function post(url: URL, headers: Record<string, string>, body: string): Promise<
     agent: false,
     lookup: checkedLookup,
   })
+  // It covers the body of the answer too: a receiver that never ends it would hold the connection, and with it the process.
   const limit = setTimeout(() => {
     resolve(`it did not answer within ${NOTIFY_SEND_LIMIT_MS / 1_000} s`)
     call.destroy()
   }, NOTIFY_SEND_LIMIT_MS)
+  call.on('close', () => clearTimeout(limit))
   call.on('error', (error) =>
     resolve(systemCode(error) === CLOSED ? REFUSED : `it can't be reached (${systemCode(error) ?? 'unknown'})`),
   )
@@ -73,7 +75,7 @@ function post(url: URL, headers: Record<string, string>, body: string): Promise<
     response.on('close', () => call.destroy())
   })
   call.end(bytes)
-  return promise.finally(() => clearTimeout(limit))
+  return promise
 }
 
 const REFUSED = 'its address is link-local or reserved'

@@ -20,6 +20,7 @@ import type { CreationRecord } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { instancePaths } from '../store/home.ts'
 import { parseEnvelope } from '../store/journal-line.ts'
+import { readStory } from '../store/journal-projection.ts'
 import { JournalReader, readCreationRecord } from '../store/journal-reader.ts'
 import { readRecord } from '../store/record.ts'
 import { noticeOf } from './notices.ts'
@@ -40,6 +41,8 @@ export class NotifySender {
   readonly #home: string
   /** The instances that this process hosts or has hosted, with the size of their journal when they were last worked on. */
   readonly #watched = new Map<string, number>()
+  /** How far the targets were when everything of an instance that had ended was sent. */
+  readonly #sent = new Map<string, Cursors>()
   /** Where nothing is to do before a time, or before the journal has grown. */
   readonly #idle = new Map<string, { bytes: number; dueAt: number }>()
   #targets = ''
@@ -55,11 +58,21 @@ export class NotifySender {
   watch(id: string): void {
     this.#watched.set(id, -1)
     try {
-      if (existsSync(targetsPath(this.#home))) openOutbox(this.#home, id)
+      if (!existsSync(targetsPath(this.#home)) || existsSync(outboxPath(this.#home, id))) return
+      openOutbox(this.#home, id, this.#cursorsOf(id))
     } catch (error) {
       process.emitWarning(`Notifications of ${id} may be missing: ${systemCode(error) ?? String(error)}`)
+    } finally {
+      this.start()
     }
-    this.start()
+  }
+
+  /** An instance that has ended without a file has nothing left to send: only what is written from now on counts, such as a resumed run. */
+  #cursorsOf(id: string): Cursors {
+    const paths = instancePaths(this.#home, id)
+    if (!isTerminal(readRecord(paths).status)) return {}
+    const after = readStory(paths.journal).lastSeq
+    return Object.fromEntries(readTargetFile(this.#home).map((target) => [target.id, { ...FIRST, after }]))
   }
 
   /** From now on this process sends what is due, for all instances of the home. */
@@ -106,7 +119,7 @@ export class NotifySender {
   #openAgain(id: string, waiting: string[]): void {
     const bytes = journalBytes(this.#home, id)
     if (bytes === this.#watched.get(id)) return
-    openOutbox(this.#home, id)
+    openOutbox(this.#home, id, this.#sent.get(id))
     waiting.push(id)
   }
 
@@ -129,7 +142,9 @@ export class NotifySender {
       const hasEnded = isTerminal(readRecord(instancePaths(this.#home, id)).status)
       const isDone = hasEnded && left.every((isLeft) => !isLeft) && bytes === journalBytes(this.#home, id)
       if (isDone && !Object.values(cursors).some(({ given_up }) => given_up > 0)) removeOutbox(this.#home, id)
-      if (isDone) this.#watched.set(id, bytes)
+      if (!isDone) return
+      this.#watched.set(id, bytes)
+      this.#sent.set(id, cursors)
     } finally {
       await release()
     }

@@ -1,9 +1,10 @@
 /** The targets of notifications of a home: `resolve notify` and the HTTP API change them; {@link file://./sender.ts} sends to them. */
 import { randomBytes } from 'node:crypto'
-import { fail } from '../errors.ts'
+import { fail, type ResolveError } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { NOTIFY_TARGETS_MAX } from '../limits.ts'
+import { nearestDetail } from '../primitives/nearest.ts'
 import { NOTIFY_EVENTS, NOTIFY_NAME_PATTERN, type NotifyRequest } from '../protocol/api/notify.ts'
 import { open, seal } from '../secrets/seal.ts'
 import { isReceiverAddress } from './addresses.ts'
@@ -46,16 +47,22 @@ export async function addTarget(home: string, request: NotifyRequest): Promise<T
 export async function removeTarget(home: string, name: string): Promise<TargetEntry> {
   return await changed(home, (targets) => {
     const found = targets.find((one) => one.name === name)
-    if (found === undefined) throw fail('notify_unknown', { name: String(name).slice(0, 80) })
+    if (found === undefined) throw unknownTarget(String(name).slice(0, 80), targets)
     return { targets: targets.filter((one) => one !== found), result: found }
   })
 }
 
 /** Throws `notify_unknown`, `notify_broken`. */
 export function findTarget(home: string, name: string): TargetEntry {
-  const found = readTargetFile(home).find((one) => one.name === name)
-  if (found === undefined) throw fail('notify_unknown', { name: String(name).slice(0, 80) })
+  const targets = readTargetFile(home)
+  const found = targets.find((one) => one.name === name)
+  if (found === undefined) throw unknownTarget(String(name).slice(0, 80), targets)
   return found
+}
+
+function unknownTarget(name: string, targets: readonly { name: string }[]): ResolveError {
+  const names = targets.map((one) => one.name)
+  return fail('notify_unknown', { name, ...nearestDetail(name, names) })
 }
 
 /** Undefined for the desktop. Throws `secret_unreadable`, `secret_key_unusable`. */

@@ -14,6 +14,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
+/** As details of an error about an unknown name. */
+export function nearestDetail(word: string, candidates: Iterable<string>): { nearest?: string } {
+  const found = nearest(word, candidates)
+  return found === undefined ? {} : { nearest: found }
+}
+
 /** Letters to add, drop, change or swap with their neighbour (optimal string alignment). */
 function editsBetween(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)]

@@ -1,6 +1,6 @@
 /**
  * Creates the instances of schedules that are due (R72). Every server of a home runs it; which of them acts is decided in
- * schedules.json, one process at a time. `serve` calls {@link runDue} every second.
+ * schedules.json, one process at a time. `serve` calls {@link ScheduleRunner.look} every second.
  */
 import { fail, ResolveError } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
@@ -11,6 +11,7 @@ import type { Payload } from '../protocol/form.ts'
 import type { ScheduleOrigin } from '../protocol/instance.ts'
 import { isTerminal, type Status } from '../protocol/status.ts'
 import { newInstanceId } from '../store/home.ts'
+import { CreationPlaces } from './creation-places.ts'
 import { dueBetween } from './due-times.ts'
 import { changeSchedules, type KeptSchedule, readSchedules } from './schedule-file.ts'
 
@@ -34,124 +35,225 @@ export interface ScheduleNews extends ScheduleOutcome {
   count: number
 }
 
-/** Decides about every due time up to `now` once, in whichever process is first. Throws `schedules_broken` and errors of the home. */
+/** Decides about every due time up to `now` once, in whichever process is first, and waits for the instances. Throws as {@link ScheduleRunner.look}. */
 export async function runDue(
   home: string,
   platform: SchedulePlatform,
   tell: (news: ScheduleNews) => void,
   now: () => Date = () => new Date(),
 ): Promise<void> {
-  for (const { id } of readSchedules(home).filter((one) => isToDecide(one, now()))) {
-    await finishClaim(home, id, platform, tell, now)
-    const claimed = await claim(home, id, platform, tell, now)
-    if (claimed) await finishClaim(home, id, platform, tell, now)
+  const runner = new ScheduleRunner({ home, platform, tell, now })
+  // The second look is for what became due before the claim of a dead process was finished.
+  for (let looks = 0; looks < 2; looks += 1) {
+    await runner.look()
+    await runner.settled()
   }
 }
+
+export interface RunnerParts {
+  home: string
+  platform: SchedulePlatform
+  tell: (news: ScheduleNews) => void
+  now?: () => Date
+}
+
+interface Decided {
+  news: ScheduleNews[]
+  /** Undefined where no instance is to be created. */
+  claim: Claim | undefined
+}
+
+type Claim = NonNullable<KeptSchedule['claim']>
+
+export class ScheduleRunner {
+  readonly #home: string
+  readonly #platform: SchedulePlatform
+  readonly #tell: (news: ScheduleNews) => void
+  readonly #now: () => Date
+  readonly #places = new CreationPlaces()
+  /** By schedule: what waits for a place, or is being created. */
+  readonly #creations = new Map<string, Promise<void>>()
+  /** The instances that this process decided to create; the other claims are of a process that died. */
+  readonly #own = new Set<string>()
+  /** By schedule: why its instance can't be created yet, such as a full disk. The next look tries again. */
+  readonly #troubles = new Map<string, unknown>()
+  #isClosed = false
+
+  constructor({ home, platform, tell, now = () => new Date() }: RunnerParts) {
+    this.#home = home
+    this.#platform = platform
+    this.#tell = tell
+    this.#now = now
+  }
+
+  /**
+   * Decides about every due time up to now, and begins to create instances; it does not wait for them. A failure of one schedule does
+   * not keep the others. Throws `schedules_broken` and errors of the home, when all have been looked at.
+   */
+  async look(): Promise<void> {
+    const schedules = readSchedules(this.#home)
+    for (const id of this.#troubles.keys()) if (!schedules.some((one) => one.id === id)) this.#troubles.delete(id)
+    const troubles = new Map<string, unknown>(this.#troubles)
+    for (const { id } of schedules.filter((one) => isToDecide(one, this.#now()))) {
+      if (this.#creations.has(id)) continue
+      try {
+        await this.#claim(id)
+        await this.#begin(id)
+        if (!this.#creations.has(id)) troubles.delete(id)
+      } catch (error) {
+        troubles.set(id, error)
+      }
+    }
+    for (const trouble of troubles.values()) throw trouble
+  }
+
+  /** Waits until no instance is being created. */
+  async settled(): Promise<void> {
+    while (this.#creations.size > 0) await Promise.all(this.#creations.values())
+  }
+
+  /** What waits for a place is left to the next server; what is being created is waited for. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.settled()
+  }
+
+  /** Decides about all due times since the last decision. Where an instance is to be created, the file says so when this returns. */
+  async #claim(id: string): Promise<void> {
+    const before = readSchedules(this.#home).find((one) => one.id === id)
+    if (before === undefined || before.claim !== null) return
+    const former = before.last_instance_id
+    const formerNow = former === null ? undefined : await this.#statusOf(former)
+    const decided = await changeSchedules<Decided | undefined>(this.#home, (schedules) => {
+      const one = schedules.find((candidate) => candidate.id === id)
+      const at = this.#now()
+      const nothing = { result: undefined, unchanged: true }
+      // Another process was faster: it holds the claim, or has started the next instance.
+      if (one === undefined || one.paused || one.claim !== null || one.last_instance_id !== former) return nothing
+      const { times, count } = dueBetween(one.cron, one.timezone, new Date(one.handled_until), at)
+      const due = times.at(-1)
+      if (due === undefined) return nothing
+      const news: ScheduleNews[] = []
+      const settle = (outcome: ScheduleOutcome['outcome'], when: Date, detail: string, many = 1) => {
+        news.push(
+          note(one, { due_at: when.toISOString(), outcome, instance_id: null, detail, at: at.toISOString() }, many),
+        )
+      }
+      const busyUntil = Date.parse(one.busy_until ?? '') || 0
+      const isLate = at.getTime() - Math.max(due.getTime(), busyUntil) > SCHEDULE_GRACE_MS
+      const isMissed = isLate && one.catch_up === 'none'
+      const missed = isMissed ? count : count - 1
+      const lastMissed = (isMissed ? due : times.at(-2)) ?? due
+      const why = lastMissed.getTime() <= busyUntil ? 'The instance before was still being created.' : NO_SERVER
+      if (missed > 0) settle('missed', lastMissed, why, missed)
+      if (isMissed) return { result: { news, claim: undefined } }
+      if (formerNow instanceof ResolveError) {
+        settle('failed', due, `It is not known whether the instance before, ${former}, has ended: ${formerNow.message}`)
+        return { result: { news, claim: undefined } }
+      }
+      if (formerNow !== undefined && !isTerminal(formerNow)) {
+        settle('skipped', due, `The instance before, ${former}, has not ended (${formerNow}).`)
+        return { result: { news, claim: undefined } }
+      }
+      one.claim = { due_at: due.toISOString(), instance_id: newInstanceId(), owner: self() }
+      return { result: { news, claim: one.claim } }
+    })
+    for (const one of decided?.news ?? []) this.#tell(one)
+    if (decided?.claim === undefined) return
+    this.#own.add(decided.claim.instance_id)
+    failpoint('schedule.claimed')
+  }
+
+  /** A damaged instance stops its own schedule and no other: the error is a value here. */
+  async #statusOf(id: string): Promise<Status | undefined | ResolveError> {
+    try {
+      return await this.#platform.statusOf(id)
+    } catch (error) {
+      if (error instanceof ResolveError) return error
+      throw error
+    }
+  }
+
+  /** Creates the claimed instance in the background: the same one at every try, in this process or after its death in another. */
+  async #begin(id: string): Promise<void> {
+    const held = await changeSchedules(this.#home, (schedules) => {
+      const one = schedules.find((candidate) => candidate.id === id)
+      if (one === undefined || one.claim === null || isHeldElsewhere(one.claim.owner)) {
+        return { result: undefined, unchanged: true }
+      }
+      const unchanged = this.#own.has(one.claim.instance_id)
+      one.claim.owner = self()
+      return { result: structuredClone(one), unchanged }
+    })
+    if (held?.claim == null) return
+    const { claim } = held
+    const creation = this.#places.run(held.resolver, async () => {
+      if (this.#isClosed) return
+      try {
+        await this.#finish(held, claim)
+        this.#troubles.delete(id)
+      } catch (error) {
+        this.#troubles.set(id, error)
+      }
+    })
+    this.#creations.set(
+      id,
+      creation.finally(() => this.#creations.delete(id)),
+    )
+  }
+
+  async #finish(held: KeptSchedule, claim: Claim): Promise<void> {
+    const { id } = held
+    const outcome = await this.#create(held, claim)
+    failpoint('schedule.created')
+    const isOwn = this.#own.delete(claim.instance_id)
+    const news = await changeSchedules(this.#home, (schedules) => {
+      const one = schedules.find((candidate) => candidate.id === id)
+      if (one?.claim?.instance_id !== claim.instance_id) return { result: undefined, unchanged: true }
+      const at = this.#now().toISOString()
+      one.claim = null
+      if (isOwn) one.busy_until = at
+      if (outcome.instance_id !== null) one.last_instance_id = outcome.instance_id
+      return { result: note(one, { ...outcome, due_at: claim.due_at, at }, 1) }
+    })
+    failpoint('schedule.recorded')
+    if (news !== undefined) this.#tell(news)
+  }
+
+  async #create(one: KeptSchedule, { due_at, instance_id }: Claim): Promise<Created> {
+    const started: Created = { outcome: 'started', instance_id, detail: null }
+    try {
+      if ((await this.#platform.statusOf(instance_id)) !== undefined) return started
+      const tooLate = this.#whyTooLate(one, instance_id)
+      const isLate = this.#now().getTime() - Date.parse(due_at) > SCHEDULE_GRACE_MS
+      if (isLate && tooLate !== undefined && one.catch_up === 'none') {
+        return { outcome: 'missed', instance_id: null, detail: tooLate }
+      }
+      const { id, name, resolver, input } = one
+      await this.#platform.create({ resolver, input, name, instance_id, schedule: { id, name, due_at } })
+      return started
+    } catch (error) {
+      if (!(error instanceof ResolveError)) return { outcome: 'failed', instance_id: null, detail: String(error) }
+      if (error.code === 'disk_full' || error.code === 'shutting_down') throw error
+      return { outcome: 'failed', instance_id: null, detail: error.message }
+    }
+  }
+
+  /** Undefined for an instance that only waited for its place in this process: it was due in time. */
+  #whyTooLate({ id }: KeptSchedule, instance: string): string | undefined {
+    if (!this.#own.has(instance)) return 'The server ended before it could create the instance.'
+    const trouble = this.#troubles.get(id)
+    return trouble instanceof Error ? `The instance could not be created in time: ${trouble.message}` : undefined
+  }
+}
+
+const NO_SERVER = 'No server ran at that time.'
+
+type Created = Pick<ScheduleOutcome, 'outcome' | 'instance_id' | 'detail'>
 
 function isToDecide(one: KeptSchedule, now: Date): boolean {
   if (one.claim !== null) return !isHeldElsewhere(one.claim.owner)
   return !one.paused && dueBetween(one.cron, one.timezone, new Date(one.handled_until), now).count > 0
-}
-
-/** Decides about all due times since the last decision; true where this process is now to create an instance. */
-async function claim(
-  home: string,
-  id: string,
-  platform: SchedulePlatform,
-  tell: (news: ScheduleNews) => void,
-  now: () => Date,
-): Promise<boolean> {
-  const before = readSchedules(home).find((one) => one.id === id)
-  const former = before?.last_instance_id ?? null
-  const formerStatus = former === null ? undefined : await platform.statusOf(former)
-  const decided = await changeSchedules(home, (schedules) => {
-    const one = schedules.find((candidate) => candidate.id === id)
-    const at = now()
-    const nothing = { result: undefined, unchanged: true }
-    // Another process was faster: it holds the claim, or has started the next instance.
-    if (one === undefined || one.paused || one.claim !== null || one.last_instance_id !== former) return nothing
-    const { times, count } = dueBetween(one.cron, one.timezone, new Date(one.handled_until), at)
-    const due = times.at(-1)
-    if (due === undefined) return nothing
-    const news: ScheduleNews[] = []
-    const settle = (outcome: ScheduleOutcome['outcome'], when: Date, detail: string, many = 1) => {
-      news.push(
-        note(one, { due_at: when.toISOString(), outcome, instance_id: null, detail, at: at.toISOString() }, many),
-      )
-    }
-    const isLate = at.getTime() - due.getTime() > SCHEDULE_GRACE_MS
-    const isMissed = isLate && one.catch_up === 'none'
-    const missed = isMissed ? count : count - 1
-    if (missed > 0) settle('missed', (isMissed ? due : times.at(-2)) ?? due, 'No server ran at that time.', missed)
-    if (isMissed) return { result: { news, isClaimed: false } }
-    if (formerStatus !== undefined && !isTerminal(formerStatus)) {
-      settle('skipped', due, `The instance before, ${former}, has not ended (${formerStatus}).`)
-      return { result: { news, isClaimed: false } }
-    }
-    one.claim = { due_at: due.toISOString(), instance_id: newInstanceId(), owner: self() }
-    return { result: { news, isClaimed: true } }
-  })
-  for (const one of decided?.news ?? []) tell(one)
-  if (decided?.isClaimed !== true) return false
-  failpoint('schedule.claimed')
-  return true
-}
-
-/** Creates the claimed instance: the same one at every try, in this process or after its death in another. */
-async function finishClaim(
-  home: string,
-  id: string,
-  platform: SchedulePlatform,
-  tell: (news: ScheduleNews) => void,
-  now: () => Date,
-): Promise<void> {
-  const held = await changeSchedules(home, (schedules) => {
-    const one = schedules.find((candidate) => candidate.id === id)
-    if (one === undefined || one.claim === null || isHeldElsewhere(one.claim.owner)) {
-      return { result: undefined, unchanged: true }
-    }
-    const isMine = one.claim.owner.pid === process.pid
-    one.claim.owner = self()
-    return { result: structuredClone(one), unchanged: isMine }
-  })
-  if (held?.claim == null) return
-  const { due_at, instance_id } = held.claim
-  const outcome = await create(held, held.claim, platform, now())
-  failpoint('schedule.created')
-  const news = await changeSchedules(home, (schedules) => {
-    const one = schedules.find((candidate) => candidate.id === id)
-    if (one?.claim?.instance_id !== instance_id) return { result: undefined, unchanged: true }
-    one.claim = null
-    if (outcome.instance_id !== null) one.last_instance_id = outcome.instance_id
-    return { result: note(one, { ...outcome, due_at, at: now().toISOString() }, 1) }
-  })
-  failpoint('schedule.recorded')
-  if (news !== undefined) tell(news)
-}
-
-type Created = Pick<ScheduleOutcome, 'outcome' | 'instance_id' | 'detail'>
-
-async function create(
-  one: KeptSchedule,
-  { due_at, instance_id }: NonNullable<KeptSchedule['claim']>,
-  platform: SchedulePlatform,
-  now: Date,
-): Promise<Created> {
-  const started: Created = { outcome: 'started', instance_id, detail: null }
-  try {
-    if ((await platform.statusOf(instance_id)) !== undefined) return started
-    // The claim of a server that was killed, found much later: it is as late as any other.
-    if (now.getTime() - Date.parse(due_at) > SCHEDULE_GRACE_MS && one.catch_up === 'none') {
-      return { outcome: 'missed', instance_id: null, detail: 'The server ended before it could create the instance.' }
-    }
-    const { id, name, resolver, input } = one
-    await platform.create({ resolver, input, name, instance_id, schedule: { id, name, due_at } })
-    return started
-  } catch (error) {
-    if (!(error instanceof ResolveError)) throw error
-    if (error.code === 'disk_full' || error.code === 'shutting_down') throw error
-    return { outcome: 'failed', instance_id: null, detail: error.message }
-  }
 }
 
 /** Keeps an outcome in the schedule; what came before it is decided with it. */

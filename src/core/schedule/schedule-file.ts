@@ -9,11 +9,13 @@ import { SCHEDULES_MAX_BYTES } from '../limits.ts'
 import { type Schedule, schedule } from '../protocol/api/schedule.ts'
 import { misfit } from '../protocol/fits.ts'
 import { instanceId } from '../protocol/instance.ts'
-import { constant, integer, listOf, nullable, object, type Static, text, time } from '../protocol/schema.ts'
+import { constant, integer, listOf, nullable, object, optional, type Static, text, time } from '../protocol/schema.ts'
 
 const bookkeeping = object({
   /** What becomes of every due time up to this one is decided. */
   handled_until: time(),
+  /** Until then an instance of it was being created: due times before were not missed by a server that did not run. */
+  busy_until: optional(time()),
   /** The instance that was started last. */
   last_instance_id: nullable(instanceId()),
   /** An instance is being created, by this process: its id is on disk before it exists, as with an Idempotency-Key (R11). */

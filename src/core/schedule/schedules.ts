@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { fail, ResolveError } from '../errors.ts'
 import { SCHEDULES_MAX } from '../limits.ts'
+import { nearestDetail } from '../primitives/nearest.ts'
 import type { NewSchedule, Schedule } from '../protocol/api/schedule.ts'
 import type { Form, Payload } from '../protocol/form.ts'
 import { localTimezone, nextDue, requireDueTimes } from './due-times.ts'
@@ -22,8 +23,8 @@ export function listSchedules(home: string, now = new Date()): Schedule[] {
 }
 
 /**
- * Throws `schedule_invalid`, `schedule_taken`, `schedule_secret`, `resolver_unknown`, `form_invalid`. A resolver that cannot be asked now, for
- * example because there is no Docker engine, is asked when an instance is created.
+ * Throws `schedule_invalid`, `schedule_taken`, `schedule_secret`, `resolver_unknown`, `form_invalid`, and `schedule_unchecked` for a resolver that
+ * cannot be asked for its form now, for example because there is no Docker engine.
  */
 export async function addSchedule(
   home: string,
@@ -80,12 +81,14 @@ export async function pauseSchedule(
 
 function find(schedules: readonly KeptSchedule[], reference: string): KeptSchedule {
   const found = schedules.find(({ id, name }) => name === reference || id === reference)
-  if (found === undefined) throw fail('schedule_unknown', { name: reference.slice(0, 80) })
-  return found
+  if (found !== undefined) return found
+  const name = reference.slice(0, 80)
+  const names = schedules.map((one) => one.name)
+  throw fail('schedule_unknown', { name, ...nearestDetail(name, names) })
 }
 
 function toListed(
-  { handled_until: _handled, last_instance_id: _last, claim: _claim, ...listed }: KeptSchedule,
+  { handled_until: _handled, busy_until: _busy, last_instance_id: _last, claim: _claim, ...listed }: KeptSchedule,
   now: Date,
 ): Schedule {
   const next = listed.paused ? null : nextDue(listed.cron, listed.timezone, now)
@@ -105,8 +108,9 @@ async function checkInput(resolvers: ResolverCheck, resolver: string, input: Pay
   try {
     checked = await resolvers.check(resolver, input)
   } catch (error) {
-    if (error instanceof ResolveError && UNASKABLE.includes(error.code)) return
-    throw error
+    if (!(error instanceof ResolveError) || !UNASKABLE.includes(error.code)) throw error
+    // Which fields are secret is not known, and the file of schedules is not sealed.
+    throw fail('schedule_unchecked', { resolver, reason: error.message }, { cause: error })
   }
   const secret = checked.form?.components.find((one) => isSecret(one) && Object.hasOwn(input, one.id))
   if (secret !== undefined) throw fail('schedule_secret', { field: secret.id })

@@ -48,6 +48,8 @@ export function ensureKey(home: string, env: NodeJS.ProcessEnv = process.env): B
   const found = readKey(home, env)
   if (found !== undefined) return found
   const path = keyPath(home, env)
+  // Another key in its place would hide that they can't be opened, until the old one is lost.
+  if (hasSealedValues(home)) throw unusable(path, 'it is missing, and values of this home are sealed with it')
   try {
     createExclusiveSync(path, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, durable: true })
   } catch (error) {
@@ -57,6 +59,21 @@ export function ensureKey(home: string, env: NodeJS.ProcessEnv = process.env): B
   const made = readKey(home, env)
   if (made === undefined) throw unusable(path, 'it vanished')
   return made
+}
+
+/** Files with sealed values, and how such a value begins in them ({@link file://./seal.ts}). */
+const SEALED_FILES = ['secrets.json', 'notify.json']
+const SEALED = '"v1.'
+
+function hasSealedValues(home: string): boolean {
+  return SEALED_FILES.some((name) => {
+    try {
+      return readFileSync(join(home, name), 'utf8').includes(SEALED)
+    } catch {
+      // Missing, or reported where its content is read.
+      return false
+    }
+  })
 }
 
 function isOwn(home: string, path: string): boolean {

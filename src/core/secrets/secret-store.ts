@@ -3,10 +3,11 @@
  * before a launch.
  */
 import { join } from 'node:path'
-import { fail } from '../errors.ts'
+import { fail, type ResolveError } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
 import { SECRET_VALUE_MAX_BYTES, SECRETS_MAX } from '../limits.ts'
+import { nearestDetail } from '../primitives/nearest.ts'
 import type { SecretContent, SecretInfo, SecretSource } from '../protocol/api/secrets.ts'
 import { isSecretName } from '../protocol/manifest.ts'
 import { type CommandOutcome, runSecretCommand } from './run-secret-command.ts'
@@ -46,9 +47,14 @@ export async function setSecret(home: string, name: string, { from, text }: Secr
 export async function removeSecret(home: string, name: string): Promise<SecretInfo> {
   return await changed(home, (entries) => {
     const found = entries.find((entry) => entry.name === name)
-    if (found === undefined) throw fail('secret_unknown', { name: String(name).slice(0, 80) })
+    if (found === undefined) throw unknownSecret(String(name).slice(0, 80), entries)
     return { entries: entries.filter((entry) => entry !== found), result: infoOf(found) }
   })
+}
+
+function unknownSecret(name: string, entries: readonly { name: string }[]): ResolveError {
+  const names = entries.map((entry) => entry.name)
+  return fail('secret_unknown', { name, ...nearestDetail(name, names) })
 }
 
 /** The names that a manifest asks for must be set before anything is created. Throws `secret_missing`, `secrets_broken`. */
@@ -59,6 +65,13 @@ export function requireSecrets(home: string, resolver: string, names: readonly s
     const entry = entries.find((one) => one.name === name)
     const isUnset = entry === undefined || (entry.from === 'env' && !process.env[entry.content])
     if (isUnset) throw fail('secret_missing', { resolver, name, ...(entry ? { variable: entry.content } : {}) })
+  }
+}
+
+/** Opens each sealed value, for doctor. Throws `secret_unreadable` with the first that can't be opened, `secrets_broken`. */
+export function checkSealed(home: string): void {
+  for (const { name, from, content } of readSecretFile(secretsPath(home))) {
+    if (from !== 'env') open(home, placeOf(name, from), content)
   }
 }
 

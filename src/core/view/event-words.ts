@@ -25,7 +25,7 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   },
   'platform.setup.progress': setupLine,
   'platform.instance.queued': ({ position, bound, limit }) =>
-    `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} run at the same time)`,
+    `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} ${limit === 1 ? 'runs' : 'run'} at the same time)`,
   'platform.instance.dequeued': () => 'its turn has come',
   'platform.setup.failed': ({ stage, error }) => `setup failed at ${text(stage)}: ${text(error)}`,
   // The line before it is about the setup, with the same error.

@@ -43,7 +43,8 @@ export function standingWord({ status, queue }: { status: Status; queue?: QueueP
 /** Why an instance waits, as a sentence. */
 export function queueSentence({ position, bound, limit }: Pick<QueuePlace, 'position' | 'bound' | 'limit'>): string {
   const many = limit === 1 ? '1 instance' : `${limit} instances`
-  const where = bound === 'home' ? 'run at the same time here' : 'of this resolver run at the same time'
+  const run = limit === 1 ? 'runs' : 'run'
+  const where = bound === 'home' ? `${run} at the same time here` : `of this resolver ${run} at the same time`
   return `It waits in the queue, place ${position}: at most ${many} ${where}.`
 }
 

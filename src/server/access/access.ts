@@ -19,6 +19,8 @@ export interface Caller {
   /** ISO-8601 UTC; null for never. */
   expiresAt: string | null
   isOwner: boolean
+  /** The caller has a token of a viewport, which makes no other token. */
+  isFrame?: boolean
 }
 
 export interface Credentials {
@@ -54,7 +56,9 @@ export const ownerAccess: Access = {
 export function tokenAccess(tokens: Tokens): Access {
   const frames = frameTokens(tokens)
   return {
-    frameToken({ tokenId }, instance) {
+    frameToken({ tokenId, isFrame }, instance) {
+      // Its successor would outlive every expiry.
+      if (isFrame) throw fail('token_refused', {})
       if (tokenId === null) return ownerAccess.frameToken({ ...OWNER }, instance)
       return frames.create(tokenId, instance)
     },
@@ -64,7 +68,15 @@ export function tokenAccess(tokens: Tokens): Access {
       const frame = frames.verify(text)
       if (frame !== undefined) {
         const { entry, instance, expiresAt } = frame
-        return { tokenId: entry.id, name: entry.name, scope: 'read', instance, expiresAt, isOwner: false }
+        return {
+          tokenId: entry.id,
+          name: entry.name,
+          scope: 'read',
+          instance,
+          expiresAt,
+          isOwner: false,
+          isFrame: true,
+        }
       }
       const entry = tokens.verify(text)
       // While the token file is broken, every token gets that error: a valid one must not be called invalid.

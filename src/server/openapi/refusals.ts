@@ -51,6 +51,7 @@ const EXAMPLES = {
   schedule_invalid: { problem: '"0 7 31 2 *" is never due.' },
   schedule_taken: { name: 'morning' },
   schedule_secret: { field: 'api_key' },
+  schedule_unchecked: { resolver: 'reports', reason: '' },
   schedule_unknown: { name: 'morning' },
   schedules_broken: { path: '', reason: '' },
   container_refused: { what: 'start the container', reason: '' },

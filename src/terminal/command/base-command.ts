@@ -144,6 +144,10 @@ export abstract class BaseCommand<T extends Described> extends Command {
     return reportError(this.output, isLost ? lostError(error, { since, id: this.about }) : error, {
       instance: this.about,
       server: this.server === undefined ? undefined : serverWords(this.server),
+      context:
+        this.server?.context === undefined
+          ? undefined
+          : { name: this.server.context, isInUse: this.server.from === 'the config file' },
       version: surroundings().version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),

@@ -3,11 +3,18 @@ import { fail } from '../../core/errors.ts'
 
 /** The time that `--since` or `--until` means: a duration before `now`, or an ISO-8601 time. In UTC. Throws `usage`. */
 export function parseTime(text: string, now: number): string {
-  // Not a number where the time is out of the range that a date has.
-  const ms = /^\d{4}-/.test(text) ? Date.parse(text) : new Date(now - parseDuration(text)).getTime()
-  if (Number.isNaN(ms)) throw fail('usage', { problem: `"${text}" is not a time; write 2026-01-31T10:00:00Z, or 10m.` })
+  const trimmed = text.trim()
+  // Not a number where it is out of the range that a date has.
+  const ago = DURATION.test(trimmed) ? new Date(now - parseDuration(trimmed)).getTime() : Number.NaN
+  const ms = /^\d{4}-/.test(text) ? Date.parse(text) : ago
+  if (Number.isNaN(ms)) {
+    const problem = `"${text}" is not a time; write 2026-01-31 or 2026-01-31T10:00:00Z, or how long ago: 30m, 2h or 7d.`
+    throw fail('usage', { problem })
+  }
   return new Date(ms).toISOString()
 }
+
+const DURATION = /^(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)$/
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -15,7 +22,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 export function parseDuration(text: string): number {
   const trimmed = text.trim()
   if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.round(Number(trimmed) * 1_000)
-  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(trimmed)) {
+  if (!DURATION.test(trimmed)) {
     throw fail('usage', { problem: `"${text}" is not a duration; write 30s, 5m or 1h30m.` })
   }
   let total = 0

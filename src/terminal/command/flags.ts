@@ -62,6 +62,16 @@ export const requiredIdArg = {
   id: Args.string({ description: 'an id, a prefix of one, @last, or a name', required: true }),
 }
 
+/** Words that a status is called in tables and by other programs. */
+const OTHER_WORDS: ReadonlyMap<string, Status> = new Map([
+  ['waiting', 'awaiting_input'],
+  ['waiting for you', 'awaiting_input'],
+  ['queued', 'created'],
+  ['done', 'completed'],
+  ['succeeded', 'completed'],
+  ['stopped', 'cancelled'],
+])
+
 /** Parses `--status running,paused`, also when repeated. Throws `usage` with the list of statuses. */
 export function toStatuses(given: readonly string[] | undefined): Status[] | undefined {
   if (given === undefined) return undefined
@@ -70,7 +80,7 @@ export function toStatuses(given: readonly string[] | undefined): Status[] | und
     .map((word) => {
       const status = STATUSES.find((known) => known === word.trim())
       if (status !== undefined) return status
-      const near = nearest(word.toLowerCase(), STATUSES)
+      const near = OTHER_WORDS.get(word.trim().toLowerCase()) ?? nearest(word.toLowerCase(), STATUSES)
       const meant = near === undefined ? '' : ` Did you mean "${near}"?`
       throw usage(`There is no status "${word}".${meant} The statuses are: ${STATUSES.join(', ')}.`, {
         fields: [{ id: 'status', message: STATUSES.join(', ') }],

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import { nearest } from '../../core/primitives/nearest.ts'
-import { cleanText } from '../../core/view/clean.ts'
+import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { CommandError } from '../output/command-error.ts'
 import { type ErrorExtras, errorDocument } from '../output/documents.ts'
 import { EXIT } from '../output/exit-codes.ts'
@@ -27,6 +27,8 @@ export interface ErrorContext extends BugContext {
   instance?: string | undefined
   /** The server that the command talked to. */
   server?: string | undefined
+  /** The context of the config file that chose the server. */
+  context?: { name: string; isInUse: boolean } | undefined
   /** The flags that the command has, as `--name`. */
   flags?: readonly string[]
   /** The command line with one word replaced by another. */
@@ -35,7 +37,7 @@ export interface ErrorContext extends BugContext {
 
 /** Prints the error and returns the exit code. */
 export async function reportError(output: Output, thrown: unknown, context: ErrorContext): Promise<number> {
-  const report = withInstance(await toReport(thrown, context), context.instance)
+  const report = withInstance(withPlace(await toReport(thrown, context), context), context.instance)
   printForPerson(output, report, context)
   const extras = context.server === undefined ? report.extras : { ...report.extras, server: context.server }
   if (context.debug) output.say(cleanText(withoutToken(stackOf(thrown))))
@@ -44,6 +46,21 @@ export async function reportError(output: Output, thrown: unknown, context: Erro
     await output.raw(`${JSON.stringify({ type: 'error', ...errorDocument(report.error, report.exitCode, extras) })}\n`)
   }
   return report.exitCode
+}
+
+/** Hints come from the catalogue, which knows neither a server nor a context: a command that would refuse both says where it works. */
+function withPlace({ error, extras, exitCode }: Report, { server, context }: ErrorContext): Report {
+  let hint = extras.hint ?? error.hint
+  if (hint === undefined || server === undefined) return { error, extras, exitCode }
+  if (context !== undefined) {
+    const name = `the context "${cleanLine(context.name)}"`
+    const away = context.isInUse ? ', or use this machine: "resolve context use local"' : ''
+    hint = hint
+      .replace('the address is right (--server, RESOLVE_URL)', `the address of ${name} is right${away}`)
+      .replace('Check the address (--server, RESOLVE_URL)', `Check the address of ${name}`)
+      .replace(/"resolve token create\b/g, '"resolve token create --context local')
+  }
+  return { error, extras: { ...extras, hint }, exitCode }
 }
 
 /** Adds the instance id, and completes the commands in the hint. */
@@ -92,7 +109,7 @@ async function toReport(thrown: unknown, context: ErrorContext): Promise<Report>
   const parsed = flagFault(thrown)
   if (parsed !== undefined) {
     const help = ['resolve', ...context.command.split(' ').filter((word) => !word.startsWith('-')), '--help'].join(' ')
-    return { error: fail('usage', { problem: parsed }), extras: { next: [help] }, exitCode: EXIT.usage }
+    return { error: fail('usage', { problem: meantValue(parsed) }), extras: { next: [help] }, exitCode: EXIT.usage }
   }
   const trouble = diskTrouble(thrown, pathOf(thrown))
   if (trouble !== undefined) return { error: trouble, extras: {}, exitCode: trouble.exitCode }
@@ -103,10 +120,12 @@ async function toReport(thrown: unknown, context: ErrorContext): Promise<Report>
   return { error, extras: { fields, next: report === null ? [] : [`cat ${report}`] }, exitCode: EXIT.bug }
 }
 
-/** The same command with the resolver that was probably meant. */
+const NAMED = ['resolver_unknown', 'schedule_unknown', 'secret_unknown', 'notify_unknown']
+
+/** The same command with the name that was probably meant. */
 function correction(error: ResolveError, { corrected }: ErrorContext): ErrorExtras {
   const { name, nearest: meant } = error.details
-  const isName = error.code === 'resolver_unknown' && typeof name === 'string' && typeof meant === 'string'
+  const isName = NAMED.includes(error.code) && typeof name === 'string' && typeof meant === 'string'
   return isName && corrected !== undefined ? { next: [corrected(name, meant)] } : {}
 }
 
@@ -119,6 +138,13 @@ function misspeltFlag(thrown: unknown, { flags = [], corrected }: ErrorContext):
   if (meant === undefined) return undefined
   const error = fail('usage', { problem: `There is no flag ${wrong}; did you mean ${meant}?` })
   return { error, extras: corrected === undefined ? {} : { next: [corrected(wrong, meant)] }, exitCode: EXIT.usage }
+}
+
+/** What was probably meant by a value that a flag cannot have. */
+function meantValue(sentence: string): string {
+  const [, given = '', options = ''] = /^Expected --[\w-]+=(.*) to be one of: (.*?)\.?$/.exec(sentence) ?? []
+  const meant = nearest(given, options.split(', '))
+  return meant === undefined ? sentence : `${sentence} Did you mean "${meant}"?`
 }
 
 /** The message of an oclif parser error, without oclif's reference to help; undefined for any other error. */

@@ -29,6 +29,11 @@ export function explainLines(output: Output, explanation: Explanation, now: numb
   }
   if (explanation.denied.length > 0) lines.push(...title('Refused connections'))
   lines.push(...explanation.denied.map(({ told }) => `  ${cleanLine(told)}`))
+  if (explanation.holders.length > 0) lines.push(...title('Running now'))
+  for (const { instance_id, resolver, status } of explanation.holders) {
+    const waits = status === 'awaiting_input' ? ' and waits for an answer' : ''
+    lines.push(`  ${instance_id} (${cleanLine(resolver)}) has a place${waits}`)
+  }
   if (explanation.questions.length > 0) lines.push(...title('Waiting for an answer'))
   for (const { request_id, prompt, asked_at } of explanation.questions)
     lines.push(`  ${cleanLine(request_id)}, asked ${agoText(asked_at, now)}: ${cleanLine(prompt)}`)

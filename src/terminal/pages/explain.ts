@@ -6,7 +6,7 @@ import type { EventEnvelope } from '../../core/protocol/event.ts'
 import type { Scope } from '../../core/protocol/http.ts'
 import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
 import { WORKER_LOST } from '../../core/protocol/methods.ts'
-import { hasWorker } from '../../core/protocol/status.ts'
+import { hasWorker, type Status } from '../../core/protocol/status.ts'
 import { errorText } from '../../core/view/error-text.ts'
 import { deniedText } from '../../core/view/event-words.ts'
 import { queueSentence } from '../../core/view/status-words.ts'
@@ -18,6 +18,11 @@ import { commandLine } from '../output/shell.ts'
 const STDERR_LINES = 10
 const REJECTED_KEPT = 5
 const DENIED_KEPT = 10
+const HOLDERS_KEPT = 5
+const HOLDERS_LOOKED_AT = 100
+
+/** The statuses in which an instance has a place. */
+const HOLDING = ['awaiting_input', 'running', 'starting'] as const
 
 export interface Explanation {
   schema: 'resolve.explanation/1'
@@ -28,6 +33,8 @@ export interface Explanation {
   why: string
   /** Its place, while it waits for a worker. */
   queue: QueuePlace | null
+  /** Instances that have the places it waits for, those that wait for an answer first. */
+  holders: { instance_id: string; resolver: string; status: Status }[]
   phase: string | null
   error: InstanceError | null
   /** The event that describes the failure; null if the instance has not failed. */
@@ -58,6 +65,7 @@ export async function explain(platform: Platform, id: string, now: number, isSho
   const facts = gather()
   for await (const event of platform.events(id)) facts.note(event)
   const host = await platform.hostState(id)
+  const holders = story.queue == null ? [] : await holdersOf(platform, story.creation.resolver.name, story.queue)
   const stderr = (await stderrOf(platform, id))?.trimEnd()
   return {
     schema: 'resolve.explanation/1',
@@ -66,6 +74,7 @@ export async function explain(platform: Platform, id: string, now: number, isSho
     status: story.status,
     why: whyOf(story, host, now),
     queue: story.queue ?? null,
+    holders,
     phase: story.phase,
     error: story.error,
     failing_event: story.status === 'failed' ? facts.failing : null,
@@ -81,8 +90,30 @@ export async function explain(platform: Platform, id: string, now: number, isSho
       const { id: request_id, prompt, asked_at } = request
       return { request_id, prompt, asked_at, command: answerCommand(id, request) }
     }),
-    next: nextOf(story, host, isShort),
+    next: [
+      ...holders
+        .filter(({ status }) => status === 'awaiting_input')
+        .map((holder) => commandLine('instance', 'answer', holder.instance_id)),
+      ...nextOf(story, host, isShort),
+    ],
   }
+}
+
+/** None where a token is limited to one instance. */
+async function holdersOf(platform: Platform, resolver: string, { bound }: QueuePlace): Promise<Explanation['holders']> {
+  const only = bound === 'resolver' ? { resolver } : {}
+  const found: Explanation['holders'] = []
+  for (const status of HOLDING) {
+    try {
+      const { records } = await platform.list({ ...only, status: [status], limit: HOLDERS_LOOKED_AT })
+      for (const one of records)
+        if (one.queue == null) found.push({ instance_id: one.instance_id, resolver: one.resolver, status: one.status })
+    } catch (error) {
+      if (error instanceof ResolveError && error.code === 'token_narrow') return []
+      throw error
+    }
+  }
+  return found.slice(0, HOLDERS_KEPT)
 }
 
 /** Undefined if the token's scope does not allow reading stderr. */

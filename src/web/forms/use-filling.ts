@@ -9,6 +9,7 @@ import { Problem, sentenceOf } from '../api/problem.ts'
 import { checkInPage } from './check-in-page.ts'
 import { dropDraft, keepDraft, readDraft } from './drafts.ts'
 import { type Message, messagesOf, payloadOf } from './filling.ts'
+import { pointerReleased } from './pointer-released.ts'
 
 export interface FillingPlan {
   /** The form before any value is given. */
@@ -80,6 +81,7 @@ export function useFilling(plan: FillingPlan): Filling {
     setAsking(true)
     try {
       const check = await plan.disclose(input, mine.signal)
+      await pointerReleased()
       if (mine.signal.aborted) return undefined
       if (check.form !== null) show(check.form)
       return check
@@ -101,7 +103,10 @@ export function useFilling(plan: FillingPlan): Filling {
     if (plan.disclose === undefined || !isOther()) return
     await askForm().then(
       () => setTrouble(null),
-      (error: unknown) => setTrouble(sentenceOf(error)),
+      async (error: unknown) => {
+        await pointerReleased()
+        setTrouble(sentenceOf(error))
+      },
     )
   }
 
@@ -118,7 +123,8 @@ export function useFilling(plan: FillingPlan): Filling {
     const { current } = now
     void disclose()
     const asked = current.values
-    void checkInPage(current.form, payloadOf(current.form, asked)).then((failing) => {
+    void checkInPage(current.form, payloadOf(current.form, asked)).then(async (failing) => {
+      await pointerReleased()
       if (failing === null || current.values !== asked || !Object.hasOwn(asked, id)) return
       const own = failing.filter(({ component }) => component === id)
       setMessages((before) => [...before.filter((message) => message.field !== id), ...messagesOf(own, [])])

@@ -11,7 +11,7 @@ const entries = {
     'A target is http or https, no link-local or metadata address, and its address and signing key are never shown',
   'S-SECRET-01':
     'A secret field goes to the resolver only: sealed in the journal, in no other file after the run, in no event, export or answer',
-  R72: 'Schedules create instances at due times of their zone: each once, across servers and kills; missed and skipped ones are told, never two at once; secrets are refused',
+  R72: 'Schedules create instances at due times of their zone: each once, across servers and kills; missed and skipped ones are told, never two at once; secrets are refused, also where the form cannot be asked; one schedule never stops another; inputs are shown to admin only',
   R73: 'login checks a token and stores it for this user alone; contexts choose the server, a token goes to its own server only; the config file is refused with the line of what is wrong',
   R74: 'resolver add to a server sends an archive of the directory: only serve --uploads takes it, with scope admin; it is checked whole before anything is written, stored under its digest, and runs in a container only',
   R71: 'serve --keep removes ended instances regularly, as prune does, and tells it',

@@ -1,6 +1,8 @@
 /** `resolve instance list`: lists instances; those that wait for an answer come first. */
 import * as Flags from '@oclif/core/flags'
 import type { Connection, InstanceFilter, InstancePage, InstanceRecord } from '../../../core/index.ts'
+import { nearest } from '../../../core/primitives/nearest.ts'
+import { cleanLine } from '../../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { parseTime } from '../../../terminal/command/duration.ts'
 import { toStatuses } from '../../../terminal/command/flags.ts'
@@ -89,13 +91,35 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       return 0
     }
     if (records.length === 0) {
-      this.output.note(`No instance matches. Start one with "${commandLine('run', 'hello')}".`)
+      this.output.note(await this.noMatch())
       return 0
     }
     const width = process.stdout.isTTY ? process.stdout.columns : undefined
     for (const line of instanceTable(records, Date.now(), width)) await this.output.result(line)
     if (cursor !== null) this.output.note('There are more instances; add --all, or --limit.')
     return 0
+  }
+
+  /** What was probably meant by a name, a resolver or a label that no instance has. */
+  private async noMatch(): Promise<string> {
+    const { resolver, name, label = [] } = this.flags
+    const platform = await this.platform()
+    const { records } = await platform.list({ limit: WAITING_MAX })
+    if (records.length === 0) return `No instance matches. Start one with "${commandLine('run', 'hello')}".`
+    const labels = records.flatMap((record) => Object.entries(record.labels ?? {}))
+    const known: [string | undefined, string[]][] = [
+      [resolver, records.map((record) => record.resolver)],
+      [name, records.flatMap((record) => record.name ?? [])],
+      ...label.map((one): [string, string[]] => [
+        one,
+        labels.map(([key, value]) => (one.includes('=') ? `${key}=${value}` : key)),
+      ]),
+    ]
+    for (const [given, names] of known) {
+      const meant = given === undefined || names.includes(given) ? undefined : nearest(given, names)
+      if (meant !== undefined) return `No instance matches. Did you mean "${cleanLine(meant)}"?`
+    }
+    return `No instance matches. See "${commandLine('instance', 'list')}".`
   }
 
   private async repaint(filter: InstanceFilter): Promise<number> {

@@ -49,11 +49,14 @@ export default class InstanceLogs extends BaseCommand<typeof InstanceLogs> {
     const id = await this.instanceId(this.args.id)
     if (follow) await platform.ensureHost(id)
     if (this.output.json) return await this.printDocument(platform, id, since)
+    let isEmpty = true
     for await (const line of this.wanted(platform, id, since)) {
+      isEmpty = false
       if (jsonl) await this.output.raw(`${JSON.stringify(line)}\n`)
       else if (raw) await this.output.result(line.text)
       else await this.output.result(indentedText(logLine(line)))
     }
+    if (isEmpty && this.output.forPerson) this.output.note('No log lines.')
     return 0
   }
 

@@ -2,6 +2,7 @@
  * Collects what a creation needs before the first line of the journal: a valid input and the plan for the worker (R10, R44). A resolver
  * that is not prepared cannot be asked yet: then the host checks the input after the setup (R48).
  */
+import { fail } from '../../errors.ts'
 import { type Admission, admitInput, refuseWhatIsMissing } from '../../host/inquiry/admission.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Preparations } from '../../host/inquiry/preparations.ts'
@@ -26,7 +27,7 @@ export interface PreparedCreation {
   sealedInput: string | undefined
 }
 
-/** The creation record of the instance. Throws `secret_missing`, as {@link admitInput}, and as {@link Preparations.isReady}. */
+/** The creation record of the instance. Throws `secret_missing`, `schedule_secret`, as {@link admitInput}, and as {@link Preparations.isReady}. */
 export async function prepareCreation(
   { home, inquiries, preparations }: CreationParts,
   entry: CatalogEntry,
@@ -41,6 +42,9 @@ export async function prepareCreation(
   const { open, secret, environment, container } = isReady
     ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor))
     : unchecked(entry, input)
+  // The file of schedules has the value in clear: a field that became secret since is told at the next due time.
+  const [field] = isReady && request.schedule !== undefined ? Object.keys(secret ?? {}) : []
+  if (field !== undefined) throw fail('schedule_secret', { field })
   const id = request.instance_id ?? newInstanceId()
   const creation: CreationRecord = {
     schema: 'resolve.journal/1',

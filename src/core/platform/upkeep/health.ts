@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { ResolveError } from '../../errors.ts'
 import { DISK_FLOOR_BYTES, DISK_FLOOR_FRACTION, GIB } from '../../limits.ts'
 import { listTargets } from '../../notify/sender.ts'
-import { targetsPath } from '../../notify/target-file.ts'
+import { readTargetFile, targetsPath } from '../../notify/target-file.ts'
+import { destinationOf } from '../../notify/targets.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
 import { keyPath, readKey } from '../../secrets/key-file.ts'
-import { listSecrets, secretsPath } from '../../secrets/secret-store.ts'
+import { checkSealed, listSecrets, secretsPath } from '../../secrets/secret-store.ts'
 import { instancesDirectory, prepareHome } from '../../store/home.ts'
 import { openTokens } from '../../store/tokens.ts'
 import type { HealthRow } from '../platform.ts'
@@ -79,6 +80,8 @@ function checkSecrets({ home, fix }: HealthPlan): HealthRow[] {
   try {
     const known = listSecrets(home).length
     readKey(home)
+    checkSealed(home)
+    for (const target of readTargetFile(home)) destinationOf(home, target)
     if (open.length === 0)
       return [row('ok', `${known} ${known === 1 ? 'secret is' : 'secrets are'} set, and only you can read them`)]
     if (!fix) return [row('failed', `${modes}: other users may read secrets`, mend)]

@@ -51,6 +51,8 @@ export const schedule = named(
     timezone: text({ maxLength: 64 }),
     resolver: text(),
     input: payload,
+    /** True for callers without the scope admin: `input` is then empty. */
+    input_hidden: optional(flag()),
     catch_up: oneOf(CATCH_UPS),
     paused: flag(),
     created_at: time(),

@@ -26,7 +26,14 @@ export const SCHEDULE_OPERATIONS = {
     body: newSchedule,
     answers: { 200: { description: 'The schedule, stored on disk', json: schedule } },
     refuses: [
-      ...(['schedule_invalid', 'schedule_taken', 'schedule_secret', 'schedules_broken', 'form_invalid'] as const),
+      ...([
+        'schedule_invalid',
+        'schedule_taken',
+        'schedule_secret',
+        'schedule_unchecked',
+        'schedules_broken',
+        'form_invalid',
+      ] as const),
       ...(['resolver_unknown', 'lock_held', ...RESOLVER_TROUBLE] as const),
     ],
   },
