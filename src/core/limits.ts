@@ -53,6 +53,7 @@ export const LOG_PAGE_MAX_LINES = 10_000
 export const LOG_PAGE_BYTES = 1 * MIB
 export const LOG_WAIT_MAX_S = 20 // how long a request for new lines may wait
 export const LOG_WAITING_MAX = 64 // requests of one process that wait at once; the next one is answered at once
+export const LOG_WAITING_OF_TOKEN_MAX = 32 // of one token; the next one is refused
 export const LOG_LOOK_MS = 200
 
 /** Input from a consumer. */

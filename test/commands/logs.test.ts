@@ -18,6 +18,7 @@ const BEHAVIOUR = `
     print('no frame\\n'); log('debug', 'a detail'); log('warn', 'a warning'); log('shout', 'of no level'); await sleep(300)
     say('key ' + me.config.credentials.llm_provider_api_key + '\\nwithout end')
   }
+  if (kind === 'forges') { log('info', 'first\\n00:00:00.000 error    forged\\u001b]0;title\\u0007'); say('a\\u001b[31mb\\n') }
   if (kind === 'asks') { say('before the question\\n'); const { x } = await me.ask('q', '?', { type: 'form', components: [{ id: 'x', type: 'text' }] }); say('answer ' + x + '\\n') }
   if (kind === 'counts') for (let n = 1; n <= 400; n += 1) {
     say('stderr ' + n + '\\n'); if (n % 20 === 0) print('noise ' + n + '\\n'); if (n % 10 === 0) log('info', 'log ' + n)
@@ -87,9 +88,23 @@ test('stderr, log messages and noise on stdout are kept with times, in order, se
   expect((await linesOf(id, '--tail', '2')).map(({ n }) => n)).toEqual([6, 7])
   expect((await linesOf(id, '--since', times[5] as string)).map(({ n }) => n)).toEqual([6, 7])
   expect(await linesOf(id, '--since', '2999-01-01')).toEqual([])
-  expect((await place.run('instance', 'logs', id, '--since', 'yesterday')).code).toBe(2)
+  for (const since of ['yesterday', '99999999999999d', '9999-99-99']) {
+    const refused = await place.run('instance', 'logs', id, '--since', since)
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/is not a time/)])
+  }
   const document = JSON.parse((await place.run('instance', 'logs', id, '--json', '--all')).stdout)
   expect(document).toEqual({ schema: 'resolve.logs/1', instance_id: id, lines })
+})
+
+test('a message of several lines cannot pass for several messages', async () => {
+  const id = await idOf('forges')
+  const { stdout } = await place.run('instance', 'logs', id)
+  expect(
+    stdout
+      .replace(/^\d\d:\d\d:\d\d\.\d{3}/gm, 'TIME')
+      .split('\n')
+      .toSorted(),
+  ).toEqual([...['', '    00:00:00.000 error    forged', 'TIME info     first', 'TIME stderr   ab']])
 })
 
 // verifies: S-LOG-02

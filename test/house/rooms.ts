@@ -82,6 +82,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'server/request',
     'server/http',
     'server/access',
+    'core/view',
     'core/protocol/api',
     'core/protocol',
     'core/index',

@@ -257,6 +257,7 @@ test('a paused schedule misses nothing; what is wrong with a schedule is refused
   }
   await refused(2, 'is no cron expression of five fields', '0 7 * *', 'works', '-i', 'do=x')
   await refused(2, 'is no cron expression of five fields', '* * * * * *', 'works', '-i', 'do=x')
+  await refused(2, 'is no cron expression of five fields', '2030-01-01T00:00:00', 'works', '-i', 'do=x')
   await refused(2, 'is never due', '0 7 31 2 *', 'works', '-i', 'do=x')
   await refused(2, 'There is no time zone "Mars/Base"', '0 7 * * *', 'works', '-i', 'do=x', '--timezone', 'Mars/Base')
   await refused(6, 'nothere', '0 7 * * *', 'nothere')

@@ -16,11 +16,13 @@ export function requireDueTimes(cron: string, timezone: string, now: Date): void
     const problem = `There is no time zone "${timezone}"; write an IANA name such as Europe/Berlin.`
     throw fail('schedule_invalid', { problem }, { cause: error })
   }
+  const problem = `"${cron}" is no cron expression of five fields (minute hour day month weekday), such as "0 7 * * 1-5".`
+  // The library also takes a single time.
+  if (!/^\s*(?:@\w+|\S+(?:\s+\S+){4})\s*$/.test(cron)) throw fail('schedule_invalid', { problem })
   let next: Date | null
   try {
     next = open(cron, timezone).nextRun(now)
   } catch (error) {
-    const problem = `"${cron}" is no cron expression of five fields (minute hour day month weekday), such as "0 7 * * 1-5".`
     throw fail('schedule_invalid', { problem }, { cause: error })
   }
   if (next === null) throw fail('schedule_invalid', { problem: `"${cron}" is never due.` })

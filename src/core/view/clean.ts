@@ -19,6 +19,11 @@ export function cleanText(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(SEQUENCES, '').replace(CONTROLS, '').replace(DIRECTIONS, '')
 }
 
+/** Like {@link cleanText}, with its further lines indented: none of them looks like an entry of its own. */
+export function indentedText(text: string): string {
+  return cleanText(text).trimEnd().replaceAll('\n', '\n    ')
+}
+
 /** Like {@link cleanText}, on one line: each run of white space becomes one space. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()

@@ -1,34 +1,62 @@
 /** GET /instances/{id}/logs: a page of what a worker printed and logged, at once or when there is a new line (R40, R41). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
+import { LOG_WAITING_OF_TOKEN_MAX } from '../../core/limits.ts'
 import type { QueryOf } from '../../core/protocol/api/operations.ts'
 import { LOG_SOURCES, type LogLine, type LogPage, type LogSource } from '../../core/protocol/log.ts'
+import { indentedText } from '../../core/view/clean.ts'
 import type { Handlers } from '../request/operations.ts'
 import type { AppParts } from '../request/parts.ts'
 
 /** Waiting requests are answered when `app` closes or their caller has gone. */
 export function logHandlers(app: FastifyInstance, { platform }: AppParts) {
   const closing = new AbortController()
+  const waiting = new WaitingReaders()
   app.addHook('preClose', async () => closing.abort())
   return {
     getInstanceLogs: async ({ params, query, request, reply }) => {
       const { wait = 0, format = 'json', source, since, ...rest } = query
-      const gone = new AbortController()
-      const onClose = () => gone.abort()
-      reply.raw.once('close', onClose)
-      const page = await platform.logs(params.id, {
+      const chosen = {
         ...rest,
         ...(since === undefined ? {} : { since: timeOf(since) }),
         ...(source === undefined ? {} : { sources: sourcesOf(source) }),
-        waitMs: wait * 1_000,
-        signal: AbortSignal.any([closing.signal, gone.signal]),
-      })
-      reply.raw.off('close', onClose)
+      }
+      const gone = new AbortController()
+      const onClose = () => gone.abort()
+      const leave = wait > 0 ? waiting.enter(request.caller?.tokenId ?? null) : () => {}
+      reply.raw.once('close', onClose)
+      let page: LogPage
+      try {
+        const signal = AbortSignal.any([closing.signal, gone.signal])
+        page = await platform.logs(params.id, { ...chosen, waitMs: wait * 1_000, signal })
+      } finally {
+        reply.raw.off('close', onClose)
+        leave()
+      }
       reply.header('cache-control', 'no-store')
       if (!page.ended) reply.header('link', `<${nextUrl(request, page.next)}>; rel="next"`)
       return format === 'json' ? page : send(reply, page, format)
     },
   } satisfies Partial<Handlers>
+}
+
+/** One token cannot take all the places for requests that wait. */
+class WaitingReaders {
+  readonly #ofToken = new Map<string, number>()
+
+  /** Returns what gives the place back. The owner of the home, without a token, is not counted. Throws `too_many`. */
+  enter(tokenId: string | null): () => void {
+    if (tokenId === null) return () => {}
+    const before = this.#ofToken.get(tokenId) ?? 0
+    const limit = LOG_WAITING_OF_TOKEN_MAX
+    if (before >= limit) throw fail('too_many', { what: 'waiting log requests of one token', limit })
+    this.#ofToken.set(tokenId, before + 1)
+    return () => {
+      const left = (this.#ofToken.get(tokenId) ?? 1) - 1
+      if (left === 0) this.#ofToken.delete(tokenId)
+      else this.#ofToken.set(tokenId, left)
+    }
+  }
 }
 
 function send(reply: FastifyReply, { lines }: LogPage, format: 'jsonl' | 'text'): FastifyReply {
@@ -37,9 +65,9 @@ function send(reply: FastifyReply, { lines }: LogPage, format: 'jsonl' | 'text')
   return reply.type(type).send(lines.map((line) => `${toText(line)}\n`).join(''))
 }
 
-/** The time in UTC, because the reader may be in another zone than the server. */
+/** The time in UTC, because the reader may be in another zone than the server. Safe to show in a terminal. */
 function textOf({ at, source, level, text }: LogLine): string {
-  return `${at} ${level ?? source} ${text}`
+  return indentedText(`${at} ${level ?? source} ${text}`)
 }
 
 function timeOf(since: string): string {

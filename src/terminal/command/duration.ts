@@ -3,9 +3,10 @@ import { fail } from '../../core/errors.ts'
 
 /** The time that `--since` or `--until` means: a duration before `now`, or an ISO-8601 time. In UTC. Throws `usage`. */
 export function parseTime(text: string, now: number): string {
-  const isDuration = DURATION.test(text.trim())
-  if (isDuration) return new Date(now - parseDuration(text)).toISOString()
-  const ms = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN
+  const trimmed = text.trim()
+  // Not a number where it is out of the range that a date has.
+  const ago = DURATION.test(trimmed) ? new Date(now - parseDuration(trimmed)).getTime() : Number.NaN
+  const ms = /^\d{4}-/.test(text) ? Date.parse(text) : ago
   if (Number.isNaN(ms)) {
     const problem = `"${text}" is not a time; write 2026-01-31 or 2026-01-31T10:00:00Z, or how long ago: 30m, 2h or 7d.`
     throw fail('usage', { problem })

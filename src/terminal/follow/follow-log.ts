@@ -1,10 +1,11 @@
 /** Reads the log of an instance page by page, up to now or to its end: for `instance logs` and `run --verbose`. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ResolveError } from '../../core/errors.ts'
 import type { Connection, LogOptions, Platform } from '../../core/index.ts'
 import { LOG_PAGE_MAX_LINES, LOG_WAIT_MAX_S, REMOTE_PATIENCE_MS } from '../../core/limits.ts'
 import { within } from '../../core/primitives/within.ts'
 import type { LogLine, LogPage } from '../../core/protocol/log.ts'
-import { cleanText } from '../../core/view/clean.ts'
+import { cleanText, indentedText } from '../../core/view/clean.ts'
 import { isConnectionError, lostError } from '../output/connection.ts'
 import { logLine } from '../view/log-lines.ts'
 
@@ -34,7 +35,11 @@ export async function* followLog(platform: Platform, id: string, options: LogFol
     const { ended, lines, next } = page
     if (ended || hasLeft() || (!follow && lines.length === 0)) return
     try {
-      page = await read(next, false)
+      const askedAt = performance.now()
+      page = await readOrPass(read, next)
+      // A server that has no place for one more waiting reader answers at once.
+      const isEarly = page.lines.length === 0 && !page.ended && performance.now() - askedAt < EMPTY_PAUSE_MS
+      if (follow && isEarly) await pause(signal)
       if (since !== undefined) onConnection({ state: 'back', since })
       since = undefined
     } catch (error) {
@@ -45,8 +50,27 @@ export async function* followLog(platform: Platform, id: string, options: LogFol
       since ??= now
       if (now - since > REMOTE_PATIENCE_MS) throw lostError(error, { since, id })
       page = { lines: [], next, ended: false }
-      await sleep(1_000, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+      await pause(signal)
     }
+  }
+}
+
+const EMPTY_PAUSE_MS = 1_000
+
+async function pause(signal: AbortSignal | undefined): Promise<void> {
+  await sleep(EMPTY_PAUSE_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+}
+
+/** An empty page where too many readers of the same token wait already. */
+async function readOrPass(
+  read: (after: number, isFirst: boolean) => Promise<LogPage>,
+  after: number,
+): Promise<LogPage> {
+  try {
+    return await read(after, false)
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'too_many') return { lines: [], next: after, ended: false }
+    throw error
   }
 }
 
@@ -62,7 +86,7 @@ export function showLog(
   const left = new AbortController()
   const shown = (async () => {
     const options = { follow: true, signal: left.signal, ...(isNew ? {} : { tail: 0 }) }
-    for await (const line of followLog(platform, id, options)) note(cleanText(logLine(line)))
+    for await (const line of followLog(platform, id, options)) note(indentedText(logLine(line)))
   })().catch((error: unknown) => {
     if (!left.signal.aborted) note(`The log can't be shown: ${error instanceof Error ? cleanText(error.message) : ''}`)
   })

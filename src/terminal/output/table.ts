@@ -1,4 +1,5 @@
 /** Formats tables for a terminal. Columns are as wide as their content; flexible columns are cut to fit the width. */
+import { cleanText } from '../../core/view/clean.ts'
 import { cut, pad, widthOf } from './width.ts'
 
 export interface Column {
@@ -15,8 +16,9 @@ const FLEXIBLE_MIN = 8
  * terminal of 40 columns), flexible columns are left out, the last one first.
  */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width?: number): string[] {
+  const clean = rows.map((row) => row.map((cell) => cleanText(cell).replaceAll('\n', ' ')))
   const widths = columns.map((column, at) =>
-    rows.reduce((most, row) => Math.max(most, widthOf(row[at] ?? '')), widthOf(column.title)),
+    clean.reduce((most, row) => Math.max(most, widthOf(row[at] ?? '')), widthOf(column.title)),
   )
   if (width !== undefined && !shrink(columns, widths, width)) {
     const last = columns.findLastIndex((column) => column.flexible === true)
@@ -34,7 +36,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
       })
       .join(' '.repeat(GAP))
       .trimEnd()
-  return [line(columns.map((column) => column.title)), ...rows.map(line)]
+  return [line(columns.map((column) => column.title)), ...clean.map(line)]
 }
 
 /** Shrinks flexible columns; returns whether the table then fits. */

@@ -2,7 +2,7 @@
 import * as Flags from '@oclif/core/flags'
 import type { Platform } from '../../../core/index.ts'
 import type { LogLine } from '../../../core/protocol/log.ts'
-import { cleanText } from '../../../core/view/clean.ts'
+import { indentedText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { parseTime } from '../../../terminal/command/duration.ts'
 import { idArg } from '../../../terminal/command/flags.ts'
@@ -54,7 +54,7 @@ export default class InstanceLogs extends BaseCommand<typeof InstanceLogs> {
       isEmpty = false
       if (jsonl) await this.output.raw(`${JSON.stringify(line)}\n`)
       else if (raw) await this.output.result(line.text)
-      else await this.output.result(cleanText(logLine(line)))
+      else await this.output.result(indentedText(logLine(line)))
     }
     if (isEmpty && this.output.forPerson) this.output.note('No log lines.')
     return 0

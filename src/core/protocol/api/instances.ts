@@ -316,7 +316,7 @@ export const INSTANCE_OPERATIONS = {
         json: logPage,
       },
     },
-    refuses: ['instance_unknown', 'request_invalid', 'journal_broken'],
+    refuses: ['instance_unknown', 'request_invalid', 'journal_broken', 'too_many'],
   },
   getInstanceExport: {
     method: 'GET',

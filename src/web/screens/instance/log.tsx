@@ -1,7 +1,7 @@
 /** The log: what the worker printed and logged, followed to the end of the instance. The last lines are shown. */
 import { useEffect, useState } from 'react'
 import type { LogLine } from '../../../core/protocol/log.ts'
-import { cleanText } from '../../../core/view/clean.ts'
+import { indentedText } from '../../../core/view/clean.ts'
 import { logText } from '../../../core/view/log-words.ts'
 import { fetchLogs } from '../../api/calls.ts'
 import type { TabProps } from '../../live/tab-props.ts'
@@ -44,7 +44,7 @@ export default function LogTab({ id }: TabProps) {
       {trouble !== undefined && <Trouble error={trouble} />}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard. */}
       <pre className="raw-events" role="region" tabIndex={0} aria-label="The last lines of the log" data-log={id}>
-        {lines.map((line) => cleanText(logText(line))).join('\n')}
+        {lines.map((line) => indentedText(logText(line))).join('\n')}
       </pre>
     </div>
   )
