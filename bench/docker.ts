@@ -45,6 +45,7 @@ async function round(): Promise<Sample[]> {
   let setup: string | undefined
   try {
     await (await platform.catalog()).add(resolver.dir, { cwd: home })
+    await platform.prepare(resolver.name)
     const ours = async () => {
       await platform.schema(resolver.name, {})
       const begin = performance.now()
