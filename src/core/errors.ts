@@ -632,7 +632,8 @@ const catalogue = {
     exit: 10,
     message: (d: { path: string; reason: string }) => `Can't use the key file ${d.path}: ${d.reason}.`,
     outside: () => "The server's key file can't be used.",
-    hint: () => 'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE. If it is lost, remove the secrets and targets, and set them again.',
+    hint: () =>
+      'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE. If it is lost, remove the secrets and targets, and set them again.',
   },
   secrets_broken: {
     kind: 'environment',
