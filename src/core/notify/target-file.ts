@@ -1,8 +1,8 @@
 /** Reads and writes notify.json as a whole for {@link file://./targets.ts}; addresses and signing keys in it are sealed. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
+import { readRegularFile } from '../files/read-regular-file.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { MIB } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
@@ -35,14 +35,9 @@ export function readTargetFile(home: string): TargetEntry[] {
   const path = targetsPath(home)
   let text: string
   try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
-    try {
-      const stat = fstatSync(fd)
+    text = readRegularFile(path, (stat) => {
       if (!stat.isFile() || stat.size > FILE_MAX_BYTES) throw broken(path, 'it is not a file of targets')
-      text = readFileSync(fd, 'utf8')
-    } finally {
-      closeSync(fd)
-    }
+    })
   } catch (error) {
     const code = systemCode(error)
     if (code === undefined) throw error

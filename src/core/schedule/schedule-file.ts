@@ -1,9 +1,9 @@
 /** Reads and replaces `<home>/schedules.json` under its lock, for the files beside this one. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
+import { readRegularFile } from '../files/read-regular-file.ts'
 import { writeWhole } from '../files/write-whole.ts'
 import { SCHEDULES_MAX_BYTES } from '../limits.ts'
 import { type Schedule, schedule } from '../protocol/api/schedule.ts'
@@ -40,16 +40,10 @@ export function readSchedules(home: string): KeptSchedule[] {
   const broken = (reason: string) => fail('schedules_broken', { path, reason })
   let text: string
   try {
-    // Opened without following a link and non-blocking, because another kind of file may be in its place.
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
-    try {
-      const stat = fstatSync(fd)
+    text = readRegularFile(path, (stat) => {
       if (!stat.isFile()) throw broken('it is not a regular file')
       if (stat.size > SCHEDULES_MAX_BYTES) throw broken(`it has more than ${SCHEDULES_MAX_BYTES} bytes`)
-      text = readFileSync(fd, 'utf8')
-    } finally {
-      closeSync(fd)
-    }
+    })
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return []

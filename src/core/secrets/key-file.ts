@@ -3,9 +3,10 @@
  * or the file that RESOLVE_SECRET_KEY_FILE names. {@link file://./seal.ts} seals and opens with it.
  */
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { readFileSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { diskFull, fail, systemCode } from '../errors.ts'
+import { readRegularFile } from '../files/read-regular-file.ts'
 import { createExclusiveSync } from '../files/write-whole.ts'
 
 export const KEY_FILE = 'secret.key'
@@ -23,15 +24,10 @@ export function readKey(home: string, env: NodeJS.ProcessEnv = process.env): Buf
   let text: string
   try {
     // A key that an orchestrator mounts is often a link; the home's own is never one.
-    const flags = constants.O_RDONLY | constants.O_NONBLOCK | (isOwn(home, path) ? constants.O_NOFOLLOW : 0)
-    const fd = openSync(path, flags)
-    try {
-      const stat = fstatSync(fd)
+    const check = (stat: Stats) => {
       if (!stat.isFile() || stat.size > KEY_FILE_MAX_BYTES) throw unusable(path, 'it is not a key file')
-      text = readFileSync(fd, 'utf8')
-    } finally {
-      closeSync(fd)
     }
+    text = readRegularFile(path, check, { follows: !isOwn(home, path) })
   } catch (error) {
     const code = systemCode(error)
     if (code === undefined) throw error

@@ -1,7 +1,7 @@
 /** Reads and writes secrets.json as a whole for {@link file://./secret-store.ts}; the values in it are sealed (R55). */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
+import { readRegularFile } from '../files/read-regular-file.ts'
 import { type WriteStep, writeWhole } from '../files/write-whole.ts'
 import { SECRETS_FILE_MAX_BYTES } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
@@ -22,14 +22,9 @@ export interface SecretEntry {
 export function readSecretFile(path: string): SecretEntry[] {
   let text: string
   try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
-    try {
-      const stat = fstatSync(fd)
+    text = readRegularFile(path, (stat) => {
       if (!stat.isFile() || stat.size > SECRETS_FILE_MAX_BYTES) throw broken(path, 'it is not a file of secrets')
-      text = readFileSync(fd, 'utf8')
-    } finally {
-      closeSync(fd)
-    }
+    })
   } catch (error) {
     const code = systemCode(error)
     if (code === undefined) throw error
