@@ -14,7 +14,9 @@ beforeEach(() => {
 afterEach(() => place.end())
 
 test('a host killed after the move that made an instance wait leaves a waiting one, also where the clock of its journal is ahead', async () => {
-  const { dir } = plainResolver(`await me.ask('q', 'Go on?'); me.finish({ status: 'completed' })`, { name: 'asks' })
+  // It ends when it is stopped: an adopting host gives a running resolver 30 s for that.
+  const behaviour = `me.stopped.then(() => process.exit(0)); await me.ask('q', 'Go on?'); me.finish({ status: 'completed' })`
+  const { dir } = plainResolver(behaviour, { name: 'asks' })
   expect((await place.run('resolver', 'add', dir)).code).toBe(0)
   const killed = await place.with({ env: { RESOLVE_FAILPOINTS: 'move.synced@3=kill' } }, 'run', 'asks', '--json')
   expect(killed.code).not.toBe(0)
