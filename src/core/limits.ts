@@ -296,3 +296,22 @@ export const SANDBOX_COMMAND_LONGEST_MS = 2 * 60 * 60_000
 export const SANDBOX_OUTPUT_MAX_BYTES = 256 * KIB // of stdout and of stderr each; the end is kept
 export const SANDBOX_STDIN_MAX_BYTES = 2 * MIB
 export const SANDBOX_KILL_LIMIT_MS = 5_000
+
+/** Forges. */
+export const FORGE_CONNECT_LIMIT_MS = 10_000 // own
+export const FORGE_ANSWER_LIMIT_MS = 30_000 // own: of a whole answer
+export const FORGE_ANSWER_MAX_BYTES = 1 * MIB // own: a page of 50 pull requests of GitHub has about 700 KiB with long texts
+export const FORGE_RETRY_MS = [500, 2_000] as const // own: waits before the second and third try
+export const FORGE_WAIT_LIMIT_MS = 60_000 // own: all waits of a call for a busy forge
+export const FORGE_FIND_PAGES_MAX = 20 // own: of 50 pull requests
+export const TOKEN_COMMAND_KEPT_MS = 5 * 60_000 // own: tokens of apps live an hour
+export const CREDENTIAL_LIMIT_MS = 10_000 // own: `git credential fill`
+
+/** Promotion. */
+export const PROMOTION_TITLE_MAX_CHARS = 255 // own: the least that a forge takes
+export const PROMOTION_BODY_MAX_BYTES = 64 * KIB // own
+export const PROMOTION_GIT_LIMIT_MS = 10 * 60_000 // own: all git commands of a promotion
+export const PROMOTION_DIFF_MAX_BYTES = 256 * MIB // own: read for secrets, never kept
+export const PROMOTION_PATHS_MAX = 200 // own: paths that are told
+export const PROMOTIONS_MAX = 1_000 // own: branches of an instance
+export const PROMOTIONS_FILE_MAX_BYTES = 4 * MIB // own
