@@ -173,6 +173,23 @@ export const HOST_END_LIMIT_MS = 5_000 // after SIGKILL
 export const HOST_ADOPT_LIMIT_MS = 10_000
 export const GIT_LIMIT_MS = 5 * 60_000
 export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB
+export const GIT_MEMORY_MAX_BYTES = 2 * GIB // own: address space of a git process of the host
+
+/** Workspaces (docs/git.md). */
+export const REPOS_MAX = 8 // own
+export const REPO_URL_MAX_CHARS = 2_048 // own
+export const REPO_REF_MAX_CHARS = 200 // own
+export const CLONE_LIMIT_MS = 15 * 60_000 // own: of all repositories of an instance
+export const REPO_CACHE_MAX_BYTES = 2 * GIB // own: one repository in the cache
+export const WORKSPACE_MAX_BYTES = 5 * GIB // own: the clones of an instance when it starts
+export const CLONES_AT_ONCE = 2 // own: in one host process
+export const CLONES_WAITING = 10_000 // own: instances are limited before
+export const CLONE_TRIES = 3 // own: where the connection broke
+export const CLONE_RETRY_MS = 1_000 // own
+export const CLONE_REPORT_MS = 1_000 // own: between two events about progress
+export const CACHE_LOOK_MS = 50 // own: how often a host that waits for a cache looks again
+export const REPO_REFS_READ_MAX = 5_000 // own: branches that are compared with a name that is missing
+export const REPO_NOTED_MAX = 50 // own: submodules that are named
 
 /** The supervisor of `serve`. */
 export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep` removes instances

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { fetchSource } from '../../src/core/git/fetch-source.ts'
 import { gitEnvironment } from '../../src/core/git/git-environment.ts'
 import { whyGitFailed } from '../../src/core/git/why-git-failed.ts'
@@ -147,6 +147,7 @@ test('a fetch from a server that never answers ends at its limit, with git and i
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   const { port } = server.address() as { port: number }
   const url = `https://127.0.0.1:${port}/x-${process.pid}`
+  vi.stubEnv('RESOLVE_GIT_PRIVATE_HOSTS', '127.0.0.1')
   try {
     const into = target()
     await expect(fetchSource({ url, ref: null, into, limitMs: 1_500 })).rejects.toThrow(/longer than 1.5 s/)
@@ -156,6 +157,7 @@ test('a fetch from a server that never answers ends at its limit, with git and i
     expect(runningWith(url)).toEqual([])
     expect(readdirSync(join(into, '..'))).toEqual([])
   } finally {
+    vi.unstubAllEnvs()
     server.close()
   }
 })

@@ -52,6 +52,15 @@ test.each(PLACES)('%s', async (address, forge, api, git, owner) => {
 
 // provider, base, address, api, git
 const OWN: readonly [string, string, string, string, string][] = [
+  // The address of an API is taken for the forge's.
+  [
+    'github',
+    'https://api.github.com',
+    'https://github.com/o/r',
+    'https://api.github.com',
+    'https://github.com/o/r.git',
+  ],
+  ['gitlab', 'https://acme.org/api/v4', 'https://acme.org/g/r', 'https://acme.org/api/v4', 'https://acme.org/g/r.git'],
   [
     'github',
     'https://ghe.acme.org',

@@ -1,5 +1,6 @@
 /** The operator's settings for upstream git hosts, from the environment of the host process (R45, R55). Pure. */
 import { fail } from '../errors.ts'
+import { gitHosts } from '../git/git-hosts.ts'
 import type { ForgeName } from './forge.ts'
 
 export interface GitSettings {
@@ -40,7 +41,7 @@ const PUBLIC_HOSTS: Readonly<Partial<Record<ForgeName, string>>> = {
 export function gitSettings(env: NodeJS.ProcessEnv = process.env): GitSettings {
   return {
     provider: providerOf(env['RESOLVE_GIT_PROVIDER']),
-    baseUrl: baseOf(env['RESOLVE_GIT_BASE_URL']),
+    baseUrl: baseOf(env),
     token: env['RESOLVE_GIT_HOST_TOKEN']?.trim() || undefined,
     tokenCommand: env['RESOLVE_GIT_TOKEN_COMMAND']?.trim() || undefined,
   }
@@ -59,11 +60,14 @@ function providerOf(text: string | undefined): ForgeName | undefined {
   throw fail('forge_unknown', { host: `RESOLVE_GIT_PROVIDER=${text?.trim().slice(0, 40)}` })
 }
 
-function baseOf(text: string | undefined): string | undefined {
-  const address = text?.trim() ?? ''
+function baseOf(env: NodeJS.ProcessEnv): string | undefined {
+  const address = env['RESOLVE_GIT_BASE_URL']?.trim() ?? ''
   if (address === '') return undefined
   const url = URL.canParse(address) ? new URL(address) : undefined
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === ''
-  if (isPlain && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-  throw fail('forge_unknown', { host: 'RESOLVE_GIT_BASE_URL, which is not an address with http or https' })
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw fail('forge_unknown', { host: 'RESOLVE_GIT_BASE_URL, which is not an address with http or https' })
+  }
+  const { forge } = gitHosts({ RESOLVE_GIT_BASE_URL: address })
+  return forge.isOperators ? `${forge.origin}${forge.path}` : forge.origin
 }

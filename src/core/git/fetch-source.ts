@@ -8,6 +8,8 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail } from '../errors.ts'
 import { GIT_CHECKOUT_MAX_BYTES, GIT_LIMIT_MS } from '../limits.ts'
+import { type GitAccess, openGitAccess } from './git-access.ts'
+import { gitHosts } from './git-hosts.ts'
 import { type GitEnd, runGit } from './run-git.ts'
 import { whyGitFailed } from './why-git-failed.ts'
 
@@ -38,8 +40,9 @@ const SHORT_COMMIT = /^[0-9a-f]{7,64}$/
 export async function fetchSource(request: FetchRequest): Promise<{ commit: string }> {
   const tree = join(dirname(request.into), `.fetch-${randomBytes(8).toString('hex')}`)
   await mkdir(tree, { recursive: true, mode: 0o700 })
+  const access = await openGitAccess(request.url, gitHosts())
   try {
-    const git = gitIn(tree, request)
+    const git = gitIn(tree, request, access)
     await checkVersion(git, request.url)
     await git('init', '--quiet', '--template=')
     const commit = await obtain(git, request)
@@ -48,23 +51,23 @@ export async function fetchSource(request: FetchRequest): Promise<{ commit: stri
     await rename(tree, request.into)
     return { commit }
   } finally {
+    await access.close()
     await rm(tree, { recursive: true, force: true })
   }
 }
 
 type Git = (...args: string[]) => Promise<string>
 
-function gitIn(cwd: string, request: FetchRequest): Git {
+function gitIn(cwd: string, request: FetchRequest, access: GitAccess): Git {
   const limitMs = request.limitMs ?? GIT_LIMIT_MS
   const maxBytes = request.maxBytes ?? GIT_CHECKOUT_MAX_BYTES
-  const protocols = request.url.startsWith('file:') ? 'file' : 'https:ssh'
   const deadline = Date.now() + limitMs
   return async (...args) => {
     const { signal, onProgress } = request
-    const end = await runGit({ args, cwd, protocols, deadline, maxBytes, signal, onProgress })
+    const end = await runGit({ args, cwd, deadline, maxBytes, signal, onProgress, ...access.options })
     if (end.kind === 'done') return end.stdout
     if (end.kind === 'missing') throw fail('git_missing', {})
-    throw fail('git_failed', { url: request.url, reason: reasonOf(end, limitMs, maxBytes) })
+    throw fail('git_failed', { url: request.url, reason: access.denial() ?? reasonOf(end, limitMs, maxBytes) })
   }
 }
 

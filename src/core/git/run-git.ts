@@ -1,11 +1,20 @@
 /**
- * Runs one git command with limits on its time and on what it writes; fetch-source.ts calls it. Its whole process group ends
- * with it.
+ * Runs one git command with limits on its time, its memory and what it writes. Its whole process group ends with it. A token for a
+ * server passes through a pipe: it is in no address, argument, variable or file.
  */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
+import { GIT_MEMORY_MAX_BYTES } from '../limits.ts'
 import { GIT_SETTINGS, gitEnvironment } from './git-environment.ts'
+
+/** A credential for one server. git asks for it only there, also after a redirect. */
+export interface GitCredentials {
+  /** `https://host` or `https://host:port`. */
+  origin: string
+  username: string
+  password: string
+}
 
 export interface GitRun {
   args: readonly string[]
@@ -18,6 +27,13 @@ export interface GitRun {
   maxBytes: number
   signal?: AbortSignal | undefined
   onProgress?: ((line: string) => void) | undefined
+  /** Further settings, `name=value`; they override those of {@link GIT_SETTINGS}. */
+  settings?: readonly string[] | undefined
+  credentials?: GitCredentials | undefined
+  /** The proxy for every request, `http://host:port`, instead of the operator's. */
+  proxy?: string | undefined
+  /** How much git may print; default 64 KiB. */
+  maxOutputChars?: number | undefined
 }
 
 export type GitEnd =
@@ -27,21 +43,33 @@ export type GitEnd =
 
 const SIZE_CHECK_MS = 500
 const OUTPUT_MAX_CHARS = 64 * 1024
+const NOT_FOUND = 127
+/**
+ * A server that sends references without an end lets git-remote-https grow by gigabytes a second. Where the system knows no such limit
+ * (macOS), git runs without it.
+ */
+const WITH_MEMORY_LIMIT = `ulimit -v ${GIT_MEMORY_MAX_BYTES / 1024} 2>/dev/null; exec git "$@"`
+/** The file descriptor of the credential in git and its helpers. */
+const FROM_PIPE = `!f() { test "$1" = get && cat <&3 2>/dev/null; }; f`
 
 /** Never throws because git failed: returns how it ended. Runs the git of this machine. */
 export async function runGit(run: GitRun): Promise<GitEnd> {
   if (run.signal?.aborted) return { kind: 'aborted' }
   const { execa } = await import('execa')
-  const child = execa('git', [...GIT_SETTINGS, ...run.args], {
+  const { credentials, settings = [], maxOutputChars = OUTPUT_MAX_CHARS } = run
+  const own =
+    credentials === undefined ? settings : [...settings, `credential.${credentials.origin}.helper=${FROM_PIPE}`]
+  const args = [...GIT_SETTINGS, ...own.flatMap((setting) => ['-c', setting]), ...run.args]
+  const child = execa('/bin/sh', ['-c', WITH_MEMORY_LIMIT, 'git', ...args], {
     cwd: run.cwd,
-    env: gitEnvironment(run.protocols),
+    env: gitEnvironment(run.protocols, process.env, run.proxy),
     extendEnv: false,
     // A process group of its own: git's helpers (ssh, remote-https, index-pack) end with it.
     detached: true,
-    stdin: 'ignore',
+    stdio: ['ignore', 'pipe', 'pipe', ...(credentials === undefined ? [] : [Buffer.from(lines(credentials))])],
     reject: false,
     // The tail of the error output matters, so the limit is generous and only cuts floods.
-    maxBuffer: { stdout: OUTPUT_MAX_CHARS, stderr: 16 * OUTPUT_MAX_CHARS },
+    maxBuffer: { stdout: maxOutputChars, stderr: 16 * OUTPUT_MAX_CHARS },
   })
   let ended: 'timeout' | 'too-large' | 'aborted' | undefined
   const end = (why: 'timeout' | 'too-large' | 'aborted') => {
@@ -64,9 +92,11 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
     const result = await child
     if (ended !== undefined) return { kind: ended }
     if (systemCode(result.cause) === 'ENOENT' || systemCode(result) === 'ENOENT') return { kind: 'missing' }
-    if (result.failed) return { kind: 'failed', stderr: result.stderr || result.shortMessage || '' }
+    if (result.exitCode === NOT_FOUND && /git: (exec: git: )?not found/.test(String(result.stderr)))
+      return { kind: 'missing' }
+    if (result.failed) return { kind: 'failed', stderr: String(result.stderr || result.shortMessage || '') }
     if ((await measure(run.cwd)) > run.maxBytes) return { kind: 'too-large' }
-    return { kind: 'done', stdout: result.stdout }
+    return { kind: 'done', stdout: String(result.stdout) }
   } finally {
     clearTimeout(timer)
     clearInterval(sizes)
@@ -74,6 +104,11 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
     process.off('exit', onExit)
     killGroup(child.pid)
   }
+}
+
+/** In git's own format. A line feed would begin another line of it. */
+function lines({ username, password }: GitCredentials): string {
+  return `username=${username.replace(/[\r\n]/g, '')}\npassword=${password.replace(/[\r\n]/g, '')}\n`
 }
 
 /** The pid is also the group's id because of `detached`; it is undefined when the start failed. */

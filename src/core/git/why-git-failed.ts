@@ -6,6 +6,7 @@ const EMPTY_TALK =
   /^(fatal: Could not read from remote repository|Please make sure you have the correct access|and the repository exists)/
 
 export function whyGitFailed(stderr: string): string {
+  if (/out of memory/i.test(stderr)) return 'the server sends more than git may hold in memory.'
   const lines = stderr
     .split(/[\r\n]+/)
     .map((line) => line.replace(/\p{C}/gu, '').trim())
