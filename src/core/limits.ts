@@ -338,3 +338,22 @@ export const PROMOTION_WAIT_MS = 2 * 60_000 // how long a request for a promotio
 export const GIT_FEED_BEAT_MS = 15_000
 export const GIT_SERVER_START_LIMIT_MS = 30_000
 export const GIT_SERVER_STOP_LIMIT_MS = 10_000
+
+/** Forges. */
+export const FORGE_CONNECT_LIMIT_MS = 10_000 // own
+export const FORGE_ANSWER_LIMIT_MS = 30_000 // own: of a whole answer
+export const FORGE_ANSWER_MAX_BYTES = 1 * MIB // own: a page of 50 pull requests of GitHub has about 700 KiB with long texts
+export const FORGE_RETRY_MS = [500, 2_000] as const // own: waits before the second and third try
+export const FORGE_WAIT_LIMIT_MS = 60_000 // own: all waits of a call for a busy forge
+export const FORGE_FIND_PAGES_MAX = 20 // own: of 50 pull requests
+export const TOKEN_COMMAND_KEPT_MS = 5 * 60_000 // own: tokens of apps live an hour
+export const CREDENTIAL_LIMIT_MS = 10_000 // own: `git credential fill`
+
+/** Promotion. */
+export const PROMOTION_TITLE_MAX_CHARS = 255 // own: the least that a forge takes
+export const PROMOTION_BODY_MAX_BYTES = 64 * KIB // own
+export const PROMOTION_GIT_LIMIT_MS = 10 * 60_000 // own: all git commands of a promotion
+export const PROMOTION_DIFF_MAX_BYTES = 256 * MIB // own: read for secrets, never kept
+export const PROMOTION_PATHS_MAX = 200 // own: paths that are told
+export const PROMOTIONS_MAX = 1_000 // own: branches of an instance
+export const PROMOTIONS_FILE_MAX_BYTES = 4 * MIB // own

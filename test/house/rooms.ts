@@ -257,6 +257,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/worker/local': ['core/worker', 'core/rpc', 'core/files'],
   'core/worker': ['core/rpc', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/schedule': ['core/store', 'core/files', 'core/protocol/api', 'core/protocol'],
+  'core/promotion': ['core/forge', 'core/git', 'core/view', 'core/files', 'core/protocol'],
+  'core/forge': ['core/git', 'core/secrets', 'core/view', 'core/protocol'],
   'core/git': ['core/worker/egress'],
   'core/archive': ['core/files'],
   'core/catalog': ['core/archive', 'core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
