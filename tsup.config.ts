@@ -175,6 +175,12 @@ const programs: Options[] = [
     entry: PROGRAMS,
   },
   {
+    // One file without parts: a container mounts it alone.
+    ...shared,
+    splitting: false,
+    entry: entries({ 'git-server': 'src/git-server/main.ts' }),
+  },
+  {
     // A separate build: an author's resolver loads only the SDK.
     ...shared,
     // It would mark them as external before the plugin sees them.

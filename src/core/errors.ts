@@ -332,6 +332,14 @@ const catalogue = {
     outside: () => "Can't fetch the source.",
     hint: () => 'Check the address, the ref, and that this machine has access.',
   },
+  git_server_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { reason: string }) => `The git server of the instance failed: ${d.reason}.`,
+    outside: () => 'The git server of the instance failed.',
+    hint: () => 'Its own words are in git/server/server.log of the instance.',
+  },
   home_unusable: {
     kind: 'environment',
     http: 507,

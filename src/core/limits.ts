@@ -314,6 +314,31 @@ export const SANDBOX_OUTPUT_MAX_BYTES = 256 * KIB // of stdout and of stderr eac
 export const SANDBOX_STDIN_MAX_BYTES = 2 * MIB
 export const SANDBOX_KILL_LIMIT_MS = 5_000
 
+/** The git server of an instance (decisions/0030). */
+export const GIT_PUSH_MAX_BYTES = 512 * MIB // of one push
+export const GIT_SERVER_MAX_BYTES = 2 * GIB // the repositories of an instance together
+export const GIT_SERVER_LOG_MAX_BYTES = 64 * MIB // pull requests, comments, labels and statuses
+export const GIT_SERVER_MEMORY_KIB = 2 * 1024 * 1024 // address space of one git process
+export const GIT_SERVER_TRANSFERS = 12 // clones, fetches and pushes at once; the others wait
+export const GIT_SERVER_CONNECTIONS_MAX = 256
+export const GIT_TRANSFER_LIMIT_MS = 15 * 60_000
+export const GIT_COMMAND_LIMIT_MS = 60_000 // one git command of a REST answer
+export const GIT_ANSWER_MAX_BYTES = 16 * MIB // what one git command may print for a REST answer
+export const GIT_BLOB_MAX_BYTES = 10 * MIB // a file in a REST answer
+export const GIT_REST_BODY_MAX_BYTES = 1 * MIB
+export const GIT_REFS_A_PUSH_MAX = 1_000
+export const GIT_REPLAY_MAX_COMMITS = 500 // commits that a rebase makes again
+export const GIT_PAGE_ROWS = 30
+export const GIT_PAGE_MAX_ROWS = 50
+export const PULL_TITLE_MAX_CHARS = 255
+export const PULL_BODY_MAX_BYTES = 64 * KIB
+export const PULLS_OPEN_MAX = 100 // in one repository
+export const PUSH_OPTIONS_MAX = 16
+export const PROMOTION_WAIT_MS = 2 * 60_000 // how long a request for a promotion is held open for the host's answer
+export const GIT_FEED_BEAT_MS = 15_000
+export const GIT_SERVER_START_LIMIT_MS = 30_000
+export const GIT_SERVER_STOP_LIMIT_MS = 10_000
+
 /** Forges. */
 export const FORGE_CONNECT_LIMIT_MS = 10_000 // own
 export const FORGE_ANSWER_LIMIT_MS = 30_000 // own: of a whole answer

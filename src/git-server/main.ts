@@ -1,0 +1,45 @@
+/**
+ * The git server of an instance, a program of its own: built to dist/git-server.js, started by the host as a detached process or in a
+ * container. It holds the repositories of one instance for its worker; upstream's token never reaches it.
+ */
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openGitServer } from './git-server.ts'
+
+const USAGE = `Usage: node git-server.js --state DIR [--repos DIR] [--listen HOST:PORT] [--base-url URL]
+
+Serves the bare repositories in --repos (default: "repos" in --state) by git over HTTP, with a part of Gitea's REST API.
+--state holds tokens.json ({"sha256": [...]}), pulls.jsonl and the host's socket.
+`
+
+const { values } = parseArgs({
+  options: {
+    state: { type: 'string' },
+    repos: { type: 'string' },
+    listen: { type: 'string', default: '127.0.0.1:0' },
+    'base-url': { type: 'string' },
+  },
+})
+const [, host = '', port = ''] = /^(.+):(\d+)$/.exec(values.listen) ?? []
+if (values.state === undefined || host === '') {
+  process.stderr.write(USAGE)
+  process.exit(2)
+}
+
+// It outlives the host that started it, and the terminal of that host.
+process.on('SIGHUP', () => {})
+process.on('SIGINT', () => {})
+process.umask(0o077)
+
+const state = resolve(values.state)
+const server = await openGitServer({
+  state,
+  repos: resolve(values.repos ?? `${state}/repos`),
+  host,
+  port: Number(port),
+  baseUrl: values['base-url'],
+})
+process.on('SIGTERM', () => void server.close())
+process.stdout.write(`${JSON.stringify({ port: server.port, base_url: server.baseUrl })}\n`)
+await server.over
+process.exit(0)
