@@ -45,6 +45,8 @@ const STEPS = {
   stop: ['appended', 'accepted', 'called', 'terminating', 'killing'],
   pause: ['appended', 'accepted'],
   resume: ['moving'],
+  /** A promotion: its intent kept, pushed, that kept, the forge asked to create, its answer there, the end kept. */
+  promotion: ['intended', 'pushed', 'opening', 'asked', 'created', 'kept'],
   end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'cleaned', 'told'],
 } as const
 

@@ -39,7 +39,8 @@ export interface GitRun {
 
 export type GitEnd =
   | { kind: 'done'; stdout: string }
-  | { kind: 'failed'; stderr: string }
+  /** `code` is undefined where a signal ended it. */
+  | { kind: 'failed'; stderr: string; stdout: string; code: number | undefined }
   | { kind: 'missing' | 'timeout' | 'too-large' | 'aborted' }
 
 const SIZE_CHECK_MS = 500
@@ -105,7 +106,10 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
     if (systemCode(result.cause) === 'ENOENT' || systemCode(result) === 'ENOENT') return { kind: 'missing' }
     if (result.exitCode === NOT_FOUND && /git: (exec: git: )?not found/.test(String(result.stderr)))
       return { kind: 'missing' }
-    if (result.failed) return { kind: 'failed', stderr: String(result.stderr || result.shortMessage || '') }
+    if (result.failed) {
+      const stderr = String(result.stderr || result.shortMessage || '')
+      return { kind: 'failed', stderr, stdout: String(result.stdout ?? ''), code: result.exitCode }
+    }
     if (isMeasured && (await measure(run.cwd)) > run.maxBytes) return { kind: 'too-large' }
     return { kind: 'done', stdout: String(result.stdout) }
   } finally {
