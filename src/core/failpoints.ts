@@ -30,6 +30,8 @@ const STEPS = {
   schedule: ['claimed', 'created', 'recorded'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
   setup: ['created', 'started', 'ended', 'committed', 'admitted'],
+  /** The repositories of a workspace: fetched into the cache, cloned, moved into the workspace, all of them noted. */
+  workspace: ['fetched', 'cloned', 'placed', 'ready'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
   ready: ['answered', 'noted'],
@@ -43,6 +45,8 @@ const STEPS = {
   stop: ['appended', 'accepted', 'called', 'terminating', 'killing'],
   pause: ['appended', 'accepted'],
   resume: ['moving'],
+  /** A promotion: its intent kept, pushed, that kept, the forge asked to create, its answer there, the end kept. */
+  promotion: ['intended', 'pushed', 'opening', 'asked', 'created', 'kept'],
   end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'cleaned', 'told'],
 } as const
 

@@ -1,0 +1,207 @@
+/**
+ * The git commands of a promotion, in the bare repository that the host keeps of an instance. No file is ever checked out, and nothing that
+ * a resolver wrote is run or read as configuration.
+ */
+import { fail, type ResolveError } from '../errors.ts'
+import type { Credential, ForgeRepo } from '../forge/forge.ts'
+import { FORGES } from '../forge/forges.ts'
+import { type GitAccess, openGitAccess } from '../git/git-access.ts'
+import type { GitHosts } from '../git/git-hosts.ts'
+import { type GitEnd, runGit } from '../git/run-git.ts'
+import { whyGitFailed } from '../git/why-git-failed.ts'
+import { cleanLine } from '../view/clean.ts'
+
+export interface BareOptions {
+  /** The bare repository. */
+  path: string
+  /** As Date.now(). */
+  deadline: number
+  signal?: AbortSignal | undefined
+}
+
+export interface RunOptions {
+  /** Exit codes that are an answer beside 0. */
+  codes?: readonly number[]
+  maxOutputChars?: number
+  /** The command talks to the server. */
+  server?: GitAccess['options']
+}
+
+export interface GitOutput {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+export class BareGit {
+  readonly #options: BareOptions
+
+  constructor(options: BareOptions) {
+    this.#options = options
+  }
+
+  /** Throws `git_missing`, or `git_failed` with git's reason. */
+  async run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
+    const { path, deadline, signal } = this.#options
+    const { codes = [], maxOutputChars, server } = options
+    const end = await runGit({
+      args: ['--git-dir=.', ...args],
+      cwd: path,
+      // No server: no transport at all.
+      protocols: 'none',
+      deadline,
+      maxBytes: Number.POSITIVE_INFINITY,
+      signal,
+      settings: ['safe.bareRepository=explicit', 'core.bare=true', 'core.quotePath=false'],
+      ...(maxOutputChars === undefined ? {} : { maxOutputChars }),
+      ...server,
+    })
+    if (end.kind === 'done') return { code: 0, stdout: end.stdout, stderr: '' }
+    if (end.kind === 'failed' && end.code !== undefined && codes.includes(end.code)) {
+      return { code: end.code, stdout: end.stdout, stderr: end.stderr }
+    }
+    signal?.throwIfAborted()
+    throw failure(args, end)
+  }
+
+  async text(...args: string[]): Promise<string> {
+    return (await this.run(args)).stdout.trim()
+  }
+
+  /** The commit of a name; undefined where there is none. */
+  async commitOf(name: string): Promise<string | undefined> {
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
+    const { code, stdout } = await this.run(args, { codes: [1, 128] })
+    return code === 0 && COMMIT.test(stdout.trim()) ? stdout.trim() : undefined
+  }
+}
+
+export const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
+
+function failure(args: readonly string[], end: Exclude<GitEnd, { kind: 'done' }>): ResolveError {
+  if (end.kind === 'missing') return fail('git_missing', {})
+  const reason = end.kind === 'failed' ? whyGitFailed(end.stderr) : `git ${args[0]} took too long.`
+  return fail('git_failed', { url: 'the repository of the instance', reason })
+}
+
+/** The upstream repository, by git: with the token of its forge, and through the address check of every git command. */
+export class UpstreamGit {
+  readonly #git: BareGit
+  readonly #repo: ForgeRepo
+  readonly #access: GitAccess
+
+  private constructor(git: BareGit, repo: ForgeRepo, access: GitAccess) {
+    this.#git = git
+    this.#repo = repo
+    this.#access = access
+  }
+
+  static async open(git: BareGit, repo: ForgeRepo, hosts: GitHosts, credential: Credential): Promise<UpstreamGit> {
+    const access = await openGitAccess(repo.git, hosts)
+    const credentials = {
+      origin: new URL(repo.git).origin,
+      username: FORGES[repo.forge].gitUser(credential),
+      password: credential.secret,
+    }
+    return new UpstreamGit(git, repo, { ...access, options: { ...access.options, credentials } })
+  }
+
+  /** The default branch, and the commits of these branches. */
+  async look(branches: readonly string[]): Promise<{ defaultBranch: string | null; tips: Map<string, string> }> {
+    const patterns = ['HEAD', ...branches.map((branch) => `${HEADS}${branch}`)]
+    const { stdout } = await this.#ask(['ls-remote', '--symref', '--', this.#repo.git, ...patterns])
+    const tips = new Map<string, string>()
+    let defaultBranch: string | null = null
+    for (const line of stdout.split('\n')) {
+      const [left = '', name = ''] = line.split('\t')
+      if (name === 'HEAD' && left.startsWith(`ref: ${HEADS}`)) defaultBranch = left.slice(`ref: ${HEADS}`.length)
+      else if (name.startsWith(HEADS) && COMMIT.test(left)) tips.set(name.slice(HEADS.length), left)
+    }
+    return { defaultBranch, tips }
+  }
+
+  /** Into `refs/upstream/<branch>`. */
+  async fetch(branch: string): Promise<void> {
+    const refspec = `+${HEADS}${branch}:refs/upstream/${branch}`
+    const args = [
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-recurse-submodules',
+      '--no-write-fetch-head',
+      '--no-auto-gc',
+      '--no-write-commit-graph',
+    ]
+    await this.#ask([...args, '--', this.#repo.git, refspec])
+  }
+
+  /** Pushes one commit to one branch, if that branch is still at `expected` (null: not there). Never a plain force. */
+  async push(commit: string, branch: string, expected: string | null): Promise<PushEnd> {
+    const ref = `${HEADS}${branch}`
+    const lease = `--force-with-lease=${ref}:${expected ?? ''}`
+    const args = [
+      'push',
+      '--porcelain',
+      '--no-verify',
+      '--no-follow-tags',
+      '--no-signed',
+      '--recurse-submodules=no',
+      lease,
+    ]
+    const { stdout, stderr } = await this.#ask([...args, '--', this.#repo.git, `${commit}:${ref}`], [1])
+    return pushEnd(stdout, stderr)
+  }
+
+  async close(): Promise<void> {
+    await this.#access.close()
+  }
+
+  async #ask(args: readonly string[], codes: readonly number[] = []): Promise<GitOutput> {
+    try {
+      return await this.#git.run(args, { codes, server: this.#access.options })
+    } catch (error) {
+      throw this.#explained(error)
+    }
+  }
+
+  /** As the calls of the API tell it. */
+  #explained(error: unknown): unknown {
+    const { details, code } = error as Partial<ResolveError>
+    if (code !== 'git_failed') return error
+    const reason = this.#access.denial() ?? String(details?.['reason'] ?? '')
+    const { host, shown } = this.#repo
+    const options = { cause: error }
+    if (/authentication failed|could not read (?:username|password)|invalid credentials|error: 401/i.test(reason)) {
+      return fail('forge_auth_failed', { host, words: reason }, options)
+    }
+    if (/error: 403|permission|write access/i.test(reason))
+      return fail('forge_forbidden', { repo: shown, words: reason }, options)
+    if (/not found|error: 404|does not exist/i.test(reason)) return fail('forge_not_found', { repo: shown }, options)
+    return fail('forge_unreachable', { host, reason: reason.replace(/\.$/, '') }, options)
+  }
+}
+
+const HEADS = 'refs/heads/'
+
+export type PushEnd = { kind: 'pushed' } | { kind: 'moved' } | { kind: 'refused'; words: string }
+
+/** Reads the porcelain line of the one reference, and what the server says about a refusal. Pure. */
+export function pushEnd(stdout: string, stderr: string): PushEnd {
+  const line = stdout.split('\n').find((one) => /^[ +*=!-]\t/.test(one)) ?? ''
+  if (line !== '' && !line.startsWith('!')) return { kind: 'pushed' }
+  const [, , summary = ''] = line.split('\t')
+  if (/\[rejected\] \((?:stale info|fetch first|non-fast-forward|needs force)/.test(summary)) return { kind: 'moved' }
+  const said = stderr
+    .split(/[\r\n]+/)
+    .filter((one) => one.startsWith('remote: '))
+    .map((one) => cleanLine(one.slice('remote: '.length)))
+    .filter((one) => /[\p{L}\d]/u.test(one))
+  const why = cleanLine(summary.replace(/^\[[a-z ]+\] \(?|\)$/g, ''))
+  const words = [...said, why]
+    .filter((one) => one !== '')
+    .join(' ')
+    .slice(0, WORDS_MAX_CHARS)
+  return { kind: 'refused', words: words === '' ? whyGitFailed(stderr) : /[.!?]$/.test(words) ? words : `${words}.` }
+}
+
+const WORDS_MAX_CHARS = 600

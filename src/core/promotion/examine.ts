@@ -1,0 +1,138 @@
+/** Looks at what a promotion would bring upstream: in a bare repository, without a work tree. Promotion refuses by it, and consumers see it before. */
+import { fail } from '../errors.ts'
+import { PROMOTION_DIFF_MAX_CHARS, PROMOTION_PATHS_MAX } from '../limits.ts'
+import { cleanLine } from '../view/clean.ts'
+import type { BareGit } from './bare-git.ts'
+import { sensitivePaths } from './sensitive-paths.ts'
+
+export interface Examination {
+  commit: string
+  targetCommit: string
+  mergeBase: string
+  /** Commits that the target does not have, and that the branch does not have. */
+  ahead: number
+  behind: number
+  /** Paths that can't be merged; the first PROMOTION_PATHS_MAX. */
+  conflicts: string[]
+  /** From the merge base: a comparison with a newer target would show the work of others as removed. */
+  files: number
+  additions: number
+  deletions: number
+  /** What is pushed, as git keeps it. */
+  bytes: number
+  /** Paths that run or decide with the rights of the forge. */
+  sensitive: string[]
+  /** Paths to whose lines a commit of the branch adds a known secret; `commit message` for its text. */
+  secrets: string[]
+}
+
+/** `holdsSecret`: whether bytes hold a known secret in any encoding. Throws `nothing_to_promote`, `promotion_branch_refused`. */
+export async function examine(
+  git: BareGit,
+  names: { branch: string; target: string },
+  commits: { commit: string; targetCommit: string },
+  holdsSecret?: (bytes: Buffer) => boolean,
+): Promise<Examination> {
+  const { commit, targetCommit } = commits
+  const mergeBase = await mergeBaseOf(git, names, commits)
+  const counted = await git.text('rev-list', '--left-right', '--count', `${targetCommit}...${commit}`)
+  const [behind = 0, ahead = 0] = counted.split('\t').map(Number)
+  if (ahead === 0) throw fail('nothing_to_promote', names)
+  const paths = await changedPaths(git, mergeBase, commit)
+  const range = `${targetCommit}..${commit}`
+  return {
+    ...{ commit, targetCommit, mergeBase, ahead, behind },
+    ...{ files: paths.length, ...(await linesOf(git, mergeBase, commit)) },
+    conflicts: behind === 0 ? [] : await conflictsOf(git, targetCommit, commit),
+    bytes: Number(await git.text('rev-list', '--objects', '--disk-usage', range)) || 0,
+    sensitive: shown(sensitivePaths(paths)),
+    secrets: holdsSecret === undefined ? [] : shown(await secretsIn(git, range, holdsSecret)),
+  }
+}
+
+async function mergeBaseOf(
+  git: BareGit,
+  { branch }: { branch: string },
+  { commit, targetCommit }: { commit: string; targetCommit: string },
+): Promise<string> {
+  const { stdout } = await git.run(['merge-base', targetCommit, commit], { codes: [1] })
+  const base = stdout.trim()
+  if (base === '')
+    throw fail('promotion_branch_refused', { branch, reason: 'it has no commit in common with the target' })
+  return base
+}
+
+async function changedPaths(git: BareGit, from: string, to: string): Promise<string[]> {
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', '--no-ext-diff', '--no-textconv', from, to]
+  const { stdout } = await git.run(args, { maxOutputChars: PROMOTION_DIFF_MAX_CHARS })
+  return stdout.split('\0').filter((path) => path !== '')
+}
+
+async function linesOf(git: BareGit, from: string, to: string): Promise<{ additions: number; deletions: number }> {
+  const text = await git.text(
+    'diff-tree',
+    '-r',
+    '--shortstat',
+    '--no-renames',
+    '--no-ext-diff',
+    '--no-textconv',
+    from,
+    to,
+  )
+  const count = (word: string) => Number(new RegExp(`(\\d+) ${word}`).exec(text)?.[1] ?? 0)
+  return { additions: count('insertion'), deletions: count('deletion') }
+}
+
+async function conflictsOf(git: BareGit, target: string, commit: string): Promise<string[]> {
+  const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', '-z', target, commit]
+  const { code, stdout } = await git.run(args, { codes: [1] })
+  // First the tree, then a path each.
+  return code === 0 ? [] : shown(stdout.split('\0').slice(1))
+}
+
+function shown(paths: readonly string[]): string[] {
+  const clean = new Set(paths.map((path) => cleanLine(path)).filter((path) => path !== ''))
+  return [...clean].slice(0, PROMOTION_PATHS_MAX)
+}
+
+/** Every commit is looked at, because every commit is published: one that a later one takes back too. */
+async function secretsIn(git: BareGit, range: string, holdsSecret: (bytes: Buffer) => boolean): Promise<string[]> {
+  const args = [
+    'log',
+    '--patch',
+    '--text',
+    '--cc',
+    '--unified=0',
+    '--no-renames',
+    '--no-ext-diff',
+    '--no-textconv',
+    '--no-notes',
+    '--no-color',
+  ]
+  const { stdout } = await git.run([...args, `--format=${MESSAGE}%an%n%ae%n%B`, range], {
+    maxOutputChars: PROMOTION_DIFF_MAX_CHARS,
+  })
+  return pathsWithSecrets(stdout, holdsSecret)
+}
+
+const MESSAGE = 'message of '
+
+/** Of the output of `git log --patch`: added lines and messages. Pure. */
+export function pathsWithSecrets(log: string, holdsSecret: (bytes: Buffer) => boolean): string[] {
+  const added = new Map<string, string[]>()
+  let at = 'commit message'
+  let isPatch = false
+  for (const line of log.split('\n')) {
+    if (line.startsWith('diff --')) {
+      isPatch = true
+      at = line.replace(/^diff --(?:git|cc|combined) /, '').replace(/^"?a\/.* "?b\/(.*?)"?$/, '$1')
+    } else if (line.startsWith(MESSAGE)) {
+      isPatch = false
+      at = 'commit message'
+    }
+    // A file's name may be the secret; of a merge, a column for each parent has the sign.
+    const isAdded = !isPatch || /^(?: *\+|diff --)/.test(line)
+    if (isAdded) added.set(at, [...(added.get(at) ?? []), line.replace(/^ *\++/, '')])
+  }
+  return [...added].flatMap(([path, lines]) => (holdsSecret(Buffer.from(lines.join('\n'))) ? [path] : []))
+}

@@ -1,0 +1,93 @@
+/** What may be promoted, and by which consumer or worker: the rules that need neither git nor a forge. {@link file://./promote.ts} applies them. Pure. */
+import { fail } from '../errors.ts'
+import { PROMOTION_BODY_MAX_BYTES, PROMOTION_TITLE_MAX_CHARS } from '../limits.ts'
+import { cleanLine, cleanText } from '../view/clean.ts'
+
+export interface PromotionRequest {
+  /** A worker has fewer rights than a consumer: it runs code that was not looked at. */
+  by: 'worker' | 'consumer'
+  /** Null for the working branch. */
+  branch: string | null
+  /** Null for the default branch upstream. */
+  target: string | null
+  title: string
+  body: string
+  draft: boolean
+  /** Whether title and body of an open pull request are replaced. */
+  update: boolean
+  /** Whether workflow files and others that run with the rights of the forge may change: a person looked at them. */
+  allowWorkflows: boolean
+}
+
+/** What the birth of the instance says about a repository. */
+export interface PromotionOrigin {
+  instance: string
+  /** The name in the workspace. */
+  repo: string
+  workingBranch: string
+  /** `delivery_mode` and `branch_name` of the input, as they came. */
+  deliveryMode?: unknown
+  branchName?: unknown
+}
+
+export interface Wanted {
+  branch: string
+  target: string | null
+  title: string
+  body: string
+}
+
+/** Throws `promotion_not_requested`, `promotion_branch_refused` or `promotion_invalid`. */
+export function checkRequest(request: PromotionRequest, origin: PromotionOrigin): Wanted {
+  if (request.by === 'worker' && origin.deliveryMode !== 'promote') throw fail('promotion_not_requested', {})
+  const branch = request.branch ?? origin.workingBranch
+  for (const name of [branch, request.target]) {
+    if (name !== null && !isBranchName(name)) throw refused(name, 'it is not the name of a branch')
+  }
+  if (request.by === 'worker' && !branchesOfWorker(origin).includes(branch)) {
+    throw refused(branch, `the worker may promote ${branchesOfWorker(origin).join(', ')} alone`)
+  }
+  return { branch, target: request.target, title: titleOf(request.title), body: bodyOf(request.body) }
+}
+
+/** After upstream said what its default branch is. Throws `promotion_branch_refused`. */
+export function checkBranch(branch: string, target: string, defaultBranch: string | null): void {
+  if (branch === target) throw refused(branch, 'it is the target')
+  if (branch === defaultBranch) throw refused(branch, 'it is the default branch')
+  // Compared without case: some forges keep such names on disks that do not tell them apart.
+  if (PROTECTED.includes(branch.toLowerCase())) throw refused(branch, 'branches of this name are protected')
+}
+
+const PROTECTED = ['head', 'main', 'master', 'trunk', 'gh-pages', 'pages']
+
+function branchesOfWorker({ instance, repo, workingBranch, branchName }: PromotionOrigin): string[] {
+  const named = typeof branchName === 'string' && isBranchName(branchName) ? [branchName] : []
+  return [...new Set([...named, `resolve/${repo}-${instance.slice(0, 8)}`, workingBranch])]
+}
+
+function refused(branch: string, reason: string) {
+  return fail('promotion_branch_refused', { branch: cleanLine(branch).slice(0, 100), reason })
+}
+
+function titleOf(text: string): string {
+  const title = cleanLine(text)
+  if (title === '') throw fail('promotion_invalid', { problem: 'it has no title' })
+  if (title.length <= PROMOTION_TITLE_MAX_CHARS) return title
+  throw fail('promotion_invalid', { problem: `its title has more than ${PROMOTION_TITLE_MAX_CHARS} characters` })
+}
+
+function bodyOf(text: string): string {
+  const body = cleanText(text)
+  if (Buffer.byteLength(body) <= PROMOTION_BODY_MAX_BYTES) return body
+  throw fail('promotion_invalid', { problem: `its text has more than ${PROMOTION_BODY_MAX_BYTES} bytes` })
+}
+
+const BRANCH_MAX_BYTES = 200
+
+/** Allows less than `git check-ref-format`: also no name that git or a forge reads as something else (`@`, `refs/…`, `-x`, 40 hex digits). */
+export function isBranchName(name: string): boolean {
+  if (name === '' || Buffer.byteLength(name) > BRANCH_MAX_BYTES) return false
+  if (/[\p{C}\s~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/u.test(name)) return false
+  if (/^(?:[-/@]|refs\/|heads\/refs\/|HEAD$)/.test(name) || /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(name)) return false
+  return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'))
+}

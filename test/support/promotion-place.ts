@@ -1,0 +1,91 @@
+/** An upstream that is a forge and a git host at once, and the bare repository of an instance that works on it: for tests of promotion. */
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ForgeName } from '../../src/core/forge/forge.ts'
+import type { PromotionPlace } from '../../src/core/promotion/promote.ts'
+import type { PromotionRequest } from '../../src/core/promotion/promotion-rules.ts'
+import { DOUBLES } from './forges/all.ts'
+import { type DoubleHandler, doubleHandler, FORGE_TOKEN } from './forges/double.ts'
+import { type GitUpstream, gitText, openUpstream } from './git-upstream.ts'
+
+export interface PromotionWorld {
+  upstream: GitUpstream
+  forge: DoubleHandler
+  /** The name of the repository upstream. */
+  name: string
+  place: PromotionPlace
+  env: NodeJS.ProcessEnv
+  /** Adds a commit to the branch, as if the worker had pushed it; returns its id. */
+  work(files: Readonly<Record<string, string | null>>, message?: string, branch?: string): string
+  /** Runs git in the bare repository of the instance. */
+  git(...args: string[]): string
+  close(): Promise<void>
+}
+
+export const REQUEST: PromotionRequest = {
+  by: 'consumer',
+  branch: null,
+  target: null,
+  title: 'Mend the gate',
+  body: 'It was open.',
+  draft: false,
+  update: true,
+  allowWorkflows: false,
+}
+
+const API = ['/api/', '/2.0/', '/rest/']
+
+export async function promotionWorld(provider: ForgeName = 'gitea'): Promise<PromotionWorld> {
+  const { dialect, path } = DOUBLES[provider]
+  const name = path.slice(1).replace(/\.git$/, '')
+  const forge = doubleHandler(dialect, API)
+  const upstream = await openUpstream({
+    token: FORGE_TOKEN,
+    intercept: (request, response) => forge.handle(request, response),
+  })
+  upstream.create(name, { 'README.md': 'one\ntwo\nthree\n', 'gate.txt': 'open\n' })
+  const directory = mkdtempSync(join(tmpdir(), 'promotion-'))
+  const bare = join(directory, 'repo.git')
+  gitText(directory, ['clone', '--quiet', '--bare', upstream.pathOf(name), bare])
+  const workingBranch = 'resolve/repo-abcdefgh'
+  gitText(bare, ['update-ref', `refs/heads/${workingBranch}`, 'refs/heads/main'])
+  const git = (...args: string[]) => gitText(bare, args)
+  return {
+    upstream,
+    forge,
+    name,
+    git,
+    place: {
+      ...{ instance: 'abcdefgh1234', repo: 'repo', workingBranch },
+      path: bare,
+      file: join(directory, 'promotions.json'),
+      url: upstream.urlOf(name),
+    },
+    env: {
+      RESOLVE_GIT_PROVIDER: provider,
+      RESOLVE_GIT_BASE_URL: upstream.base,
+      RESOLVE_GIT_HOST_TOKEN: FORGE_TOKEN,
+    },
+    work(files, message = 'Work', branch = workingBranch) {
+      const parent = git('rev-parse', `refs/heads/${branch}`)
+      git('read-tree', parent)
+      for (const [file, text] of Object.entries(files)) {
+        if (text === null) {
+          gitText(bare, ['update-index', '--index-info'], `0 ${'0'.repeat(40)}\t${file}\n`)
+          continue
+        }
+        const blob = gitText(bare, ['hash-object', '-w', '--stdin'], text)
+        git('update-index', '--add', '--cacheinfo', `100644,${blob},${file}`)
+      }
+      const commit = git('commit-tree', git('write-tree'), '-p', parent, '-m', message)
+      git('update-ref', `refs/heads/${branch}`, commit)
+      return commit
+    },
+    async close() {
+      await upstream.close()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
