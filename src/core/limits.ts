@@ -337,6 +337,11 @@ export const PULLS_OPEN_MAX = 100 // in one repository
 export const PUSH_OPTIONS_MAX = 16
 export const PROMOTION_WAIT_MS = 2 * 60_000 // how long a request for a promotion is held open for the host's answer
 export const GIT_FEED_BEAT_MS = 15_000
+export const GIT_SERVER_PORT = 3_000 // in its container
+export const GIT_SERVER_MEMORY_BYTES = 1 * GIB
+export const GIT_SERVER_SPACE_BYTES = 64 * MIB // of its /tmp
+export const GIT_SERVER_CPUS = 1
+export const GIT_SERVER_PIDS_MAX = 256
 export const GIT_SERVER_START_LIMIT_MS = 30_000
 export const GIT_SERVER_STOP_LIMIT_MS = 10_000
 
