@@ -149,6 +149,7 @@ test.each(['gitea', 'gitlab', 'bitbucket_server'] as const)(
 )
 
 describe('tokens', () => {
+  // verifies: R45-FORGE
   test('the token is for one host', async () => {
     expect(hostOfToken(gitSettings({}))).toBe('github.com')
     expect(hostOfToken(gitSettings({ RESOLVE_GIT_PROVIDER: 'gitlab' }))).toBe('gitlab.com')
