@@ -332,6 +332,43 @@ const catalogue = {
     outside: () => "Can't fetch the source.",
     hint: () => 'Check the address, the ref, and that this machine has access.',
   },
+  repo_refused: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { what: string; reason: string }) =>
+      `The resolver wants a workspace that can't be made. ${d.what}: ${d.reason}.`,
+  },
+  repo_clone_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { repo: string; url: string; reason: string }) => `Can't clone ${d.url}: ${d.reason}`,
+  },
+  repo_auth_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { repo: string; url: string; has_token: boolean }) =>
+      d.has_token
+        ? `${d.url} can't be read: it does not exist, or the token of the git host may not read it.`
+        : `${d.url} can't be read without a token: it is private, or it does not exist.`,
+    hint: () =>
+      'Set RESOLVE_GIT_HOST_TOKEN, and RESOLVE_GIT_BASE_URL for a host of your own: the token is sent to no other host.',
+  },
+  repo_ref_missing: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { repo: string; url: string; ref: string; nearest: readonly string[] }) =>
+      `${d.url} has no branch, tag or commit "${d.ref}".${d.nearest.length === 0 ? '' : ` The nearest names: ${d.nearest.join(', ')}.`}`,
+  },
+  repo_too_large: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { repo: string; url: string; limit: number }) => `${d.url} is larger than ${d.limit} bytes.`,
+  },
   git_server_failed: {
     kind: 'environment',
     http: 502,

@@ -30,6 +30,8 @@ const STEPS = {
   schedule: ['claimed', 'created', 'recorded'],
   launch: ['configured', 'piped', 'spawned', 'saved', 'started', 'noted'],
   setup: ['created', 'started', 'ended', 'committed', 'admitted'],
+  /** The repositories of a workspace: fetched into the cache, cloned, moved into the workspace, all of them noted. */
+  workspace: ['fetched', 'cloned', 'placed', 'ready'],
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
   ready: ['answered', 'noted'],

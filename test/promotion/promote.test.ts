@@ -210,7 +210,7 @@ describe('the upstream host', () => {
     const env = (more: NodeJS.ProcessEnv) => ({ env: { ...world.env, ...more } })
     expect(await codeOf(ask({}, env({ RESOLVE_GIT_HOST_TOKEN: 'wrong' })))).toBe('forge_auth_failed')
     expect(await codeOf(ask({}, env({ RESOLVE_GIT_HOST_TOKEN: '' })))).toBe('forge_auth_failed')
-    expect(await codeOf(ask({}, env({ RESOLVE_GIT_BASE_URL: 'https://git.acme.org' })))).toBe('forge_unknown')
+    expect(await codeOf(ask({}, env({ RESOLVE_GIT_BASE_URL: 'https://git.acme.org' })))).toBe('promotion_invalid')
     world.place = { ...world.place, url: world.upstream.urlOf('tea/other') }
     expect(await codeOf(ask())).toBe('forge_not_found')
   })

@@ -3,7 +3,7 @@
  * server passes through a pipe: it is in no address, argument, variable or file.
  */
 import { lstat, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { systemCode } from '../errors.ts'
 import { GIT_MEMORY_MAX_BYTES } from '../limits.ts'
 import { GIT_SETTINGS, gitEnvironment } from './git-environment.ts'
@@ -24,6 +24,7 @@ export interface GitRun {
   protocols: string
   /** The deadline, as Date.now(). */
   deadline: number
+  /** Infinity: the size is not looked at. */
   maxBytes: number
   signal?: AbortSignal | undefined
   onProgress?: ((line: string) => void) | undefined
@@ -49,8 +50,14 @@ const NOT_FOUND = 127
  * A server that sends references without an end lets git-remote-https grow by gigabytes a second. Where the system knows no such limit
  * (macOS), git runs without it.
  */
-const WITH_MEMORY_LIMIT = `ulimit -v ${GIT_MEMORY_MAX_BYTES / 1024} 2>/dev/null; exec git "$@"`
-/** The file descriptor of the credential in git and its helpers. */
+const LIMIT_MEMORY = `ulimit -v ${GIT_MEMORY_MAX_BYTES / 1024} 2>/dev/null`
+const PLAIN = `${LIMIT_MEMORY}; exec git "$@"`
+/** The shell reads the credential whether or not git will ask for it, and keeps it in a pipe that git's helpers inherit as 3. */
+const WITH_CREDENTIAL = `${LIMIT_MEMORY}; IFS= read -r user; IFS= read -r word; exec git "$@" 3<<END </dev/null
+$user
+$word
+END
+`
 const FROM_PIPE = `!f() { test "$1" = get && cat <&3 2>/dev/null; }; f`
 
 /** Never throws because git failed: returns how it ended. Runs the git of this machine. */
@@ -61,13 +68,15 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
   const own =
     credentials === undefined ? settings : [...settings, `credential.${credentials.origin}.helper=${FROM_PIPE}`]
   const args = [...GIT_SETTINGS, ...own.flatMap((setting) => ['-c', setting]), ...run.args]
-  const child = execa('/bin/sh', ['-c', WITH_MEMORY_LIMIT, 'git', ...args], {
+  const script = credentials === undefined ? PLAIN : WITH_CREDENTIAL
+  const child = execa('/bin/sh', ['-c', script, 'git', ...args], {
     cwd: run.cwd,
-    env: gitEnvironment(run.protocols, process.env, run.proxy),
+    // Only the working directory itself is taken for a repository, never one above it.
+    env: { ...gitEnvironment(run.protocols, process.env, run.proxy), GIT_CEILING_DIRECTORIES: dirname(run.cwd) },
     extendEnv: false,
     // A process group of its own: git's helpers (ssh, remote-https, index-pack) end with it.
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', ...(credentials === undefined ? [] : [Buffer.from(lines(credentials))])],
+    ...(credentials === undefined ? { stdin: 'ignore' } : { input: lines(credentials) }),
     reject: false,
     // The tail of the error output matters, so the limit is generous and only cuts floods.
     maxBuffer: { stdout: maxOutputChars, stderr: 16 * OUTPUT_MAX_CHARS },
@@ -80,7 +89,9 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
   const onAbort = () => end('aborted')
   const onExit = () => killGroup(child.pid)
   const timer = setTimeout(() => end('timeout'), Math.max(0, run.deadline - Date.now()))
+  const isMeasured = Number.isFinite(run.maxBytes)
   const sizes = setInterval(() => {
+    if (!isMeasured) return
     measure(run.cwd).then(
       (bytes) => bytes > run.maxBytes && end('too-large'),
       () => {},
@@ -99,7 +110,7 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
       const stderr = String(result.stderr || result.shortMessage || '')
       return { kind: 'failed', stderr, stdout: String(result.stdout ?? ''), code: result.exitCode }
     }
-    if ((await measure(run.cwd)) > run.maxBytes) return { kind: 'too-large' }
+    if (isMeasured && (await measure(run.cwd)) > run.maxBytes) return { kind: 'too-large' }
     return { kind: 'done', stdout: String(result.stdout) }
   } finally {
     clearTimeout(timer)

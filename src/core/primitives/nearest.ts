@@ -21,7 +21,7 @@ export function nearestDetail(word: string, candidates: Iterable<string>): { nea
 }
 
 /** Letters to add, drop, change or swap with their neighbour (optimal string alignment). */
-function editsBetween(from: string, to: string): number {
+export function editsBetween(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)]
   for (let i = 1; i <= from.length; i += 1) {
     const row = [i]

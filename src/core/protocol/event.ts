@@ -18,6 +18,7 @@ export const PLATFORM_EVENTS = [
   'platform.setup.progress',
   'platform.setup.completed',
   'platform.setup.failed',
+  'platform.git.ready',
   'platform.worker.launched',
   'platform.worker.ready',
   'platform.worker.failed',

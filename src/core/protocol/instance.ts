@@ -16,6 +16,7 @@ import {
   time,
 } from './schema.ts'
 import { STATUSES } from './status.ts'
+import type { WorkspaceRepo } from './workspace.ts'
 
 /** A random id; it also names a directory, and is safe to print on a terminal. */
 export const INSTANCE_ID_PATTERN = '^[0-9a-f]{12}$'
@@ -28,6 +29,8 @@ export interface InstanceConfig {
   /** The secret fields of `params`, which belong in no event; an earlier host did not name them. */
   secret_fields?: string[]
   workspace_path: string
+  /** The repositories in it; an earlier host did not name them. */
+  workspace?: WorkspaceRepo[]
   /** R43: the path of `/project` for this worker. */
   project_path: string
   /** R43: the path of `.resolve` for this worker, also in RESOLVE_DIR. */

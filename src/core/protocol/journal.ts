@@ -17,6 +17,7 @@ import {
   text,
   time,
 } from './schema.ts'
+import { type WorkspacePlan, workspacePlan } from './workspace.ts'
 
 export const EXECUTORS = ['local', 'docker'] as const
 
@@ -60,6 +61,8 @@ export const creationRecord = object(
     environment: anyObject<string>({ additionalProperties: text() }),
     /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
     container: optional(nullable(containerOptions)),
+    /** The repositories of its workspace; absent where there are none. */
+    workspace: optional(workspacePlan),
     /** The resolver had to be prepared first: the host checks the input after the setup (R48). */
     unchecked: optional(flag()),
     /** The resolver as the catalog had it at creation: a later `resolver update` does not change a running instance. */
@@ -156,6 +159,8 @@ export interface AdmissionMark {
   accepted: boolean
   environment: Record<string, string>
   container: ContainerOptions | null
+  /** Absent where no repository is wanted. */
+  workspace?: WorkspacePlan
   input: Payload
   secret_fields: string[]
   /** The values of the secret fields, as in {@link SealedInput}. */

@@ -18,6 +18,7 @@ import {
   time,
 } from './schema.ts'
 import { STATUSES } from './status.ts'
+import { clonedRepo } from './workspace.ts'
 
 const statusChange = object({
   status: oneOf(STATUSES),
@@ -67,6 +68,8 @@ const storySetup = object({
   description: nullable(text()),
   /** The last line that the step printed. */
   output: nullable(text()),
+  /** How much of a clone is done, from 0 to 1. */
+  fraction: optional(nullable(number({ minimum: 0, maximum: 1 }))),
   at: time(),
 })
 
@@ -103,6 +106,8 @@ export const story = named(
     progress: nullable(storyProgress),
     /** null where there was none; absent from a server of an earlier version. */
     setup: optional(nullable(storySetup)),
+    /** The repositories of its workspace, once they are cloned. */
+    repos: optional(listOf(clonedRepo)),
     artifacts: listOf(storyArtifact),
     requests: listOf(storyRequest),
     messages: listOf(storyMessage),

@@ -88,6 +88,7 @@ export function applyAdmission({ creation }: Story, mark: AdmissionMark): void {
   const { accepted, environment, container, input, secret_fields: secret } = mark
   Object.assign(creation, { input, environment, unchecked: !accepted })
   if (container !== null) creation.container = container
+  if (mark.workspace !== undefined) creation.workspace = mark.workspace
   if (secret.length > 0) creation.secret_fields = secret
 }
 

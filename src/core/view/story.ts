@@ -79,13 +79,17 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
     const step = asNumber(data['step']) ?? 0
     const total = asNumber(data['total']) ?? step
     const [description, output] = [asText(data['description']) ?? null, asText(data['output']) ?? null]
-    story.setup = { state: 'running', step, total, description, output, at }
+    const fraction = asNumber(data['fraction']) ?? null
+    story.setup = { state: 'running', step, total, description, output, ...(fraction === null ? {} : { fraction }), at }
   },
   'platform.setup.completed': (story, _, at) => {
     if (story.setup) story.setup = { ...story.setup, state: 'completed', at }
   },
   'platform.setup.failed': (story, _, at) => {
     if (story.setup) story.setup = { ...story.setup, state: 'failed', at }
+  },
+  'platform.git.ready': (story, data) => {
+    if (Array.isArray(data['repos'])) story.repos = data['repos'] as NonNullable<Story['repos']>
   },
   'platform.instance.status_changed': statusChanged,
   'platform.instance.queued': queued,

@@ -3,9 +3,11 @@
  * untrusted (threats B1, B2).
  */
 import { closeSync, createReadStream, lchownSync, mkdirSync } from 'node:fs'
+import { lchown, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fail, systemCode } from '../errors.ts'
+import { removeTree } from '../files/remove-tree.ts'
 import { type Owner, SafeRoot, toCoordinationError } from '../files/safe-root.ts'
 import { Tail } from '../files/tail.ts'
 import { watchAndSweep } from '../files/watch.ts'
@@ -30,7 +32,7 @@ export function openLocalCoordination(project: string, options: LocalCoordinatio
     makeWorkspace(workspace, options.owner)
     const coordination = new LocalCoordinationDirectory(
       options.seen ?? { project, resolve, workspace },
-      resolve,
+      { resolve, workspace },
       options.owner,
     )
     for (const name of options.directories ?? []) coordination.makeDirectory(name)
@@ -66,9 +68,18 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
   readonly seen: CoordinationDirectory['seen']
   readonly #root: SafeRoot
 
-  constructor(seen: CoordinationDirectory['seen'], resolve: string, owner: Owner | undefined) {
+  readonly #workspace: string
+  readonly #owner: Owner | undefined
+
+  constructor(
+    seen: CoordinationDirectory['seen'],
+    { resolve, workspace }: { resolve: string; workspace: string },
+    owner: Owner | undefined,
+  ) {
     this.seen = seen
     this.#root = new SafeRoot(resolve, owner)
+    this.#workspace = workspace
+    this.#owner = owner
   }
 
   makeDirectory(path: string): void {
@@ -128,11 +139,29 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
     return watchAndSweep([path, join(path, REQUESTS_DIR)], onChange)
   }
 
+  async placeInWorkspace(name: string, tree: string): Promise<void> {
+    const place = join(this.#workspace, name)
+    if (this.#owner !== undefined) await giveTo(tree, this.#owner)
+    await removeTree(place)
+    await rename(tree, place)
+  }
+
   clearDrafts(): void {
     this.#root.clearDrafts(REQUESTS_DIR, MESSAGES_DIR)
   }
 
   close(): void {
     this.#root.close()
+  }
+}
+
+/** git refuses to work in a directory of another user. Links are changed themselves, not what they name. */
+async function giveTo(path: string, { uid, gid }: Owner): Promise<void> {
+  const entries = await readdir(path, { withFileTypes: true })
+  await lchown(path, uid, gid)
+  for (const entry of entries) {
+    const at = join(path, entry.name)
+    if (entry.isDirectory()) await giveTo(at, { uid, gid })
+    else await lchown(at, uid, gid)
   }
 }

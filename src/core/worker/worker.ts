@@ -17,6 +17,11 @@ export interface CoordinationDirectory {
   /** Writes a file as a whole. With `exclusive`, only where the name is free; returns false where it is taken. */
   put(path: string, data: string, options?: { mode?: number; exclusive?: boolean; durable?: boolean }): boolean
   remove(path: string): void
+  /**
+   * Moves a complete clone into the workspace, under a name, as the worker's own; replaces what has the name. Only before the first
+   * worker begins.
+   */
+  placeInWorkspace(name: string, tree: string): Promise<void>
   /** Removes unfinished files of a killed writer. */
   clearDrafts(): void
   /** Throws `coordination_tampered` for anything but a regular file within the limit. */

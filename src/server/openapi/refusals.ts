@@ -26,6 +26,10 @@ const EXAMPLES = {
   resume_exhausted: { instance: '0123456789ab', resumes: 3 },
   docker_unreachable: { socket: '', reason: 'connection refused' },
   image_missing: { image: 'resolve-worker:latest', mend: 'resolve worker build' },
+  repo_refused: {
+    what: 'https://example.org/a/b',
+    reason: 'the operator allows only the repositories in RESOLVE_GIT_ALLOW',
+  },
   feature_missing: { resolver: 'greeter', feature: 'a git server beside its worker' },
   resolver_preparing: { resolver: 'greeter' },
   setup_failed: { step: 2, total: 3, command: 'npm ci', exit_code: 1, output: '' },

@@ -33,7 +33,7 @@ const directory = section('Worker container layout', 'DIR', {
   '06': '.resolve/input-requests/{rid}.response.json is written by the host with the payload',
   '07': '.resolve/messages/{N}.json are numbered one after another: 001, 002, …',
   '08': '.resolve/data/{path} holds artifacts in any format, read by consumers on demand',
-  '09': waits.workspace('/project/workspace/{repo} is cloned before run()'),
+  '09': '/project/workspace/{repo} is cloned before run()',
   '10': waits.workspace('/usr/local/bin/create-pr is injected at startup and knows every provider'),
   '11': 'A resolver can run steps in ephemeral sub-containers',
   '12': waits.workspace(

@@ -4,11 +4,14 @@
  */
 import { fail } from '../../errors.ts'
 import type { SplitPayload } from '../../forms/secret-fields.ts'
+import { gitHosts } from '../../git/git-hosts.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { ContainerOptions, CreationRecord, Executor } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
+import type { WorkspacePlan } from '../../protocol/workspace.ts'
 import { openInquiryContainer } from '../../worker/docker/inquiry-container.ts'
+import { planWorkspace } from '../../workspace/workspace-spec.ts'
 import { availableCredentials } from '../launch/config.ts'
 import { containerLaunch, containerOptions, environmentOf, refuseForContainer } from '../launch/container-launch.ts'
 import { Inquiry } from './inquiry.ts'
@@ -18,25 +21,29 @@ export interface Admission extends SplitPayload {
   environment: Record<string, string>
   /** null without a container. */
   container: ContainerOptions | null
+  /** null where no repository is wanted. */
+  workspace: WorkspacePlan | null
 }
 
 /**
- * Throws `form_invalid`, `form_malformed`, `feature_missing`, `setup_malformed`, `environment_refused` and the errors of the resolver's
- * process.
+ * Throws `form_invalid`, `form_malformed`, `feature_missing`, `repo_refused`, `setup_malformed`, `environment_refused` and the errors of the
+ * resolver's process.
  */
 export async function admitInput(
   inquiry: Inquiry,
   resolver: Pick<CatalogEntry, 'name' | 'manifest'>,
   input: Payload,
   executor: Executor,
+  instanceId: string,
 ): Promise<Admission> {
   const { name, manifest } = resolver
   const { spec, split } = await inquiry.admit(input, availableCredentials(manifest))
   refuseWhatIsMissing(manifest, spec)
+  const workspace = planWorkspace(spec, gitHosts(), instanceId)
   const environment = environmentOf(spec)
-  if (executor !== 'docker') return { ...split, environment, container: null }
+  if (executor !== 'docker') return { ...split, environment, container: null, workspace }
   refuseForContainer(name, environment)
-  return { ...split, environment, container: containerOptions(manifest, spec) }
+  return { ...split, environment, container: containerOptions(manifest, spec), workspace }
 }
 
 /**
@@ -61,7 +68,7 @@ export async function admitAfterSetup(
   signal.addEventListener('abort', end)
   try {
     signal.throwIfAborted()
-    return await admitInput(inquiry, resolver, input, executor)
+    return await admitInput(inquiry, resolver, input, executor, creation.instance_id)
   } catch (error) {
     if (inquiry.split !== undefined && !signal.aborted) await onRefused(inquiry.split)
     throw error
@@ -74,9 +81,7 @@ export async function admitAfterSetup(
 /** Throws `feature_missing`. `spec` is null where the resolver has not been asked yet. */
 export function refuseWhatIsMissing(manifest: Manifest, spec: Record<string, unknown> | null): void {
   const resolver = manifest.name
-  const needsSidecar = (manifest.capabilities_required ?? []).length > 0 || spec?.['git_server'] === true
+  const isAsked = spec?.['git_server'] === true || spec?.['gitea'] === true
+  const needsSidecar = (manifest.capabilities_required ?? []).length > 0 || isAsked
   if (needsSidecar) throw fail('feature_missing', { resolver, feature: 'a git server beside its worker' })
-  if (Array.isArray(spec?.['repos']) && spec['repos'].length > 0) {
-    throw fail('feature_missing', { resolver, feature: 'repositories cloned into its workspace' })
-  }
 }

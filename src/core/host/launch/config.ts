@@ -7,6 +7,7 @@ import type { Payload } from '../../protocol/form.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
+import type { ClonedRepo, WorkspaceRepo } from '../../protocol/workspace.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 
 /** What a worker gets besides what is fixed at creation and what is in the host's environment (R55). */
@@ -31,6 +32,7 @@ export function buildConfig(
     params: { ...creation.input, ...given.input },
     secret_fields: creation.secret_fields ?? [],
     workspace_path: coordination.seen.workspace,
+    workspace: [],
     project_path: coordination.seen.project,
     resolve_path: coordination.seen.resolve,
     git_provider: {
@@ -47,6 +49,26 @@ export function buildConfig(
     sub_container_token: tokenOn(coordination) ?? randomBytes(32).toString('hex'),
     capabilities: manifest.capabilities_required ?? [],
   }
+}
+
+/** The config with the repositories that were cloned. */
+export function withWorkspace(
+  config: InstanceConfig,
+  repos: readonly ClonedRepo[] | undefined,
+  { seen }: CoordinationDirectory,
+): InstanceConfig {
+  const workspace = (repos ?? []).map(
+    ({ name, url, base, commit, working_branch }): WorkspaceRepo => ({
+      repo: name,
+      path: `${seen.workspace}/${name}`,
+      url,
+      base,
+      commit,
+      working_branch,
+      remote: 'origin',
+    }),
+  )
+  return { ...config, workspace }
 }
 
 /**

@@ -28,11 +28,15 @@ export async function checkAfterSetup({ home, ledger, sealed, write, signal }: U
   }
   const none = { accepted: false, environment: {}, container: creation.container ?? null }
   try {
-    const { environment, container, ...split } = await admitAfterSetup(home, creation, input, signal, (refused) =>
-      keep(refused, none),
+    const { environment, container, workspace, ...split } = await admitAfterSetup(
+      home,
+      creation,
+      input,
+      signal,
+      (refused) => keep(refused, none),
     )
     signal.throwIfAborted()
-    await keep(split, { accepted: true, environment, container })
+    await keep(split, { accepted: true, environment, container, ...(workspace === null ? {} : { workspace }) })
   } catch (error) {
     // Before the form is known, any text of the input may be a secret that the resolver printed.
     throw creation.unchecked === true && ledger.inbox.admission === undefined
@@ -42,4 +46,4 @@ export async function checkAfterSetup({ home, ledger, sealed, write, signal }: U
   failpoint('setup.admitted')
 }
 
-type Found = Pick<NonNullable<Ledger['inbox']['admission']>, 'accepted' | 'environment' | 'container'>
+type Found = Pick<NonNullable<Ledger['inbox']['admission']>, 'accepted' | 'environment' | 'container' | 'workspace'>

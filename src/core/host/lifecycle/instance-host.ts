@@ -11,7 +11,7 @@ import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
-import { buildConfig } from '../launch/config.ts'
+import { buildConfig, withWorkspace } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, Naming } from '../ledger/ledger.ts'
@@ -227,7 +227,10 @@ export class InstanceHost {
     this.#enter({ name: 'getting-ready', session, interrupt })
     this.#requestApi.open(session.calls)
     // An adopting host calls it again; a resolver must accept that (R42).
-    const ready = session.calls.call('resolver.initialize', { config: this.#config, epoch })
+    const ready = session.calls.call('resolver.initialize', {
+      config: withWorkspace(this.#config, ledger.story.repos, this.#coordination),
+      epoch,
+    })
     if (ledger.status !== 'starting' && ledger.inbox.hasRun(worker.incarnation)) {
       // It was ready before. An adopted worker may be too busy to answer now.
       ready.catch(() => {})

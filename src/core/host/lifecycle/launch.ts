@@ -4,8 +4,9 @@ import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, LaunchPlan, SetupFailure, Worker } from '../../worker/worker.ts'
-import { writeConfig } from '../launch/config.ts'
+import { withWorkspace, writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
+import { prepareWorkspace } from '../launch/prepare-workspace.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { InstanceResources } from '../resources/instance-resources.ts'
 import { type Ending, isResumable, pausedByLoss } from './outcome.ts'
@@ -13,6 +14,7 @@ import { describeExit, hasCheckpoint, hasStatusCheckpoint } from './run-result.t
 import { requireCoordination } from './unusable-coordination.ts'
 
 export interface Launch {
+  home: string
   ledger: Ledger
   driver: Driver
   coordination: CoordinationDirectory
@@ -86,10 +88,11 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
   try {
     const isChecked = creation.unchecked !== true
     const config = isChecked ? launch.config : await setUpAndCheck(launch, planOf(0))
+    await prepareWorkspace({ ...launch, token: config.git_provider.token })
     await warnOfSetupNotRun(launch)
     // An old result would end the new run at once (R21); a checkpoint is what it resumes from.
     if (!hasStatusCheckpoint(coordination)) coordination.remove(STATUS_FILE)
-    writeConfig(coordination, config)
+    writeConfig(coordination, withWorkspace(config, ledger.story.repos, coordination))
     failpoint('launch.configured')
     const network = await resources.egress.open()
     // A driver with setup also ends what an earlier host left of it.
@@ -109,7 +112,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'form_invalid') return failed(error.code, error.errors.join('\n'))
-    const setup = creation.executor === 'docker' ? setupFailure(error) : undefined
+    const setup = repoFailure(error) ?? (creation.executor === 'docker' ? setupFailure(error) : undefined)
     if (setup !== undefined)
       await write(() => ledger.record('platform.setup.failed', { ...setup, error: error.message }))
     await write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
@@ -131,6 +134,12 @@ async function warnOfSetupNotRun({ ledger, write }: Launch): Promise<void> {
   if (executor !== 'local' || value === 0) return
   const detail = `the local executor does not run the setup of the manifest (${value} ${value === 1 ? 'step' : 'steps'})`
   await write(() => ledger.record('platform.watchdog.warning', { kind: 'setup_not_run', value, limit: 0, detail }))
+}
+
+/** A repository that could not be cloned. */
+function repoFailure({ code, details }: ResolveError): Omit<SetupFailure, 'error'> | undefined {
+  const isRepo = code.startsWith('repo_') || code === 'git_missing'
+  return isRepo ? { cause: 'repo_clone', stage: String(details['repo'] ?? 'workspace') } : undefined
 }
 
 /** The cause of a setup that failed (R17); undefined for an error of the resolver itself. */

@@ -20,6 +20,7 @@ function unusableCoordination(why: unknown): CoordinationDirectory {
   return {
     seen: { project: '', resolve: '', workspace: '' },
     put: refuse,
+    placeInWorkspace: refuse,
     remove: refuse,
     clearDrafts: refuse,
     read: refuse,

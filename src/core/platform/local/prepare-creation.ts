@@ -39,13 +39,13 @@ export async function prepareCreation(
   requireSecrets(home, name, manifest.secrets)
   refuseWhatIsMissing(manifest, null)
   const isReady = await preparations.isReady(entry, executor)
-  const { open, secret, environment, container } = isReady
-    ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor))
+  const id = request.instance_id ?? newInstanceId()
+  const { open, secret, environment, container, workspace } = isReady
+    ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor, id))
     : unchecked(entry, input)
   // The file of schedules has the value in clear: a field that became secret since is told at the next due time.
   const [field] = isReady && request.schedule !== undefined ? Object.keys(secret ?? {}) : []
   if (field !== undefined) throw fail('schedule_secret', { field })
-  const id = request.instance_id ?? newInstanceId()
   const creation: CreationRecord = {
     schema: 'resolve.journal/1',
     instance_id: id,
@@ -59,6 +59,7 @@ export async function prepareCreation(
     executor,
     environment,
     ...(container === null ? {} : { container }),
+    ...(workspace === null ? {} : { workspace }),
     resolver: { name, version, dir, commit, manifest },
   }
   return { creation, sealedInput: secret === null ? undefined : sealPayload(home, id, secret) }
@@ -66,7 +67,7 @@ export async function prepareCreation(
 
 /** Which fields are secret is not known yet, so all of them are kept like secrets. */
 function unchecked({ manifest }: CatalogEntry, input: Payload): Admission {
-  return { open: {}, secret: input, environment: {}, container: containerOptions(manifest, null) }
+  return { open: {}, secret: input, environment: {}, container: containerOptions(manifest, null), workspace: null }
 }
 
 function secretFields(secret: Payload | null): Pick<CreationRecord, 'secret_fields'> {

@@ -22,6 +22,7 @@ import {
   text,
 } from '../schema.ts'
 import { STATUSES } from '../status.ts'
+import { clonedRepo } from '../workspace.ts'
 
 export const SETUP_CAUSES = ['setup_commands', 'repo_clone', 'container_init', 'manifest_parse', 'git_sidecar'] as const
 
@@ -39,9 +40,13 @@ export const EVENT_DATA = {
     exit_code: optional(integer()),
     /** The last line that the command printed. */
     output: optional(text()),
+    /** How much of a clone is done. */
+    fraction: optional(number({ minimum: 0, maximum: 1 })),
   }),
   'platform.setup.completed': object({ total: count(), cached: flag(), duration_s: number() }),
   'platform.setup.failed': object({ cause: oneOf(SETUP_CAUSES), error: text(), stage: text() }),
+  /** The repositories of the workspace are cloned. `server` is null without a git server. */
+  'platform.git.ready': object({ repos: listOf(clonedRepo), server: nullable(text()) }),
   'platform.worker.launched': object({
     incarnation: count(),
     executor: oneOf(EXECUTORS),

@@ -156,7 +156,14 @@ export const INSTANCE_OPERATIONS = {
       },
     },
     refuses: [
-      ...(['form_invalid', 'resolver_unknown', 'feature_missing', 'docker_unreachable', 'image_missing'] as const),
+      ...([
+        'form_invalid',
+        'resolver_unknown',
+        'feature_missing',
+        'repo_refused',
+        'docker_unreachable',
+        'image_missing',
+      ] as const),
       ...RESOLVER_TROUBLE,
       ...HOST_TROUBLE,
     ],
@@ -198,7 +205,7 @@ export const INSTANCE_OPERATIONS = {
       },
     },
     refuses: [
-      ...(['instance_unknown', 'form_invalid', 'resolver_unknown', 'feature_missing'] as const),
+      ...(['instance_unknown', 'form_invalid', 'resolver_unknown', 'feature_missing', 'repo_refused'] as const),
       ...(['docker_unreachable', 'image_missing'] as const),
       ...RESOLVER_TROUBLE,
       ...HOST_TROUBLE,

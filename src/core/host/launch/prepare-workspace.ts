@@ -1,0 +1,114 @@
+/**
+ * Clones the repositories of an instance before its first worker begins (docs/git.md). {@link file://./../lifecycle/launch.ts} calls it. A host that
+ * finds `platform.git.ready` in the journal does not clone again; another one begins anew, because no worker has been there.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { failpoint } from '../../failpoints.ts'
+import { openGitAccess } from '../../git/git-access.ts'
+import { gitHosts } from '../../git/git-hosts.ts'
+import { CLONE_LIMIT_MS, CLONES_AT_ONCE, CLONES_WAITING, WORKSPACE_MAX_BYTES } from '../../limits.ts'
+import type { ClonedRepo, RepoPlan } from '../../protocol/workspace.ts'
+import { ConcurrencyLimiter } from '../../worker/concurrency-limiter.ts'
+import type { CoordinationDirectory, SetupProgress } from '../../worker/worker.ts'
+import type { FetchProgress } from '../../workspace/clone-progress.ts'
+import { cloneFromCache } from '../../workspace/clone-repo.ts'
+import { withCache } from '../../workspace/repo-cache.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+interface WorkspaceWork {
+  home: string
+  ledger: Ledger
+  coordination: CoordinationDirectory
+  /** The token of the git host; empty for none. */
+  token: string
+  write: (line: () => void) => Promise<void>
+  signal: AbortSignal
+}
+
+const cloneLimiter = new ConcurrencyLimiter('clones', { atOnce: CLONES_AT_ONCE, waiting: CLONES_WAITING })
+
+/** Throws `repo_…`, `git_missing`, and the signal's reason where it is aborted. */
+export async function prepareWorkspace(work: WorkspaceWork): Promise<void> {
+  const { ledger, write, signal } = work
+  const { creation, repos: cloned } = ledger.story
+  const plans = creation.workspace?.repos ?? []
+  if (plans.length === 0 || cloned !== undefined) return
+  const total = plans.length
+  await write(() => ledger.record('platform.setup.starting', { total }))
+  const startedMs = Date.now()
+  const giveBack = await cloneLimiter.take('all', signal)
+  const stage = join(ledger.directory, 'git', 'stage')
+  const repos: ClonedRepo[] = []
+  try {
+    signal.throwIfAborted()
+    for (const [at, repo] of plans.entries()) {
+      const place = { step: at + 1, total, description: `Clone ${repo.name}` }
+      const used = repos.reduce((bytes, { bytes: more }) => bytes + more, 0)
+      const maxBytes = Math.max(1, WORKSPACE_MAX_BYTES - used)
+      // What a killed host left: nothing of it is used.
+      await rm(stage, { recursive: true, force: true })
+      repos.push(await cloneOne(work, repo, place, { stage, maxBytes, deadline: startedMs + CLONE_LIMIT_MS }))
+      failpoint('workspace.placed')
+    }
+  } finally {
+    giveBack()
+    await rm(stage, { recursive: true, force: true })
+  }
+  signal.throwIfAborted()
+  const seconds = (Date.now() - startedMs) / 1000
+  const isCached = repos.every(({ cached }) => cached)
+  await write(() => ledger.record('platform.setup.completed', { total, cached: isCached, duration_s: seconds }))
+  await write(() => ledger.record('platform.git.ready', { repos, server: null }))
+  failpoint('workspace.ready')
+}
+
+interface Bounds {
+  stage: string
+  maxBytes: number
+  deadline: number
+}
+
+async function cloneOne(
+  { home, ledger, coordination, token, write, signal }: WorkspaceWork,
+  repo: RepoPlan,
+  place: Pick<SetupProgress, 'step' | 'total' | 'description'>,
+  { stage, maxBytes, deadline }: Bounds,
+): Promise<ClonedRepo> {
+  await write(() => ledger.record('platform.setup.progress', { ...place, fraction: 0 }))
+  const tell = ({ phase, fraction }: FetchProgress) => {
+    if (signal.aborted) return
+    // An event of progress may be lost, for example while the disk is full.
+    write(() => ledger.record('platform.setup.progress', { ...place, output: phase, fraction })).catch(() => {})
+  }
+  const access = await openGitAccess(repo.url, gitHosts(), token)
+  try {
+    const work = { repo, access, deadline, signal }
+    const cloned = await withCache(home, work, tell, (cached) => cloneFromCache(work, cached, stage, maxBytes))
+    signal.throwIfAborted()
+    failpoint('workspace.cloned')
+    await coordination.placeInWorkspace(repo.name, join(stage, repo.name))
+    const output = notes(cloned)
+    await write(() =>
+      ledger.record('platform.setup.progress', {
+        ...place,
+        ...(output === '' ? {} : { output }),
+        exit_code: 0,
+        fraction: 1,
+      }),
+    )
+    return cloned
+  } finally {
+    await access.close()
+  }
+}
+
+/** What a person must know of a clone that is not whole. */
+function notes({ commit, lfs, submodules }: ClonedRepo): string {
+  const parts = [
+    ...(commit === null ? ['the repository is empty'] : []),
+    ...(lfs === 0 ? [] : [`${lfs} ${lfs === 1 ? 'file is only a pointer' : 'files are only pointers'} to Git LFS`]),
+    ...(submodules.length === 0 ? [] : [`submodules stay empty: ${submodules.join(', ')}`]),
+  ]
+  return parts.join('; ')
+}
