@@ -15,7 +15,12 @@ const module = (path) => join(root, 'node_modules', path)
 const build = join(root, 'scripts', 'build.mjs')
 
 /** Tests with a long form, which RESOLVE_SOAK=1 selects; the opening sentence of each names its other settings. */
-const soakFiles = ['test/faults/failpoints.test.ts', 'test/faults/file-calls.test.ts', 'test/faults/kill-loop.test.ts']
+const soakFiles = [
+  'test/faults/failpoints.test.ts',
+  'test/faults/file-calls.test.ts',
+  'test/faults/kill-loop.test.ts',
+  'test/git-server/killed.test.ts',
+]
 
 /** Each task: whether it needs a build first, and the programs it runs in turn (with Node, or directly where they are binaries). */
 const tasks = {

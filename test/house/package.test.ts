@@ -16,6 +16,9 @@ test('the package holds the program, its resolvers and its pages, and no tests o
     'bin/run.js',
     'dist/cli/main.js',
     'dist/host.js',
+    'dist/git-server.js',
+    'templates/worker/bin/create-pr',
+    'templates/worker/bin/git-credential-resolve',
     'dist/sdk/index.js',
     'dist/sdk/register.js',
     'dist/core/index.js',
@@ -52,7 +55,7 @@ test('the SDK loads no module of Node before it uses it', () => {
 })
 
 test('no program needs node_modules: every dependency is bundled', () => {
-  for (const entry of ['cli/main.js', 'core/index.js', 'host.js'])
+  for (const entry of ['cli/main.js', 'core/index.js', 'host.js', 'git-server.js'])
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })
 })
 

@@ -261,6 +261,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/worker/engine': [],
   'core/worker/local': ['core/worker', 'core/rpc', 'core/files'],
   'core/worker': ['core/rpc', 'core/files', 'core/protocol/api', 'core/protocol'],
+  'core/git-server': ['core/worker/engine', 'core/files'],
   'core/schedule': ['core/store', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/workspace': ['core/git', 'core/files', 'core/protocol'],
   'core/promotion': ['core/workspace', 'core/forge', 'core/git', 'core/view', 'core/files', 'core/protocol'],

@@ -5,7 +5,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -25,6 +25,8 @@ export interface TestGitServer {
   api: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: unknown; headers: Headers }>
   /** A request at the host's door. */
   host: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: unknown }>
+  /** What the server tells its host, from an offset on; ends when the caller stops reading. */
+  feed: (from?: number) => AsyncGenerator<Record<string, unknown>>
   /** Adds a repository with one commit on its default branch. */
   addRepository: (name: string, files?: Readonly<Record<string, string>>, branch?: string) => Promise<void>
   kill: () => Promise<void>
@@ -64,6 +66,7 @@ export async function startGitServer(options: TestGitServerOptions = {}): Promis
     cloneUrl: (repo) => `${baseUrl.replace('://', `://x:${token}@`)}/admin/${repo}.git`,
     api: async (method, path, body) => await callApi(`${baseUrl}/api/v1${path}`, token, method, body),
     host: async (method, path, body) => await callSocket(join(state, 's'), token, method, path, body),
+    feed: (from = 0) => readFeed(join(state, 's'), token, from),
     addRepository: async (name, files = { 'README.md': `# ${name}\n` }, branch = 'main') => {
       await server.host('POST', '/host/repositories', { name, default_branch: branch })
       const work = mkdtempSync(join(tmpdir(), 'resolve-git-seed-'))
@@ -149,6 +152,27 @@ async function callSocket(socketPath: string, token: string, method: string, pat
   call.on('error', reject)
   call.end(body === undefined ? '' : JSON.stringify(body))
   return await promise
+}
+
+async function* readFeed(socketPath: string, token: string, from: number): AsyncGenerator<Record<string, unknown>> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const headers = { authorization: `token ${token}` }
+  const call = request({ socketPath, path: `/host/feed?from=${from}`, headers, agent: false }, resolve)
+  call.on('error', reject)
+  call.end()
+  try {
+    let rest = ''
+    for await (const part of await promise) {
+      const lines = (rest + part).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) yield JSON.parse(line)
+    }
+  } catch (error) {
+    // The server ended.
+    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+  } finally {
+    call.destroy()
+  }
 }
 
 function toJson(text: string): unknown {

@@ -36,31 +36,32 @@ export interface Asked {
 export function askedBy(ref: string, options: readonly string[]): Asked {
   const of = (name: string) =>
     options.filter((option) => option.startsWith(`${name}=`)).map((option) => option.slice(name.length + 1))
-  const join = (parts: readonly string[]) => (parts.length === 0 ? undefined : parts.map(decode).join(''))
   const body = of('description')
   const isOn = (name: string) => options.includes(name) || of(name).some((value) => /^(?:1|true)$/.test(value))
   return {
     base: ref.slice(FOR.length),
     topic: of('topic').at(-1),
-    title: join(of('title').slice(-1)),
-    body: body.length > 1 ? joinParts(body) : join(body),
+    title: of('title').map(decode).at(-1),
+    body: body.length === 0 ? undefined : joinParts(body),
     promotes: isOn('promote'),
     wantsJson: of('answer').includes('json'),
     force: isOn('force-push'),
   }
 }
 
-const BASE64 = '{base64}'
+/** A text whose bytes are written in letters and digits, because a push option is one line. */
+const ENCODED = /^\{(base64|hex)\}(.*)$/s
 
 function decode(value: string): string {
-  if (!value.startsWith(BASE64)) return value
-  return Buffer.from(value.slice(BASE64.length), 'base64').toString('utf8')
+  return toBytes(value).toString('utf8')
+}
+
+function toBytes(value: string): Buffer {
+  const [, encoding = 'utf8', text = value] = ENCODED.exec(value) ?? []
+  return Buffer.from(text, encoding as BufferEncoding)
 }
 
 /** A character may begin in one part and end in the next. */
 function joinParts(parts: readonly string[]): string {
-  const bytes = parts.map((part) =>
-    part.startsWith(BASE64) ? Buffer.from(part.slice(BASE64.length), 'base64') : Buffer.from(part),
-  )
-  return Buffer.concat(bytes).toString('utf8')
+  return Buffer.concat(parts.map(toBytes)).toString('utf8')
 }
