@@ -55,6 +55,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'notify:test': () => import('./notify/test.ts'),
   'worker:build': () => import('./worker/build.ts'),
   'worker:prune': () => import('./worker/prune.ts'),
+  'git:prune': () => import('./git/prune.ts'),
   'context:list': () => import('./context/list.ts'),
   'context:use': () => import('./context/use.ts'),
   'context:show': () => import('./context/show.ts'),
@@ -81,6 +82,7 @@ export const NOUNS: readonly string[] = [
   'schedule',
   'context',
   'worker',
+  'git',
 ]
 
 export function commandWords(id: string): string {

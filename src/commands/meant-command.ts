@@ -8,7 +8,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   remove: ['instance prune', 'resolver remove', 'token revoke'],
   delete: ['instance prune', 'resolver remove', 'token revoke'],
   del: ['instance prune', 'resolver remove', 'token revoke'],
-  clean: ['instance prune', 'worker prune'],
+  clean: ['instance prune', 'worker prune', 'git prune'],
   retry: ['instance retry', 'instance resume', 'instance run'],
   rerun: ['instance retry', 'instance run'],
   restart: ['instance retry', 'instance resume'],

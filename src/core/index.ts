@@ -41,7 +41,7 @@ export type {
 } from './platform/platform.ts'
 export { openRemotePlatform, type RemoteOptions, verifyToken } from './platform/remote/remote.ts'
 export type { WorkerPruneOutcome } from './platform/upkeep/upkeep.ts'
-export { buildWorker, checkLocalHealth, pruneWorkers } from './platform/upkeep/upkeep.ts'
+export { buildWorker, checkLocalHealth, pruneRepoCaches, pruneWorkers } from './platform/upkeep/upkeep.ts'
 export { NOTIFY_EVENTS, type NotifyOutcome, type NotifyRequest, type NotifyTarget } from './protocol/api/notify.ts'
 export type { NewSchedule, Schedule } from './protocol/api/schedule.ts'
 export type { SecretContent, SecretInfo } from './protocol/api/secrets.ts'

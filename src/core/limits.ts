@@ -187,6 +187,7 @@ export const CLONES_WAITING = 10_000 // own: instances are limited before
 export const CLONE_TRIES = 3 // own: where the connection broke
 export const CLONE_RETRY_MS = 1_000 // own
 export const CLONE_REPORT_MS = 1_000 // own: between two events about progress
+export const CACHE_AGE_MS = 30 * 24 * 60 * 60_000 // own: `git prune` removes what was not used for this long
 export const CACHE_LOOK_MS = 50 // own: how often a host that waits for a cache looks again
 export const REPO_REFS_READ_MAX = 5_000 // own: branches that are compared with a name that is missing
 export const REPO_NOTED_MAX = 50 // own: submodules that are named

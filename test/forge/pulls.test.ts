@@ -231,7 +231,7 @@ describe('a forge that misbehaves', () => {
   test('a token of a command that has expired is fetched again', async () => {
     const { repo } = door
     const command = `test -e "$TMPDIR/${process.pid}-used" && echo ${FORGE_TOKEN} || { touch "$TMPDIR/${process.pid}-used"; echo stale; }`
-    const credentials = credentialsFor(repo, { settings: { ...settings, tokenCommand: command } })
+    const credentials = credentialsFor(repo, { settings: { ...settings, token: undefined, tokenCommand: command } })
     process.env['TMPDIR'] ??= '/tmp'
     expect(await openPull(http, { repo, credentials }, wanted)).toMatchObject({ created: true })
   })

@@ -126,6 +126,11 @@ test.each([
   expect(error).toMatchObject({ code: 'forge_unknown' })
 })
 
+test('another port of the own host is another server', async () => {
+  const settings = gitSettings({ RESOLVE_GIT_PROVIDER: 'gitea', RESOLVE_GIT_BASE_URL: 'https://acme.org:8443' })
+  await expect(findForge('https://acme.org/o/r', settings, http)).rejects.toMatchObject({ code: 'forge_unknown' })
+})
+
 test('a provider does not change what a known host is', async () => {
   const settings = gitSettings({ RESOLVE_GIT_PROVIDER: 'gitea' })
   expect(await findForge('https://github.com/o/r', settings, http)).toMatchObject({ forge: 'github' })
@@ -149,6 +154,7 @@ test.each(['gitea', 'gitlab', 'bitbucket_server'] as const)(
 )
 
 describe('tokens', () => {
+  // verifies: R45-FORGE
   test('the token is for one host', async () => {
     expect(hostOfToken(gitSettings({}))).toBe('github.com')
     expect(hostOfToken(gitSettings({ RESOLVE_GIT_PROVIDER: 'gitlab' }))).toBe('gitlab.com')

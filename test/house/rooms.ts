@@ -264,7 +264,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/git-server': ['core/worker/engine', 'core/files'],
   'core/schedule': ['core/store', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/workspace': ['core/git', 'core/files', 'core/protocol'],
-  'core/promotion': ['core/forge', 'core/git', 'core/view', 'core/files', 'core/protocol'],
+  'core/promotion': ['core/workspace', 'core/forge', 'core/git', 'core/view', 'core/files', 'core/protocol'],
   'core/forge': ['core/git', 'core/secrets', 'core/view', 'core/protocol'],
   'core/git': ['core/worker/egress'],
   'core/archive': ['core/files'],

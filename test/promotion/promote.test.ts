@@ -195,12 +195,12 @@ describe('what is found before the push', () => {
 describe('the upstream host', () => {
   test('its words about a refused push are told', async () => {
     const hook = `${world.upstream.pathOf(world.name)}/hooks/pre-receive`
-    writeFileSync(hook, '#!/bin/sh\necho "GH013: Changes must be signed."\nexit 1\n', { mode: 0o755 })
+    writeFileSync(hook, `#!/bin/sh\necho "GH013: Changes must be signed, ${FORGE_TOKEN}."\nexit 1\n`, { mode: 0o755 })
     world.work({ 'gate.txt': 'shut\n' })
     const error = await ask().catch((thrown: ResolveError) => thrown)
     expect(error).toMatchObject({
       code: 'promotion_push_refused',
-      message: expect.stringContaining('GH013: Changes must be signed.') as string,
+      message: expect.stringContaining('GH013: Changes must be signed, ….') as string,
     })
     expect(readPromotions(world.place.file)).toMatchObject([{ stage: 'failed' }])
   })
@@ -210,7 +210,7 @@ describe('the upstream host', () => {
     const env = (more: NodeJS.ProcessEnv) => ({ env: { ...world.env, ...more } })
     expect(await codeOf(ask({}, env({ RESOLVE_GIT_HOST_TOKEN: 'wrong' })))).toBe('forge_auth_failed')
     expect(await codeOf(ask({}, env({ RESOLVE_GIT_HOST_TOKEN: '' })))).toBe('forge_auth_failed')
-    expect(await codeOf(ask({}, env({ RESOLVE_GIT_BASE_URL: 'https://git.acme.org' })))).toBe('forge_unknown')
+    expect(await codeOf(ask({}, env({ RESOLVE_GIT_BASE_URL: 'https://git.acme.org' })))).toBe('promotion_invalid')
     world.place = { ...world.place, url: world.upstream.urlOf('tea/other') }
     expect(await codeOf(ask())).toBe('forge_not_found')
   })

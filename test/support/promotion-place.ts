@@ -10,19 +10,26 @@ import { DOUBLES } from './forges/all.ts'
 import { type DoubleHandler, doubleHandler, FORGE_TOKEN } from './forges/double.ts'
 import { type GitUpstream, gitText, openUpstream } from './git-upstream.ts'
 
-export interface PromotionWorld {
+export interface PromotionWorld extends InstanceRepository {
   upstream: GitUpstream
   forge: DoubleHandler
   /** The name of the repository upstream. */
   name: string
-  place: PromotionPlace
   env: NodeJS.ProcessEnv
+  close(): Promise<void>
+}
+
+/** What the host of an instance keeps of one repository. */
+export interface InstanceRepository {
+  place: PromotionPlace
   /** Adds a commit to the branch, as if the worker had pushed it; returns its id. */
   work(files: Readonly<Record<string, string | null>>, message?: string, branch?: string): string
   /** Runs git in the bare repository of the instance. */
   git(...args: string[]): string
-  close(): Promise<void>
+  remove(): Promise<void>
 }
+
+const BRANCH = 'resolve/repo-abcdefgh'
 
 export const REQUEST: PromotionRequest = {
   by: 'consumer',
@@ -41,51 +48,49 @@ export async function promotionWorld(provider: ForgeName = 'gitea'): Promise<Pro
   const { dialect, path } = DOUBLES[provider]
   const name = path.slice(1).replace(/\.git$/, '')
   const forge = doubleHandler(dialect, API)
-  const upstream = await openUpstream({
-    token: FORGE_TOKEN,
-    intercept: (request, response) => forge.handle(request, response),
-  })
+  const intercept = forge.handle
+  const upstream = await openUpstream({ token: FORGE_TOKEN, intercept })
   upstream.create(name, { 'README.md': 'one\ntwo\nthree\n', 'gate.txt': 'open\n' })
+  const kept = instanceRepository(upstream.pathOf(name), upstream.urlOf(name))
+  const env = {
+    RESOLVE_GIT_PROVIDER: provider,
+    RESOLVE_GIT_BASE_URL: upstream.base,
+    RESOLVE_GIT_HOST_TOKEN: FORGE_TOKEN,
+  }
+  const close = async () => {
+    await upstream.close()
+    await kept.remove()
+  }
+  return { ...kept, upstream, forge, name, env, close }
+}
+
+/** `source`: where it is cloned from now; `url`: what the workspace names. */
+export function instanceRepository(source: string, url: string): InstanceRepository {
   const directory = mkdtempSync(join(tmpdir(), 'promotion-'))
-  const bare = join(directory, 'repo.git')
-  gitText(directory, ['clone', '--quiet', '--bare', upstream.pathOf(name), bare])
-  const workingBranch = 'resolve/repo-abcdefgh'
-  gitText(bare, ['update-ref', `refs/heads/${workingBranch}`, 'refs/heads/main'])
-  const git = (...args: string[]) => gitText(bare, args)
+  const path = join(directory, 'repo.git')
+  gitText(directory, ['clone', '--quiet', '--bare', source, path])
+  const isThere = gitText(path, ['for-each-ref', `refs/heads/${BRANCH}`]) !== ''
+  if (!isThere) gitText(path, ['update-ref', `refs/heads/${BRANCH}`, 'refs/heads/main'])
+  const git = (...args: string[]) => gitText(path, args)
+  const origin = { instance: 'abcdefgh1234', repo: 'repo', workingBranch: BRANCH }
   return {
-    upstream,
-    forge,
-    name,
     git,
-    place: {
-      ...{ instance: 'abcdefgh1234', repo: 'repo', workingBranch },
-      path: bare,
-      file: join(directory, 'promotions.json'),
-      url: upstream.urlOf(name),
-    },
-    env: {
-      RESOLVE_GIT_PROVIDER: provider,
-      RESOLVE_GIT_BASE_URL: upstream.base,
-      RESOLVE_GIT_HOST_TOKEN: FORGE_TOKEN,
-    },
-    work(files, message = 'Work', branch = workingBranch) {
+    place: { ...origin, path, file: join(directory, 'promotions.json'), url },
+    work(files, message = 'Work', branch = BRANCH) {
       const parent = git('rev-parse', `refs/heads/${branch}`)
       git('read-tree', parent)
       for (const [file, text] of Object.entries(files)) {
         if (text === null) {
-          gitText(bare, ['update-index', '--index-info'], `0 ${'0'.repeat(40)}\t${file}\n`)
+          gitText(path, ['update-index', '--index-info'], `0 ${'0'.repeat(40)}\t${file}\n`)
           continue
         }
-        const blob = gitText(bare, ['hash-object', '-w', '--stdin'], text)
+        const blob = gitText(path, ['hash-object', '-w', '--stdin'], text)
         git('update-index', '--add', '--cacheinfo', `100644,${blob},${file}`)
       }
       const commit = git('commit-tree', git('write-tree'), '-p', parent, '-m', message)
       git('update-ref', `refs/heads/${branch}`, commit)
       return commit
     },
-    async close() {
-      await upstream.close()
-      await rm(directory, { recursive: true, force: true })
-    },
+    remove: () => rm(directory, { recursive: true, force: true }),
   }
 }

@@ -28,8 +28,8 @@ export function credentialsFor(repo: ForgeRepo, options: CredentialOptions): Cre
   const { settings, atTerminal = false, signal } = options
   const { token, tokenCommand } = settings
   if (hostOfToken(settings) === repo.host) {
-    if (tokenCommand !== undefined) return new CommandSource(repo, tokenCommand, signal)
     if (token !== undefined) return fixed(credentialOf(repo, token))
+    if (tokenCommand !== undefined) return new CommandSource(repo, tokenCommand, signal)
   }
   if (atTerminal) return new TerminalSource(repo, signal)
   const other = token !== undefined || tokenCommand !== undefined

@@ -52,8 +52,8 @@ export function placeOf(address: string, baseUrl?: string): Place | undefined {
   // The port of ssh says nothing about the pages.
   const isSsh = url.protocol === 'ssh:'
   const host = isSsh ? (sshHosts[url.hostname] ?? url.hostname) : url.host
-  const base =
-    baseUrl !== undefined && new URL(baseUrl).hostname === (isSsh ? host : url.hostname) ? baseUrl : undefined
+  const ownHost = baseUrl === undefined ? undefined : new URL(baseUrl)[isSsh ? 'hostname' : 'host']
+  const base = ownHost === host ? baseUrl : undefined
   const root = base ?? (isSsh ? `https://${host}` : url.origin)
   const prefix = new URL(root).pathname.replace(/\/$/, '')
   const path = !isSsh && url.pathname.startsWith(`${prefix}/`) ? url.pathname.slice(prefix.length) : url.pathname

@@ -5,6 +5,7 @@
 import { fail, type ResolveError } from '../errors.ts'
 import type { Credential, ForgeRepo } from '../forge/forge.ts'
 import { FORGES } from '../forge/forges.ts'
+import { hideSecrets } from '../forge/words.ts'
 import { type GitAccess, openGitAccess } from '../git/git-access.ts'
 import type { GitHosts } from '../git/git-hosts.ts'
 import { type GitEnd, runGit } from '../git/run-git.ts'
@@ -89,11 +90,13 @@ export class UpstreamGit {
   readonly #git: BareGit
   readonly #repo: ForgeRepo
   readonly #access: GitAccess
+  readonly #secret: string
 
-  private constructor(git: BareGit, repo: ForgeRepo, access: GitAccess) {
+  private constructor(git: BareGit, repo: ForgeRepo, access: GitAccess, secret: string) {
     this.#git = git
     this.#repo = repo
     this.#access = access
+    this.#secret = secret
   }
 
   static async open(git: BareGit, repo: ForgeRepo, hosts: GitHosts, credential: Credential): Promise<UpstreamGit> {
@@ -103,7 +106,7 @@ export class UpstreamGit {
       username: FORGES[repo.forge].gitUser(credential),
       password: credential.secret,
     }
-    return new UpstreamGit(git, repo, { ...access, options: { ...access.options, credentials } })
+    return new UpstreamGit(git, repo, { ...access, options: { ...access.options, credentials } }, credential.secret)
   }
 
   /** The default branch, and the commits of these branches. */
@@ -149,7 +152,8 @@ export class UpstreamGit {
       lease,
     ]
     const { stdout, stderr } = await this.#ask([...args, '--', this.#repo.git, `${commit}:${ref}`], [1])
-    return pushEnd(stdout, stderr)
+    const end = pushEnd(stdout, stderr)
+    return end.kind === 'refused' ? { ...end, words: hideSecrets(end.words, [this.#secret]) } : end
   }
 
   async close(): Promise<void> {
@@ -168,7 +172,7 @@ export class UpstreamGit {
   #explained(error: unknown): unknown {
     const { details, code } = error as Partial<ResolveError>
     if (code !== 'git_failed') return error
-    const reason = this.#access.denial() ?? String(details?.['reason'] ?? '')
+    const reason = hideSecrets(this.#access.denial() ?? String(details?.['reason'] ?? ''), [this.#secret])
     const { host, shown } = this.#repo
     const options = { cause: error }
     if (/authentication failed|could not read (?:username|password)|invalid credentials|error: 401/i.test(reason)) {

@@ -16,6 +16,7 @@ import { PROMOTION_GIT_LIMIT_MS } from '../limits.ts'
 import { BareGit, UpstreamGit } from './bare-git.ts'
 import { type Examination, examine } from './examine.ts'
 import {
+  checkAddress,
   checkBranch,
   checkRequest,
   type PromotionOrigin,
@@ -128,12 +129,14 @@ async function withUpstream<T>(
   work: (upstream: Upstream) => Promise<T>,
 ): Promise<T> {
   const settings = gitSettings(env)
+  const hosts = gitHosts(env)
+  checkAddress(url, hosts)
   const http = new ForgeHttp(waits)
   try {
     const repo = await findForge(url, settings, http, signal)
     const credentials = credentialsFor(repo, { settings, atTerminal, signal })
     const git = new BareGit({ path, deadline: Date.now() + PROMOTION_GIT_LIMIT_MS, signal })
-    const remote = await UpstreamGit.open(git, repo, gitHosts(env), await credentials.read())
+    const remote = await UpstreamGit.open(git, repo, hosts, await credentials.read())
     try {
       return await work({ repo, git, remote, http, credentials })
     } finally {

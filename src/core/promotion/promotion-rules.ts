@@ -1,7 +1,10 @@
 /** What may be promoted, and by which consumer or worker: the rules that need neither git nor a forge. {@link file://./promote.ts} applies them. Pure. */
 import { fail } from '../errors.ts'
+import type { GitHosts } from '../git/git-hosts.ts'
 import { PROMOTION_BODY_MAX_BYTES, PROMOTION_TITLE_MAX_CHARS } from '../limits.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
+import { branchFault, isCommitId } from '../workspace/ref-names.ts'
+import { AddressFault, parseRepoAddress } from '../workspace/repo-address.ts'
 
 export interface PromotionRequest {
   /** A worker has fewer rights than a consumer: it runs code that was not looked at. */
@@ -42,7 +45,8 @@ export function checkRequest(request: PromotionRequest, origin: PromotionOrigin)
   if (request.by === 'worker' && origin.deliveryMode !== 'promote') throw fail('promotion_not_requested', {})
   const branch = request.branch ?? origin.workingBranch
   for (const name of [branch, request.target]) {
-    if (name !== null && !isBranchName(name)) throw refused(name, 'it is not the name of a branch')
+    const fault = name === null ? null : nameFault(name)
+    if (name !== null && fault !== null) throw refused(name, fault)
   }
   if (request.by === 'worker' && !branchesOfWorker(origin).includes(branch)) {
     throw refused(branch, `the worker may promote ${branchesOfWorker(origin).join(', ')} alone`)
@@ -61,7 +65,7 @@ export function checkBranch(branch: string, target: string, defaultBranch: strin
 const PROTECTED = ['head', 'main', 'master', 'trunk', 'gh-pages', 'pages']
 
 function branchesOfWorker({ instance, repo, workingBranch, branchName }: PromotionOrigin): string[] {
-  const named = typeof branchName === 'string' && isBranchName(branchName) ? [branchName] : []
+  const named = typeof branchName === 'string' && nameFault(branchName) === null ? [branchName] : []
   return [...new Set([...named, `resolve/${repo}-${instance.slice(0, 8)}`, workingBranch])]
 }
 
@@ -82,12 +86,16 @@ function bodyOf(text: string): string {
   throw fail('promotion_invalid', { problem: `its text has more than ${PROMOTION_BODY_MAX_BYTES} bytes` })
 }
 
-const BRANCH_MAX_BYTES = 200
+function nameFault(name: string): string | null {
+  return branchFault(name) ?? (isCommitId(name) ? 'it is the id of a commit' : null)
+}
 
-/** Allows less than `git check-ref-format`: also no name that git or a forge reads as something else (`@`, `refs/…`, `-x`, 40 hex digits). */
-export function isBranchName(name: string): boolean {
-  if (name === '' || Buffer.byteLength(name) > BRANCH_MAX_BYTES) return false
-  if (/[\p{C}\s~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/u.test(name)) return false
-  if (/^(?:[-/@]|refs\/|heads\/refs\/|HEAD$)/.test(name) || /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(name)) return false
-  return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'))
+/** The operator may have forbidden since what was cloned then. Throws `promotion_invalid`. */
+export function checkAddress(url: string, hosts: GitHosts): void {
+  try {
+    parseRepoAddress(url, hosts)
+  } catch (error) {
+    if (!(error instanceof AddressFault)) throw error
+    throw fail('promotion_invalid', { problem: `its repository is not allowed: ${error.reason}` })
+  }
 }

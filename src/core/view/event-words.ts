@@ -24,6 +24,8 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     return `${statusText(to)}${why === '' ? '' : ` (${why})`}`
   },
   'platform.setup.progress': setupLine,
+  'platform.git.ready': ({ repos }) =>
+    Array.isArray(repos) ? `workspace: ${repos.map((repo: Data) => text(repo?.['name'])).join(', ')}` : null,
   'platform.instance.queued': ({ position, bound, limit }) =>
     `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} ${limit === 1 ? 'runs' : 'run'} at the same time)`,
   'platform.instance.dequeued': () => 'its turn has come',
@@ -47,10 +49,11 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
 }
 
 /** A step of a setup: it began, printed its last line, or ended. */
-export function setupLine({ step, total, description, exit_code: code, output }: Data): string {
+export function setupLine({ step, total, description, exit_code: code, output, fraction }: Data): string {
   const ended = code === undefined ? '' : code === 0 ? ' (done)' : ` (exit code ${text(code)})`
-  const said = code === undefined && text(output) !== '' ? ` | ${text(output)}` : ''
-  return `setup ${text(step)}/${text(total)}: ${text(description)}${ended}${said}`
+  const said = (code === undefined || fraction !== undefined) && text(output) !== '' ? ` | ${text(output)}` : ''
+  const part = typeof fraction === 'number' && fraction < 1 ? ` ${Math.round(fraction * 100)}%` : ''
+  return `setup ${text(step)}/${text(total)}: ${text(description)}${part}${ended}${said}`
 }
 
 /** Which connection was refused, and what would allow it (docs/manifest.md, The network). */

@@ -212,4 +212,3 @@ async function noteUse(file: string, path: string, url: string): Promise<void> {
   const bytes = await bytesBelow(path, DISK_SAMPLE_MAX_ENTRIES)
   await writeWhole(file, `${JSON.stringify({ url, fetched_at: new Date().toISOString(), bytes })}\n`)
 }
-

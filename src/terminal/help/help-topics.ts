@@ -120,7 +120,7 @@ If --server was given, printed follow-up commands include it.
 
 The server hosts the instances: they continue when you leave or the connection breaks. While a command follows an instance, it
 tries to reconnect for one minute; then it ends with exit code 10.
-serve, doctor, token, worker, completion and resolver add, update and remove always work on the machine where they run.`,
+serve, doctor, token, worker, git, completion and resolver add, update and remove always work on the machine where they run.`,
   },
   forms: {
     summary: 'forms, checks and questions',

@@ -95,12 +95,15 @@ function statusLine(story: Story, { now, columns }: FrameState): FrameLine {
 /** The step of a setup that runs, and its last line. */
 function* setupLines({ setup, status }: Story, columns: number): Generator<string> {
   if (setup?.state !== 'running' || isTerminal(status)) return
-  const { step, total, description, output } = setup
+  const { step, total, description, output, fraction = null } = setup
   const place = step === 0 ? 'setup' : `setup ${step}/${total}`
   yield packed(
     [
       { text: place, weight: 3 },
       { text: cleanLine(description ?? ''), weight: 2, shrinks: true },
+      ...(fraction === null
+        ? []
+        : [{ text: `${barText(fraction, columns < 60 ? 10 : 20)} ${Math.round(fraction * 100)}%`, weight: 1 }]),
     ],
     columns,
   )

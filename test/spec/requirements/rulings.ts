@@ -59,6 +59,8 @@ const entries: Record<string, string | Later> = {
   R43: 'InstanceConfig carries project_path and resolve_path; RESOLVE_DIR is set; config.json is 0600 and scrubbed of secrets at the end',
   R44: 'initialize has {config}; getInstantiationSchema and getWorkspaceSpec may come before it; a resolver without a form answers null',
   R45: "Credentials come from the host's environment; a worker's environment is an allow-list",
+  'R45-FORGE':
+    'The token of the git host goes to the host of RESOLVE_GIT_BASE_URL, else to the public host of RESOLVE_GIT_PROVIDER, and to no other',
   R46: waits.realityCheck('dtu_lifecycle and the default timeout of a reality check'),
   R47: "GET state answers the snapshot with the instance's own status, the latest phase and updated_at; before any state {status, phase}; state.json stays as written",
   R48: 'An instance exists before its setup runs: starting is where setup commands run, with platform.setup.* events; a failing one ends it',

@@ -12,6 +12,7 @@ import { DOCKER_PING_LIMIT_MS } from '../../limits.ts'
 import type { HealthRow } from '../platform.ts'
 
 const GIT_LIMIT_MS = 5_000
+const OLDEST_GIT = 2_038
 
 export async function checkMachine(home: string, env: NodeJS.ProcessEnv = process.env): Promise<HealthRow[]> {
   return [
@@ -43,9 +44,12 @@ function nodeFloor(): string {
 async function checkGit(env: NodeJS.ProcessEnv): Promise<HealthRow> {
   try {
     const { stdout } = await promisify(execFile)('git', ['--version'], { env, timeout: GIT_LIMIT_MS })
-    return { check: 'git', state: 'ok', message: stdout.trim().replace(/^git version/, 'git'), mend: null }
+    const message = stdout.trim().replace(/^git version/, 'git')
+    const [, major, minor] = /(\d+)\.(\d+)/.exec(stdout) ?? []
+    if (Number(major) * 1_000 + Number(minor) >= OLDEST_GIT) return { check: 'git', state: 'ok', message, mend: null }
+    return { check: 'git', state: 'failed', message: `${message} is older than 2.38`, mend: 'sudo apt-get install git' }
   } catch {
-    const message = "Can't run git: resolvers can't be fetched from an address"
+    const message = "Can't run git: resolvers can't be fetched from an address, and workspaces can't be cloned"
     return { check: 'git', state: 'failed', message, mend: 'sudo apt-get install git' }
   }
 }

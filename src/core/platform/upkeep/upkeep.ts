@@ -1,8 +1,9 @@
 /**
- * What `doctor` and `resolve worker` do with a home. Parts are loaded when they are called, because they load Docker, and
+ * What `doctor`, `resolve worker` and `resolve git` do with a home. Parts are loaded when they are called, because they load Docker, and
  * because the home may be unusable.
  */
 import type { BuiltImage } from '../../worker/docker/images.ts'
+import type { CachePruneOutcome } from '../../workspace/prune-caches.ts'
 import type { HealthRow } from '../platform.ts'
 import type { WorkerPruneOutcome } from './worker-images.ts'
 
@@ -18,6 +19,15 @@ export async function buildWorker(options: { base?: string; onLine?: (line: stri
 export async function pruneWorkers(home: string, dryRun: boolean): Promise<WorkerPruneOutcome> {
   const { pruneWorkersOf } = await import('./worker-images.ts')
   return await pruneWorkersOf(home, dryRun)
+}
+
+/** Removes cached repositories (docs/git.md, The cache). */
+export async function pruneRepoCaches(
+  home: string,
+  options: { olderThanMs: number; dryRun: boolean },
+): Promise<CachePruneOutcome> {
+  const { pruneCaches } = await import('../../workspace/prune-caches.ts')
+  return await pruneCaches(home, options)
 }
 
 /** Like `platform.health`, but also for a home that cannot be opened. */
