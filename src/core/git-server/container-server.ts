@@ -85,9 +85,10 @@ export async function removeGitContainer(engine: Engine, instance: string): Prom
  */
 export async function connectToGitServer(engine: Engine, container: string, network: string): Promise<void> {
   try {
-    await engine.call((docker, abortSignal) =>
-      docker.getNetwork(network).connect({ Container: container, abortSignal }),
-    )
+    await engine.call((docker, abortSignal) => {
+      const options = { Container: container, abortSignal }
+      return docker.getNetwork(network).connect(options)
+    })
   } catch (error) {
     throw toRefusal(error, 'connect the worker to its git server')
   }
