@@ -16,6 +16,7 @@ import { Promotions } from './pulls/promotions.ts'
 import { PullStore } from './pulls/pull-store.ts'
 import type { GitService } from './pulls/service.ts'
 import { setHooksPath } from './repository/git.ts'
+import { endOrphans } from './repository/orphans.ts'
 import { Repositories } from './repository/repositories.ts'
 import { sweep } from './repository/sweep.ts'
 
@@ -46,6 +47,7 @@ export async function openGitServer(options: GitServerOptions): Promise<OpenGitS
   if (await isAnswered(SOCKET)) throw fail('git_server_failed', { reason: 'another one runs on this directory' })
   setHooksPath(writeHooks(options.state))
   const repositories = new Repositories(options.repos)
+  await endOrphans(options.repos)
   await sweep(repositories.all())
   const store = await PullStore.open(join(options.state, 'pulls.jsonl'))
   const feed = new Feed(store)

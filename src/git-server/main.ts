@@ -2,6 +2,7 @@
  * The git server of an instance, a program of its own: built to dist/git-server.js, started by the host as a detached process or in a
  * container. It holds the repositories of one instance for its worker; upstream's token never reaches it.
  */
+import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openGitServer } from './git-server.ts'
@@ -31,7 +32,8 @@ process.on('SIGHUP', () => {})
 process.on('SIGINT', () => {})
 process.umask(0o077)
 
-const state = resolve(values.state)
+// As /proc names the directory of a process: without links.
+const state = realpathSync(values.state)
 const server = await openGitServer({
   state,
   repos: resolve(values.repos ?? `${state}/repos`),

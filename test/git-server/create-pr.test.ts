@@ -50,7 +50,7 @@ test.each(SHELLS)('%s opens a pull request, and the second call updates it', asy
 })
 
 test('a draft takes the subject of the last commit, a body can come from standard input', async () => {
-  const { server, createPr } = await clonedWorkspace(['dash'])
+  const { server, createPr } = await clonedWorkspace(['sh'])
   const { stdout } = await createPr('--draft', '--json', '--body-file=-')
   expect(JSON.parse(stdout)).toMatchObject({ number: 1, created: true })
   const { body } = await server.api('GET', '/repos/admin/app/pulls/1')
@@ -58,7 +58,7 @@ test('a draft takes the subject of the last commit, a body can come from standar
 })
 
 test('what is wrong is said, with the exit code of its kind', async () => {
-  const { work, createPr, resolveDirectory } = await clonedWorkspace(['dash'])
+  const { work, createPr, resolveDirectory } = await clonedWorkspace(['sh'])
   expect(await createPr('--colour')).toMatchObject({ code: 2, stderr: expect.stringContaining('no option --colour') })
   expect(await createPr('--base', 'nowhere')).toMatchObject({
     code: 1,
@@ -79,7 +79,7 @@ test('what is wrong is said, with the exit code of its kind', async () => {
 })
 
 test('--promote waits for the host, and prints the address at the forge', async () => {
-  const { server, createPr } = await clonedWorkspace(['dash'])
+  const { server, createPr } = await clonedWorkspace(['sh'])
   const asked = createPr('--promote', '-t', 'For upstream')
   const notice = await promotionAskedAt(server)
   expect(notice).toMatchObject({
@@ -92,7 +92,7 @@ test('--promote waits for the host, and prints the address at the forge', async 
 })
 
 test('the helper gives the token to the git server alone, and no value of params poses as it', async () => {
-  const { server, resolveDirectory } = await clonedWorkspace(['dash'])
+  const { server, resolveDirectory } = await clonedWorkspace(['sh'])
   const ask = async (address: string) => {
     const { protocol, host } = new URL(address)
     const input = `protocol=${protocol.replace(':', '')}\nhost=${host}\n\n`

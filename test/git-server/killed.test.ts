@@ -1,5 +1,5 @@
 /** A git server that is killed while it is pushed to or merges: what it acknowledged stays, and nothing hinders the next push. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,6 +64,23 @@ test('stale locks and refs of unanswered requests are removed at the start', asy
   server = await startGitServer({ state: at })
   expect(leftoversIn(bare)).toEqual([])
   expect(await gitIn(bare, 'for-each-ref', 'refs/for')).toBe('')
+})
+
+test('a git process that a killed server left is ended before the sweep', async () => {
+  const at = folder()
+  let server = await startGitServer({ state: at })
+  await server.addRepository('app')
+  await server.kill()
+  // It waits for its input, as one does whose push is half done.
+  const left = spawn('git', ['cat-file', '--batch'], {
+    cwd: join(server.repos, 'app.git'),
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  const ended = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)))
+  await new Promise((resolve) => left.once('spawn', resolve))
+  server = await startGitServer({ state: at })
+  expect(await ended).toBe('SIGKILL')
+  expect((await server.api('GET', '/repos/admin/app')).status).toBe(200)
 })
 
 test('a line that a kill cut short is forgotten, and a merge that it interrupted is settled', async () => {

@@ -125,9 +125,9 @@ export class HostDoor {
 
   /** For git, which knows no unix sockets: a port of loopback that leads to the socket. Who comes needs the token as well. */
   async openRelay(): Promise<{ baseUrl: string; close: () => void }> {
-    const fd = openSync(this.#directory, 'r')
+    const { socketPath, close: release } = this.#address()
     const server = createServer((client) => {
-      const inside = connect(`/proc/self/fd/${fd}/s`)
+      const inside = connect(socketPath)
       const end = (): void => {
         client.destroy()
         inside.destroy()
@@ -145,7 +145,7 @@ export class HostDoor {
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const close = (): void => {
       server.close()
-      closeSync(fd)
+      release()
     }
     return { baseUrl: `http://127.0.0.1:${port}`, close }
   }
