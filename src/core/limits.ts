@@ -348,7 +348,7 @@ export const GIT_SERVER_STOP_LIMIT_MS = 10_000
 /** Forges. */
 export const FORGE_CONNECT_LIMIT_MS = 10_000 // own
 export const FORGE_ANSWER_LIMIT_MS = 30_000 // own: of a whole answer
-export const FORGE_ANSWER_MAX_BYTES = 1 * MIB // own: a page of 50 pull requests of GitHub has about 700 KiB with long texts
+export const FORGE_ANSWER_MAX_BYTES = 8 * MIB // own: a page of 50 pull requests whose texts are as long as forges allow
 export const FORGE_RETRY_MS = [500, 2_000] as const // own: waits before the second and third try
 export const FORGE_WAIT_LIMIT_MS = 60_000 // own: all waits of a call for a busy forge
 export const FORGE_FIND_PAGES_MAX = 20 // own: of 50 pull requests
@@ -361,5 +361,5 @@ export const PROMOTION_BODY_MAX_BYTES = 64 * KIB // own
 export const PROMOTION_GIT_LIMIT_MS = 10 * 60_000 // own: all git commands of a promotion
 export const PROMOTION_DIFF_MAX_CHARS = 64 * MIB // own: all changes of all commits, read for known secrets
 export const PROMOTION_PATHS_MAX = 200 // own: paths that are told
-export const PROMOTIONS_MAX = 1_000 // own: branches of an instance
-export const PROMOTIONS_FILE_MAX_BYTES = 4 * MIB // own
+export const PROMOTIONS_MAX = 500 // own: branches of an instance
+export const PROMOTIONS_FILE_MAX_BYTES = 8 * MIB // own: twice what PROMOTIONS_MAX of them can have

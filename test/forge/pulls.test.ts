@@ -7,6 +7,7 @@ import { FORGES } from '../../src/core/forge/forges.ts'
 import { type GitSettings, gitSettings } from '../../src/core/forge/git-settings.ts'
 import { openPull } from '../../src/core/forge/open-pull.ts'
 import { findForge } from '../../src/core/forge/which-forge.ts'
+import { FORGE_ANSWER_MAX_BYTES } from '../../src/core/limits.ts'
 import { DOUBLES } from '../support/forges/all.ts'
 import { FORGE_TOKEN, type ForgeDouble, openDouble } from '../support/forges/double.ts'
 
@@ -157,6 +158,14 @@ test.each(['github', 'gitea', 'bitbucket_server'] as const)(
   },
 )
 
+test('GitHub that has not seen the pushed branch yet is asked again', async () => {
+  const { double, door } = await opened('github')
+  const errors = [{ resource: 'PullRequest', field: 'head', code: 'invalid' }]
+  double.faults.push({ method: 'POST', fault: { status: 422, body: { message: 'Validation Failed', errors } } })
+  expect(await openPull(http, door, wanted)).toMatchObject({ created: true, pull: { number: 1 } })
+  await double.close()
+})
+
 test('Azure takes 4,000 characters of text', async () => {
   const { double, door } = await opened('azure')
   await openPull(http, door, { ...wanted, body: 'x'.repeat(9_000) })
@@ -207,7 +216,7 @@ describe('a forge that misbehaves', () => {
   test('an answer in another form, and one without end, are refused', async () => {
     double.faults.push({ method: 'GET', fault: { status: 200, body: [{ number: '1' }] } })
     expect(await codeOf(openPull(http, door, wanted))).toBe('forge_refused')
-    double.faults.push({ method: 'GET', fault: { status: 200, body: 'x'.repeat(1024 * 1024 + 1) } })
+    double.faults.push({ method: 'GET', fault: { status: 200, body: 'x'.repeat(FORGE_ANSWER_MAX_BYTES + 1) } })
     expect(await codeOf(openPull(http, door, wanted))).toBe('forge_refused')
     const script = { ...wanted, html_url: 'javascript:alert(1)', number: 1, base: { ref: 'main' } }
     double.faults.push({ method: 'POST', fault: { status: 201, body: script } })

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ResolveError } from '../../src/core/errors.ts'
+import { BareGit } from '../../src/core/promotion/bare-git.ts'
+import { examine } from '../../src/core/promotion/examine.ts'
 import { finishPromotions, previewPromotion, promote } from '../../src/core/promotion/promote.ts'
 import type { PromotionRequest } from '../../src/core/promotion/promotion-rules.ts'
 import { readPromotions } from '../../src/core/promotion/promotions-file.ts'
@@ -164,6 +166,15 @@ describe('what is found before the push', () => {
     })
     expect((error as ResolveError).message).not.toContain('s3cret-value')
     expect(upstreamTip()).toBe('')
+  })
+
+  test('more changes than can be searched are refused', async () => {
+    const commit = world.work({ 'large.txt': 'x'.repeat(200_000) })
+    const git = new BareGit({ path: world.place.path, deadline: Date.now() + 20_000 })
+    const commits = { commit, targetCommit: world.git('rev-parse', 'main') }
+    const look = (maxChars: number) =>
+      codeOf(examine(git, { branch: BRANCH, target: 'main' }, commits, { holdsSecret: () => false, maxChars }))
+    expect([await look(100_000), await look(300_000)]).toEqual(['promotion_invalid', 'none'])
   })
 
   test('workflow files need a person', async () => {

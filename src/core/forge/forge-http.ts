@@ -166,8 +166,9 @@ function judge<T>(
 ): Outcome<T> {
   const { host, shown } = repo
   if (isTooLong) throw fail('forge_refused', { repo: shown, words: 'its answer is too long.' })
-  // Azure answers 203 with a page to sign in.
-  if (status === 401 || status === 203) throw fail('forge_auth_failed', { host, words })
+  // Azure answers 203 with a page to sign in, or sends to one.
+  const isSignIn = status === 203 || (repo.forge === 'azure' && status === 302)
+  if (status === 401 || isSignIn) throw fail('forge_auth_failed', { host, words })
   if (status === 403) throw fail('forge_forbidden', { repo: shown, words })
   if (status === 404) throw fail('forge_not_found', { repo: shown })
   if (status >= 300 && status < 400) {

@@ -53,8 +53,8 @@ export interface NewPull extends PullText {
   isDraft: boolean
 }
 
-/** Why a forge does not create a pull request, where this is expected. */
-export type Refusal = 'exists' | 'no_drafts' | 'no_commits'
+/** Why a forge does not create a pull request, where this is expected. `not_yet`: it has not seen the branch that was just pushed. */
+export type Refusal = 'exists' | 'no_drafts' | 'no_commits' | 'not_yet'
 
 export interface Forge {
   /** The user name with which git gets in. */

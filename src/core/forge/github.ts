@@ -57,6 +57,7 @@ export const github: Forge = {
     if (status !== 422) return undefined
     if (/pull request already exists/i.test(words)) return 'exists'
     if (/draft pull requests are not supported/i.test(words)) return 'no_drafts'
+    if (/field head code invalid/.test(words)) return 'not_yet'
     return /no commits between/i.test(words) ? 'no_commits' : undefined
   },
 }

@@ -58,8 +58,10 @@ export const gitlab: Forge = {
     const request = { title: isDraft ? `Draft: ${title}` : title, description: body } satisfies Edit
     return call('PUT', `${mergesOf(repo)}/${number}`, gitlabMerge, toPull, request)
   },
-  refusal: (status, words) =>
-    status === 409 && /another open merge request already exists/i.test(words) ? 'exists' : undefined,
+  refusal(status, words) {
+    if (status === 409 && /another open merge request already exists/i.test(words)) return 'exists'
+    return /source branch "?.*"? does not exist/i.test(words) ? 'not_yet' : undefined
+  },
 }
 
 function mergesOf({ api, owner, name }: ForgeRepo): string {

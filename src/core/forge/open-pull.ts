@@ -48,7 +48,8 @@ export async function openPull(
       pull = { ...pull, isDraft: false }
       continue
     }
-    if (outcome.kind === 'refused' && why !== 'exists') throw refused(door.repo, outcome.status, outcome.words)
+    if (outcome.kind === 'refused' && why !== 'exists' && why !== 'not_yet')
+      throw refused(door.repo, outcome.status, outcome.words)
     const pauseMs = http.retryMs[round]
     if (pauseMs === undefined)
       throw outcome.kind === 'lost' ? outcome.error : refused(door.repo, outcome.status, outcome.words)

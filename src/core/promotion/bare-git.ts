@@ -32,6 +32,8 @@ export interface GitOutput {
   code: number
   stdout: string
   stderr: string
+  /** It printed more than `maxOutputChars`; then it was ended, and `stdout` is its beginning. */
+  isCut: boolean
 }
 
 export class BareGit {
@@ -57,9 +59,12 @@ export class BareGit {
       ...(maxOutputChars === undefined ? {} : { maxOutputChars }),
       ...server,
     })
-    if (end.kind === 'done') return { code: 0, stdout: end.stdout, stderr: '' }
+    if (end.kind === 'done') return { code: 0, stdout: end.stdout, stderr: '', isCut: false }
     if (end.kind === 'failed' && end.code !== undefined && codes.includes(end.code)) {
-      return { code: end.code, stdout: end.stdout, stderr: end.stderr }
+      return { code: end.code, stdout: end.stdout, stderr: end.stderr, isCut: false }
+    }
+    if (end.kind === 'failed' && maxOutputChars !== undefined && end.stdout.length >= maxOutputChars) {
+      return { code: 0, stdout: end.stdout, stderr: end.stderr, isCut: true }
     }
     signal?.throwIfAborted()
     throw failure(args, end)

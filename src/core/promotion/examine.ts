@@ -26,12 +26,19 @@ export interface Examination {
   secrets: string[]
 }
 
-/** `holdsSecret`: whether bytes hold a known secret in any encoding. Throws `nothing_to_promote`, `promotion_branch_refused`. */
+export interface SecretSearch {
+  /** Whether bytes hold a known secret in any encoding. */
+  holdsSecret?: ((bytes: Buffer) => boolean) | undefined
+  /** More than this is not searched, and refused. */
+  maxChars?: number
+}
+
+/** Throws `nothing_to_promote`, `promotion_branch_refused`, and `promotion_invalid` where there is too much to search. */
 export async function examine(
   git: BareGit,
   names: { branch: string; target: string },
   commits: { commit: string; targetCommit: string },
-  holdsSecret?: (bytes: Buffer) => boolean,
+  { holdsSecret, maxChars = PROMOTION_DIFF_MAX_CHARS }: SecretSearch = {},
 ): Promise<Examination> {
   const { commit, targetCommit } = commits
   const mergeBase = await mergeBaseOf(git, names, commits)
@@ -46,7 +53,7 @@ export async function examine(
     conflicts: behind === 0 ? [] : await conflictsOf(git, targetCommit, commit),
     bytes: Number(await git.text('rev-list', '--objects', '--disk-usage', range)) || 0,
     sensitive: shown(sensitivePaths(paths)),
-    secrets: holdsSecret === undefined ? [] : shown(await secretsIn(git, range, holdsSecret)),
+    secrets: holdsSecret === undefined ? [] : shown(await secretsIn(git, range, holdsSecret, maxChars)),
   }
 }
 
@@ -64,7 +71,9 @@ async function mergeBaseOf(
 
 async function changedPaths(git: BareGit, from: string, to: string): Promise<string[]> {
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--name-only', '--no-ext-diff', '--no-textconv', from, to]
-  const { stdout } = await git.run(args, { maxOutputChars: PROMOTION_DIFF_MAX_CHARS })
+  const { stdout, isCut } = await git.run(args, { maxOutputChars: PROMOTION_DIFF_MAX_CHARS })
+  // A path that is not seen could be one that needs a person.
+  if (isCut) throw fail('promotion_invalid', { problem: 'it changes too many files' })
   return stdout.split('\0').filter((path) => path !== '')
 }
 
@@ -96,23 +105,17 @@ function shown(paths: readonly string[]): string[] {
 }
 
 /** Every commit is looked at, because every commit is published: one that a later one takes back too. */
-async function secretsIn(git: BareGit, range: string, holdsSecret: (bytes: Buffer) => boolean): Promise<string[]> {
-  const args = [
-    'log',
-    '--patch',
-    '--text',
-    '--cc',
-    '--unified=0',
-    '--no-renames',
-    '--no-ext-diff',
-    '--no-textconv',
-    '--no-notes',
-    '--no-color',
-  ]
-  const { stdout } = await git.run([...args, `--format=${MESSAGE}%an%n%ae%n%B`, range], {
-    maxOutputChars: PROMOTION_DIFF_MAX_CHARS,
-  })
-  return pathsWithSecrets(stdout, holdsSecret)
+async function secretsIn(
+  git: BareGit,
+  range: string,
+  holdsSecret: (bytes: Buffer) => boolean,
+  maxOutputChars: number,
+): Promise<string[]> {
+  const changes = ['--patch', '--text', '--cc', '--unified=0', '--no-renames', '--no-ext-diff', '--no-textconv']
+  const args = ['log', ...changes, '--no-notes', '--no-color', `--format=${MESSAGE}%an%n%ae%n%B`, range]
+  const log = await git.run(args, { maxOutputChars })
+  if (log.isCut) throw fail('promotion_invalid', { problem: 'its changes are too large to be searched for secrets' })
+  return pathsWithSecrets(log.stdout, holdsSecret)
 }
 
 const MESSAGE = 'message of '
@@ -132,7 +135,10 @@ export function pathsWithSecrets(log: string, holdsSecret: (bytes: Buffer) => bo
     }
     // A file's name may be the secret; of a merge, a column for each parent has the sign.
     const isAdded = !isPatch || /^(?: *\+|diff --)/.test(line)
-    if (isAdded) added.set(at, [...(added.get(at) ?? []), line.replace(/^ *\++/, '')])
+    if (!isAdded) continue
+    const lines = added.get(at) ?? []
+    lines.push(line.replace(/^ *\++/, ''))
+    added.set(at, lines)
   }
   return [...added].flatMap(([path, lines]) => (holdsSecret(Buffer.from(lines.join('\n'))) ? [path] : []))
 }

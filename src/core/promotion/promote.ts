@@ -164,7 +164,7 @@ async function look(
   await remote.fetch(target)
   const targetCommit = await git.commitOf(`refs/upstream/${target}`)
   if (targetCommit === undefined) throw fail('git_failed', { url: path, reason: 'the target is not there.' })
-  return { target, found: await examine(git, { branch, target }, { commit, targetCommit }, holdsSecret) }
+  return { target, found: await examine(git, { branch, target }, { commit, targetCommit }, { holdsSecret }) }
 }
 
 /** Behind the target and in conflict with it is told, not refused. */

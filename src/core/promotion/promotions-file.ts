@@ -53,7 +53,9 @@ export function readPromotions(path: string): KeptPromotion[] {
 /** Puts one promotion in the place of the one of the same repository, branch and target. The caller holds the lock of the file. */
 export async function keepPromotion(path: string, kept: KeptPromotion): Promise<void> {
   const others = readPromotions(path).filter((one) => !isSame(one, kept))
-  const promotions = [...others, kept].slice(-PROMOTIONS_MAX)
+  // The text is needed only as long as the promotion may be carried on.
+  const isOver = kept.stage === 'open' || kept.stage === 'failed'
+  const promotions = [...others, isOver ? { ...kept, body: '' } : kept].slice(-PROMOTIONS_MAX)
   await writeWhole(path, `${JSON.stringify({ version: 1, promotions }, null, 1)}\n`, { durable: true })
 }
 
