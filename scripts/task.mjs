@@ -39,6 +39,7 @@ const tasks = {
   soak: { builds: true, run: [module('vitest/vitest.mjs'), 'run', ...soakFiles], env: { RESOLVE_SOAK: '1' } },
   build: { builds: true },
   bench: { builds: true, run: [join(root, 'bench', 'main.ts')] },
+  'proof:renovate': { builds: true, run: [join(root, 'scripts', 'proof-renovate.mjs')] },
   lint: { run: [module('@biomejs/biome/bin/biome'), 'check'] },
   format: { run: [module('@biomejs/biome/bin/biome'), 'check', '--write'] },
   types: {

@@ -148,7 +148,7 @@ test('a pull request is opened, found, changed and merged in each style', async 
     expect(await statusOf(client.repos.repoMergePullRequest('admin', 'app', number, { Do: style }))).toBe(405)
     expect(await statusOf(client.repos.repoEditPullRequest('admin', 'app', number, { state: 'open' }))).toBe(412)
   }
-  const log = await gitIn(join(server.repos, 'app.git'), 'log', '--format=%an %s', 'main')
+  const log = await gitIn(join(server.repos, 'app.git'), 'log', '--topo-order', '--format=%an %s', 'main')
   expect(log.split('\n')).toEqual([
     'Ada On work/fast-forward-only',
     'Ada On work/rebase',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { isSameProcess } from '../../src/core/files/process-identity.ts'
 import {
+  connectToGitServer,
   findGitContainer,
   GIT_SERVER_URL,
   openGitContainer,
@@ -136,7 +137,16 @@ describeWithDocker('in a container', () => {
     const said = await docker('run', '--rm', '--user', '1000', '--network', network, testImage(), 'sh', '-c', script)
     expect(said).toContain(`Pull request #1: ${GIT_SERVER_URL}/admin/app/pulls/1`)
 
-    // A worker that is connected to the network besides another one finds the server by its name too.
+    // A worker of another network is connected between its creation and its start; others of its network are not.
+    const clone = `git ls-remote ${GIT_SERVER_URL.replace('://', `://x:${token}@`)}/admin/app.git`
+    const worker = await docker('create', '--user', '1000', testImage(), 'sh', '-c', clone)
+    onTestFinished(async () => void (await docker('rm', '-f', worker)))
+    await connectToGitServer(engine, worker, network)
+    expect(await docker('start', '-a', worker)).toContain('refs/heads/work')
+    await expect(docker('run', '--rm', '--user', '1000', testImage(), 'sh', '-c', clone)).rejects.toThrow(
+      /resolve host/,
+    )
+
     expect(await findGitContainer(engine, instance)).toBe(opened.id)
     const again = await openGitContainer(engine, plan, token)
     expect(again.id).toBe(opened.id)

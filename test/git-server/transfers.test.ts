@@ -180,6 +180,19 @@ test('fifty clones at once all succeed', async () => {
   expect(readdirSync(at)).toHaveLength(50)
 }, 60_000)
 
+test('a tag of a file is pushed and moved, and told', async () => {
+  const server = await startGitServer()
+  await server.addRepository('app', { 'a.txt': 'a\n' })
+  const at = folder()
+  await gitIn(at, 'clone', '--quiet', server.cloneUrl('app'), 'work')
+  const work = join(at, 'work')
+  await gitIn(work, 'tag', 'file', 'HEAD:a.txt')
+  await gitIn(work, 'push', '--quiet', 'origin', 'file')
+  await gitIn(work, 'tag', '-f', 'file', 'HEAD')
+  await gitIn(work, 'push', '--quiet', '--force', 'origin', 'file')
+  expect(await gitIn(at, 'ls-remote', server.cloneUrl('app'), 'refs/tags/file')).toContain('refs/tags/file')
+})
+
 function childrenOf(pid: number): string[] {
   return readdirSync('/proc').filter((name) => {
     if (!/^\d+$/.test(name)) return false

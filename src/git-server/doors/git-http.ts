@@ -48,22 +48,27 @@ export class Transfers {
 
   /** Returns when the transfer is over, also where its client broke off. */
   async serve(transfer: Transfer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // The host must be able to fetch whatever the worker does.
+    if (transfer.isHost) return await this.#run(transfer, request, response)
     await this.#turn()
     try {
       if (!response.destroyed) await this.#run(transfer, request, response)
     } finally {
-      this.#turns += 1
-      this.#waiting.shift()?.()
+      const next = this.#waiting.shift()
+      // Handed on, the turn stays taken.
+      if (next !== undefined) next()
+      else this.#turns += 1
     }
   }
 
   async #turn(): Promise<void> {
-    if (this.#turns === 0) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      this.#waiting.push(resolve)
-      await promise
+    if (this.#turns > 0) {
+      this.#turns -= 1
+      return
     }
-    this.#turns -= 1
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    await promise
   }
 
   async #run(transfer: Transfer, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -17,7 +17,7 @@ const BRANCH = 'refs/heads/'
 export async function refsMoved(service: GitService, repository: Repository, moves: readonly RefMove[]): Promise<void> {
   for (const { ref, from, to } of moves) {
     if (ref.startsWith(BRANCH)) await branchMoved(service, repository, ref.slice(BRANCH.length), to)
-    const isForced = !isNothing(from) && !isNothing(to) && !(await isAncestor(repository.directory, from, to))
+    const isForced = !isNothing(from) && !isNothing(to) && !(await isForward(repository, from, to))
     service.feed.tell({
       kind: 'push',
       repo: repository.name,
@@ -27,6 +27,11 @@ export async function refsMoved(service: GitService, repository: Repository, mov
       forced: isForced,
     })
   }
+}
+
+/** A tag may also name a file or a tree, which have no ancestors. */
+async function isForward({ directory }: Repository, from: string, to: string): Promise<boolean> {
+  return await isAncestor(directory, from, to).catch(() => false)
 }
 
 async function branchMoved(service: GitService, repository: Repository, branch: string, to: string): Promise<void> {

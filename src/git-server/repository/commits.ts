@@ -57,6 +57,10 @@ export async function listBranches(directory: string): Promise<{ name: string; s
   })
 }
 
+export async function hasBranches(directory: string): Promise<boolean> {
+  return (await gitText(directory, ['for-each-ref', '--count=1', '--format=%(refname)', 'refs/heads'])) !== ''
+}
+
 const FORMAT = ['%H', '%T', '%P', '%an', '%ae', '%aI', '%cn', '%ce', '%cI', '%B'].join('%x00')
 const FIELDS = 10
 

@@ -25,7 +25,8 @@ export interface GitAnswer {
 export async function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
   const { maxBytes = GIT_ANSWER_MAX_BYTES, answers = [] } = options
   const { promise, resolve, reject } = Promise.withResolvers<GitAnswer>()
-  const child = spawn('git', ['--git-dir', directory, ...args], {
+  const [program = 'sh', ...words] = boundedCommand(['git', '--git-dir', directory, ...args])
+  const child = spawn(program, words, {
     cwd: directory,
     env: { ...gitEnvironment(), ...options.environment },
     stdio: 'pipe',
@@ -34,14 +35,14 @@ export async function git(directory: string, args: readonly string[], options: G
   })
   const parts: Buffer[] = []
   let bytes = 0
-  let words = ''
+  let said = ''
   child.stdout.on('data', (part: Buffer) => {
     bytes += part.length
     if (bytes <= maxBytes) parts.push(part)
     else child.kill('SIGKILL')
   })
   child.stderr.on('data', (part: Buffer) => {
-    words = `${words}${part}`.slice(-4096)
+    said = `${said}${part}`.slice(-4096)
   })
   // A command that ends early does not read its input; its exit code says why.
   child.stdin.on('error', () => {})
@@ -50,7 +51,7 @@ export async function git(directory: string, args: readonly string[], options: G
   child.on('close', (code) => {
     if (bytes > maxBytes) reject(new Refusal(422, `the answer has more than ${maxBytes} bytes`))
     else if (code === 0 || (code !== null && answers.includes(code))) resolve({ code, stdout: Buffer.concat(parts) })
-    else reject(new Refusal(500, `git ${args[0]}: ${lastLine(words) || `ended with ${code ?? 'a signal'}`}`))
+    else reject(new Refusal(500, `git ${args[0]}: ${lastLine(said) || `ended with ${code ?? 'a signal'}`}`))
   })
   return await promise
 }
@@ -111,7 +112,7 @@ export function gitEnvironment(): Record<string, string> {
   }
 }
 
-/** A git program that reads what a worker sends, with a bound on its memory. */
+/** A git program with a bound on its memory: it reads what a worker sends. */
 export function boundedCommand(program: readonly string[]): string[] {
   return ['sh', '-c', `ulimit -v ${GIT_SERVER_MEMORY_KIB}; exec "$@"`, 'sh', ...program]
 }

@@ -4,7 +4,7 @@ import { isDraft } from '../pulls/open-pull.ts'
 import { pullFacts } from '../pulls/pull-facts.ts'
 import type { Comment, LabelLine, Pull, StatusLine } from '../pulls/pull-lines.ts'
 import { type GitService, OWNER, pullUrl } from '../pulls/service.ts'
-import { type CommitFacts, type FileChange, listBranches } from '../repository/commits.ts'
+import { type CommitFacts, type FileChange, hasBranches } from '../repository/commits.ts'
 import { bytesBelow, defaultBranchOf, type Repository } from '../repository/repositories.ts'
 
 const EMAIL = 'admin@git-server.localhost'
@@ -40,7 +40,6 @@ export function toUser({ baseUrl }: GitService) {
 export async function toRepository(service: GitService, repository: Repository) {
   const { name, id, createdAt, directory } = repository
   const { baseUrl, store } = service
-  const branches = await listBranches(directory)
   const url = `${baseUrl}/${OWNER}/${name}`
   return {
     id,
@@ -48,13 +47,13 @@ export async function toRepository(service: GitService, repository: Repository) 
     name,
     full_name: `${OWNER}/${name}`,
     description: '',
-    empty: branches.length === 0,
+    empty: !(await hasBranches(directory)),
     private: true,
     fork: false,
     template: false,
     // With `true` Renovate does not work in it.
     mirror: false,
-    size: Math.ceil((await bytesBelow(directory)) / 1024),
+    size: await sizeInKib(directory),
     language: '',
     languages_url: `${baseUrl}/api/v1/repos/${OWNER}/${name}/languages`,
     html_url: url,
@@ -97,6 +96,18 @@ export async function toRepository(service: GitService, repository: Repository) 
     mirror_interval: '',
     object_format_name: 'sha1',
   } satisfies Gitea.Repository
+}
+
+const SIZE_KEPT_MS = 5_000
+const sizes = new Map<string, { atMs: number; kib: number }>()
+
+/** Each pull request of a list names its repository twice, and measuring it reads its directories. */
+async function sizeInKib(directory: string): Promise<number> {
+  const known = sizes.get(directory)
+  if (known !== undefined && Date.now() - known.atMs < SIZE_KEPT_MS) return known.kib
+  const kib = Math.ceil((await bytesBelow(directory)) / 1024)
+  sizes.set(directory, { atMs: Date.now(), kib })
+  return kib
 }
 
 /** A commit as branches name it. */
