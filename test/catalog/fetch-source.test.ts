@@ -162,6 +162,33 @@ test('a fetch from a server that never answers ends at its limit, with git and i
   }
 })
 
+test('a host without a public address is not connected to, unless the operator names it', async () => {
+  let connections = 0
+  const server = createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  const { port } = server.address() as { port: number }
+  try {
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const fetching = fetchSource({ url: `https://${host}:${port}/x/y`, ref: null, into: target() })
+      await expect(fetching).rejects.toThrow(
+        `${host} has no public address; the operator can name it in RESOLVE_GIT_PRIVATE_HOSTS.`,
+      )
+    }
+    expect(connections).toBe(0)
+    vi.stubEnv('RESOLVE_GIT_PRIVATE_HOSTS', 'localhost')
+    await expect(fetchSource({ url: `https://localhost:${port}/x/y`, ref: null, into: target() })).rejects.toThrow(
+      /TLS|SSL|gnutls/i,
+    )
+    expect(connections).toBeGreaterThan(0)
+  } finally {
+    vi.unstubAllEnvs()
+    server.close()
+  }
+})
+
 function runningWith(text: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {

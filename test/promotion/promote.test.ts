@@ -1,4 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ResolveError } from '../../src/core/errors.ts'
 import { BareGit } from '../../src/core/promotion/bare-git.ts'
@@ -226,14 +229,41 @@ describe('the upstream host', () => {
     expect(await codeOf(ask())).toBe('forge_not_found')
   })
 
-  test('the token is in no file of the instance, no argument of git and no error', async () => {
-    world.work({ 'gate.txt': 'shut\n' })
-    await ask()
+  // verifies: R45-FORGE
+  test('the token is in no argument or variable of git, no file of the instance and no error', async () => {
+    const bin = mkdtempSync(join(tmpdir(), 'promotion-bin-'))
+    const log = join(bin, 'log')
+    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+    writeFileSync(join(bin, 'git'), `#!/bin/sh\n{ echo "$@"; env; } >> '${log}'\nexec ${real} "$@"\n`, { mode: 0o755 })
+    const path = process.env['PATH']
+    process.env['PATH'] = `${bin}:${path}`
+    try {
+      world.work({ 'gate.txt': 'shut\n' })
+      await ask()
+    } finally {
+      process.env['PATH'] = path
+    }
+    expect(readFileSync(log, 'utf8')).toMatch(/ push .*--force-with-lease=refs/)
     world.forge.faults.push({ method: 'GET', fault: { status: 400, body: { message: `bad ${FORGE_TOKEN}` } } })
     const error = (await ask().catch((thrown: ResolveError) => thrown)) as ResolveError
     expect(error.message).toContain('bad …')
-    expect(filesWith(world.place.path, [FORGE_TOKEN])).toEqual([])
-    expect(readFileSync(world.place.file, 'utf8')).not.toContain(FORGE_TOKEN)
+    expect(filesWith(bin, [FORGE_TOKEN])).toEqual([])
+    expect(filesWith(dirname(world.place.path), [FORGE_TOKEN])).toEqual([])
+    rmSync(bin, { recursive: true })
+  })
+
+  test('attributes, links and submodules of a branch are data', async () => {
+    world.work({ '.gitattributes': '* diff=evil merge=evil filter=evil text eol=crlf\n', 'gate.txt': 'shut\r\n' })
+    const link = world.git('hash-object', '-w', world.place.file.replace('promotions.json', 'repo.git/HEAD'))
+    world.git('update-index', '--add', '--cacheinfo', `120000,${link},.github`)
+    world.git('update-index', '--add', '--cacheinfo', `160000,${world.git('rev-parse', 'main')},nested`)
+    world.git('update-index', '--add', '--cacheinfo', `100644,${link},.gitmodules`)
+    const tree = world.git('write-tree')
+    const commit = world.git('commit-tree', tree, '-p', world.git('rev-parse', BRANCH), '-m', 'Hostile')
+    world.git('update-ref', `refs/heads/${BRANCH}`, commit)
+    world.upstream.commit(world.name, { 'gate.txt': 'ajar\n' })
+    const found = await previewPromotion(world.place, REQUEST, { env: world.env, http, holdsSecret: () => false })
+    expect(found).toMatchObject({ conflicts: ['gate.txt'], sensitive: ['.github', '.gitmodules'], files: 5 })
   })
 })
 

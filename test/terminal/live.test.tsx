@@ -64,6 +64,18 @@ test('whatever the size of the terminal, the frame is under rows - 1 lines and n
   expect(frameLines(state({ rows: 1 })).length).toBe(1)
 })
 
+test('a clone has a bar while it is under way', () => {
+  const setup = { step: 1, total: 2, description: 'Clone app', output: 'Receiving objects', fraction: 0.45 }
+  const story = storyOf(
+    moved('created', 'starting'),
+    ['platform.setup.starting', { total: 2 }],
+    ['platform.setup.progress', setup],
+  )
+  const lines = frameLines(state({ story })).map(({ text }) => text)
+  expect(lines.find((line) => line.includes('Clone app'))).toMatch(/setup 1\/2.*Clone app.*45%/)
+  expect(lines.find((line) => line.includes('Receiving objects'))).toBeDefined()
+})
+
 test('a lost connection is shown first, also in one row, and fits a narrow terminal', () => {
   const now = Date.parse(BORN) + 12_000
   const connection = { state: 'lost', since: now - 12_000, givesUpAt: now + 48_000 } as const

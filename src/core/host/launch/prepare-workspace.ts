@@ -2,7 +2,7 @@
  * Clones the repositories of an instance before its first worker begins (docs/git.md). {@link file://./../lifecycle/launch.ts} calls it. A host that
  * finds `platform.git.ready` in the journal does not clone again; another one begins anew, because no worker has been there.
  */
-import { rm } from 'node:fs/promises'
+import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failpoint } from '../../failpoints.ts'
 import { openGitAccess } from '../../git/git-access.ts'
@@ -19,6 +19,8 @@ import type { Ledger } from '../ledger/ledger.ts'
 interface WorkspaceWork {
   home: string
   ledger: Ledger
+  /** The epoch of this host. */
+  epoch: number
   coordination: CoordinationDirectory
   /** The token of the git host; empty for none. */
   token: string
@@ -30,7 +32,7 @@ const cloneLimiter = new ConcurrencyLimiter('clones', { atOnce: CLONES_AT_ONCE, 
 
 /** Throws `repo_…`, `git_missing`, and the signal's reason where it is aborted. */
 export async function prepareWorkspace(work: WorkspaceWork): Promise<void> {
-  const { ledger, write, signal } = work
+  const { ledger, epoch, write, signal } = work
   const { creation, repos: cloned } = ledger.story
   const plans = creation.workspace?.repos ?? []
   if (plans.length === 0 || cloned !== undefined) return
@@ -38,22 +40,25 @@ export async function prepareWorkspace(work: WorkspaceWork): Promise<void> {
   await write(() => ledger.record('platform.setup.starting', { total }))
   const startedMs = Date.now()
   const giveBack = await cloneLimiter.take('all', signal)
-  const stage = join(ledger.directory, 'git', 'stage')
+  // A directory of its own: a host that hands over may still be clearing away when the next one begins.
+  const stages = join(ledger.directory, 'git', 'stage')
+  const stage = join(stages, String(epoch))
   const repos: ClonedRepo[] = []
   try {
     signal.throwIfAborted()
+    // What a killed host left: nothing of it is used.
+    await rm(stages, { recursive: true, force: true })
     for (const [at, repo] of plans.entries()) {
       const place = { step: at + 1, total, description: `Clone ${repo.name}` }
       const used = repos.reduce((bytes, { bytes: more }) => bytes + more, 0)
       const maxBytes = Math.max(1, WORKSPACE_MAX_BYTES - used)
-      // What a killed host left: nothing of it is used.
-      await rm(stage, { recursive: true, force: true })
       repos.push(await cloneOne(work, repo, place, { stage, maxBytes, deadline: startedMs + CLONE_LIMIT_MS }))
       failpoint('workspace.placed')
     }
   } finally {
     giveBack()
     await rm(stage, { recursive: true, force: true })
+    await rmdir(stages).catch(() => {})
   }
   signal.throwIfAborted()
   const seconds = (Date.now() - startedMs) / 1000

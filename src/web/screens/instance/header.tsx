@@ -27,7 +27,7 @@ interface HeaderProps {
 }
 
 export function InstanceHeader({ id, story, connection }: HeaderProps) {
-  const { creation, status, phase, progress, output, error } = story
+  const { creation, status, phase, progress, setup, output, error } = story
   const { resolver } = creation
   const hasEnded = isTerminal(status)
   const last = story.history.at(-1)
@@ -49,6 +49,7 @@ export function InstanceHeader({ id, story, connection }: HeaderProps) {
         <ConnectionChip connection={connection} />
       </div>
       {!hasEnded && progress !== null && <Progress progress={progress} />}
+      {!hasEnded && setup?.state === 'running' && <Cloning setup={setup} />}
       {output !== null && hasEnded && <p className="output">{output}</p>}
       {error !== null && (
         <p className="notice notice-trouble" data-error={error.code}>
@@ -101,6 +102,13 @@ function Progress({ progress: { fraction, milestone, label } }: { progress: NonN
       </span>
     </div>
   )
+}
+
+/** A repository that is being cloned, during the setup. */
+function Cloning({ setup }: { setup: NonNullable<Story['setup']> }) {
+  const { fraction, description, at } = setup
+  if (fraction === undefined || fraction === null) return null
+  return <Progress progress={{ fraction, milestone: description ?? 'Setup', label: null, at }} />
 }
 
 /** The title with the form to rename the instance. */
