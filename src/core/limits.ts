@@ -128,6 +128,8 @@ export const PATTERN_MAX_COSTLY_ESCAPES = 16 // R34: compiling cannot be interru
 export const FORM_MAX_COSTLY_ESCAPES = 600 // R34: over all its patterns, each counted once
 export const PATTERN_LIMIT_MS = 50
 export const PATTERN_FORM_LIMIT_MS = 250
+export const SLOW_PATTERN_LIMIT_MS = 5 // decisions/0020: for a pattern that ran out of time before
+export const SLOW_PATTERNS_KEPT_MS = 60_000 // decisions/0020: since it last ran out of time
 export const PATTERN_VALUE_MAX_CHARS = 64 * KIB // threats WEB-9
 
 /** Calls into a resolver (spec, Limits: RPC timeouts). */
