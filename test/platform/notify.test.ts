@@ -4,8 +4,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
-import { isReceiverAddress } from '../../src/core/notify/addresses.ts'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
+import { isReceiverAddress } from '../../src/core/primitives/network-addresses.ts'
 import { temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
@@ -125,6 +125,13 @@ test('what a killed host could not send, the next process sends', { timeout: 30_
   await expect.poll(types, { timeout: 15_000 }).toEqual(['resolve.end plain'])
 })
 
+/** Metadata of clouds, ranges without hosts, and IPv6 addresses that stand for an IPv4 one: NAT64, Teredo, 6to4, IPv4-compatible. */
+const RESERVED = [
+  ...['168.63.129.16', '192.0.0.192', '192.0.0.8', '198.18.0.1', '198.19.255.254', '192.0.2.1', '203.0.113.9'],
+  ...['[64:ff9b::a9fe:a9fe]', '[64:ff9b:1::a00:1]', '[2001:0:4136:e378:8000:63bf:3fff:fdd2]', '[2002:a9fe:a9fe::1]'],
+  ...['[::10.0.0.1]', '[::ffff:0:169.254.169.254]', '[fec0::1]', '[2001:db8::1]', '[fd20:ce::254]'],
+]
+
 test('addresses that are no receiver are refused, at once or when their name is resolved (S-NOTIFY-03)', async () => {
   const refusals = [
     ['ftp://example.org', 'must begin with https://'],
@@ -133,13 +140,15 @@ test('addresses that are no receiver are refused, at once or when their name is 
     ['http://[fe80::1]/', 'is link-local or reserved'],
     ['http://[::ffff:169.254.169.254]/', 'is link-local or reserved'],
     ['http://2852039166/', 'is link-local or reserved'],
+    ...RESERVED.map((host) => [`http://${host}/`, 'is link-local or reserved'] as const),
   ] as const
   for (const [url, reason] of refusals) {
     const refused = await target({ url }).catch((error: unknown) => String(error))
     expect(refused).toContain(reason)
     expect(refused).not.toContain('canary')
   }
-  expect(['127.0.0.1', '10.0.0.5', '::1', '2606:4700::1111'].filter((one) => !isReceiverAddress(one))).toEqual([])
+  const receivers = ['127.0.0.1', '10.0.0.5', '::1', '::ffff:10.0.0.5', 'fd00::5', '168.63.129.17', '2606:4700::1111']
+  expect(receivers.filter((one) => !isReceiverAddress(one))).toEqual([])
   await expect(target({ secret: 'whsec_c2hvcnQ=' })).rejects.toThrow('The signing secret of a webhook')
   await target()
   await expect(target()).rejects.toMatchObject({ code: 'notify_exists' })
