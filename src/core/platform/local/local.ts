@@ -28,7 +28,7 @@ import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
-import { readRecord } from '../../store/record.ts'
+import { readRecord, readRecordInTurns } from '../../store/record.ts'
 import { askAgain, retryInput } from '../../view/retry-input.ts'
 import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
@@ -146,7 +146,7 @@ class HomePlatform implements LocalPlatform {
     this.secrets = localSecrets(home)
     this.#builtins = builtins
     this.#notices = new NotifySender(home)
-    const onOwned = (id: string) => this.#notices.watch(id)
+    const onOwned = (id: string, story: Story) => this.#notices.watch(id, story)
     this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index, onOwned })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
@@ -271,16 +271,17 @@ class HomePlatform implements LocalPlatform {
   }
 
   async ensureHost(id: string): Promise<void> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
     if (await this.hasHost(id)) return
     await startBackgroundHost(this.#home, id)
   }
 
   async host(id: string): Promise<boolean> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return false
-    return this.#hosts.get(id) !== undefined || (await this.#hosts.own(id)) !== undefined
+    const isHere = () => this.#hosts.get(id) !== undefined
+    return isHere() || (await this.#hosts.own(id)) !== undefined || isHere()
   }
 
   async over(id: string): Promise<void> {
@@ -325,6 +326,8 @@ class HomePlatform implements LocalPlatform {
 
   async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
     const paths = this.#reads.paths(id)
+    // A long journal is read here, in turns; the calls below then read only what was added.
+    await readRecordInTurns(paths)
     return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
   }
 
