@@ -26,6 +26,7 @@ import type {
 import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import { nameTakenOver } from '../../protocol/names.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
@@ -63,7 +64,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
 import { listInstances } from './list-instances.ts'
-import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
@@ -215,6 +216,7 @@ class HomePlatform implements LocalPlatform {
   async create(request: CreateRequest): Promise<InstanceRecord> {
     const { instance_id: chosen } = request
     if (this.#reads.has(chosen)) return await this.record(chosen)
+    refuseName(request.name)
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
@@ -240,10 +242,11 @@ class HomePlatform implements LocalPlatform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#acts.rename(id, { name })
+    return await this.edit(id, { name })
   }
 
   async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    refuseName(naming.name)
     return await this.#acts.rename(id, naming)
   }
 
@@ -255,7 +258,7 @@ class HomePlatform implements LocalPlatform {
       ...rest,
       resolver: creation.resolver.name,
       input: again,
-      name: name === undefined ? creation.name : name,
+      name: name === undefined ? nameTakenOver(creation.name) : name,
       labels: withLabels(creation.labels ?? {}, labels),
       parent_id: id,
     })
