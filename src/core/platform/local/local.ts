@@ -82,9 +82,12 @@ export interface LocalPlatform extends Platform {
    * needs no host.
    */
   host(id: string): Promise<boolean>
+  /** As `prepare`, for a resolver that is not registered yet. */
+  prepareEntry(entry: CatalogEntry, options?: PrepareOptions): Promise<void>
   /**
-   * Starts the program of a resolver that is not registered yet and asks for its form. Throws what kept it from answering:
-   * `launch_failed`, `resolver_gone`, `resolver_silent`, `resolver_refused`, `form_malformed`.
+   * Starts the program of a resolver that is not registered yet, asks for its form, and compares what it tells of itself with its manifest
+   * (R52). One that is not prepared is not started. Throws what kept it from answering: `launch_failed`, `resolver_gone`,
+   * `resolver_silent`, `resolver_refused`, `form_malformed`, `docker_unreachable`, `image_missing`; and `resolver_mismatch`.
    */
   tryStart(entry: CatalogEntry): Promise<void>
   /** The instances that this process hosts. */
@@ -195,8 +198,11 @@ class HomePlatform implements LocalPlatform {
     return await this.#ask(name, options, (inquiry) => inquiry.check(input))
   }
 
-  async prepare(name: string, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
-    const entry = await this.resolver(name)
+  async prepare(name: string, options: PrepareOptions = {}): Promise<void> {
+    await this.prepareEntry(await this.resolver(name), options)
+  }
+
+  async prepareEntry(entry: CatalogEntry, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
     await this.#preparations.prepare(entry, chooseExecutor(entry, executor), options)
   }
 
@@ -208,7 +214,9 @@ class HomePlatform implements LocalPlatform {
   }
 
   async tryStart(entry: CatalogEntry): Promise<void> {
-    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), async (inquiry) => {
+    const executor = chooseExecutor(entry, 'auto')
+    if (!(await this.#preparations.isReady(entry, executor))) return
+    await this.#inquiries.ask(entry, executor, async (inquiry) => {
       try {
         await inquiry.form(null)
       } finally {
