@@ -31,8 +31,8 @@ async function added(behaviour: string, name = 'plain'): Promise<void> {
   await (await platform.catalog()).add(dir, { cwd: home })
 }
 
-async function target(more: Partial<Parameters<LocalPlatform['addNotify']>[0]> = {}): Promise<void> {
-  await platform.addNotify({ name: 'ops', kind: 'webhook', url: receiver.url, secret: receiver.secret, ...more })
+async function target(more: Partial<Parameters<LocalPlatform['notify']['add']>[0]> = {}): Promise<void> {
+  await platform.notify.add({ name: 'ops', kind: 'webhook', url: receiver.url, secret: receiver.secret, ...more })
 }
 
 async function create(resolver = 'plain'): Promise<string> {
@@ -77,7 +77,7 @@ test('a target gets the events and the resolver it was added for, and none from 
   await added(`me.finish({ status: 'failed', error: 'no' })`, 'other')
   await platform.over(await create())
   await target({ events: ['failure'] })
-  await platform.addNotify({ name: 'team', kind: 'slack', url: receiver.url, resolver: 'plain' })
+  await platform.notify.add({ name: 'team', kind: 'slack', url: receiver.url, resolver: 'plain' })
   for (const resolver of ['plain', 'other']) await platform.over(await create(resolver))
   await expect.poll(types).toEqual(['resolve.failure other'])
   await expect.poll(() => receiver.invalid().length).toBe(1)
@@ -91,7 +91,7 @@ test('a receiver that fails gets each notification again until it takes it, in o
   await added(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
   receiver.answer = 500
   const id = await create()
-  const listed = async () => (await platform.notifyTargets())[0]
+  const listed = async () => (await platform.notify.list())[0]
   await expect.poll(async () => (await listed())?.last_error).toBe('it answered 500')
   expect(await listed()).toMatchObject({ waiting: 1, given_up: 0, failing_since: expect.stringMatching(/Z$/) })
   await platform.answer(id, 'q', {}, ACTOR)
@@ -102,7 +102,7 @@ test('a receiver that fails gets each notification again until it takes it, in o
   receiver.received.length = 0
   await expect.poll(types, { timeout: 15_000 }).toEqual(['resolve.question plain', 'resolve.end plain'])
   await expect.poll(async () => (await listed())?.failing_since).toBe(null)
-  const shown = JSON.stringify(await platform.notifyTargets()) + readFileSync(join(home, 'notify.json'), 'utf8')
+  const shown = JSON.stringify(await platform.notify.list()) + readFileSync(join(home, 'notify.json'), 'utf8')
   expect(shown).not.toMatch(/path-canary|whsec_/)
   expect(statSync(join(home, 'notify.json')).mode & 0o777).toBe(0o600)
 })
@@ -152,16 +152,16 @@ test('addresses that are no receiver are refused, at once or when their name is 
   await expect(target({ secret: 'whsec_c2hvcnQ=' })).rejects.toThrow('The signing secret of a webhook')
   await target()
   await expect(target()).rejects.toMatchObject({ code: 'notify_exists' })
-  await expect(platform.removeNotify('none')).rejects.toMatchObject({ code: 'notify_unknown' })
+  await expect(platform.notify.remove('none')).rejects.toMatchObject({ code: 'notify_unknown' })
 })
 
 test('a test is sent once, and its outcome told', async () => {
   await target()
-  expect(await platform.testNotify('ops')).toEqual({ delivered: true, error: null })
+  expect(await platform.notify.test('ops')).toEqual({ delivered: true, error: null })
   receiver.answer = 418
-  expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: 'it answered 418' })
+  expect(await platform.notify.test('ops')).toEqual({ delivered: false, error: 'it answered 418' })
   await receiver.close()
-  expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: "it can't be reached (ECONNREFUSED)" })
+  expect(await platform.notify.test('ops')).toEqual({ delivered: false, error: "it can't be reached (ECONNREFUSED)" })
 })
 
 test('an end is not sent again when the ended instance gets a label, in this process or another (S-NOTIFY-01)', async () => {
