@@ -34,6 +34,7 @@ export type {
   LogOptions,
   Naming,
   Platform,
+  PrepareOptions,
   Pruned,
   PruneOptions,
   PruneOutcome,

@@ -24,6 +24,7 @@ import type {
 import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import { nameTakenOver } from '../../protocol/names.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
@@ -61,7 +62,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
 import { listInstances } from './list-instances.ts'
-import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
@@ -82,9 +83,12 @@ export interface LocalPlatform extends Platform {
    * needs no host.
    */
   host(id: string): Promise<boolean>
+  /** As `prepare`, for a resolver that is not registered yet. */
+  prepareEntry(entry: CatalogEntry, options?: PrepareOptions): Promise<void>
   /**
-   * Starts the program of a resolver that is not registered yet and asks for its form. Throws what kept it from answering:
-   * `launch_failed`, `resolver_gone`, `resolver_silent`, `resolver_refused`, `form_malformed`.
+   * Starts the program of a resolver that is not registered yet, asks for its form, and compares what it tells of itself with its manifest
+   * (R52). One that is not prepared is not started. Throws what kept it from answering: `launch_failed`, `resolver_gone`,
+   * `resolver_silent`, `resolver_refused`, `form_malformed`, `docker_unreachable`, `image_missing`; and `resolver_mismatch`.
    */
   tryStart(entry: CatalogEntry): Promise<void>
   /** The instances that this process hosts. */
@@ -195,8 +199,11 @@ class HomePlatform implements LocalPlatform {
     return await this.#ask(name, options, (inquiry) => inquiry.check(input))
   }
 
-  async prepare(name: string, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
-    const entry = await this.resolver(name)
+  async prepare(name: string, options: PrepareOptions = {}): Promise<void> {
+    await this.prepareEntry(await this.resolver(name), options)
+  }
+
+  async prepareEntry(entry: CatalogEntry, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
     await this.#preparations.prepare(entry, chooseExecutor(entry, executor), options)
   }
 
@@ -208,7 +215,9 @@ class HomePlatform implements LocalPlatform {
   }
 
   async tryStart(entry: CatalogEntry): Promise<void> {
-    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), async (inquiry) => {
+    const executor = chooseExecutor(entry, 'auto')
+    if (!(await this.#preparations.isReady(entry, executor))) return
+    await this.#inquiries.ask(entry, executor, async (inquiry) => {
       try {
         await inquiry.form(null)
       } finally {
@@ -220,6 +229,7 @@ class HomePlatform implements LocalPlatform {
   async create(request: CreateRequest): Promise<InstanceRecord> {
     const { instance_id: chosen } = request
     if (this.#reads.has(chosen)) return await this.record(chosen)
+    refuseName(request.name)
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
@@ -245,10 +255,11 @@ class HomePlatform implements LocalPlatform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#acts.rename(id, { name })
+    return await this.edit(id, { name })
   }
 
   async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    refuseName(naming.name)
     return await this.#acts.rename(id, naming)
   }
 
@@ -260,7 +271,7 @@ class HomePlatform implements LocalPlatform {
       ...rest,
       resolver: creation.resolver.name,
       input: again,
-      name: name === undefined ? creation.name : name,
+      name: name === undefined ? nameTakenOver(creation.name) : name,
       labels: withLabels(creation.labels ?? {}, labels),
       parent_id: id,
     })
