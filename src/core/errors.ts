@@ -898,8 +898,9 @@ export function describeError(code: ErrorCode): { kind: ErrorKind; http: number;
   return { kind, http, exit }
 }
 
-/** The `code` of a system error (`ENOENT`, `ENOSPC`), or undefined. */
+/** The `code` of a system error (`ENOENT`, `ENOSPC`); undefined for any other, also for one of the catalogue, whose code is ours. */
 export function systemCode(error: unknown): string | undefined {
+  if (error instanceof ResolveError) return undefined
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }

@@ -35,6 +35,7 @@ export type {
   LogOptions,
   Naming,
   Platform,
+  PrepareOptions,
   Pruned,
   PruneOptions,
   PruneOutcome,

@@ -40,6 +40,11 @@ export interface UpdateOutcome {
   problem: ResolveError | null
 }
 
+export interface UpdateOptions extends FetchOptions {
+  /** Called with what a new source would be in the catalog; where it throws, the entry stays as it is. */
+  check?: ((entry: CatalogEntry) => Promise<void>) | undefined
+}
+
 export interface ArchiveOptions {
   /** SHA-256 of the tar, as the client announced it. */
   sha256?: string | undefined
@@ -78,7 +83,7 @@ export interface Catalog {
    * Fetches the ref again, or reads the directory's manifest again. With one name it throws; for all, each entry reports its
    * own error.
    */
-  update(name?: string, options?: FetchOptions): Promise<UpdateOutcome[]>
+  update(name?: string, options?: UpdateOptions): Promise<UpdateOutcome[]>
   /** Removes only the entry. Its files stay, because an instance may be paused on them; see {@link clearUploads}. */
   remove(name: string): Promise<CatalogEntry>
   /** Calls `onChange` after any change of list() or problem(). Returns the function that stops it. For long-running processes. */
@@ -218,7 +223,7 @@ class FileCatalog implements Catalog {
     })
   }
 
-  async update(name?: string, options: FetchOptions = {}): Promise<UpdateOutcome[]> {
+  async update(name?: string, options: UpdateOptions = {}): Promise<UpdateOutcome[]> {
     await this.refresh()
     const { problem } = this.#current
     if (problem) throw problem
@@ -235,10 +240,16 @@ class FileCatalog implements Catalog {
     return outcomes
   }
 
-  async #updateOne(name: string, options: FetchOptions): Promise<boolean> {
+  async #updateOne(name: string, { check, ...options }: UpdateOptions): Promise<boolean> {
     const known = this.#current.stored.get(name)
     const staged = known && (await stageAgain(name, known, this.#home, options))
     if (!staged) return false
+    try {
+      await check?.(plannedEntry(staged, this.#now()))
+    } catch (error) {
+      await discardStaged(staged)
+      throw error
+    }
     await this.#changeWith(staged, async (draft) => {
       // Another process removed or replaced the entry during the fetch: its change stays.
       if (draft.resolvers.get(name)?.source !== sourceText(staged.source)) throw fail('resolver_unknown', { name })

@@ -15,6 +15,36 @@ export function progressLine(event: EventEnvelope): string | null {
   return isDataChanged(event.event_type) ? cleanLine(`data ${list(event.data['paths'])}`) : null
 }
 
+/**
+ * Whether the event tells a person what another one tells too: a question and its answer are each told by the platform's own
+ * event, so the resolver's report of it and the change of status say nothing new.
+ */
+export function isRepetition({ event_type, data }: EventEnvelope): boolean {
+  if (event_type === 'resolver:input_requested' || event_type === 'resolver:input_responded') return true
+  if (event_type !== 'platform.instance.status_changed') return false
+  const { from, to } = data
+  return (from === 'running' && to === 'awaiting_input') || (from === 'awaiting_input' && to === 'running')
+}
+
+/** What a list of all events says of one: the progress line where there is one, and words for the beginning and end of a worker; null without words. */
+export function eventWords(event: EventEnvelope): string | null {
+  const { event_type, data } = event
+  switch (event_type) {
+    case 'platform.worker.launched':
+      return cleanLine(
+        `${String(data['executor'])}${Number(data['incarnation']) > 1 ? `, start ${String(data['incarnation'])}` : ''}`,
+      )
+    case 'platform.worker.ready':
+      return ''
+    case 'resolver:created':
+      return cleanLine(`${String(data['resolver_name'])} ${String(data['resolver_version'])}`)
+    case 'resolver:completed':
+      return cleanLine(`${String(data['outcome'])}: ${String(data['summary'])}`)
+    default:
+      return progressLine(event)
+  }
+}
+
 const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.instance.status_changed': ({ to, reason, forced }) => {
     if (!isStatus(to)) return null

@@ -9,9 +9,7 @@ import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
-import { describeTarget, listTargets, NotifySender } from '../../notify/sender.ts'
-import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
+import { NotifySender } from '../../notify/sender.ts'
 import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -27,7 +25,6 @@ import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import { isTerminal } from '../../protocol/status.ts'
-import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
@@ -49,14 +46,15 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NamedSecrets,
   Naming,
-  NewSchedule,
+  NotifyTargets,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
   RetryRequest,
-  Schedule,
+  Schedules,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
@@ -67,6 +65,7 @@ import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
+import { localNotify, localSchedules, localSecrets } from './settings.ts'
 import { readSoundState } from './sound-reads.ts'
 
 /** What a program that hosts instances can do, besides the calls of a consumer. */
@@ -85,9 +84,12 @@ export interface LocalPlatform extends Platform {
    * needs no host.
    */
   host(id: string): Promise<boolean>
+  /** As `prepare`, for a resolver that is not registered yet. */
+  prepareEntry(entry: CatalogEntry, options?: PrepareOptions): Promise<void>
   /**
-   * Starts the program of a resolver that is not registered yet and asks for its form. Throws what kept it from answering:
-   * `launch_failed`, `resolver_gone`, `resolver_silent`, `resolver_refused`, `form_malformed`.
+   * Starts the program of a resolver that is not registered yet, asks for its form, and compares what it tells of itself with its manifest
+   * (R52). One that is not prepared is not started. Throws what kept it from answering: `launch_failed`, `resolver_gone`,
+   * `resolver_silent`, `resolver_refused`, `form_malformed`, `docker_unreachable`, `image_missing`; and `resolver_mismatch`.
    */
   tryStart(entry: CatalogEntry): Promise<void>
   /** The instances that this process hosts. */
@@ -127,6 +129,9 @@ export async function openLocalPlatform(options: LocalOptions): Promise<LocalPla
 
 class HomePlatform implements LocalPlatform {
   readonly index: InstanceIndex
+  readonly notify: NotifyTargets
+  readonly schedules: Schedules
+  readonly secrets: NamedSecrets
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
@@ -141,6 +146,9 @@ class HomePlatform implements LocalPlatform {
   constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
+    this.notify = localNotify(home)
+    this.schedules = localSchedules(home, this)
+    this.secrets = localSecrets(home)
     this.#builtins = builtins
     this.#notices = new NotifySender(home)
     const onOwned = (id: string) => this.#notices.watch(id)
@@ -205,8 +213,11 @@ class HomePlatform implements LocalPlatform {
     return await this.#ask(name, options, (inquiry) => inquiry.check(input))
   }
 
-  async prepare(name: string, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
-    const entry = await this.resolver(name)
+  async prepare(name: string, options: PrepareOptions = {}): Promise<void> {
+    await this.prepareEntry(await this.resolver(name), options)
+  }
+
+  async prepareEntry(entry: CatalogEntry, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
     await this.#preparations.prepare(entry, chooseExecutor(entry, executor), options)
   }
 
@@ -218,7 +229,9 @@ class HomePlatform implements LocalPlatform {
   }
 
   async tryStart(entry: CatalogEntry): Promise<void> {
-    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), async (inquiry) => {
+    const executor = chooseExecutor(entry, 'auto')
+    if (!(await this.#preparations.isReady(entry, executor))) return
+    await this.#inquiries.ask(entry, executor, async (inquiry) => {
       try {
         await inquiry.form(null)
       } finally {
@@ -400,58 +413,8 @@ class HomePlatform implements LocalPlatform {
     return await pruneInstances(this.#home, options)
   }
 
-  async notifyTargets(): Promise<NotifyTarget[]> {
-    return listTargets(this.#home)
-  }
-
-  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
-    const { addTarget } = await import('../../notify/targets.ts')
-    return describeTarget(await addTarget(this.#home, request))
-  }
-
-  async removeNotify(name: string): Promise<NotifyTarget> {
-    const { removeTarget } = await import('../../notify/targets.ts')
-    return describeTarget(await removeTarget(this.#home, name))
-  }
-
-  async testNotify(name: string): Promise<NotifyOutcome> {
-    const { findTarget } = await import('../../notify/targets.ts')
-    const { testNotice } = await import('../../notify/notices.ts')
-    const { sendNotice } = await import('../../notify/send.ts')
-    const error = await sendNotice(this.#home, findTarget(this.#home, name), testNotice(new Date()))
-    return { delivered: error === undefined, error: error ?? null }
-  }
-
   startNotifying(): void {
     this.#notices.start()
-  }
-
-  async schedules(): Promise<Schedule[]> {
-    return (await schedulesRoom()).listSchedules(this.#home)
-  }
-
-  async addSchedule(request: NewSchedule, { actor }: Actor): Promise<Schedule> {
-    return await (await schedulesRoom()).addSchedule(this.#home, request, actor, this)
-  }
-
-  async removeSchedule(reference: string): Promise<Schedule> {
-    return await (await schedulesRoom()).removeSchedule(this.#home, reference)
-  }
-
-  async pauseSchedule(reference: string, paused: boolean): Promise<Schedule> {
-    return await (await schedulesRoom()).pauseSchedule(this.#home, reference, paused)
-  }
-
-  async secrets(): Promise<SecretInfo[]> {
-    return listSecrets(this.#home)
-  }
-
-  async setSecret(name: string, content: SecretContent): Promise<SecretInfo> {
-    return await setSecret(this.#home, name, content)
-  }
-
-  async removeSecret(name: string): Promise<SecretInfo> {
-    return await removeSecret(this.#home, name)
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
@@ -490,9 +453,4 @@ class HomePlatform implements LocalPlatform {
     if (host === 'background') await startBackgroundHost(this.#home, id)
     else if (host !== 'none') await this.#hosts.own(id)
   }
-}
-
-/** Loaded when it is used: it brings the cron library. */
-function schedulesRoom() {
-  return import('../../schedule/schedules.ts')
 }
