@@ -102,10 +102,10 @@ describePage('the page: accessible', () => {
     await page.getByText('Second draft').first().waitFor()
     const shown = async () =>
       (await page.locator('.event-line').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))
-    const lines = await shown()
-    expect(lines.some((line) => /^\S+ worker started: local$/.test(line))).toBe(true)
+    const isShown = async (line: RegExp) => (await shown()).some((text) => line.test(text))
+    await expect.poll(() => isShown(/^\S+ worker started: local$/)).toBe(true)
     // An event of the resolver's own has no words: its type stands beside its data.
-    expect(lines.some((line) => /^\S+ verdict=again claims=2 pipeline\.review$/.test(line))).toBe(true)
+    await expect.poll(() => isShown(/^\S+ verdict=again claims=2 pipeline\.review$/)).toBe(true)
 
     const after = () =>
       page.locator('.tabs').evaluate((tabs) => getComputedStyle(tabs).getPropertyValue('--after-tabs'))
