@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openEgress } from '../../src/core/worker/egress/egress.ts'
 import { networkedInstances, removeNetwork } from '../../src/core/worker/egress/network.ts'
-import { sweepOpenGuards } from '../../src/core/worker/egress/open-guard.ts'
+import { sweepGuards } from '../../src/core/worker/egress/open-guard.ts'
 import { theEngine } from '../../src/core/worker/engine/engine.ts'
 import { describeWithDocker, docker, testImage } from '../support/docker.ts'
 import { type Outside, openOutside } from '../support/outside.ts'
@@ -154,11 +154,11 @@ describeWithDocker('an open network', { timeout: 60_000 }, () => {
     expect(await networkedInstances(theEngine(), HOME)).toEqual([])
     expect(rules()).not.toContain(BRIDGE)
     await opened()
-    await sweepOpenGuards()
+    await sweepGuards()
     expect(rules()).toContain(`RESOLVE-${BRIDGE}-M`)
     await docker('network', 'rm', `resolve-${owner.instance}-egress`)
     expect(rules()).toContain(`RESOLVE-${BRIDGE}-M`)
-    await sweepOpenGuards()
+    await sweepGuards()
     expect(rules()).not.toContain(BRIDGE)
   })
 })

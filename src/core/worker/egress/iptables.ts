@@ -40,7 +40,7 @@ export async function removeGuards(bridge: string): Promise<void> {
     const lines = listed.split('\n').map((line) => line.trim().split(' '))
     // The engine has rules of its own about the bridge in other chains.
     const rules = lines.filter(([add, chain = '', ...rule]) => {
-      return add === '-A' && (chain === 'INPUT' || chain === FORWARDED) && rule.join(' ').startsWith(`-i ${bridge} `)
+      return add === '-A' && (chain === 'INPUT' || chain === FORWARDED) && rule[rule.indexOf('-i') + 1] === bridge
     })
     for (const [, ...rule] of rules) await succeeds(iptables(program, '-D', ...rule))
     const chains = lines.flatMap(([add, chain = '']) => (add === '-N' && isChainOf(bridge, chain) ? [chain] : []))

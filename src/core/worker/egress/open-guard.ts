@@ -12,7 +12,8 @@ export type OpenChoice = (typeof CHOICES)[number]
 
 /** Addresses at which cloud machines get their metadata and credentials: link-local ones, and those of Alibaba, Azure and Oracle. */
 const METADATA = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32']
-const BRIDGE_CHAIN = /^-N RESOLVE-(rs[0-9a-f]+)$/gm
+/** The bridge of an instance, in a rule or in the name of a chain. */
+const BRIDGE = /(?:-i |RESOLVE-)(rs[0-9a-f]{12})\b/g
 
 /** RESOLVE_OPEN_NETWORK; a word that it does not know means the strictest choice. */
 export function openChoice(env: NodeJS.ProcessEnv = process.env): OpenChoice {
@@ -43,11 +44,12 @@ export async function guardOpen(bridge: string, choice: OpenChoice): Promise<boo
   return true
 }
 
-/** Removes the rules of bridges that do not exist: their host was killed after it had removed the network. */
-export async function sweepOpenGuards(): Promise<void> {
+/** Removes the rules of networks that do not exist: their host was killed after it had removed the network. */
+export async function sweepGuards(): Promise<void> {
   if (!isRoot()) return
   const listed = await iptables('iptables', '-S').catch(() => '')
-  for (const [, bridge = ''] of listed.matchAll(BRIDGE_CHAIN)) {
+  const bridges = new Set([...listed.matchAll(BRIDGE)].map(([, bridge = '']) => bridge))
+  for (const bridge of bridges) {
     if (!existsSync(`/sys/class/net/${bridge}`)) await removeGuards(bridge)
   }
 }
