@@ -65,10 +65,30 @@ describe('time', () => {
     const spent = boundedMatcher()
     let turns = 0
     // On a crowded machine a turn may hardly run, and then takes little of the budget.
-    for (; turns < 30 && spent('^a$', 'a'); turns += 1) spent('^(a+)+$', `${'a'.repeat(60)}!`)
+    for (; turns < 30 && spent('^a$', 'a'); turns += 1) spent(`^(a+)+${turns}$`, `${'a'.repeat(60)}!`)
     expect(turns).toBeLessThan(30)
     expect(spent('^a$', 'a')).toBe(false)
     expect(boundedMatcher()('^a$', 'a')).toBe(true)
+  })
+
+  test('a pattern that ran out of time is remembered: the same value fails at once, another one is matched in a short time (R34)', () => {
+    const ranMs = (work: () => void) => {
+      const before = process.threadCpuUsage()
+      work()
+      const { user, system } = process.threadCpuUsage(before)
+      return (user + system) / 1_000
+    }
+    const [pattern, evil] = ['^(remembered|remembered)*$', `${'remembered'.repeat(40)}!`]
+    expect(ranMs(() => expect(boundedMatcher()(pattern, evil)).toBe(false))).toBeGreaterThan(20)
+    const again = ranMs(() => {
+      for (let n = 0; n < 100; n += 1) expect(boundedMatcher()(pattern, evil)).toBe(false)
+    })
+    expect(again).toBeLessThan(100)
+    const others = ranMs(() => {
+      for (let n = 0; n < 10; n += 1) expect(boundedMatcher()(pattern, `${evil}${n}`)).toBe(false)
+    })
+    expect(others).toBeLessThan(250)
+    expect(boundedMatcher()(pattern, 'remembered'.repeat(3))).toBe(true)
   })
 
   test('two hundred fields with ordinary patterns stay within the budget (R34)', () => {

@@ -20,9 +20,9 @@ import type { CreationRecord } from '../protocol/journal.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { instancePaths } from '../store/home.ts'
 import { parseEnvelope } from '../store/journal-line.ts'
-import { readStory } from '../store/journal-projection.ts'
 import { JournalReader, readCreationRecord } from '../store/journal-reader.ts'
-import { readRecord } from '../store/record.ts'
+import { readRecordInTurns } from '../store/record.ts'
+import type { Story } from '../view/story.ts'
 import { noticeOf } from './notices.ts'
 import {
   type Cursor,
@@ -55,11 +55,11 @@ export class NotifySender {
   }
 
   /** Called when this process has taken over an instance, before it writes an event. Never throws. */
-  watch(id: string): void {
+  watch(id: string, story: Story): void {
     this.#watched.set(id, -1)
     try {
       if (!existsSync(targetsPath(this.#home)) || existsSync(outboxPath(this.#home, id))) return
-      openOutbox(this.#home, id, this.#cursorsOf(id))
+      openOutbox(this.#home, id, this.#cursorsOf(story))
     } catch (error) {
       process.emitWarning(`Notifications of ${id} may be missing: ${systemCode(error) ?? String(error)}`)
     } finally {
@@ -68,10 +68,8 @@ export class NotifySender {
   }
 
   /** An instance that has ended without a file has nothing left to send: only what is written from now on counts, such as a resumed run. */
-  #cursorsOf(id: string): Cursors {
-    const paths = instancePaths(this.#home, id)
-    if (!isTerminal(readRecord(paths).status)) return {}
-    const after = readStory(paths.journal).lastSeq
+  #cursorsOf({ status, lastSeq: after }: Story): Cursors {
+    if (!isTerminal(status)) return {}
     return Object.fromEntries(readTargetFile(this.#home).map((target) => [target.id, { ...FIRST, after }]))
   }
 
@@ -139,7 +137,7 @@ export class NotifySender {
         isLeft ? (cursors[targets[at]?.id ?? '']?.next_at ?? 0) : Number.POSITIVE_INFINITY,
       )
       this.#idle.set(id, { bytes, dueAt: Math.min(Number.POSITIVE_INFINITY, ...due) })
-      const hasEnded = isTerminal(readRecord(instancePaths(this.#home, id)).status)
+      const hasEnded = isTerminal((await readRecordInTurns(instancePaths(this.#home, id))).status)
       const isDone = hasEnded && left.every((isLeft) => !isLeft) && bytes === journalBytes(this.#home, id)
       if (isDone && !Object.values(cursors).some(({ given_up }) => given_up > 0)) removeOutbox(this.#home, id)
       if (!isDone) return

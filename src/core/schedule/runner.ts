@@ -9,6 +9,7 @@ import { SCHEDULE_GRACE_MS } from '../limits.ts'
 import type { ScheduleOutcome } from '../protocol/api/schedule.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { ScheduleOrigin } from '../protocol/instance.ts'
+import { nameTakenOver } from '../protocol/names.ts'
 import { isTerminal, type Status } from '../protocol/status.ts'
 import { newInstanceId } from '../store/home.ts'
 import { CreationPlaces } from './creation-places.ts'
@@ -20,7 +21,7 @@ export interface SchedulePlatform {
   create(request: {
     resolver: string
     input: Payload
-    name: string
+    name: string | null
     instance_id: string
     schedule: ScheduleOrigin
   }): Promise<unknown>
@@ -230,7 +231,11 @@ export class ScheduleRunner {
         return { outcome: 'missed', instance_id: null, detail: tooLate }
       }
       const { id, name, resolver, input } = one
-      await this.#platform.create({ resolver, input, name, instance_id, schedule: { id, name, due_at } })
+      await this.#platform.create({
+        ...{ resolver, input, instance_id },
+        name: nameTakenOver(name),
+        schedule: { id, name, due_at },
+      })
       return started
     } catch (error) {
       if (!(error instanceof ResolveError)) return { outcome: 'failed', instance_id: null, detail: String(error) }

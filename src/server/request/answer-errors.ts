@@ -71,7 +71,14 @@ function problemOf(error: FastifyError): string {
   const where = `${error.validationContext ?? 'request'}${(first?.instancePath ?? '').replaceAll('/', '.')}`
   const values = (first?.params as { allowedValues?: unknown[] } | undefined)?.allowedValues
   const allowed = values === undefined ? '' : `: ${values.join(', ')}`
-  return `${where} ${first?.message ?? 'is not as it must be'}${allowed}`.slice(0, 300)
+  return `${where} ${ruleOf(first) ?? first?.message ?? 'is not as it must be'}${allowed}`.slice(0, 400)
+}
+
+/** The rule in words of a text with another form than its schema describes: a pattern is for programs. */
+function ruleOf(error: object | undefined): string | undefined {
+  const { keyword, parentSchema } = (error ?? {}) as { keyword?: string; parentSchema?: { description?: string } }
+  const rule = keyword === 'pattern' ? parentSchema?.description : undefined
+  return rule === undefined ? undefined : `is refused: ${rule}`
 }
 
 /** The announced size; a body without one exceeds the limit by at least one byte. */

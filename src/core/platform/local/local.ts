@@ -24,11 +24,12 @@ import type {
 import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import { nameTakenOver } from '../../protocol/names.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
-import { readRecord } from '../../store/record.ts'
+import { readRecord, readRecordInTurns } from '../../store/record.ts'
 import { askAgain, retryInput } from '../../view/retry-input.ts'
 import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
@@ -61,7 +62,7 @@ import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
 import { listInstances } from './list-instances.ts'
-import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
@@ -149,7 +150,7 @@ class HomePlatform implements LocalPlatform {
     this.secrets = localSecrets(home)
     this.#builtins = builtins
     this.#notices = new NotifySender(home)
-    const onOwned = (id: string) => this.#notices.watch(id)
+    const onOwned = (id: string, story: Story) => this.#notices.watch(id, story)
     this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index, onOwned })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
@@ -228,6 +229,7 @@ class HomePlatform implements LocalPlatform {
   async create(request: CreateRequest): Promise<InstanceRecord> {
     const { instance_id: chosen } = request
     if (this.#reads.has(chosen)) return await this.record(chosen)
+    refuseName(request.name)
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
@@ -253,10 +255,11 @@ class HomePlatform implements LocalPlatform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#acts.rename(id, { name })
+    return await this.edit(id, { name })
   }
 
   async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    refuseName(naming.name)
     return await this.#acts.rename(id, naming)
   }
 
@@ -268,7 +271,7 @@ class HomePlatform implements LocalPlatform {
       ...rest,
       resolver: creation.resolver.name,
       input: again,
-      name: name === undefined ? creation.name : name,
+      name: name === undefined ? nameTakenOver(creation.name) : name,
       labels: withLabels(creation.labels ?? {}, labels),
       parent_id: id,
     })
@@ -279,16 +282,17 @@ class HomePlatform implements LocalPlatform {
   }
 
   async ensureHost(id: string): Promise<void> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
     if (await this.hasHost(id)) return
     await startBackgroundHost(this.#home, id)
   }
 
   async host(id: string): Promise<boolean> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return false
-    return this.#hosts.get(id) !== undefined || (await this.#hosts.own(id)) !== undefined
+    const isHere = () => this.#hosts.get(id) !== undefined
+    return isHere() || (await this.#hosts.own(id)) !== undefined || isHere()
   }
 
   async over(id: string): Promise<void> {
@@ -333,6 +337,8 @@ class HomePlatform implements LocalPlatform {
 
   async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
     const paths = this.#reads.paths(id)
+    // A long journal is read here, in turns; the calls below then read only what was added.
+    await readRecordInTurns(paths)
     return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
   }
 
