@@ -11,6 +11,7 @@ import { instancePaths, isInstanceId } from '../../store/home.ts'
 import { readStoryInTurns } from '../../store/journal-projection.ts'
 import { containersOfHome, endContainer, type HomeContainer } from '../../worker/docker/home-containers.ts'
 import { networkedInstances, removeNetwork } from '../../worker/egress/network.ts'
+import { sweepGuards } from '../../worker/egress/open-guard.ts'
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { hasHost } from './reach.ts'
@@ -69,6 +70,7 @@ async function endNetworks(home: string): Promise<void> {
   for (const instance of await networkedInstances(theEngine(), owner.home)) {
     if ((await whyOver(home, instance)) !== undefined) await removeNetwork(theEngine(), { ...owner, instance })
   }
+  await sweepGuards()
 }
 
 async function statusOf(home: string, id: string) {
