@@ -89,6 +89,7 @@ export const HTTP_RESERVE_MS = 1_000 // for a connection above the maximum to se
 export const HTTP_KEEP_ALIVE_MS = 5_000
 export const HTTP_IDLE_LIMIT_MS = 120_000 // a connection without traffic in either direction
 export const HTTP_LOOK_MS = 1_000 // how often connections are checked for the limits above
+export const HTTP_LINGER_MS = 2_000 // how long the rest of a refused body is read and discarded, so that the client sees the answer
 export const HTTP_CLOSE_LIMIT_MS = 5_000 // time for running requests when the server shuts down
 export const PAGE_DEFAULT_RECORDS = 50 // R9
 export const PAGE_MAX_RECORDS = 500 // R9

@@ -10,7 +10,7 @@ import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
 import { NotifySender } from '../../notify/sender.ts'
-import type { CatalogEntry } from '../../protocol/catalog.ts'
+import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
   Actor,
@@ -76,6 +76,8 @@ export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
   /** Prepares every resolver that runs in a container, a few at a time (R48). Returns when none is left. */
   prepareAll(onTrouble: (resolver: string, error: unknown) => void): Promise<void>
+  /** Removes the files of uploads that neither the catalog nor an unfinished instance names, and what killed processes left. */
+  clearUploads(): Promise<void>
   /** The module that the page uses to show a resolver's instances. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
   /**
@@ -184,6 +186,19 @@ class HomePlatform implements LocalPlatform {
 
   async addArchive(archive: Buffer, options: ArchiveOptions = {}): Promise<Addition> {
     return await (await this.catalog()).addArchive(archive, options)
+  }
+
+  async removeResolver(name: string): Promise<CatalogEntry> {
+    const entry = await (await this.catalog()).remove(name)
+    // What another process holds is removed by the next removal or the next start of a server.
+    if (isUpload(entry)) await this.clearUploads().catch(() => {})
+    return entry
+  }
+
+  async clearUploads(): Promise<void> {
+    const catalog = await this.catalog()
+    const { directoriesInUse } = await import('./directories-in-use.ts')
+    await catalog.clearUploads(() => directoriesInUse(this.#home, this.index))
   }
 
   async viewport(name: string): Promise<Buffer> {
