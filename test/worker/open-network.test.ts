@@ -156,8 +156,8 @@ describeWithDocker('an open network', { timeout: 60_000 }, () => {
     await opened()
     await sweepGuards()
     expect(rules()).toContain(`RESOLVE-${BRIDGE}-M`)
+    // From here on the reaper of any host may remove them.
     await docker('network', 'rm', `resolve-${owner.instance}-egress`)
-    expect(rules()).toContain(`RESOLVE-${BRIDGE}-M`)
     await sweepGuards()
     expect(rules()).not.toContain(BRIDGE)
   })
