@@ -178,6 +178,8 @@ export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB
 /** The supervisor of `serve`. */
 export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep` removes instances
 export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that one of another process has ended
+export const QUEUE_PASS_MS = 5_000 // own: a waiting instance that does not act on its turn for so long is passed over
+export const QUEUE_PASSED_MS = 60_000 // own: then it has its turn again
 export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
 export const MAX_RUNNING_MAX = 10_000 // own
 
