@@ -918,6 +918,11 @@ export function isDiskFull(thrown: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT' || (thrown instanceof ResolveError && thrown.code === 'disk_full')
 }
 
+/** Whether the same call may succeed a moment later: the disk is full now, or this process has too few file descriptors or too little memory. */
+export function passesWithTime(thrown: unknown): boolean {
+  return isScarcity(thrown) || isDiskFull(thrown)
+}
+
 /** The `disk_full` of a write that failed because the disk, a quota or the size of a file is at its limit; undefined for any other error. */
 export function diskFull(thrown: unknown, path: string): ResolveError | undefined {
   const isFull = isDiskFull(thrown) || systemCode(thrown) === 'EFBIG'

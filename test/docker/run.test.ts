@@ -160,7 +160,6 @@ describeWithDocker('an instance in a container', { timeout: 60_000 }, () => {
     expect(second.story).toMatchObject({ status: 'completed', output: '0\nsecond\nadded\n' })
     const again = eventsOf(home, second.id).find(({ event }) => event.event_type === 'platform.setup.completed')
     expect(again?.event.data).toMatchObject({ cached: true })
-    expect(again?.event.data['duration_s']).toBeLessThan(1)
 
     // Its files changed, so it may set up something else.
     writeFileSync(join(resolver.dir, 'more.txt'), 'x')

@@ -84,7 +84,19 @@ function client(served: Served, token: string) {
     }
   }
   const ended = (id: string) => until(id, ({ status }) => ['completed', 'failed', 'cancelled'].includes(status))
-  return { ask, until, ended }
+  /** The events of an instance as they arrive. */
+  async function* follow(id: string): AsyncGenerator<{ event_type: string; data: Record<string, unknown> }> {
+    const response = await fetch(`${served.url}/api/instances/${id}/events`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    })
+    let rest = ''
+    for await (const chunk of response.body ?? []) {
+      const lines = (rest + Buffer.from(chunk).toString()).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) if (line.startsWith('data: {')) yield JSON.parse(line.slice('data: '.length))
+    }
+  }
+  return { ask, until, ended, follow }
 }
 
 async function served(resolver: PlainResolver, work: (api: ReturnType<typeof client>) => Promise<void>): Promise<void> {
@@ -129,6 +141,29 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       expect((times.at(-1) as number) - (times[0] as number)).toBeGreaterThan(3_500)
     })
     await noneLeft()
+  })
+
+  test('a setup of 20 s: POST is answered before it begins, the events of its steps arrive while it runs (R48, R48-SHOWN)', async () => {
+    const resolver = fresh(['for n in 1 2 3 4 5; do echo part $n; sleep 4; done'])
+    await served(resolver, async ({ ask, ended, follow }) => {
+      const { status, body } = await ask('POST', '/instances', { resolver: resolver.name, input: {} })
+      expect([status, body.status]).toEqual([202, 'created'])
+      const id = body.instance_id as string
+      const parts: unknown[] = []
+      for await (const { event_type: type, data } of follow(id)) {
+        if (type === 'platform.setup.progress' && 'output' in data) {
+          parts.push(data['output'])
+          // The news of a step comes while the step still runs.
+          if (!('exit_code' in data)) expect((await ask('GET', `/instances/${id}`)).body.status).toBe('starting')
+        }
+        if (type === 'platform.setup.completed') {
+          expect(data['duration_s']).toBeGreaterThan(19)
+          break
+        }
+      }
+      expect(new Set(parts)).toEqual(new Set([1, 2, 3, 4, 5].map((n) => `part ${n}`)))
+      expect(await ended(id)).toMatchObject({ status: 'completed' })
+    })
   })
 
   test('a setup that fails ends the instance with the step and the last output; there is no 502 (R48, R17-DOCKER)', async () => {

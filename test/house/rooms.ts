@@ -148,6 +148,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/host/process',
     'core/host/ingest',
     'core/worker/docker',
+    'core/worker/egress',
     'core/catalog',
     'core/catalog/manifest',
     'core/notify',

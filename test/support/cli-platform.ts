@@ -85,6 +85,9 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     async addArchive() {
       throw new Error('The command line packs the archive itself.')
     },
+    async removeResolver(name) {
+      return (await document(['resolver', 'remove', name]))['resolver'] as never
+    },
     async schema(name, params) {
       return (await document(['resolver', 'schema', name], params ?? {}))['form'] as never
     },

@@ -79,26 +79,34 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
     return await this.printAdded(entry, [...plan.warnings, ...warnings])
   }
 
-  /** Sends the directory twice: to see what it is, and to add it. The server keeps nothing in between. */
+  /** What will run is read from the manifest here, so that the archive is sent only once; the server checks all of it. */
   private async addToServer(url: string): Promise<number> {
     const { source } = this.args
     const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(source) || /\s@\s/.test(source) || /^[\w.-]+@[\w.-]+:/.test(source)
     if (isAddress) throw usage(`Only a directory can be sent to a server: add ${source} on the server's machine.`)
-    const { packDirectory } = await import('../../core/index.ts')
-    const packed = await packDirectory(resolvePath(source))
+    const { packDirectory, planUpload } = await import('../../core/index.ts')
+    const path = resolvePath(source)
+    const packed = await packDirectory(path)
     const platform = await this.platform()
     const options = { sha256: packed.digest }
-    const { plan } = await platform.addArchive(packed.archive, { ...options, dryRun: true })
-    this.notePlan(plan, packed)
-    if (this.flags['dry-run']) return await this.printDryRun(plan)
-    if (plan.needs_force && !this.flags.force) {
-      throw fail('resolver_exists', { name: plan.name, source: plan.replaces?.source || 'a directory of the server' })
+    if (this.flags['dry-run']) {
+      const { plan } = await platform.addArchive(packed.archive, { ...options, dryRun: true })
+      this.notePlan(plan, packed)
+      return await this.printDryRun(plan)
+    }
+    if (this.output.forPerson) {
+      const planned = await planUpload(path, platform)
+      this.notePlan(planned, packed)
+      if (planned.needs_force && !this.flags.force) {
+        const from = planned.replaces?.source || 'a directory of the server'
+        throw fail('resolver_exists', { name: planned.name, source: from })
+      }
     }
     if (this.mayAsk && !this.flags.yes && !(await promptYes(`Send it to ${url}, to run there?`))) {
       this.output.say('Nothing was added.')
       return 0
     }
-    const { entry } = await platform.addArchive(packed.archive, { ...options, force: this.flags.force })
+    const { plan, entry } = await platform.addArchive(packed.archive, { ...options, force: this.flags.force })
     if (entry === null) throw fail('server_strange', { url, problem: 'it did not say what it added' })
     return await this.printAdded(entry, [...plan.warnings, ...(await this.prepareThere(entry))])
   }

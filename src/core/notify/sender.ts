@@ -10,8 +10,8 @@ import { within } from '../primitives/within.ts'
 import type { NotifyTarget } from '../protocol/api/notify.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { instancePaths } from '../store/home.ts'
-import { readStory } from '../store/journal-projection.ts'
-import { readRecord } from '../store/record.ts'
+import { readRecordInTurns } from '../store/record.ts'
+import type { Story } from '../view/story.ts'
 import { Box } from './box.ts'
 import { type Cursors, FIRST, instancesInOutbox, openOutbox, outboxPath, readCursors, removeOutbox } from './outbox.ts'
 import { readTargetFile, type TargetEntry, targetsPath } from './target-file.ts'
@@ -52,11 +52,11 @@ export class NotifySender {
   }
 
   /** Called when this process has taken over an instance, before it writes an event. Never throws. */
-  watch(id: string): void {
+  watch(id: string, story: Story): void {
     this.#watched.set(id, -1)
     try {
       if (!existsSync(targetsPath(this.#home)) || existsSync(outboxPath(this.#home, id))) return
-      openOutbox(this.#home, id, this.#cursorsOf(id))
+      openOutbox(this.#home, id, this.#cursorsOf(story))
     } catch (error) {
       process.emitWarning(`Notifications of ${id} may be missing: ${systemCode(error) ?? String(error)}`)
     } finally {
@@ -65,10 +65,8 @@ export class NotifySender {
   }
 
   /** An instance that has ended without a file has nothing left to send: only what is written from now on counts, such as a resumed run. */
-  #cursorsOf(id: string): Cursors {
-    const paths = instancePaths(this.#home, id)
-    if (!isTerminal(readRecord(paths).status)) return {}
-    const after = readStory(paths.journal).lastSeq
+  #cursorsOf({ status, lastSeq: after }: Story): Cursors {
+    if (!isTerminal(status)) return {}
     return Object.fromEntries(readTargetFile(this.#home).map((target) => [target.id, { ...FIRST, after }]))
   }
 
@@ -194,12 +192,18 @@ export class NotifySender {
 
   async #send(id: string, held: Held, target: TargetEntry, bytes: number): Promise<void> {
     const { box, sending, tried } = held
-    // A journal or a disk in trouble: tried again at the next sweep.
-    const isLeft = await box.send(target, this.#ended.signal).catch(() => true)
+    let isBroken = false
+    const isLeft = await box.send(target, this.#ended.signal).catch(() => {
+      isBroken = true
+      return true
+    })
     tried.set(target.id, { bytes, isLeft })
     sending.delete(target.id)
     this.#load.set(target.id, (this.#load.get(target.id) ?? 1) - 1)
-    if (this.#ended.signal.aborted) await this.#dropIdle()
+    if (isBroken || this.#ended.signal.aborted) {
+      // A journal or a disk in trouble is tried again at the next sweep, not at once.
+      if (sending.size === 0 && this.#held.get(id) === held) await this.#drop(id)
+    }
     // What is done is put away, and the next one gets the room, without the pause until the next sweep.
     else if (sending.size === 0 || this.#isCrowded) void this.#sweepOnce()
   }
@@ -214,7 +218,7 @@ export class NotifySender {
       })
       const dueAt = Math.min(Number.POSITIVE_INFINITY, ...left.map((target) => cursors[target.id]?.next_at ?? 0))
       this.#idle.set(id, { bytes, dueAt })
-      const hasEnded = isTerminal(readRecord(instancePaths(this.#home, id)).status)
+      const hasEnded = isTerminal((await readRecordInTurns(instancePaths(this.#home, id))).status)
       const isDone = hasEnded && left.length === 0 && bytes === journalBytes(this.#home, id)
       if (isDone && !Object.values(cursors).some(({ given_up }) => given_up > 0)) removeOutbox(this.#home, id)
       if (!isDone) return

@@ -178,6 +178,8 @@ export interface Platform {
   resolver(name: string): Promise<CatalogEntry>
   /** Adds a resolver from an archive of its directory; `dryRun` only checks it. */
   addArchive(archive: Buffer, options?: ArchiveOptions): Promise<Addition>
+  /** Removes it from the catalog. Its instances stay, also those that run, and so do the files that unfinished ones need. */
+  removeResolver(name: string): Promise<CatalogEntry>
   /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
   schema(name: string, params: Payload | null, options?: AskOptions): Promise<Form | null>
   /** The form for this input, and every message of a failing check (R10). Creates nothing. */

@@ -64,6 +64,7 @@ export class HomeQueue {
     const id = ledger.story.creation.instance_id
     const limit = this.#limitFor(ledger)
     while (!signal.aborted) {
+      await this.#prepare()
       const turn = this.#turnOf(id, limit, this.#look())
       if (turn === 'start') {
         if (await this.#start(ledger, limit, signal)) return
@@ -80,6 +81,7 @@ export class HomeQueue {
     return await withLock(join(home, 'queue.lock'), async () => {
       failpoint('queue.locked')
       this.#seen = undefined
+      await this.#prepare()
       const turn = this.#turnOf(id, limit, this.#look())
       if (signal.aborted || turn !== 'start') return false
       try {
@@ -173,10 +175,23 @@ export class HomeQueue {
     }
   }
 
+  /** The records that the next look needs of long journals are read before, in turns. */
+  async #prepare(): Promise<void> {
+    if (!this.#isStale()) return
+    const { index } = this.#parts
+    for (const id of index.ids()) {
+      const prepared = index.ready(id)
+      if (prepared !== undefined) await prepared
+    }
+  }
+
+  #isStale(): boolean {
+    return this.#seen === undefined || performance.now() - this.#seen.at > QUEUE_LOOK_MS / 2
+  }
+
   #look(): Seen {
-    const now = performance.now()
-    if (this.#seen === undefined || now - this.#seen.at > QUEUE_LOOK_MS / 2) {
-      this.#seen = { at: now, standing: this.#read(), turns: new Map() }
+    if (this.#seen === undefined || this.#isStale()) {
+      this.#seen = { at: performance.now(), standing: this.#read(), turns: new Map() }
     }
     return this.#seen
   }

@@ -10,7 +10,7 @@ import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
 import { NotifySender } from '../../notify/sender.ts'
-import type { CatalogEntry } from '../../protocol/catalog.ts'
+import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
   Actor,
@@ -29,7 +29,7 @@ import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
-import { readRecord } from '../../store/record.ts'
+import { readRecord, readRecordInTurns } from '../../store/record.ts'
 import { askAgain, retryInput } from '../../view/retry-input.ts'
 import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
@@ -76,6 +76,8 @@ export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
   /** Prepares every resolver that runs in a container, a few at a time (R48). Returns when none is left. */
   prepareAll(onTrouble: (resolver: string, error: unknown) => void): Promise<void>
+  /** Removes the files of uploads that neither the catalog nor an unfinished instance names, and what killed processes left. */
+  clearUploads(): Promise<void>
   /** The module that the page uses to show a resolver's instances. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
   /**
@@ -150,7 +152,7 @@ class HomePlatform implements LocalPlatform {
     this.secrets = localSecrets(home)
     this.#builtins = builtins
     this.#notices = new NotifySender(home)
-    const onOwned = (id: string) => this.#notices.watch(id)
+    const onOwned = (id: string, story: Story) => this.#notices.watch(id, story)
     this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index, onOwned })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
@@ -184,6 +186,19 @@ class HomePlatform implements LocalPlatform {
 
   async addArchive(archive: Buffer, options: ArchiveOptions = {}): Promise<Addition> {
     return await (await this.catalog()).addArchive(archive, options)
+  }
+
+  async removeResolver(name: string): Promise<CatalogEntry> {
+    const entry = await (await this.catalog()).remove(name)
+    // What another process holds is removed by the next removal or the next start of a server.
+    if (isUpload(entry)) await this.clearUploads().catch(() => {})
+    return entry
+  }
+
+  async clearUploads(): Promise<void> {
+    const catalog = await this.catalog()
+    const { directoriesInUse } = await import('./directories-in-use.ts')
+    await catalog.clearUploads(() => directoriesInUse(this.#home, this.index))
   }
 
   async viewport(name: string): Promise<Buffer> {
@@ -282,16 +297,17 @@ class HomePlatform implements LocalPlatform {
   }
 
   async ensureHost(id: string): Promise<void> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
     if (await this.hasHost(id)) return
     await startBackgroundHost(this.#home, id)
   }
 
   async host(id: string): Promise<boolean> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return false
-    return this.#hosts.get(id) !== undefined || (await this.#hosts.own(id)) !== undefined
+    const isHere = () => this.#hosts.get(id) !== undefined
+    return isHere() || (await this.#hosts.own(id)) !== undefined || isHere()
   }
 
   async over(id: string): Promise<void> {
@@ -336,6 +352,8 @@ class HomePlatform implements LocalPlatform {
 
   async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
     const paths = this.#reads.paths(id)
+    // A long journal is read here, in turns; the calls below then read only what was added.
+    await readRecordInTurns(paths)
     return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
   }
 

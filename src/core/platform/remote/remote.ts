@@ -108,6 +108,10 @@ class ServerPlatform implements Platform {
     return { plan: { ...plan, replaces }, entry: resolver === null ? null : withoutPlaces(resolver) }
   }
 
+  async removeResolver(name: string): Promise<CatalogEntry> {
+    return withoutPlaces(await this.#json('deleteResolver', { params: { name }, act: {} }))
+  }
+
   async schema(name: string, params: Payload | null, options: AskOptions = {}): Promise<Form | null> {
     if (params === null) return await this.#json('getResolverSchema', { params: { name }, query: waitOf(options) })
     const text = JSON.stringify(params)
