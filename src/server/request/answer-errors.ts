@@ -74,9 +74,18 @@ function problemOf(error: FastifyError): string {
   return `${where} ${ruleOf(first) ?? first?.message ?? 'is not as it must be'}${allowed}`.slice(0, 400)
 }
 
-/** The rule in words of a text with another form than its schema describes: a pattern is for programs. */
+/** In words: a field that a closed body does not have, and the rule of a text with another form, whose pattern is for programs. */
 function ruleOf(error: object | undefined): string | undefined {
-  const { keyword, parentSchema } = (error ?? {}) as { keyword?: string; parentSchema?: { description?: string } }
+  const { keyword, parentSchema, params } = (error ?? {}) as {
+    keyword?: string
+    parentSchema?: { description?: string; properties?: object }
+    params?: { additionalProperty?: string }
+  }
+  if (keyword === 'additionalProperties' && params?.additionalProperty !== undefined) {
+    const known = Object.keys(parentSchema?.properties ?? {})
+    const fields = known.length === 0 ? '' : `; its fields are ${known.join(', ')}`
+    return `has no field ${JSON.stringify(params.additionalProperty.slice(0, 80))}${fields}`
+  }
   const rule = keyword === 'pattern' ? parentSchema?.description : undefined
   return rule === undefined ? undefined : `is refused: ${rule}`
 }

@@ -15,6 +15,7 @@ import {
   readOwner,
   releaseEpoch,
 } from '../../store/owners.ts'
+import { endAbandonedInquiries } from '../../worker/local/inquiry-process.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
@@ -47,6 +48,8 @@ export interface HostOptions {
 }
 
 const RELEASE_RETRY_MS = 1_000
+/** The first instance starts before: a look at all processes takes some milliseconds. */
+const INQUIRY_SWEEP_DELAY_MS = 1_000
 
 /** A failed check does not show that another host took the instance; the journal refuses a second writer in any case. */
 function isStill(paths: InstancePaths, epoch: number): boolean {
@@ -56,6 +59,11 @@ function isStill(paths: InstancePaths, epoch: number): boolean {
     if (!isScarcity(error)) throw error
     return true
   }
+}
+
+/** Processes of inquiries whose host was killed. The next host looks again where this one cannot. */
+function sweepInquiries(): void {
+  endAbandonedInquiries().catch(() => {})
 }
 
 export class HostProcess {
@@ -68,6 +76,8 @@ export class HostProcess {
   readonly #queue: HomeQueue
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
+  /** Once, when it owns its first instance. */
+  #sweepTimer: NodeJS.Timeout | undefined
   /** A host of containers also removes those that no host owns any more. */
   #stopReaper: (() => void) | undefined
 
@@ -174,6 +184,7 @@ export class HostProcess {
   async close(): Promise<void> {
     await Promise.all(this.#opening.values())
     for (const id of [...this.#held.keys()]) this.release(id)
+    clearTimeout(this.#sweepTimer)
     this.#stopReaper?.()
     this.#stopReaper = undefined
     const socket = await this.#socket?.catch(() => undefined)
@@ -259,6 +270,7 @@ export class HostProcess {
     this.#socket ??= listen(this.#onConnection, this.#home)
     const socket = await this.#socket
     this.#socketPath = socket.path
+    this.#sweepTimer ??= setTimeout(sweepInquiries, INQUIRY_SWEEP_DELAY_MS).unref()
     return socket
   }
 }
