@@ -690,7 +690,8 @@ const catalogue = {
     kind: 'user',
     http: 422,
     exit: 2,
-    message: (d: { field: string }) => `"${d.field}" is a secret field: a schedule would have to store it.`,
+    message: (d: { field: string; secret_fields?: readonly string[] }) =>
+      `"${d.field}" is a secret field: a schedule would have to store it.`,
     hint: () => 'Use a secret of the operator, which the manifest of the resolver names.',
   },
   schedule_unchecked: {

@@ -73,6 +73,7 @@ export const SECRET_COMMAND_LIMIT_MS = 10_000
 export const NOTIFY_TARGETS_MAX = 50
 export const NOTIFY_SWEEP_MS = 500 // how often a hosting process looks for something to send
 export const NOTIFY_SEND_LIMIT_MS = 10_000
+export const NOTIFY_TARGET_SENDS = 4 // at the same time, to one target, of different instances
 export const NOTIFY_ANSWER_MAX_BYTES = 64 * KIB // read and ignored
 export const NOTIFY_RETRY_MIN_MS = 1_000
 export const NOTIFY_RETRY_MAX_MS = 10 * 60_000
@@ -183,6 +184,8 @@ export const GIT_CHECKOUT_MAX_BYTES = 1 * GIB
 /** The supervisor of `serve`. */
 export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep` removes instances
 export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that one of another process has ended
+export const QUEUE_PASS_MS = 5_000 // own: a waiting instance that does not act on its turn for so long is passed over
+export const QUEUE_PASSED_MS = 60_000 // own: then it has its turn again
 export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
 export const MAX_RUNNING_MAX = 10_000 // own
 

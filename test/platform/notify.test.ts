@@ -155,6 +155,30 @@ test('addresses that are no receiver are refused, at once or when their name is 
   await expect(platform.notify.remove('none')).rejects.toMatchObject({ code: 'notify_unknown' })
 })
 
+test('a target that does not answer delays no other, and has a bounded number of connections (S-NOTIFY-02)', {
+  timeout: 60_000,
+}, async () => {
+  const silent = await startReceiver()
+  silent.answer = 'hang'
+  await platform.notify.add({ name: 'silent', kind: 'webhook', url: silent.url, secret: silent.secret })
+  await target()
+  await added(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
+  const first = await create()
+  await expect.poll(() => silent.open(), { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => types().length).toBe(1)
+  // The next notice of this instance, and those of others, come while the silent target still has the first.
+  await platform.answer(first, 'q', {}, ACTOR)
+  const others = [await create(), await create(), await create(), await create(), await create()]
+  await expect.poll(() => types().length, { timeout: 10_000 }).toBe(2 + others.length)
+  expect(silent.received[0]?.body).toContain(first)
+  expect(silent.received.filter(({ body }) => body.includes(first)).length).toBe(1)
+  expect(silent.open()).toBe(4)
+  const own = receiver.valid().filter(({ data }) => data.instance_id === first)
+  expect(own.map(({ type }) => type)).toEqual(['resolve.question', 'resolve.end'])
+  for (const id of others) await platform.answer(id, 'q', {}, ACTOR)
+  await silent.close()
+})
+
 test('a test is sent once, and its outcome told', async () => {
   await target()
   expect(await platform.notify.test('ops')).toEqual({ delivered: true, error: null })

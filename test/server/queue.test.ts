@@ -218,6 +218,34 @@ test('RESOLVE_MAX_RUNNING binds hosts of "run", and a wrong value is refused (R7
   }
 })
 
+test('a suspended process at the head of the queue does not stop it: others go before, and it starts when it goes on and has room (R70)', {
+  timeout: 120_000,
+}, async () => {
+  const [alive, suspended] = [await start(['--max-running', '1']), await start(['--max-running', '1'])]
+  const [call, other] = [client(alive.url, token), client(suspended.url, token)]
+  const first = await create(call, 'ask')
+  await reaches(call, first, 'awaiting_input')
+  const second = await create(other, 'work')
+  await waitsAt(call, second, 1)
+  const third = await create(call, 'ask')
+  await waitsAt(call, third, 2)
+  suspended.kill('SIGSTOP')
+  await answer(call, first)
+  await reaches(call, third, 'awaiting_input')
+  expect(storyOf(place.home, second).status).toBe('created')
+  suspended.kill('SIGCONT')
+  // It has looked since: what comes after it has told its place, and the place of the third is taken.
+  const fourth = await create(other, 'work')
+  await waitsAt(other, fourth, 2)
+  expect(storyOf(place.home, second).status).toBe('created')
+  await answer(call, third)
+  for (const id of [second, fourth]) await reaches(call, id, 'completed')
+  const all = [first, second, third, fourth]
+  expect(mostAtOnce(all)).toBe(1)
+  expect(all.map(launchesOf)).toEqual([1, 1, 1, 1])
+  for (const id of all) soundInstance(place.home, id)
+})
+
 for (const step of ['queue.told', 'queue.locked', 'queue.granted', 'launch.spawned'] as const) {
   test(`a server killed at ${step} loses no place and starts nothing twice (R70)`, { timeout: 90_000 }, async () => {
     const bound = ['--max-running', '1']
