@@ -735,7 +735,8 @@ const catalogue = {
     kind: 'user',
     http: 422,
     exit: 2,
-    message: (d: { field: string }) => `"${d.field}" is a secret field: a schedule would have to store it.`,
+    message: (d: { field: string; secret_fields?: readonly string[] }) =>
+      `"${d.field}" is a secret field: a schedule would have to store it.`,
     hint: () => 'Use a secret of the operator, which the manifest of the resolver names.',
   },
   schedule_unchecked: {
@@ -1063,8 +1064,9 @@ export function describeError(code: ErrorCode): { kind: ErrorKind; http: number;
   return { kind, http, exit }
 }
 
-/** The `code` of a system error (`ENOENT`, `ENOSPC`), or undefined. */
+/** The `code` of a system error (`ENOENT`, `ENOSPC`); undefined for any other, also for one of the catalogue, whose code is ours. */
 export function systemCode(error: unknown): string | undefined {
+  if (error instanceof ResolveError) return undefined
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
@@ -1079,6 +1081,11 @@ export function isScarcity(thrown: unknown): boolean {
 export function isDiskFull(thrown: unknown): boolean {
   const code = systemCode(thrown)
   return code === 'ENOSPC' || code === 'EDQUOT' || (thrown instanceof ResolveError && thrown.code === 'disk_full')
+}
+
+/** Whether the same call may succeed a moment later: the disk is full now, or this process has too few file descriptors or too little memory. */
+export function passesWithTime(thrown: unknown): boolean {
+  return isScarcity(thrown) || isDiskFull(thrown)
 }
 
 /** The `disk_full` of a write that failed because the disk, a quota or the size of a file is at its limit; undefined for any other error. */

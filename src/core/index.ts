@@ -1,6 +1,7 @@
 /** The door of the core for commands, servers and programs that embed the platform: every name listed one by one. */
 
 export { type PackedDirectory, packDirectory } from './archive/pack-directory.ts'
+export { planUpload } from './catalog/plan-upload.ts'
 export {
   describeError,
   ERROR_CODES,
@@ -34,6 +35,7 @@ export type {
   LogOptions,
   Naming,
   Platform,
+  PrepareOptions,
   Pruned,
   PruneOptions,
   PruneOutcome,

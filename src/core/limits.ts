@@ -28,6 +28,9 @@ export const INPUT_REQUESTS_MAX_BYTES = 16 * MIB // all requests of an instance 
 export const DATA_LISTING_MAX_FILES = 10_000 // threats FS-7
 export const LISTING_MAX_ENTRIES = 20_000 // threats FS-7: files and directories that a listing looks at
 export const READ_SLICE_MS = 10 // decisions/0020: how long a long read keeps the event loop before others get their turn
+export const JOURNAL_LINE_MAX_BYTES = 16 * MIB // own: a creation record with a manifest and an input of full size has less
+export const RECORDS_KEPT_MAX = 32 // decisions/0020: records that were read from long journals
+export const RECORD_KEPT_MIN_BYTES = 4 * MIB // decisions/0020: a shorter part of a journal is read again
 export const JOURNALS_KEPT_MAX = 32 // decisions/0020: projections of journals that a process keeps for its readers
 export const JOURNALS_KEPT_MS = 60_000 // decisions/0020: since their last use
 export const STDERR_KEEP_BYTES = 10 * MIB // threats FS-12
@@ -70,6 +73,7 @@ export const SECRET_COMMAND_LIMIT_MS = 10_000
 export const NOTIFY_TARGETS_MAX = 50
 export const NOTIFY_SWEEP_MS = 500 // how often a hosting process looks for something to send
 export const NOTIFY_SEND_LIMIT_MS = 10_000
+export const NOTIFY_TARGET_SENDS = 4 // at the same time, to one target, of different instances
 export const NOTIFY_ANSWER_MAX_BYTES = 64 * KIB // read and ignored
 export const NOTIFY_RETRY_MIN_MS = 1_000
 export const NOTIFY_RETRY_MAX_MS = 10 * 60_000
@@ -86,6 +90,7 @@ export const HTTP_RESERVE_MS = 1_000 // for a connection above the maximum to se
 export const HTTP_KEEP_ALIVE_MS = 5_000
 export const HTTP_IDLE_LIMIT_MS = 120_000 // a connection without traffic in either direction
 export const HTTP_LOOK_MS = 1_000 // how often connections are checked for the limits above
+export const HTTP_LINGER_MS = 2_000 // how long the rest of a refused body is read and discarded, so that the client sees the answer
 export const HTTP_CLOSE_LIMIT_MS = 5_000 // time for running requests when the server shuts down
 export const PAGE_DEFAULT_RECORDS = 50 // R9
 export const PAGE_MAX_RECORDS = 500 // R9
@@ -128,6 +133,8 @@ export const PATTERN_MAX_COSTLY_ESCAPES = 16 // R34: compiling cannot be interru
 export const FORM_MAX_COSTLY_ESCAPES = 600 // R34: over all its patterns, each counted once
 export const PATTERN_LIMIT_MS = 50
 export const PATTERN_FORM_LIMIT_MS = 250
+export const SLOW_PATTERN_LIMIT_MS = 5 // decisions/0020: for a pattern that ran out of time before
+export const SLOW_PATTERNS_KEPT_MS = 60_000 // decisions/0020: since it last ran out of time
 export const PATTERN_VALUE_MAX_CHARS = 64 * KIB // threats WEB-9
 
 /** Calls into a resolver (spec, Limits: RPC timeouts). */
@@ -195,6 +202,8 @@ export const REPO_NOTED_MAX = 50 // own: submodules that are named
 /** The supervisor of `serve`. */
 export const RETENTION_INTERVAL_MS = 60 * 60_000 // own: how often `serve --keep` removes instances
 export const QUEUE_LOOK_MS = 500 // own: how soon a waiting instance sees that one of another process has ended
+export const QUEUE_PASS_MS = 5_000 // own: a waiting instance that does not act on its turn for so long is passed over
+export const QUEUE_PASSED_MS = 60_000 // own: then it has its turn again
 export const QUEUE_MEND_MS = 2_000 // own: how often a waiting host looks for instances without a host
 export const MAX_RUNNING_MAX = 10_000 // own
 

@@ -161,7 +161,7 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
     })
     closing.add(stopSchedules)
     const catalog = await platform.catalog()
-    if (options.uploads === true) await catalog.clearUploads()
+    if (options.uploads === true) await platform.clearUploads()
     const lookAtCatalog = () => {
       const problem = catalog.problem()
       if (problem === null) findings.remove('catalog')

@@ -20,7 +20,7 @@ export interface Started {
   pid: number
   kill(signal: NodeJS.Signals): void
   /** Resolves once stderr, or stdout, has said it. */
-  said(part: string): Promise<void>
+  said(part: string | RegExp): Promise<void>
   ended: Promise<Ended>
 }
 
@@ -69,7 +69,7 @@ export function newHome(): Home {
       said: (part) =>
         new Promise((done) => {
           const look = () => {
-            if (heard.includes(part)) done()
+            if (typeof part === 'string' ? heard.includes(part) : part.test(heard)) done()
           }
           waiting.push(look)
           look()

@@ -1,6 +1,6 @@
 /** Errors say what was meant, where the cause is, and what to run; the files of a run leave as one archive. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -219,6 +219,18 @@ new Mine().serve()`,
   ])('takes %s', async (_, dir) => {
     const { code, stderr } = await place.run('resolver', 'add', dir)
     expect(code, stderr).toBe(0)
+    expect((await place.run('resolver', 'remove', 'identical')).code).toBe(0)
+  })
+
+  test('resolver update compares a new version in the same way, and does not take one that differs', async () => {
+    const dir = tells({ version: '1.0.0' })
+    expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+    const path = join(dir, 'manifest.json')
+    writeFileSync(path, readFileSync(path, 'utf8').replace('1.0.0', '1.1.0'))
+    const { code, stderr } = await place.run('resolver', 'update', 'identical')
+    expect([code, stderr]).toEqual([5, expect.stringContaining('version is "1.0.0", but its manifest says "1.1.0"')])
+    const taken = await place.run('resolver', 'update', 'identical', '--no-check')
+    expect([taken.code, taken.stdout]).toEqual([0, expect.stringContaining('1.1.0 updated')])
     expect((await place.run('resolver', 'remove', 'identical')).code).toBe(0)
   })
 })

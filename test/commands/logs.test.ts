@@ -12,10 +12,13 @@ import { type Home, newHome } from './cli.ts'
 const BEHAVIOUR = `
   const say = (text) => fs.writeSync(2, text)
   const log = (level, message) => print(JSON.stringify({ jsonrpc: '2.0', method: 'resolver.log', params: { level, message } }) + '\\n')
+  // Lines of different streams have an order only where the host has read one before the next is written.
+  const logFile = root + '/../../log'
+  const hasLogged = async (text) => { while (!fs.existsSync(logFile) || !fs.readFileSync(logFile, 'utf8').includes(text)) await sleep(10) }
   const { kind } = me.params
   if (kind === 'all') {
-    say('to \\u001b[31mstderr\\u001b[0m\\n'); await sleep(300)
-    print('no frame\\n'); log('debug', 'a detail'); log('warn', 'a warning'); log('shout', 'of no level'); await sleep(300)
+    say('to \\u001b[31mstderr\\u001b[0m\\n'); await hasLogged('31mstderr')
+    print('no frame\\n'); log('debug', 'a detail'); log('warn', 'a warning'); log('shout', 'of no level'); await hasLogged('of no level')
     say('key ' + me.config.credentials.llm_provider_api_key + '\\nwithout end')
   }
   if (kind === 'forges') { log('info', 'first\\n00:00:00.000 error    forged\\u001b]0;title\\u0007'); say('a\\u001b[31mb\\n') }

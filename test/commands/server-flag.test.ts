@@ -1,10 +1,9 @@
 /** Commands under `--server` and RESOLVE_URL: as on this machine, with the errors of a server, and none of what is this machine's alone. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Served, serve } from '../support/served.ts'
-import { doer, type Ended, type Home, newHome } from './cli.ts'
+import { doer, type Ended, type Home, lastLine, newHome } from './cli.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -210,7 +209,7 @@ test('no server, or another program at the address, ends with exit code 10 and a
 
 test('commands that work on this machine only refuse a server with exit code 2', async () => {
   const env = { RESOLVE_URL: served.url, RESOLVE_TOKEN: token }
-  for (const words of ['resolver update', 'resolver remove doer', 'doctor', 'token list', 'token create']) {
+  for (const words of ['resolver update', 'doctor', 'token list', 'token create']) {
     const flagged = await client.run(...words.split(' '), '--server', served.url, '--json')
     expect(flagged.code, words).toBe(2)
     expect(JSON.parse(flagged.stdout).error.message, words).toContain('works on this machine only')
@@ -238,18 +237,17 @@ test('sending a token unencrypted to another machine is warned of once, to loopb
 })
 
 test('Ctrl-C and signals leave an instance to its server', async () => {
-  const words = ['run', 'doer', '-i', 'do=sleep', '--name', 'signalled', '--server', served.url, '--json']
+  const words = ['run', 'doer', '-i', 'do=sleep', '--name', 'signalled', '--server', served.url, '--jsonl']
   const started = client.start({ RESOLVE_TOKEN: token }, ...words)
   const find = async () =>
     (await served.platform.list({ status: ['running'] })).records.find((one) => one.name === 'signalled')
   await expect.poll(find, { timeout: 20_000 }).toBeDefined()
   const id = (await find())?.instance_id as string
-  // It is told that it was created, and follows.
-  await sleep(1_000)
+  await started.said('"to":"running"')
   started.kill('SIGTERM')
   const { code, stdout } = await started.ended
   expect(code).toBe(143)
-  expect(JSON.parse(stdout)).toMatchObject({ instance_id: id, status: 'running' })
+  expect(lastLine(stdout)['instance']).toMatchObject({ instance_id: id, status: 'running' })
   expect((await served.platform.record(id)).status).toBe('running')
   expect(await served.platform.hasHost(id)).toBe(true)
   expect((await remote('instance', 'stop', id)).code).toBe(0)

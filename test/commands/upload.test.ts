@@ -1,4 +1,6 @@
 /** `resolver add` to a server: a directory is packed, sent, shown and registered there. */
+
+import { randomBytes } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
@@ -9,10 +11,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { openTokens } from '../../src/core/index.ts'
+import { describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
 import { type Home, newHome } from './cli.ts'
 import { type ServeProcess, startServe } from './serving.ts'
 
@@ -65,7 +69,7 @@ function write(path: string, content: unknown): void {
 const remote = (...args: string[]) => client.with({ env: { RESOLVE_TOKEN: token } }, ...args, '--server', server.url)
 
 // verifies: R74
-test('a directory is added to a server, shown, replaced by its next version, and removed there', async () => {
+test('a directory is added to a server, shown, replaced by its next version, and removed with its files', async () => {
   const dry = await remote('resolver', 'add', dir, '--dry-run', '--json')
   expect(dry).toMatchObject({ code: 0 })
   expect(JSON.parse(dry.stdout)).toMatchObject({
@@ -105,9 +109,20 @@ test('a directory is added to a server, shown, replaced by its next version, and
     stdout: 'from-afar 1.1.0 is up to date\n',
   })
   expect((await over.run('resolver', 'show', 'from-afar')).stdout).toContain(join(over.home, 'uploads'))
-  expect(await over.run('resolver', 'remove', 'from-afar')).toMatchObject({ code: 0 })
+  expect(readdirSync(join(over.home, 'uploads')).filter((name) => name !== '.lock')).toHaveLength(2)
+  const lesser = { RESOLVE_TOKEN: (await openTokens(over.home).create({ scope: 'run' })).token }
+  const act = ['resolver', 'remove', 'from-afar', '--server', server.url]
+  expect(await client.with({ env: lesser }, ...act)).toMatchObject({ code: 4 })
+  const removed = await remote('resolver', 'remove', 'from-afar', '--json')
+  expect(removed).toMatchObject({ code: 0 })
+  expect(JSON.parse(removed.stdout)).toMatchObject({
+    schema: 'resolve.resolver/1',
+    resolver: { name: 'from-afar', version: '1.1.0', dir: null },
+    removed: true,
+  })
+  expect(await remote('resolver', 'remove', 'from-afar')).toMatchObject({ code: 6 })
   expect((await remote('resolver', 'show', 'from-afar')).code).toBe(6)
-  expect(existsSync(files)).toBe(true)
+  expect(readdirSync(join(over.home, 'uploads')).filter((name) => name !== '.lock')).toEqual([])
   expect(existsSync(client.home)).toBe(false)
 })
 
@@ -173,4 +188,81 @@ test('a token of scope run, and a server without --uploads, are refused with wha
     await closed.ended
     await other.end()
   }
+})
+
+test('an archive is sent once, and a refusal is told however large it is', async () => {
+  // A proxy in front of the server counts what arrives.
+  const behind = await startServe(over.home, ['--uploads', '--allowed-host', '127.0.0.1'])
+  const seen: string[] = []
+  const proxy = createServer((socket) => {
+    const there = connect(Number(new URL(behind.url).port), '127.0.0.1')
+    socket.on('data', (bytes: Buffer) => {
+      const line = /^[A-Z]+ \S*resolvers\S* HTTP/.exec(bytes.toString('latin1'))?.[0]
+      if (line !== undefined) seen.push(line)
+    })
+    for (const end of [socket, there]) end.on('error', () => [socket, there].map((one) => one.resetAndDestroy()))
+    socket.pipe(there).pipe(socket)
+  })
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const add = async (bearer: string, ...more: string[]) =>
+    await client.with({ env: { RESOLVE_TOKEN: bearer } }, 'resolver', 'add', dir, '--server', url, ...more)
+  try {
+    const told = await add(token)
+    expect(told).toMatchObject({ code: 0, stdout: 'from-afar 1.0.0 added.\n' })
+    expect(told.stderr).toMatch(/in container +node main\.mjs\n[\s\S]*sent +4 files/)
+    expect(seen.filter((line) => line.startsWith('POST'))).toHaveLength(1)
+
+    write('large.bin', randomBytes(5 << 20).toString('hex'))
+    for (const [bearer, code] of [
+      ['none', 'token_refused'],
+      [(await openTokens(over.home).create({ scope: 'run' })).token, 'scope_missing'],
+    ] as const) {
+      seen.length = 0
+      const { stdout } = await add(bearer, '--json')
+      expect(JSON.parse(stdout).error).toMatchObject({ code })
+      expect(seen).toHaveLength(1)
+    }
+  } finally {
+    proxy.close()
+    behind.kill('SIGTERM')
+    await behind.ended
+    await remote('resolver', 'remove', 'from-afar')
+  }
+})
+
+describeWithDocker('with a Docker engine', () => {
+  // verifies: R74
+  test('the files of a removed upload stay while an instance that has not ended needs them', async () => {
+    const place = newHome()
+    const image = { RESOLVE_WORKER_IMAGE: testImage() }
+    const serving = await startServe(place.home, ['--uploads'], image)
+    const env = {
+      RESOLVE_TOKEN: (await openTokens(place.home).create({ scope: 'admin' })).token,
+      RESOLVE_URL: serving.url,
+    }
+    const here = (...args: string[]) => client.with({ env }, ...args)
+    const left = () => readdirSync(join(place.home, 'uploads')).filter((name) => name !== '.lock')
+    try {
+      write('manifest.json', { ...manifest('1.0.0'), container: { setup_commands: ['sleep 300'] } })
+      expect(await here('resolver', 'add', dir, '--no-prepare')).toMatchObject({ code: 0 })
+      const run = await here('run', 'from-afar', '--detach', '--json')
+      const id = JSON.parse(run.stdout).instance_id as string
+      expect(await here('resolver', 'remove', 'from-afar')).toMatchObject({ code: 0 })
+      expect(left()).toHaveLength(1)
+      expect(await here('instance', 'stop', id, '--force')).toMatchObject({ code: 0 })
+      expect(await here('instance', 'wait', id)).toMatchObject({ code: 3 })
+
+      write('manifest.json', manifest('2.0.0'))
+      expect(await here('resolver', 'add', dir)).toMatchObject({ code: 0 })
+      expect(left()).toHaveLength(2)
+      expect(await here('resolver', 'remove', 'from-afar')).toMatchObject({ code: 0 })
+      expect(left()).toEqual([])
+    } finally {
+      serving.kill('SIGTERM')
+      await serving.ended
+      await removeContainersOf(place.home)
+      await place.end()
+    }
+  })
 })

@@ -1,4 +1,5 @@
 /** Orphaned containers are removed, by label and journal; the commands and doctor checks about Docker report the state. */
+import { chmodSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { orphanContainers, startReaper } from '../../src/core/host/process/reaper.ts'
 import type { HealthRow } from '../../src/core/platform/platform.ts'
@@ -171,7 +172,8 @@ describeWithDocker('the commands about Docker', { timeout: 120_000 }, () => {
       container: {},
       name: 'boxed',
     })
-    await place.run('resolver', 'add', dir, '--yes')
+    chmodSync(dir, 0o755)
+    expect((await place.run('resolver', 'add', dir, '--yes')).code).toBe(0)
     const env = { DOCKER_HOST: 'unix:///nowhere/docker.sock' }
     const away = await place.with({ env }, 'run', 'boxed', '--json')
     expect(away.code).toBe(10)

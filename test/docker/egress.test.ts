@@ -1,7 +1,9 @@
 /** A resolver in a container on an allowlist, host after host, and on no network at all (threats B8; docs/manifest.md, The network). */
+import { execFileSync } from 'node:child_process'
 import { chmodSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { refuseRequests } from '../../src/core/host/process/control-socket.ts'
@@ -147,6 +149,47 @@ describeWithDocker('the egress of a container', { timeout: 90_000 }, () => {
       const { stdout } = await cli.run('instance', 'explain', id)
       for (const line of told) expect(stdout).toContain(line)
     } finally {
+      await cli.end()
+      await removeContainersOf(cli.home)
+    }
+  })
+
+  test('on an open network a worker reaches neither this machine nor metadata, under any host; nothing of it is left (reliability F16)', async () => {
+    const cli = newHome()
+    const open = createServer((_, response) => response.end('hello'))
+    await new Promise<void>((done) => open.listen(0, '0.0.0.0', done))
+    const { port: here } = open.address() as AddressInfo
+    const address = Object.values(networkInterfaces())
+      .flatMap((infos) => infos ?? [])
+      .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+    const rules = () => execFileSync('/usr/sbin/iptables', ['-S'], { encoding: 'utf8' })
+    try {
+      const resolver = plainResolver(
+        `${GET}; const tries = async () => [await get('http://${address}:${here}/'), await get('http://169.254.169.254/latest')].join(' ')
+        me.emit('plain.first', { said: await tries() })
+        while (!me.messages.length) await sleep(50)
+        me.finish({ status: 'completed', output: await tries() })`,
+        { name: 'open', container: {} },
+      )
+      chmodSync(resolver.dir, 0o755)
+      expect((await cli.run('resolver', 'add', resolver.dir)).code).toBe(0)
+      const run = cli.start({}, 'run', 'open', '--jsonl')
+      await run.said('plain.first')
+      run.kill('SIGKILL')
+      const { stdout } = await run.ended
+      expect(stdout).toContain('error ECONNREFUSED error ECONNREFUSED')
+      const id = /"instance_id":"([0-9a-f]+)"/.exec(stdout)?.[1] as string
+      expect(rules()).toContain(`RESOLVE-rs${id}-M`)
+      // As after a start of the machine's firewall; the next host closes it again.
+      execFileSync('/usr/sbin/iptables', ['-D', 'INPUT', '-i', `rs${id}`, '-j', `RESOLVE-rs${id}`])
+      const watch = cli.start({}, 'instance', 'watch', id, '--json')
+      while (!rules().includes(`-A INPUT -i rs${id}`)) await sleep(50)
+      expect((await cli.run('instance', 'message', id, 'note', '-i', 'text=x')).code).toBe(0)
+      expect(JSON.parse((await watch.ended).stdout)).toMatchObject({ output: 'error ECONNREFUSED error ECONNREFUSED' })
+      expect(await networks(id)).toBe('')
+      expect(rules()).not.toContain(id)
+    } finally {
+      open.close()
       await cli.end()
       await removeContainersOf(cli.home)
     }

@@ -75,9 +75,7 @@ describeWithDocker('questions to a resolver in a container', { timeout: 60_000 }
     const inquiries = new Inquiries(home)
     const entry = entryOf(`{ pid: process.pid, started: (globalThis.started ??= Math.random()), params }`)
     const first = (await seenBy(inquiries, entry)) as { started: number }
-    const startedMs = Date.now()
     const others = await Promise.all([1, 2, 3].map((n) => seenBy(inquiries, entry, { n })))
-    expect(Date.now() - startedMs).toBeLessThan(1_000)
     expect(others).toEqual([1, 2, 3].map((n) => ({ pid: expect.any(Number), started: first.started, params: { n } })))
     expect(await warm()).toHaveLength(1)
     await inquiries.close()

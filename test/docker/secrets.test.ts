@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readInstanceState, readStderrTail } from '../../src/core/host/ingest/instance-files.ts'
-import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import {
   containersOf,
@@ -15,6 +14,7 @@ import {
 } from '../support/docker.ts'
 import { eventsOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
 
 process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 
@@ -46,8 +46,8 @@ describeWithDocker('secrets of a container', { timeout: 90_000 }, () => {
       { container: { setup_commands: ['env > /setup.txt; cat /proc/*/cmdline > /setup2.txt || true'] } },
     )
     const id = await createdInDocker(home, resolver)
-    const hosts = new HostProcess(home)
-    await hosts.own(id)
+    const platform = await platformOn(home)
+    await platform.host(id)
     await until(home, id, () => eventsOf(home, id).some(({ event }) => event.event_type === 'plain.looked'))
     const { project, journal } = instancePaths(home, id)
     const token = (
@@ -71,9 +71,9 @@ describeWithDocker('secrets of a container', { timeout: 90_000 }, () => {
     ].join('\n')
     for (const canary of canaries) expect(outside).not.toContain(canary)
     expect(outside).toContain('told [redacted] and [redacted]')
-    hosts.get(id)?.stop('stop', 'enough', false)
-    await hosts.over(id)
-    await hosts.close()
+    await platform.stop(id, { reason: 'enough' })
+    await platform.over(id)
+    await platform.close()
     expect(storyOf(home, id).output).toBe('with [redacted]')
     for (const name of ['config.json', 'state.json', 'status.json']) {
       const left = readFileSync(join(project, '.resolve', name), 'utf8')

@@ -1,5 +1,5 @@
 /** The setup of a container as consumers meet it (R48): the instance comes first, its setup is shown, ended and taken over. */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -84,7 +84,19 @@ function client(served: Served, token: string) {
     }
   }
   const ended = (id: string) => until(id, ({ status }) => ['completed', 'failed', 'cancelled'].includes(status))
-  return { ask, until, ended }
+  /** The events of an instance as they arrive. */
+  async function* follow(id: string): AsyncGenerator<{ event_type: string; data: Record<string, unknown> }> {
+    const response = await fetch(`${served.url}/api/instances/${id}/events`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    })
+    let rest = ''
+    for await (const chunk of response.body ?? []) {
+      const lines = (rest + Buffer.from(chunk).toString()).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) if (line.startsWith('data: {')) yield JSON.parse(line.slice('data: '.length))
+    }
+  }
+  return { ask, until, ended, follow }
 }
 
 async function served(resolver: PlainResolver, work: (api: ReturnType<typeof client>) => Promise<void>): Promise<void> {
@@ -129,6 +141,29 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       expect((times.at(-1) as number) - (times[0] as number)).toBeGreaterThan(3_500)
     })
     await noneLeft()
+  })
+
+  test('a setup of 20 s: POST is answered before it begins, the events of its steps arrive while it runs (R48, R48-SHOWN)', async () => {
+    const resolver = fresh(['for n in 1 2 3 4 5; do echo part $n; sleep 4; done'])
+    await served(resolver, async ({ ask, ended, follow }) => {
+      const { status, body } = await ask('POST', '/instances', { resolver: resolver.name, input: {} })
+      expect([status, body.status]).toEqual([202, 'created'])
+      const id = body.instance_id as string
+      const parts: unknown[] = []
+      for await (const { event_type: type, data } of follow(id)) {
+        if (type === 'platform.setup.progress' && 'output' in data) {
+          parts.push(data['output'])
+          // The news of a step comes while the step still runs.
+          if (!('exit_code' in data)) expect((await ask('GET', `/instances/${id}`)).body.status).toBe('starting')
+        }
+        if (type === 'platform.setup.completed') {
+          expect(data['duration_s']).toBeGreaterThan(19)
+          break
+        }
+      }
+      expect(new Set(parts)).toEqual(new Set([1, 2, 3, 4, 5].map((n) => `part ${n}`)))
+      expect(await ended(id)).toMatchObject({ status: 'completed' })
+    })
   })
 
   test('a setup that fails ends the instance with the step and the last output; there is no 502 (R48, R17-DOCKER)', async () => {
@@ -288,6 +323,50 @@ describeWithDocker('the setup of a container, at the command line', { timeout: 9
     expect(refused).toMatchObject({ code: 10 })
     expect(refused.stderr).toContain('the reason')
     await noneLeft()
+  })
+
+  // verifies: R52
+  test('what a resolver in a container tells of itself is compared with its manifest after its setup, at add and at update', async () => {
+    const line = JSON.stringify({ jsonrpc: '2.0', method: 'resolver.identity', params: { version: '1.0.0' } })
+    const form = `me.on['resolver.getInstantiationSchema'] = () => { print(${JSON.stringify(`${line}\n`)}); return null }`
+    const resolver = fresh(['echo one'], { form })
+    const manifest = join(resolver.dir, 'manifest.json')
+    const written = readFileSync(manifest, 'utf8')
+    writeFileSync(manifest, written.replace('1.0.0', '2.0.0'))
+    const said = 'version is "1.0.0", but its manifest says "2.0.0"'
+    const refused = await cli.run('resolver', 'add', resolver.dir)
+    expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining(said)])
+    expect(refused.stderr).toContain('setup 1/2: echo one (done)')
+    expect((await cli.run('resolver', 'show', resolver.name)).code).toBe(6)
+    writeFileSync(manifest, written)
+    expect((await cli.run('resolver', 'add', resolver.dir)).code).toBe(0)
+    writeFileSync(manifest, written.replace('1.0.0', '2.0.0'))
+    const kept = await cli.run('resolver', 'update')
+    expect([kept.code, kept.stderr]).toEqual([5, expect.stringContaining(said)])
+    await noneLeft()
+  })
+
+  test('with --json and --jsonl the steps of a setup are told while it runs (R48-SHOWN)', async () => {
+    const resolver = fresh(['echo words; while [ ! -e /go-on ]; do sleep 0.1; done'])
+    await added(resolver)
+    const goOn = async () => await docker('exec', (await setUps())[0] as string, 'touch', '/go-on')
+    const run = cli.start({}, 'run', resolver.name, '--json')
+    await run.said('setup 1/2: echo words')
+    await run.said('| words')
+    await goOn()
+    const { code, stdout } = await run.ended
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'completed' })
+    const other = fresh(['echo words; while [ ! -e /go-on ]; do sleep 0.1; done'])
+    await added(other)
+    const lines = cli.start({}, 'run', other.name, '--jsonl')
+    await lines.said('"output":"words"')
+    await goOn()
+    const types = (await lines.ended).stdout
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text).event_type)
+    expect(types).toContain('platform.setup.completed')
   })
 
   test('run shows the setup as it runs, and keeps a failed one as an instance (R48-SHOWN, R48)', async () => {

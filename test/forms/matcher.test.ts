@@ -46,9 +46,10 @@ const regexForm = (patterns: string[]): Form => {
 describe('time', () => {
   test.each(EVIL)('the pattern %s fails its check within the time limit (R34)', (pattern, value) => {
     const form = regexForm([pattern])
-    const started = performance.now()
+    const before = process.threadCpuUsage()
     expect(validate(form, { f0: value }, boundedMatcher())).toEqual(['m0'])
-    expect(performance.now() - started).toBeLessThan(400)
+    const { user, system } = process.threadCpuUsage(before)
+    expect((user + system) / 1_000).toBeLessThan(400)
   })
 
   test('a form of slow patterns only is checked within the limit, with every message (R34)', () => {
@@ -63,12 +64,21 @@ describe('time', () => {
 
   test('a spent budget fails what follows, and the next matcher starts afresh (R34)', () => {
     const spent = boundedMatcher()
+    // On a crowded machine a quick pattern may run out of its own time, which is remembered: each is another one, and the budget is
+    // spent where one after the other fails.
+    let asked = 0
+    const holdsQuick = (matches: typeof spent) => {
+      asked += 1
+      return matches(`^a{1,${asked}}$`, 'a')
+    }
+    const isSpent = () => Array.from({ length: 5 }, () => holdsQuick(spent)).every((holds) => !holds)
     let turns = 0
-    // On a crowded machine a turn may hardly run, and then takes little of the budget.
-    for (; turns < 30 && spent('^a$', 'a'); turns += 1) spent('^(a+)+$', `${'a'.repeat(60)}!`)
+    // There a turn may hardly run, too, and then takes little of the budget.
+    for (; turns < 30 && !isSpent(); turns += 1) spent(`^(a+)+${turns}$`, `${'a'.repeat(60)}!`)
     expect(turns).toBeLessThan(30)
-    expect(spent('^a$', 'a')).toBe(false)
-    expect(boundedMatcher()('^a$', 'a')).toBe(true)
+    expect(holdsQuick(spent)).toBe(false)
+    const afresh = boundedMatcher()
+    expect(Array.from({ length: 5 }, () => holdsQuick(afresh))).toContain(true)
   })
 
   test('two hundred fields with ordinary patterns stay within the budget (R34)', () => {

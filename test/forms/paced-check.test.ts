@@ -3,15 +3,11 @@ import { expect, test } from 'vitest'
 import { pacedFormRefusal } from '../../src/core/form-check/form-check.ts'
 import type { Form } from '../../src/core/protocol/form.ts'
 
-const slow: Form = {
-  type: 'form',
-  components: [
-    {
-      id: 'a',
-      type: 'text',
-      checks: [{ condition: { call: 'regex', args: { value: { path: '/a' }, pattern: '^(a+)+$' } }, message: 'no' }],
-    },
-  ],
+/** Each with a pattern of its own: one that ran out of time before is not run for so long again. */
+const slow = (n: number): Form => {
+  const pattern = `^(a+)+${n}$`
+  const condition = { call: 'regex', args: { value: { path: '/a' }, pattern } } as const
+  return { type: 'form', components: [{ id: 'a', type: 'text', checks: [{ condition, message: 'no' }] }] }
 }
 
 test('of five slow checks at once none runs directly after another', async () => {
@@ -23,8 +19,8 @@ test('of five slow checks at once none runs directly after another', async () =>
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
-  const checks = Array.from({ length: 5 }, async () => {
-    const refusal = await pacedFormRefusal(slow, { a: `${'a'.repeat(60)}!` })
+  const checks = Array.from({ length: 5 }, async (_, n) => {
+    const refusal = await pacedFormRefusal(slow(n), { a: `${'a'.repeat(60)}!` })
     ends.push(turns)
     return refusal?.code
   })

@@ -24,7 +24,7 @@ test('the number of messages is limited, they are listed in pages, and a repeate
   const id = await created(home, plainResolver(''))
   const paths = instancePaths(home, id)
   const coordination = openCoordination(new LocalDriver(paths))
-  const ledger = Ledger.open(paths)
+  const ledger = await Ledger.open(paths)
   const sealed = new SealedPayloads(home, ledger)
   const context = { ledger, coordination, files: new SentFiles(coordination), sealed }
   const types: MessageType[] = [
@@ -38,7 +38,7 @@ test('the number of messages is limited, they are listed in pages, and a repeate
   expect(say('key 3')).toBe(3)
   // Another host, which has seen none of them, knows as much.
   ledger.close()
-  context.ledger = Ledger.open(paths)
+  context.ledger = await Ledger.open(paths)
   expect(say('key 3')).toBe(3)
   expect(() => say('one more')).toThrow('The inbox of the instance has')
   context.ledger.close()

@@ -17,7 +17,7 @@ import { plainResolver } from '../support/plain-resolver.ts'
 test('a message that arrives in the same turn of the event loop in which delivery ended is delivered too', async () => {
   const home = temporaryHome()
   const paths = instancePaths(home, await created(home, plainResolver('')))
-  const ledger = Ledger.open(paths)
+  const ledger = await Ledger.open(paths)
   const coordination = openCoordination(new LocalDriver(paths))
   const [ours, theirs] = pairedChannels()
   const heard: unknown[] = []

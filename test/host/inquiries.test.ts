@@ -11,8 +11,9 @@ import type { Inquiry } from '../../src/core/host/inquiry/inquiry.ts'
 import type { CatalogEntry } from '../../src/core/protocol/catalog.ts'
 import { scanProcesses } from '../../src/core/worker/local/process-table.ts'
 import { root } from '../house/source-files.ts'
-import { temporaryHome } from '../support/instances.ts'
+import { created, temporaryHome } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
 
 /** Its form names its process. */
 const TELLS_ITS_PID = `me.on['resolver.getInstantiationSchema'] = () =>
@@ -192,7 +193,8 @@ test('the warm inquiry process ends when its host is killed', async () => {
   await expect.poll(() => isRunning(pid)).toBe(false)
 })
 
-test('a resolver that ignores the end of its input is ended by the next host that makes an inquiry', async () => {
+/** Of a host that was killed: a process that ignores the end of its input. */
+async function abandonedInquiry(): Promise<number> {
   const entry = entryOf(`${TELLS_ITS_PID}
     process.stdin.on('end', () => setInterval(() => {}, 1000))`)
   const program = `
@@ -204,16 +206,33 @@ test('a resolver that ignores the end of its input is ended by the next host tha
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [text] = (await once(host.stdout, 'data')) as [Buffer]
-  const abandoned = Number(text.toString())
-  const own = await ask(entryOf())
   host.kill('SIGKILL')
   await once(host, 'exit')
   await sleep(100)
+  const abandoned = Number(text.toString())
   expect(isRunning(abandoned)).toBe(true)
+  return abandoned
+}
+
+test('a resolver that ignores the end of its input is ended by the next host that makes an inquiry', async () => {
+  const own = await ask(entryOf())
+  const abandoned = await abandonedInquiry()
   const another = new Inquiries(home)
   const third = await another.ask(entryOf(), 'local', pidOf)
   await another.close()
   await expect.poll(() => [abandoned, third].filter(isRunning)).toEqual([])
   // That of a host that lives is not touched.
   expect(isRunning(own)).toBe(true)
+})
+
+test('a resolver that ignores the end of its input is ended by the next host, which makes no inquiry', async () => {
+  const id = await created(home, plainResolver(`await me.ask('q', 'Go on?')`))
+  const own = await ask(entryOf())
+  const abandoned = await abandonedInquiry()
+  const platform = await platformOn(home)
+  await platform.host(id)
+  await expect.poll(() => isRunning(abandoned), { timeout: 10_000 }).toBe(false)
+  expect(isRunning(own)).toBe(true)
+  await platform.stop(id, { reason: 'enough', force: true })
+  await platform.close()
 })

@@ -65,7 +65,7 @@ describe.each(LANGUAGES)('$name', ({ name, input, answer, output }) => {
 })
 
 test('one TypeScript file in a folder without node_modules imports the SDK and runs without a build step', async () => {
-  const { story, id } = await ranToEnd(home, fixture('single-file-ts'), { a: '2', b: '3' })
-  expect(story.status, JSON.stringify(story.error)).toBe('completed')
+  const { story, id } = await ranToEnd(home, fixture('single-file-ts'), { left: '2', right: '3' })
+  expect(story, JSON.stringify(story.error)).toMatchObject({ status: 'completed', output: '2 + 3 = 5' })
   expect(eventsOf(home, id).map(({ event }) => event.event_type)).toContain('resolver:created')
 })

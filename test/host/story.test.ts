@@ -1,12 +1,15 @@
 /** The life of an instance, status by status: every row of the spec's table, R20–R28, with real processes. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { identify } from '../../src/core/files/process-identity.ts'
+import { buildConfig } from '../../src/core/host/launch/config.ts'
 import { lifetimeMs } from '../../src/core/host/lifecycle/lifetime.ts'
+import { openCoordination } from '../../src/core/host/lifecycle/unusable-coordination.ts'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { LocalDriver } from '../../src/core/worker/local/local.ts'
 import { created, eventsOf, ranToEnd, statusesOf, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
@@ -90,21 +93,31 @@ test('paused without supports_resume is failed, code not_resumable (R22)', async
 
 // verifies: S-MOVE-04
 test('a missing command fails the instance from starting, with the reason', async () => {
-  const { id, story } = await ranToEnd(home, plainResolver('', { command: ['no-such-program'] }))
+  // Its program answers before the creation, and is gone when a host starts it.
+  const resolver = plainResolver('', { command: ['./start'] })
+  const start = join(resolver.dir, 'start')
+  writeFileSync(start, '#!/bin/sh\nexec node program.mjs\n', { mode: 0o755 })
+  const id = await created(home, resolver)
+  rmSync(start)
+  const hosts = new HostProcess(home)
+  await hosts.own(id)
+  await hosts.over(id)
+  await hosts.close()
+  const story = storyOf(home, id)
   expect(story.history.map((change) => change.status)).toEqual(['created', 'starting', 'failed'])
   expect(story.error).toMatchObject({ code: 'launch_failed' })
   expect(eventsOf(home, id).map(({ event }) => event.event_type)).toContain('platform.worker.failed')
 })
 
 test('a worker that dies before it is ready fails the instance from starting', async () => {
-  const { story } = await ranToEnd(home, plainResolver('', {}, `process.exit(4)`))
+  const { story } = await ranToEnd(home, plainResolver('', {}, `me.on['resolver.initialize'] = () => process.exit(4)`))
   expect(story.history.map((change) => change.status)).toEqual(['created', 'starting', 'failed'])
   expect(story.error).toMatchObject({ code: 'worker_exited' })
 })
 
 test('an error answer to initialize fails the instance from starting', async () => {
   const setup = `me.on['resolver.initialize'] = () => undefined
-    process.stdin.on('data', (bytes) => { const f = JSON.parse(String(bytes).trim().split('\\n')[0]); print(JSON.stringify({ jsonrpc: '2.0', id: f.id, error: { code: 1, message: 'no way' } }) + '\\n') })`
+    process.stdin.on('data', (bytes) => { const f = JSON.parse(String(bytes).trim().split('\\n')[0]); if (f.method === 'resolver.initialize') print(JSON.stringify({ jsonrpc: '2.0', id: f.id, error: { code: 1, message: 'no way' } }) + '\\n') })`
   const { story } = await ranToEnd(home, plainResolver('', {}, setup))
   expect(story).toMatchObject({ status: 'failed', error: { code: 'initialize_failed' } })
   expect(story.error?.detail).toContain('no way')
@@ -372,7 +385,7 @@ test('config.json has exactly the fields of the specification and of R43, filled
   const outside = mkdtempSync(join(tmpdir(), 'resolve-config-'))
   try {
     const copy = `fs.copyFileSync(root + '/config.json', '${outside}/config.json'); me.finish({ status: 'completed' })`
-    const { id } = await ranToEnd(home, plainResolver(copy, { capabilities_required: ['git-server'] }), { name: 'Ada' })
+    const { id } = await ranToEnd(home, plainResolver(copy), { name: 'Ada' })
     const { project } = instancePaths(home, id)
     expect(JSON.parse(readFileSync(join(outside, 'config.json'), 'utf8'))).toEqual({
       instance_id: id,
@@ -387,7 +400,7 @@ test('config.json has exactly the fields of the specification and of R43, filled
       llm: { model: '', base_url: '' },
       secret_fields: [],
       sub_container_token: expect.stringMatching(/^[0-9a-f]{64}$/),
-      capabilities: ['git-server'],
+      capabilities: [],
     })
   } finally {
     for (const name of Object.keys(environment)) delete process.env[name]
@@ -421,10 +434,26 @@ test('config.json carries the secrets while it runs, mode 0600, and none at the 
   }
 })
 
-// verifies: S-MAN-10 S-DIR-04
-test('capabilities are in the config, and a checkpoint in status.json does not end the run (R21)', async () => {
+// verifies: S-DIR-04
+test('a checkpoint in status.json does not end the run (R21)', async () => {
   const behaviour = `fs.writeFileSync(root + '/status.json', '{"status":"planning"}'); await sleep(300)
-    me.finish({ status: 'completed', output: me.config.capabilities.join() })`
-  const { story } = await ranToEnd(home, plainResolver(behaviour, { capabilities_required: ['git-server'] }))
-  expect(story).toMatchObject({ status: 'completed', output: 'git-server' })
+    me.finish({ status: 'completed', output: 'after the checkpoint' })`
+  const { story } = await ranToEnd(home, plainResolver(behaviour))
+  expect(story).toMatchObject({ status: 'completed', output: 'after the checkpoint' })
+})
+
+// No instance can have one yet, because the git server beside a worker is planned: this asks the function that writes the config.
+// verifies: S-MAN-10
+test('the capabilities that a manifest requires are in the config', async () => {
+  const id = await created(home, plainResolver(''))
+  const { creation } = storyOf(home, id)
+  const { resolver } = creation
+  const manifest = { ...resolver.manifest, capabilities_required: ['git-server'] }
+  const coordination = openCoordination(new LocalDriver(instancePaths(home, id)))
+  const config = buildConfig({ ...creation, resolver: { ...resolver, manifest } }, coordination, {
+    credentials: {},
+    input: {},
+  })
+  coordination.close()
+  expect(config.capabilities).toEqual(['git-server'])
 })

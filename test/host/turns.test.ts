@@ -1,5 +1,6 @@
 /** Who may start, and the places of those that wait: pure. */
 import { expect, test } from 'vitest'
+import { PassedOver } from '../../src/core/host/queue/passed-over.ts'
 import { isNews, turnsOf, type Waiting } from '../../src/core/host/queue/turns.ts'
 
 const waits = (id: string, second: number, resolver = 'plain', maxRunning?: number): Waiting => ({
@@ -33,6 +34,28 @@ test('of two that began at the same time the smaller id is first, in every proce
   expect(asText(turnsOf({ running: [], waiting: [waits('b', 1), waits('a', 1)] }, 1))).toEqual({
     ...{ a: 'start', b: '1 home' },
   })
+})
+
+test('who does not act on its turn for 5 s is passed over, for a minute; who only looked long ago judges no other (R70)', () => {
+  const waiting = [waits('a', 1), waits('b', 2), waits('c', 3)]
+  const standing = { running: [], waiting }
+  const passed = new PassedOver()
+  const look = (now: number) => {
+    passed.begin(now)
+    let turns = turnsOf(passed.without(standing), 1)
+    while (passed.note(now, turns)) turns = turnsOf(passed.without(standing), 1)
+    return asText(turns)
+  }
+  expect(look(0)).toEqual({ a: 'start', b: '1 home', c: '2 home' })
+  expect(look(4_900)).toEqual({ a: 'start', b: '1 home', c: '2 home' })
+  expect(look(5_000)).toEqual({ b: 'start', c: '1 home' })
+  // For its own turn it counts, at its place by age.
+  expect(asText(turnsOf(passed.without(standing, 'a'), 1))).toEqual({ a: 'start', b: '1 home', c: '2 home' })
+  expect(look(9_900)).toEqual({ b: 'start', c: '1 home' })
+  expect(look(10_000)).toEqual({ c: 'start' })
+  // A process that was suspended itself begins anew.
+  expect(look(20_000)).toEqual({ c: 'start' })
+  expect(look(70_000)).toEqual({ a: 'start', b: '1 home', c: '2 home' })
 })
 
 test('the first five places are told each, those behind when they have come a fifth nearer', () => {

@@ -154,6 +154,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/host/ingest',
     'core/workspace',
     'core/worker/docker',
+    'core/worker/egress',
     'core/catalog',
     'core/catalog/manifest',
     'core/notify',

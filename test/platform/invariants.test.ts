@@ -16,13 +16,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { judgeLine } from '../../src/core/host/ingest/event-line.ts'
-import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { EVENT_LINE_MAX_BYTES } from '../../src/core/limits.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readStory } from '../../src/core/store/journal-projection.ts'
 import { toRecord } from '../../src/core/store/record.ts'
 import { visibleStory } from '../../src/server/access/visibility.ts'
-import { created, eventsOf, temporaryHome, until } from '../support/instances.ts'
+import { createdOn, eventsOf, temporaryHome, until } from '../support/instances.ts'
 import { checkInvariants, type Run, soundInstance } from '../support/invariants.ts'
 import { fingerprint } from '../support/invariants-canaries.ts'
 import type { Held, HostUse } from '../support/invariants-host.ts'
@@ -32,6 +31,7 @@ import type { StreamConnection } from '../support/invariants-streams.ts'
 import { belongsInJournal } from '../support/line-judge.ts'
 import { heldBy } from '../support/measured-server.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
 import { feelPulse, type Lateness } from '../support/pulse.ts'
 
 const ACTOR = { actor: 'tester', via: 'cli' } as const
@@ -50,15 +50,14 @@ beforeAll(async () => {
     me.emit('plain.answered', answer)
     while (me.messages.length === 0) await sleep(10)
     me.finish({ status: 'completed', output: 'ok' })`
-  id = await created(home, plainResolver(behaviour), { a: 1 })
-  const hosts = new HostProcess(home)
-  const host = await hosts.own(id)
+  const platform = await platformOn(home)
+  id = await createdOn(platform, plainResolver(behaviour), { input: { a: 1 } })
   await until(home, id, (story) => story.status === 'awaiting_input')
-  host?.answer('q', { which: 'this' }, { key: 'k1', ...ACTOR })
+  await platform.answer(id, 'q', { which: 'this' }, { key: 'k1', ...ACTOR })
   await until(home, id, (story) => story.requests[0]?.status === 'answered')
-  await host?.message('note', { text: 'hurry' }, { key: 'k2', ...ACTOR })
-  await hosts.over(id)
-  await hosts.close()
+  await platform.message(id, 'note', { text: 'hurry' }, { key: 'k2', ...ACTOR })
+  await platform.over(id)
+  await platform.close()
 })
 
 /** Checks a copy of the run after `tamper` was at it; answers the ids of what does not hold. */

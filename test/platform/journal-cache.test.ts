@@ -1,18 +1,20 @@
 /** Reading many and large journals in a process with many readers: once, in parts, and always as the journal is now. */
-import { copyFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { JournalCache } from '../../src/core/platform/journal/journal-cache.ts'
 import { type InstancePaths, instancePaths } from '../../src/core/store/home.ts'
 import { readJournal } from '../../src/core/store/journal-projection.ts'
 import { JournalWriter } from '../../src/core/store/journal-writer.ts'
 import { temporaryHome } from '../support/instances.ts'
+import { platformOn } from '../support/platforms.ts'
 import { seedHome } from '../support/seeded-home.ts'
 
+let home: string
 let paths: InstancePaths
 let cache: JournalCache
 
 beforeEach(async () => {
-  const home = temporaryHome()
+  home = temporaryHome()
   const [id = ''] = await seedHome(home, 1)
   paths = instancePaths(home, id)
   cache = new JournalCache()
@@ -45,6 +47,53 @@ test('a large journal is read once for all its readers, and others get their tur
   expect(turns).toBeGreaterThan(2)
   expect(new Set(reads.map(({ story }) => story)).size).toBe(1)
   expect(reads[0]?.story).toEqual(storyNow())
+})
+
+/** The processor time of this thread, which does not grow while other processes keep the machine busy. */
+function ranMs(before?: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1_000
+}
+
+test('to adopt an instance, to check, to show and to prune it, a large journal is read in parts as well', async () => {
+  append(30_000, 'x'.repeat(1_000))
+  const id = storyNow().creation.instance_id
+  const before = process.threadCpuUsage()
+  storyNow()
+  const atOnceMs = ranMs(before)
+  const platform = await platformOn(home)
+  // The first check also loads programs, and that takes a turn of its own.
+  await platform.health()
+  /** How long others waited for their turn at most, while this thread worked. */
+  const longestTurn = async (work: () => Promise<unknown>) => {
+    let longest = 0
+    let isOver = false
+    let last = process.threadCpuUsage()
+    const look = () => {
+      longest = Math.max(longest, ranMs(last))
+      last = process.threadCpuUsage()
+      if (!isOver) setImmediate(look)
+    }
+    setImmediate(look)
+    await work()
+    isOver = true
+    return longest
+  }
+  const works: [string, () => Promise<unknown>][] = [
+    ['adopt', () => platform.rename(id, 'large')],
+    [
+      'show',
+      () => {
+        rmSync(paths.record)
+        return platform.record(id)
+      },
+    ],
+    ['check', () => platform.health()],
+    ['prune', () => platform.prune({ older_than_ms: 0 })],
+  ]
+  for (const [what, work] of works) expect(await longestTurn(work), what).toBeLessThan(atOnceMs / 2)
+  await platform.close()
+  expect(existsSync(paths.root)).toBe(false)
 })
 
 test('after a journal has grown, only what was added is read', async () => {

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
-import { isReceiverAddress } from '../../src/core/notify/addresses.ts'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
+import { isReceiverAddress } from '../../src/core/primitives/network-addresses.ts'
 import { temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
@@ -31,8 +31,8 @@ async function added(behaviour: string, name = 'plain'): Promise<void> {
   await (await platform.catalog()).add(dir, { cwd: home })
 }
 
-async function target(more: Partial<Parameters<LocalPlatform['addNotify']>[0]> = {}): Promise<void> {
-  await platform.addNotify({ name: 'ops', kind: 'webhook', url: receiver.url, secret: receiver.secret, ...more })
+async function target(more: Partial<Parameters<LocalPlatform['notify']['add']>[0]> = {}): Promise<void> {
+  await platform.notify.add({ name: 'ops', kind: 'webhook', url: receiver.url, secret: receiver.secret, ...more })
 }
 
 async function create(resolver = 'plain'): Promise<string> {
@@ -77,7 +77,7 @@ test('a target gets the events and the resolver it was added for, and none from 
   await added(`me.finish({ status: 'failed', error: 'no' })`, 'other')
   await platform.over(await create())
   await target({ events: ['failure'] })
-  await platform.addNotify({ name: 'team', kind: 'slack', url: receiver.url, resolver: 'plain' })
+  await platform.notify.add({ name: 'team', kind: 'slack', url: receiver.url, resolver: 'plain' })
   for (const resolver of ['plain', 'other']) await platform.over(await create(resolver))
   await expect.poll(types).toEqual(['resolve.failure other'])
   await expect.poll(() => receiver.invalid().length).toBe(1)
@@ -91,7 +91,7 @@ test('a receiver that fails gets each notification again until it takes it, in o
   await added(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
   receiver.answer = 500
   const id = await create()
-  const listed = async () => (await platform.notifyTargets())[0]
+  const listed = async () => (await platform.notify.list())[0]
   await expect.poll(async () => (await listed())?.last_error).toBe('it answered 500')
   expect(await listed()).toMatchObject({ waiting: 1, given_up: 0, failing_since: expect.stringMatching(/Z$/) })
   await platform.answer(id, 'q', {}, ACTOR)
@@ -102,7 +102,7 @@ test('a receiver that fails gets each notification again until it takes it, in o
   receiver.received.length = 0
   await expect.poll(types, { timeout: 15_000 }).toEqual(['resolve.question plain', 'resolve.end plain'])
   await expect.poll(async () => (await listed())?.failing_since).toBe(null)
-  const shown = JSON.stringify(await platform.notifyTargets()) + readFileSync(join(home, 'notify.json'), 'utf8')
+  const shown = JSON.stringify(await platform.notify.list()) + readFileSync(join(home, 'notify.json'), 'utf8')
   expect(shown).not.toMatch(/path-canary|whsec_/)
   expect(statSync(join(home, 'notify.json')).mode & 0o777).toBe(0o600)
 })
@@ -125,6 +125,13 @@ test('what a killed host could not send, the next process sends', { timeout: 30_
   await expect.poll(types, { timeout: 15_000 }).toEqual(['resolve.end plain'])
 })
 
+/** Metadata of clouds, ranges without hosts, and IPv6 addresses that stand for an IPv4 one: NAT64, Teredo, 6to4, IPv4-compatible. */
+const RESERVED = [
+  ...['168.63.129.16', '192.0.0.192', '192.0.0.8', '198.18.0.1', '198.19.255.254', '192.0.2.1', '203.0.113.9'],
+  ...['[64:ff9b::a9fe:a9fe]', '[64:ff9b:1::a00:1]', '[2001:0:4136:e378:8000:63bf:3fff:fdd2]', '[2002:a9fe:a9fe::1]'],
+  ...['[::10.0.0.1]', '[::ffff:0:169.254.169.254]', '[fec0::1]', '[2001:db8::1]', '[fd20:ce::254]'],
+]
+
 test('addresses that are no receiver are refused, at once or when their name is resolved (S-NOTIFY-03)', async () => {
   const refusals = [
     ['ftp://example.org', 'must begin with https://'],
@@ -133,26 +140,52 @@ test('addresses that are no receiver are refused, at once or when their name is 
     ['http://[fe80::1]/', 'is link-local or reserved'],
     ['http://[::ffff:169.254.169.254]/', 'is link-local or reserved'],
     ['http://2852039166/', 'is link-local or reserved'],
+    ...RESERVED.map((host) => [`http://${host}/`, 'is link-local or reserved'] as const),
   ] as const
   for (const [url, reason] of refusals) {
     const refused = await target({ url }).catch((error: unknown) => String(error))
     expect(refused).toContain(reason)
     expect(refused).not.toContain('canary')
   }
-  expect(['127.0.0.1', '10.0.0.5', '::1', '2606:4700::1111'].filter((one) => !isReceiverAddress(one))).toEqual([])
+  const receivers = ['127.0.0.1', '10.0.0.5', '::1', '::ffff:10.0.0.5', 'fd00::5', '168.63.129.17', '2606:4700::1111']
+  expect(receivers.filter((one) => !isReceiverAddress(one))).toEqual([])
   await expect(target({ secret: 'whsec_c2hvcnQ=' })).rejects.toThrow('The signing secret of a webhook')
   await target()
   await expect(target()).rejects.toMatchObject({ code: 'notify_exists' })
-  await expect(platform.removeNotify('none')).rejects.toMatchObject({ code: 'notify_unknown' })
+  await expect(platform.notify.remove('none')).rejects.toMatchObject({ code: 'notify_unknown' })
+})
+
+test('a target that does not answer delays no other, and has a bounded number of connections (S-NOTIFY-02)', {
+  timeout: 60_000,
+}, async () => {
+  const silent = await startReceiver()
+  silent.answer = 'hang'
+  await platform.notify.add({ name: 'silent', kind: 'webhook', url: silent.url, secret: silent.secret })
+  await target()
+  await added(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
+  const first = await create()
+  await expect.poll(() => silent.open(), { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => types().length).toBe(1)
+  // The next notice of this instance, and those of others, come while the silent target still has the first.
+  await platform.answer(first, 'q', {}, ACTOR)
+  const others = [await create(), await create(), await create(), await create(), await create()]
+  await expect.poll(() => types().length, { timeout: 10_000 }).toBe(2 + others.length)
+  expect(silent.received[0]?.body).toContain(first)
+  expect(silent.received.filter(({ body }) => body.includes(first)).length).toBe(1)
+  expect(silent.open()).toBe(4)
+  const own = receiver.valid().filter(({ data }) => data.instance_id === first)
+  expect(own.map(({ type }) => type)).toEqual(['resolve.question', 'resolve.end'])
+  for (const id of others) await platform.answer(id, 'q', {}, ACTOR)
+  await silent.close()
 })
 
 test('a test is sent once, and its outcome told', async () => {
   await target()
-  expect(await platform.testNotify('ops')).toEqual({ delivered: true, error: null })
+  expect(await platform.notify.test('ops')).toEqual({ delivered: true, error: null })
   receiver.answer = 418
-  expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: 'it answered 418' })
+  expect(await platform.notify.test('ops')).toEqual({ delivered: false, error: 'it answered 418' })
   await receiver.close()
-  expect(await platform.testNotify('ops')).toEqual({ delivered: false, error: "it can't be reached (ECONNREFUSED)" })
+  expect(await platform.notify.test('ops')).toEqual({ delivered: false, error: "it can't be reached (ECONNREFUSED)" })
 })
 
 test('an end is not sent again when the ended instance gets a label, in this process or another (S-NOTIFY-01)', async () => {

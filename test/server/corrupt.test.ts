@@ -122,6 +122,14 @@ const instances: [string, (of: ReturnType<typeof instancePaths>) => void, 'whole
   ['worker.json is garbage', ({ worker }) => garbage(worker), 'whole'],
   ['the project is gone', ({ project }) => rmSync(project, { recursive: true }), 'whole'],
   [
+    'a private line of the journal is garbage, and the record lost',
+    ({ journal, record }) => {
+      writeFileSync(journal, readFileSync(journal, 'utf8').replace(/^p\t.*$/m, 'p\t\u0000garbage'))
+      rmSync(record)
+    },
+    'whole',
+  ],
+  [
     'journal and record are garbage',
     ({ journal, record }) => {
       garbage(journal)
@@ -178,6 +186,38 @@ test.each(instances)('%s: the server starts and serves the rest (F22)', async (_
     expect(shown.toSorted()).toEqual([...(left === 'whole' ? [done] : []), other, paused, lost].toSorted())
     expect(await running.get(`/instances/${other}`)).toMatchObject({ status: 200, body: { output: 'fine' } })
     await running.said(`${lost} had no host: adopted.`)
+  } finally {
+    await running.close()
+  }
+})
+
+test('an ended instance with damaged private lines can be read and renamed; doctor tells of them (F22)', async () => {
+  const home = copyOfHome()
+  const { journal, record } = instancePaths(home, done)
+  const lines = readFileSync(journal, 'utf8').split('\n')
+  const damaged = lines.filter((line) => line.startsWith('p\t')).length
+  expect(damaged).toBeGreaterThan(0)
+  const half = (line: string) => line.slice(0, Math.floor(line.length / 2))
+  writeFileSync(journal, lines.map((line) => (line.startsWith('p\t') ? half(line) : line)).join('\n'))
+  rmSync(record)
+  const running = await serve(home)
+  try {
+    for (const part of ['', '/story', '/messages', '/events?follow=false', '/state']) {
+      expect((await running.get(`/instances/${done}${part}`)).status).toBe(200)
+    }
+    const rows = (await running.get('/doctor')).body as { check: string; state: string; message: string }[]
+    const row = rows.find(({ check, state }) => check === 'journals' && state === 'failed')
+    expect(row?.message).toContain(`${done} is completed, and`)
+    expect(row?.message).toContain('of its journal cannot be read')
+    const renamed = await fetch(`${running.url}/api/instances/${done}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'again' }),
+    })
+    expect(await renamed.json()).toMatchObject({ name: 'again', status: 'completed', output: 'fine' })
+    // Every event is still there.
+    const events = (text: string) => text.split('\n').filter((line) => /^\d/.test(line))
+    expect(events(readFileSync(journal, 'utf8'))).toEqual(events(lines.join('\n')))
   } finally {
     await running.close()
   }

@@ -37,7 +37,15 @@ test('an unknown top-level key of a POST body is ignored', async () => {
   })
   // A request that deletes for good is taken only where it is understood.
   const prune = await api.call('POST', '/api/prune', { body: { older_than_ms: 0, dryrun: true } })
-  expect(prune).toMatchObject({ status: 422, json: { code: 'request_invalid' } })
+  expect(prune).toMatchObject({
+    status: 422,
+    json: {
+      code: 'request_invalid',
+      detail: expect.stringContaining('body has no field "dryrun"; its fields are older_than_ms, status, dry_run'),
+    },
+  })
+  const both = await api.call('POST', '/api/auth/verify', { body: { code: 'c', token: 't' } })
+  expect(both).toMatchObject({ status: 422, json: { detail: expect.stringContaining('send one of them') } })
 })
 
 // verifies: R51

@@ -1,4 +1,6 @@
 /** The queue of a home (R70) and its retention (R71), with real servers and background hosts, and with hosts that are killed. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { InstanceRecord } from '../../src/core/index.ts'
 import { type Home, newHome } from '../commands/cli.ts'
@@ -9,11 +11,14 @@ import { plainResolver } from '../support/plain-resolver.ts'
 
 let place: Home
 let token: string
+/** A file that ends `do=hold` of the resolver "any". */
+let goOn: string
 const running: ServeProcess[] = []
 
 const BEHAVIOUR = `
   if (me.params.do === 'pause' && !me.resume) return me.finish({ status: 'paused' })
   if (me.params.do === 'ask') await Promise.race([me.ask('gate', 'Go on?'), me.stopped.then(() => me.finish({ status: 'cancelled' }))])
+  else if (me.params.do === 'hold') while (!fs.existsSync('go-on')) await sleep(20)
   else await sleep(150)
   me.finish({ status: 'completed', output: 'done' })`
 
@@ -22,6 +27,7 @@ beforeEach(async () => {
   for (const manifest of [{ name: 'any' }, { name: 'single', max_running: 1 }]) {
     const { dir } = plainResolver(BEHAVIOUR, { supports_resume: true, ...manifest })
     expect(await place.run('resolver', 'add', dir)).toMatchObject({ code: 0 })
+    if (manifest.name === 'any') goOn = join(dir, 'go-on')
   }
   token = (await place.run('token', 'create', '--scope', 'admin')).stdout.trim()
 })
@@ -212,6 +218,34 @@ test('RESOLVE_MAX_RUNNING binds hosts of "run", and a wrong value is refused (R7
   }
 })
 
+test('a suspended process at the head of the queue does not stop it: others go before, and it starts when it goes on and has room (R70)', {
+  timeout: 120_000,
+}, async () => {
+  const [alive, suspended] = [await start(['--max-running', '1']), await start(['--max-running', '1'])]
+  const [call, other] = [client(alive.url, token), client(suspended.url, token)]
+  const first = await create(call, 'ask')
+  await reaches(call, first, 'awaiting_input')
+  const second = await create(other, 'work')
+  await waitsAt(call, second, 1)
+  const third = await create(call, 'ask')
+  await waitsAt(call, third, 2)
+  suspended.kill('SIGSTOP')
+  await answer(call, first)
+  await reaches(call, third, 'awaiting_input')
+  expect(storyOf(place.home, second).status).toBe('created')
+  suspended.kill('SIGCONT')
+  // It has looked since: what comes after it has told its place, and the place of the third is taken.
+  const fourth = await create(other, 'work')
+  await waitsAt(other, fourth, 2)
+  expect(storyOf(place.home, second).status).toBe('created')
+  await answer(call, third)
+  for (const id of [second, fourth]) await reaches(call, id, 'completed')
+  const all = [first, second, third, fourth]
+  expect(mostAtOnce(all)).toBe(1)
+  expect(all.map(launchesOf)).toEqual([1, 1, 1, 1])
+  for (const id of all) soundInstance(place.home, id)
+})
+
 for (const step of ['queue.told', 'queue.locked', 'queue.granted', 'launch.spawned'] as const) {
   test(`a server killed at ${step} loses no place and starts nothing twice (R70)`, { timeout: 90_000 }, async () => {
     const bound = ['--max-running', '1']
@@ -241,7 +275,7 @@ test('a place held by an instance without a host is not lost: the next waiting h
   timeout: 60_000,
 }, async () => {
   const env = { RESOLVE_MAX_RUNNING: '1' }
-  const first = place.start(env, 'run', 'any', '-i', 'do=work', '--json')
+  const first = place.start(env, 'run', 'any', '-i', 'do=hold', '--json')
   await expect
     .poll(
       async () => documentIn((await place.run('instance', 'list', '--json')).stdout)['instances'] as InstanceRecord[],
@@ -252,6 +286,7 @@ test('a place held by an instance without a host is not lost: the next waiting h
     .toMatchObject([{ status: 'running' }])
   first.kill('SIGKILL')
   await first.ended
+  writeFileSync(goOn, '')
   expect(await place.with({ env }, 'run', 'any', '-i', 'do=work')).toMatchObject({ code: 0, stdout: 'done\n' })
 })
 

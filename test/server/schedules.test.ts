@@ -355,6 +355,15 @@ test('no schedule is added while the form of its resolver is unknown; a field th
     { outcome: 'failed', detail: expect.stringContaining('"key" is a secret field') },
   ])
   expect(await instances()).toEqual([])
+  // Its value is in no file any more, and the schedule says why it is paused.
+  expect(readFileSync(path, 'utf8')).not.toContain('canary-8472')
+  const [paused] = await listed()
+  expect(paused).toMatchObject({ paused: true, input: { do: 'this' }, next_at: null })
+  expect(paused?.last?.detail).toContain('its value was removed here and the schedule paused')
+  expect((await look('2026-05-05T07:00:01Z')).news).toEqual([])
+  expect((await place.run('schedule', 'resume', 'works')).code).toBe(0)
+  const next = nextDue('0 7 * * *', 'UTC', new Date())?.getTime() ?? 0
+  expect((await look(new Date(next + 1_000).toISOString())).news).toMatchObject([{ outcome: 'started' }])
 })
 
 test('over HTTP: reading needs the scope read, changing needs admin; a damaged file is told and nothing is run (R72)', {

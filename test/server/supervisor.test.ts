@@ -192,16 +192,18 @@ test('thousands of ended instances are read once; further sweeps cost almost not
     linkSync(record, paths.record)
   }
   const report = new LiveInstances(home)
-  const before = performance.now()
-  const first = await report.look()
-  const between = performance.now()
-  const second = await report.look()
-  const after = performance.now()
-  expect(first.counts).toEqual({ completed: 3_001 })
-  expect(second).toEqual(first)
-  expect(between - before).toBeLessThan(10_000)
-  expect(after - between).toBeLessThan(500)
-  expect((between - before) / (after - between)).toBeGreaterThan(3)
+  const looks: { cpuUs: number; found: Awaited<ReturnType<typeof report.look>> }[] = []
+  for (let n = 0; n < 6; n += 1) {
+    const before = process.cpuUsage()
+    const found = await report.look()
+    const { user, system } = process.cpuUsage(before)
+    looks.push({ cpuUs: user + system, found })
+  }
+  const [first, ...later] = looks
+  expect(first?.found.counts).toEqual({ completed: 3_001 })
+  for (const { found } of later) expect(found).toEqual(first?.found)
+  // The cheapest of the later ones: other work of this process may fall into some.
+  expect(Math.min(...later.map(({ cpuUs }) => cpuUs)) * 3).toBeLessThan(first?.cpuUs ?? 0)
 })
 
 test('a paused instance is read again only when its files change, and a resume is noticed', async () => {

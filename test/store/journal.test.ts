@@ -239,6 +239,29 @@ test('a damaged byte in one line does not move the places of the payloads after 
   expect(readPlace((found as PlacedPrivate).place)).toMatchObject({ payload: { is: 'whole' } })
 })
 
+test('a damaged private line is left out, and the events after it stay', () => {
+  const writer = JournalWriter.open(path)
+  fill(writer, 3)
+  writer.close()
+  appendFileSync(path, 'p\tanswer\t{"half\n')
+  fill(JournalWriter.open(path), 2)
+  appendFileSync(path, `p\n${'x'.repeat(40 * 1024 * 1024)}\np\tanswer\t{"request_id":"behind","payload":{}}\n`)
+  const again = JournalWriter.open(path)
+  expect(again.seq).toBe(5)
+  again.close()
+  expect(readAll().map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5])
+  const kept = readFileSync(path, 'utf8').split('\n')
+  expect(kept.filter((line) => line.startsWith('p'))).toEqual(['p\tanswer\t{"request_id":"behind","payload":{}}'])
+})
+
+test('a line longer than any that a host writes is told as a broken journal, and not read into memory', () => {
+  appendFileSync(path, '1\t-\t{')
+  truncateSync(path, 2 ** 34)
+  const reader = new JournalReader(path, 0, Buffer.byteLength(creationLine(creation)))
+  expect(() => reader.read()).toThrow(expect.objectContaining({ code: 'journal_broken' }))
+  reader.close()
+})
+
 test('a private line that was damaged after it was found is told as a broken journal', () => {
   const writer = JournalWriter.open(path)
   const { place } = writer.appendPrivate({ kind: 'name', name: 'Bob', at: '' })

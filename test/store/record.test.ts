@@ -78,9 +78,13 @@ test.each([
   ['is not JSON', 'p\tname\t{"name":}'],
   ['was cut', 'p\tname\t{"name":"Fir'],
   ['has no kind', 'p'],
-  ['has another first byte', 'q\tname\t{"name":"Other"}'],
 ])('where the line of a name %s, the record says what the whole journal says', (_, damaged) => {
   appendFileSync(paths.journal, `${damaged}\n`)
+  expect(readRecord(paths)).toEqual(toldByJournal())
+})
+
+test('a line of no kind at all is told as a broken journal', () => {
+  appendFileSync(paths.journal, 'q\tname\t{"name":"Other"}\n')
   expect(() => readRecord(paths)).toThrow(expect.objectContaining({ code: 'journal_broken' }))
 })
 

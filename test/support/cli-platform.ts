@@ -85,6 +85,9 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     async addArchive() {
       throw new Error('The command line packs the archive itself.')
     },
+    async removeResolver(name) {
+      return (await document(['resolver', 'remove', name]))['resolver'] as never
+    },
     async schema(name, params) {
       return (await document(['resolver', 'schema', name], params ?? {}))['form'] as never
     },
@@ -233,44 +236,34 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const how = dry_run === true ? '--dry-run' : '--yes'
       return (await document(['instance', 'prune', '--older-than', `${older_than_ms}ms`, ...only, how])) as never
     },
-    async notifyTargets() {
-      return (await document(['notify', 'list']))['targets'] as never
+    notify: {
+      list: async () => (await document(['notify', 'list']))['targets'] as never,
+      add: async ({ name, kind, url }) =>
+        (await document(['notify', 'add', name, `--${kind}`, url ?? '']))['target'] as never,
+      remove: async (name) => (await document(['notify', 'remove', name]))['target'] as never,
+      test: async (name) => (await document(['notify', 'test', name])) as never,
     },
-    async addNotify({ name, kind, url }) {
-      return (await document(['notify', 'add', name, `--${kind}`, url ?? '']))['target'] as never
+    secrets: {
+      list: async () => (await document(['secret', 'list']))['secrets'] as never,
+      set: async (name, { text }) => {
+        const { stdout } = await ask(['secret', 'set', name, '--json'], text)
+        return JSON.parse(stdout.toString()).secret as never
+      },
+      remove: async (name) => (await document(['secret', 'remove', name]))['secret'] as never,
     },
-    async removeNotify(name) {
-      return (await document(['notify', 'remove', name]))['target'] as never
-    },
-    async testNotify(name) {
-      return (await document(['notify', 'test', name])) as never
-    },
-    async secrets() {
-      return (await document(['secret', 'list']))['secrets'] as never
-    },
-    async setSecret(name, { text }) {
-      const { stdout } = await ask(['secret', 'set', name, '--json'], text)
-      return JSON.parse(stdout.toString()).secret as never
-    },
-    async removeSecret(name) {
-      return (await document(['secret', 'remove', name]))['secret'] as never
+    schedules: {
+      list: async () => (await document(['schedule', 'list']))['schedules'] as never,
+      add: async ({ cron, resolver, input, name, timezone, catch_up }) => {
+        const words = ['schedule', 'add', cron, resolver, ...(name === undefined ? [] : ['--name', name])]
+        const zone = timezone === undefined ? [] : ['--timezone', timezone]
+        return (await document([...words, ...zone, '--catch-up', catch_up ?? 'none'], input))['schedule'] as never
+      },
+      remove: async (name) => (await document(['schedule', 'remove', name]))['schedule'] as never,
+      pause: async (name, paused) =>
+        (await document(['schedule', paused ? 'pause' : 'resume', name]))['schedule'] as never,
     },
     async health({ fix } = {}) {
       return (await document(['doctor', ...(fix === true ? ['--fix'] : [])]))['checks'] as never
-    },
-    async schedules() {
-      return (await document(['schedule', 'list']))['schedules'] as never
-    },
-    async addSchedule({ cron, resolver, input, name, timezone, catch_up }) {
-      const words = ['schedule', 'add', cron, resolver, ...(name === undefined ? [] : ['--name', name])]
-      const zone = timezone === undefined ? [] : ['--timezone', timezone]
-      return (await document([...words, ...zone, '--catch-up', catch_up ?? 'none'], input))['schedule'] as never
-    },
-    async removeSchedule(name) {
-      return (await document(['schedule', 'remove', name]))['schedule'] as never
-    },
-    async pauseSchedule(name, paused) {
-      return (await document(['schedule', paused ? 'pause' : 'resume', name]))['schedule'] as never
     },
     async leave() {},
     async close() {},

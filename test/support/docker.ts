@@ -10,8 +10,8 @@ import { describe } from 'vitest'
 import type { Payload } from '../../src/core/protocol/form.ts'
 import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { root } from '../house/source-files.ts'
+import { created } from './instances.ts'
 import type { PlainResolver } from './plain-resolver.ts'
-import { platformOn } from './platforms.ts'
 
 const hasEngine = process.env['RESOLVE_TEST_DOCKER'] === 'yes'
 
@@ -52,15 +52,7 @@ export async function createdInDocker(
   // Written once: a changed file would be a reason to set up again.
   if (Object.keys(setup).length > 0 && !existsSync(answer)) writeFileSync(answer, JSON.stringify(setup))
   process.env['RESOLVE_WORKER_IMAGE'] ??= testImage()
-  const platform = await platformOn(home)
-  try {
-    const catalog = await platform.catalog()
-    await catalog.add(resolver.dir, { cwd: home, force: true })
-    const { instance_id: id } = await platform.create({ resolver: resolver.name, input, host: 'none' })
-    return id
-  } finally {
-    await platform.close()
-  }
+  return await created(home, resolver, input)
 }
 
 /** Removes whatever containers and setups of a home are left, at the end of a test. */

@@ -1,5 +1,7 @@
 /** The modes of the evil resolver (reliability, The evil resolver), how each is driven, and how its run must end; both executors run this one table. */
+import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { instancePaths } from '../../src/core/store/home.ts'
@@ -250,6 +252,47 @@ export const evilModes: readonly EvilMode[] = [
   { mode: 'planted-response', act: answer, also: ({ output }) => expect(output).toBe('{"a":1}') },
   { mode: 'env-echo', says: ['evil.environment'] },
   { mode: 'escapes', act: answer },
+  { mode: 'many-directories', act: after('evil.filled', look, stop) },
+  {
+    mode: 'deep-tree',
+    act: after('evil.filled', look, stop),
+    // Its paths are too long for a test that removes its home.
+    also: ({ id }, { home }) => {
+      const { status } = spawnSync('rm', ['-rf', join(instancePaths(home, id).project, '.resolve/data')])
+      expect(status).toBe(0)
+    },
+  },
+  {
+    mode: 'odd-request-ids',
+    act: inOrder(refused('input_request'), look, stop),
+    rejected: ['input_request'],
+    says: ['evil.asked'],
+  },
+  {
+    mode: 'hostile-state',
+    act: after('evil.planted', async ({ call }) => {
+      for (const part of ['', '/state']) {
+        const { status } = (await call('GET', part)).body as { status: string }
+        expect(status).toBe('running')
+      }
+      await look({ call } as Loose)
+      await call('POST', '/stop', { reason: 'enough' })
+    }),
+  },
+  { mode: 'odd-times', says: ['evil.odd', 'evil.sixth', 'evil.good'] },
+  {
+    mode: 'foreign-prefix',
+    says: ['hello.tick', 'evil.good'],
+    also: ({ id }, { home }) => {
+      const warnings = eventsOf(home, id).filter(({ event }) => event.data['kind'] === 'foreign_prefix')
+      expect(warnings).toHaveLength(1)
+    },
+  },
+  {
+    mode: 'log-flood',
+    act: after('evil.good', async ({ call }) => void (await call('GET', '/logs')), look, stop),
+    says: ['evil.good'],
+  },
   {
     mode: 'rewrite-history',
     act: tell,

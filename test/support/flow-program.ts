@@ -135,8 +135,8 @@ async function keepHome(flow: FlowCase): Promise<void> {
   if (catalog.list().some(({ name }) => name === flow.resolver)) return
   await core.openTokens(home).create({ name: flow.name })
   const name = flow.resolver.replaceAll('-', '_')
-  await platform.setSecret(name, { from: 'value', text: 'home-canary-1234' })
-  await platform.addNotify({ name, kind: 'slack', url: 'http://127.0.0.1:9/none', resolver: 'none' }).catch(() => {})
+  await platform.secrets.set(name, { from: 'value', text: 'home-canary-1234' })
+  await platform.notify.add({ name, kind: 'slack', url: 'http://127.0.0.1:9/none', resolver: 'none' }).catch(() => {})
   await catalog.add(flow.directory as string, { cwd: home })
 }
 

@@ -1,19 +1,18 @@
 /** A home of its own for a test, and instances in it that are hosted in the test's process or by real background hosts. */
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HostProcess } from '../../src/core/host/process/host-process.ts'
+import { type LocalPlatform, openLocalPlatform } from '../../src/core/platform/local/local.ts'
+import type { CreateRequest } from '../../src/core/platform/platform.ts'
 import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { Payload } from '../../src/core/protocol/form.ts'
-import type { CreationRecord } from '../../src/core/protocol/journal.ts'
-import type { Manifest } from '../../src/core/protocol/manifest.ts'
 import { isTerminal, type Status } from '../../src/core/protocol/status.ts'
-import { createInstance } from '../../src/core/store/create-instance.ts'
-import { instancePaths, newInstanceId, prepareHome } from '../../src/core/store/home.ts'
+import { instancePaths, prepareHome } from '../../src/core/store/home.ts'
 import { readStory } from '../../src/core/store/journal-projection.ts'
 import { JournalReader } from '../../src/core/store/journal-reader.ts'
 import type { Story } from '../../src/core/view/story.ts'
+import { root } from '../house/source-files.ts'
 import type { PlainResolver } from './plain-resolver.ts'
 
 export function temporaryHome(): string {
@@ -22,42 +21,60 @@ export function temporaryHome(): string {
   return home
 }
 
-/** Creates an instance of a resolver folder, without a host. */
-export async function created(
-  home: string,
-  resolver: PlainResolver,
-  input: Payload = {},
-  creation: (manifest: Manifest) => Partial<CreationRecord> = () => ({}),
-): Promise<string> {
-  const id = newInstanceId()
-  const manifest = JSON.parse(readFileSync(join(resolver.dir, 'manifest.json'), 'utf8')) as Manifest
-  await createInstance(home, {
-    schema: 'resolve.journal/1',
-    instance_id: id,
-    name: null,
-    parent_id: null,
-    created_at: new Date().toISOString(),
-    input,
-    executor: 'local',
-    environment: {},
-    resolver: { name: manifest.name, version: manifest.version, dir: resolver.dir, commit: null, manifest },
-    ...creation(manifest),
-  })
-  return id
+/** One at a time: resolvers of tests share names, and each creation means the folder that it registered. */
+let lastCreation: Promise<unknown> = Promise.resolve()
+
+/**
+ * Creates an instance through the platform, as a command does: the resolver is registered, and asked for its form. Without a host, so that
+ * tests of hosts can start theirs.
+ */
+export async function created(home: string, resolver: PlainResolver, input: Payload = {}): Promise<string> {
+  return await onPlatform(home, (platform) => createdOn(platform, resolver, { input, host: 'none' }))
 }
 
-/** Runs an instance to its end, or to its pause, hosted here. */
+/** Creates it and runs it to its end, or to its pause, hosted here. */
 export async function ranToEnd(
   home: string,
   resolver: PlainResolver,
   input: Payload = {},
 ): Promise<{ id: string; story: Story }> {
-  const id = await created(home, resolver, input)
-  const hosts = new HostProcess(home)
-  await hosts.own(id)
-  await hosts.over(id)
-  await hosts.close()
+  const id = await onPlatform(home, async (platform) => {
+    const created = await createdOn(platform, resolver, { input, host: 'here' })
+    await platform.over(created)
+    return created
+  })
   return { id, story: storyOf(home, id) }
+}
+
+/** Creates it on a platform that the test holds. */
+export async function createdOn(
+  platform: LocalPlatform,
+  resolver: PlainResolver,
+  request: Omit<CreateRequest, 'resolver'>,
+): Promise<string> {
+  const creation = lastCreation.then(async () => {
+    await register(platform, resolver)
+    return await platform.create({ resolver: resolver.name, ...request })
+  })
+  lastCreation = creation.catch(() => undefined)
+  return (await creation).instance_id
+}
+
+/** As `resolver add --force`; nothing is written for a folder that is registered. */
+async function register(platform: LocalPlatform, { name, dir }: PlainResolver): Promise<void> {
+  const catalog = await platform.catalog()
+  await catalog.refresh()
+  if (catalog.list().some((entry) => entry.name === name && entry.dir === dir)) return
+  await catalog.add(dir, { cwd: dir, force: true })
+}
+
+async function onPlatform<T>(home: string, work: (platform: LocalPlatform) => Promise<T>): Promise<T> {
+  const platform = await openLocalPlatform({ home, builtins: join(root, 'src/resolvers') })
+  try {
+    return await work(platform)
+  } finally {
+    await platform.close()
+  }
 }
 
 export function storyOf(home: string, id: string): Story {

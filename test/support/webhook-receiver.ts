@@ -23,7 +23,7 @@ export interface Receiver {
   received: Received[]
   /** How it answers: a status, `hang`, or `endless`: a status and a body without an end. */
   answer: number | 'hang' | 'endless'
-  /** How many answers without an end have a connection. */
+  /** How many connections wait for an answer, or for its end. */
   open(): number
   valid(): Delivered[]
   invalid(): string[]
@@ -41,13 +41,12 @@ export async function startReceiver(): Promise<Receiver> {
     })
     request.on('end', async () => {
       received.push({ headers: request.headers, body, isValid: await isSigned(secret, request.headers, body) })
-      if (receiver.answer === 'hang') return
-      if (receiver.answer === 'endless') {
+      if (receiver.answer === 'hang' || receiver.answer === 'endless') {
         open += 1
         response.on('close', () => {
           open -= 1
         })
-        return response.writeHead(200).write('x')
+        return receiver.answer === 'hang' ? undefined : response.writeHead(200).write('x')
       }
       response.statusCode = receiver.answer
       response.end('{}')

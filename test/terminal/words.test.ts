@@ -1,13 +1,16 @@
 /** Small words of the terminal: durations, ages, near words, globs, quoting, tables. */
+
 import { expect, test } from 'vitest'
 import { nearest } from '../../src/core/primitives/nearest.ts'
 import { quoteWord } from '../../src/core/primitives/quote-word.ts'
+import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import { ageText, durationText } from '../../src/core/view/time-words.ts'
 import { parseDuration } from '../../src/terminal/command/duration.ts'
 import { matchesGlob } from '../../src/terminal/input/glob.ts'
 import { commandLine } from '../../src/terminal/output/shell.ts'
 import { tableLines } from '../../src/terminal/output/table.ts'
 import { cut, widthOf } from '../../src/terminal/output/width.ts'
+import { fitting, instanceTable } from '../../src/terminal/pages/instance-table.ts'
 
 test.each([
   ['30s', 30_000],
@@ -90,4 +93,32 @@ test('a table fits the terminal by cutting its flexible columns only', () => {
   expect(narrow[1]).toContain('0123456789ab')
   expect(narrow[1]).toContain('…')
   expect(narrow[1]).toMatch(/3m$/)
+})
+
+const listed = (at: number, more: Partial<InstanceRecord> = {}): InstanceRecord =>
+  ({
+    ...{ instance_id: `${at}`.padStart(12, '0'), name: null, resolver: 'tour', status: 'completed', phase: null },
+    ...{ pending_inputs: 0, created_at: new Date(0).toISOString(), labels: {}, ...more },
+  }) as InstanceRecord
+
+test('labels have a column of their own, only where an instance has some; a narrow terminal leaves it out first', () => {
+  const plain = instanceTable([listed(1, { name: 'Bridge' })], 0, undefined)
+  expect(plain[0]?.split(/\s+/)).toEqual(['ID', 'STATUS', 'RESOLVER', 'NAME', 'PHASE', 'AGE'])
+  const records = [listed(1, { name: 'Bridge', phase: 'planning', labels: { team: 'red', stage: 'test' } }), listed(2)]
+  const [titles, first] = instanceTable(records, 0, undefined)
+  expect(titles?.split(/\s+/)).toEqual(['ID', 'STATUS', 'RESOLVER', 'NAME', 'PHASE', 'LABELS', 'AGE'])
+  expect(first).toMatch(/Bridge {2}planning {2}stage=test team=red {2}/)
+  const narrow = instanceTable(records, 0, 66)
+  expect(narrow[0]).not.toContain('LABELS')
+  expect(narrow[1]).toContain('planning')
+})
+
+test('a terminal shows all that wait for an answer, and of the others as many as fit', () => {
+  const ended = Array.from({ length: 30 }, (_, at) => listed(at))
+  const waiting = Array.from({ length: 28 }, (_, at) => listed(100 + at, { status: 'awaiting_input' }))
+  expect(fitting(ended, 30)).toHaveLength(26)
+  expect(fitting([...ended, ...waiting.slice(0, 3)], 30).slice(0, 3)).toEqual(waiting.slice(0, 3))
+  expect(fitting([...ended, ...waiting], 30)).toEqual(waiting)
+  expect(fitting(ended, 3)).toHaveLength(5)
+  expect(fitting(ended, Number.POSITIVE_INFINITY)).toEqual(ended)
 })

@@ -95,6 +95,35 @@ describePage('the page: accessible', () => {
     LIMIT,
   )
 
+  test('at 390 px each line of the timeline has words, a question stands once, and tabs that scroll fade', async () => {
+    const { context } = await openContext({ viewport: { width: 390, height: 844 } })
+    const page = await signedIn(context, server)
+    await page.goto(`${server.url}/instances/${stage.piped}/timeline`)
+    await page.getByText('Second draft').first().waitFor()
+    const shown = async () =>
+      (await page.locator('.event-line').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))
+    const isShown = async (line: RegExp) => (await shown()).some((text) => line.test(text))
+    await expect.poll(() => isShown(/^\S+ worker started: local$/)).toBe(true)
+    // An event of the resolver's own has no words: its type stands beside its data.
+    await expect.poll(() => isShown(/^\S+ verdict=again claims=2 pipeline\.review$/)).toBe(true)
+
+    const after = () =>
+      page.locator('.tabs').evaluate((tabs) => getComputedStyle(tabs).getPropertyValue('--after-tabs'))
+    expect(await after()).toBe('44px')
+    await page.locator('.tabs').evaluate((tabs) => tabs.scrollTo({ left: tabs.scrollWidth }))
+    await expect.poll(after).toBe('0px')
+    await page.setViewportSize({ width: 1280, height: 860 })
+    await expect.poll(after).toBe('0px')
+
+    await page.goto(`${server.url}/instances/${stage.asking}/timeline`)
+    await page.getByText('question confirm-plan').waitFor()
+    const reports = async () => (await shown()).filter((line) => line.includes('resolver:input_requested')).length
+    expect(await reports()).toBe(0)
+    await page.getByLabel('Platform').uncheck()
+    await expect.poll(reports).toBe(1)
+    await context.close()
+  })
+
   test('the timeline is filtered by tier and text, and links to the failure', async () => {
     const { context } = await openContext()
     const page = await signedIn(context, server)

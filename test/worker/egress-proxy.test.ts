@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { isPublicAddress } from '../../src/core/worker/egress/egress-addresses.ts'
+import { isPublicAddress } from '../../src/core/primitives/network-addresses.ts'
 import { type EgressOptions, type EgressProxy, openEgressProxy } from '../../src/core/worker/egress/egress-proxy.ts'
 import { type Denial, EgressReports } from '../../src/core/worker/egress/egress-reports.ts'
 
@@ -359,6 +359,8 @@ test.each([
   ['192.168.1.1', false],
   ['192.0.2.1', false],
   ['198.18.0.1', false],
+  ['168.63.129.16', false],
+  ['168.63.129.17', true],
   ['224.0.0.1', false],
   ['239.1.1.1', false],
   ['240.0.0.1', false],
@@ -371,6 +373,8 @@ test.each([
   ['::ffff:8.8.8.8', false],
   ['::ffff:7f00:1', false],
   ['64:ff9b::7f00:1', false],
+  ['64:ff9b:1::a00:1', false],
+  ['::ffff:0:8.8.8.8', false],
   ['fe80::1', false],
   ['fe80::1%eth0', false],
   ['fec0::1', false],

@@ -37,7 +37,7 @@ export default class NotifyAdd extends BaseCommand<typeof NotifyAdd> {
     const { kind, url } = await this.destination()
     const { resolver, link } = this.flags
     const secret = kind === 'webhook' ? `whsec_${randomBytes(32).toString('base64')}` : undefined
-    const target = await (await this.platform()).addNotify({
+    const target = await (await this.platform()).notify.add({
       name: this.args.name,
       kind,
       events: this.events(),

@@ -14,7 +14,7 @@ export default class NotifyList extends BaseCommand<typeof NotifyList> {
   declare protected flags: FlagsOf<typeof NotifyList>
 
   protected async act(): Promise<number> {
-    const targets = await (await this.platform()).notifyTargets()
+    const targets = await (await this.platform()).notify.list()
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.notify-targets/1', targets })
       return EXIT.ok

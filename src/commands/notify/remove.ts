@@ -13,7 +13,7 @@ export default class NotifyRemove extends BaseCommand<typeof NotifyRemove> {
   declare protected args: ArgsOf<typeof NotifyRemove>
 
   protected async act(): Promise<number> {
-    const target = await (await this.platform()).removeNotify(this.args.name)
+    const target = await (await this.platform()).notify.remove(this.args.name)
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.notify-target/1', target, secret: null, removed: true })
     } else await this.output.result(`${target.name} removed.`)

@@ -14,7 +14,7 @@ export default class NotifyTest extends BaseCommand<typeof NotifyTest> {
 
   protected async act(): Promise<number> {
     const { name } = this.args
-    const { delivered, error } = await (await this.platform()).testNotify(name)
+    const { delivered, error } = await (await this.platform()).notify.test(name)
     if (this.output.json) await this.output.document({ schema: 'resolve.notify-test/1', name, delivered, error })
     else await this.output.result(delivered ? `${name} took it.` : `${name} did not take it: ${error}.`)
     return delivered ? EXIT.ok : EXIT.failed

@@ -3,12 +3,13 @@ import { resolve as resolvePath } from 'node:path'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { fail, ResolveError } from '../../core/errors.ts'
-import type { AddPlan, CatalogEntry, PackedDirectory } from '../../core/index.ts'
+import type { AddPlan, CatalogEntry, PackedDirectory, PrepareOptions } from '../../core/index.ts'
 import { bytesText } from '../../core/view/bytes-text.ts'
 import { plainCommand } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { beforeFollowing } from '../../terminal/command/signals.ts'
 import { promptYes } from '../../terminal/form/prompt-form.ts'
+import { hasSetup, isNotNow, notPrepared, type TriedOut, tryOut } from '../../terminal/input/try-out.ts'
 import { showPreparation } from '../../terminal/input/when-prepared.ts'
 import { CommandError, usage } from '../../terminal/output/command-error.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
@@ -20,7 +21,8 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   static override description = `Prints what the resolver will run: its commands, setup, mounts and capabilities.
   On a terminal, asks for confirmation before it adds a git source.
   Without a terminal it does not ask: running the command means that you trust the source.
-  Starts the program once and asks for its form: a resolver that cannot start is not added.
+  Runs the setup of its container, starts the program once and asks for its form:
+  a resolver that cannot start is not added.
   To a server (--server, a context) it sends a directory, without .git. This needs a token with scope admin,
   "serve --uploads" at the server, and a container in the manifest.`
   static override examples = [
@@ -68,33 +70,45 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
       this.output.say('Nothing was added.')
       return 0
     }
-    if (!this.flags['no-check']) plan.warnings.push(...(await this.tryStart(catalog.planned(this.args.source, cwd))))
+    const { warnings, setupFailure } = await this.tryOut(catalog.planned(this.args.source, cwd))
     const entry = await catalog.add(this.args.source, { cwd, force: this.flags.force })
-    return await this.printAdded(entry, plan.warnings)
+    if (setupFailure !== undefined) {
+      this.saySetupFails(entry.name)
+      throw setupFailure
+    }
+    return await this.printAdded(entry, [...plan.warnings, ...warnings])
   }
 
-  /** Sends the directory twice: to see what it is, and to add it. The server keeps nothing in between. */
+  /** What will run is read from the manifest here, so that the archive is sent only once; the server checks all of it. */
   private async addToServer(url: string): Promise<number> {
     const { source } = this.args
     const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(source) || /\s@\s/.test(source) || /^[\w.-]+@[\w.-]+:/.test(source)
     if (isAddress) throw usage(`Only a directory can be sent to a server: add ${source} on the server's machine.`)
-    const { packDirectory } = await import('../../core/index.ts')
-    const packed = await packDirectory(resolvePath(source))
+    const { packDirectory, planUpload } = await import('../../core/index.ts')
+    const path = resolvePath(source)
+    const packed = await packDirectory(path)
     const platform = await this.platform()
     const options = { sha256: packed.digest }
-    const { plan } = await platform.addArchive(packed.archive, { ...options, dryRun: true })
-    this.notePlan(plan, packed)
-    if (this.flags['dry-run']) return await this.printDryRun(plan)
-    if (plan.needs_force && !this.flags.force) {
-      throw fail('resolver_exists', { name: plan.name, source: plan.replaces?.source || 'a directory of the server' })
+    if (this.flags['dry-run']) {
+      const { plan } = await platform.addArchive(packed.archive, { ...options, dryRun: true })
+      this.notePlan(plan, packed)
+      return await this.printDryRun(plan)
+    }
+    if (this.output.forPerson) {
+      const planned = await planUpload(path, platform)
+      this.notePlan(planned, packed)
+      if (planned.needs_force && !this.flags.force) {
+        const from = planned.replaces?.source || 'a directory of the server'
+        throw fail('resolver_exists', { name: planned.name, source: from })
+      }
     }
     if (this.mayAsk && !this.flags.yes && !(await promptYes(`Send it to ${url}, to run there?`))) {
       this.output.say('Nothing was added.')
       return 0
     }
-    const { entry } = await platform.addArchive(packed.archive, { ...options, force: this.flags.force })
+    const { plan, entry } = await platform.addArchive(packed.archive, { ...options, force: this.flags.force })
     if (entry === null) throw fail('server_strange', { url, problem: 'it did not say what it added' })
-    return await this.printAdded(entry, plan.warnings)
+    return await this.printAdded(entry, [...plan.warnings, ...(await this.prepareThere(entry))])
   }
 
   private notePlan(plan: AddPlan, packed?: PackedDirectory): void {
@@ -106,13 +120,8 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   }
 
   private async printAdded(entry: CatalogEntry, warnings: string[]): Promise<number> {
-    const prepared = await this.prepare(entry)
     if (this.output.json) {
-      await this.output.document({
-        schema: 'resolve.resolver/1',
-        resolver: resolverDocument(entry),
-        warnings: prepared === undefined ? warnings : [...warnings, prepared],
-      })
+      await this.output.document({ schema: 'resolve.resolver/1', resolver: resolverDocument(entry), warnings })
     } else {
       await this.output.result(`${entry.name} ${entry.version} added.`)
       this.output.note(`  ${this.output.paint('cyan', commandLine('run', entry.name))}`)
@@ -120,50 +129,42 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
     return 0
   }
 
-  /** Throws why the program cannot be used; returns what is only worth a warning. */
-  private async tryStart(entry: CatalogEntry | undefined): Promise<string[]> {
-    // A resolver in a container starts after its setup, which preparing it runs.
-    if (entry === undefined || entry.manifest.container !== undefined) return []
+  /** Throws why the resolver cannot be used: then it is not added. */
+  private async tryOut(entry: CatalogEntry | undefined): Promise<TriedOut> {
+    if (entry === undefined) return { warnings: [] }
+    const platform = await this.localPlatform()
+    const wish = { output: this.output, prepare: this.flags.prepare, start: !this.flags['no-check'] }
     try {
-      await (await this.localPlatform()).tryStart(entry)
-      return []
+      return await beforeFollowing(() => tryOut(platform, entry, wish))
     } catch (error) {
       if (!(error instanceof ResolveError)) throw error
-      if (error.code === 'resolver_refused') {
-        const warning = `Asked for its form without any input, it failed: ${String(error.details['detail'] ?? error.message)}`
-        this.output.note(this.output.paint('yellow', `  ${warning}`))
-        return [warning]
-      }
-      throw new CommandError(error, {
-        next: [
-          plainCommand('resolver', 'add', this.args.source, '--no-check', ...(this.flags.force ? ['--force'] : [])),
-        ],
-      })
+      const next = [
+        '--no-check',
+        ...(hasSetup(entry) ? ['--no-prepare'] : []),
+        ...(this.flags.force ? ['--force'] : []),
+      ]
+      throw new CommandError(error, { next: [plainCommand('resolver', 'add', this.args.source, ...next)] })
     }
   }
 
-  /**
-   * Runs the setup of a container (R48). A setup that fails is an error; where there is no engine or image, the first use prepares the
-   * resolver: returns that as a warning.
-   */
-  private async prepare({ name, manifest }: CatalogEntry): Promise<string | undefined> {
-    const { setup_commands: commands = [], bundles = [] } = manifest.container ?? {}
-    if (!this.flags.prepare || commands.length + bundles.length === 0) return undefined
+  /** Where the server has no engine or image, the first use prepares the resolver: returns that as a warning. */
+  private async prepareThere(entry: CatalogEntry): Promise<string[]> {
+    if (!this.flags.prepare || !hasSetup(entry)) return []
     const platform = await this.platform()
     try {
-      await beforeFollowing(() => showPreparation(platform, name, { output: this.output }))
-      return undefined
+      const prepare = (options: PrepareOptions) => platform.prepare(entry.name, options)
+      await beforeFollowing(() => showPreparation(prepare, entry.name, { output: this.output }))
+      return []
     } catch (error) {
       if (!(error instanceof ResolveError)) throw error
-      if (error.code === 'setup_failed') {
-        this.output.say(`${name} was added, but its setup fails. Fix it, and the next use runs it again.`)
-        throw error
-      }
-      if (!['docker_unreachable', 'image_missing', 'too_many'].includes(error.code)) throw error
-      const warning = `${name} is not prepared: ${error.message} Its first use prepares it.`
-      this.output.note(this.output.paint('yellow', warning))
-      return warning
+      if (error.code === 'setup_failed') this.saySetupFails(entry.name)
+      if (!isNotNow(error)) throw error
+      return [notPrepared(this.output, entry.name, error)]
     }
+  }
+
+  private saySetupFails(name: string): void {
+    this.output.say(`${name} was added, but its setup fails. Fix it, and the next use runs it again.`)
   }
 
   private async printDryRun(plan: AddPlan): Promise<number> {

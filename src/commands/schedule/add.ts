@@ -45,7 +45,7 @@ export default class ScheduleAdd extends BaseCommand<typeof ScheduleAdd> {
       await platform.check(resolver, input).catch(() => ({ form: null }))
     const { payload: input } = await fitToDisclosed(given, ask)
     const { name, timezone = new Intl.DateTimeFormat().resolvedOptions().timeZone, 'catch-up': catchUp } = this.flags
-    const schedule = await platform.addSchedule(
+    const schedule = await platform.schedules.add(
       {
         ...{ cron, resolver, input, timezone, catch_up: catchUp === 'one' ? 'one' : 'none' },
         ...(name === undefined ? {} : { name }),

@@ -9,7 +9,7 @@ export default class ScheduleList extends BaseCommand<typeof ScheduleList> {
   declare protected flags: FlagsOf<typeof ScheduleList>
 
   protected async act(): Promise<number> {
-    const schedules = await (await this.platform()).schedules()
+    const schedules = await (await this.platform()).schedules.list()
     if (this.output.json) await this.output.document({ schema: 'resolve.schedules/1', schedules })
     else if (schedules.length === 0) {
       this.output.note('There is no schedule yet; add one with "resolve schedule add".')

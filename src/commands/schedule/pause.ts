@@ -12,7 +12,7 @@ export default class SchedulePause extends BaseCommand<typeof SchedulePause> {
   declare protected args: ArgsOf<typeof SchedulePause>
 
   protected async act(): Promise<number> {
-    const schedule = await (await this.platform()).pauseSchedule(this.args.name, true)
+    const schedule = await (await this.platform()).schedules.pause(this.args.name, true)
     if (this.output.json) await this.output.document({ schema: 'resolve.schedule/1', schedule })
     else await this.output.result(`${schedule.name}: paused.`)
     return 0

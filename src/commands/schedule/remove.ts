@@ -12,7 +12,7 @@ export default class ScheduleRemove extends BaseCommand<typeof ScheduleRemove> {
   declare protected args: ArgsOf<typeof ScheduleRemove>
 
   protected async act(): Promise<number> {
-    const schedule = await (await this.platform()).removeSchedule(this.args.name)
+    const schedule = await (await this.platform()).schedules.remove(this.args.name)
     if (this.output.json) await this.output.document({ schema: 'resolve.schedule/1', schedule })
     else await this.output.result(`${schedule.name}: removed.`)
     return 0

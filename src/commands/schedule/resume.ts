@@ -12,7 +12,7 @@ export default class ScheduleResume extends BaseCommand<typeof ScheduleResume> {
   declare protected args: ArgsOf<typeof ScheduleResume>
 
   protected async act(): Promise<number> {
-    const schedule = await (await this.platform()).pauseSchedule(this.args.name, false)
+    const schedule = await (await this.platform()).schedules.pause(this.args.name, false)
     if (this.output.json) await this.output.document({ schema: 'resolve.schedule/1', schedule })
     else await this.output.result(`${schedule.name}: resumed.`)
     return 0

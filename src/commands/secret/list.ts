@@ -13,7 +13,7 @@ export default class SecretList extends BaseCommand<typeof SecretList> {
   declare protected flags: FlagsOf<typeof SecretList>
 
   protected async act(): Promise<number> {
-    const secrets = await (await this.platform()).secrets()
+    const secrets = await (await this.platform()).secrets.list()
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.secrets/1', secrets })
       return EXIT.ok

@@ -14,7 +14,7 @@ export default class SecretRemove extends BaseCommand<typeof SecretRemove> {
   declare protected args: ArgsOf<typeof SecretRemove>
 
   protected async act(): Promise<number> {
-    const secret = await (await this.platform()).removeSecret(this.args.name)
+    const secret = await (await this.platform()).secrets.remove(this.args.name)
     if (this.output.json) await this.output.document({ schema: 'resolve.secret/1', secret, removed: true })
     else await this.output.result(`${secret.name} removed.`)
     return EXIT.ok

@@ -30,7 +30,7 @@ export default class SecretSet extends BaseCommand<typeof SecretSet> {
   protected async act(): Promise<number> {
     const content = await this.content()
     if (content === undefined) return EXIT.interrupted
-    const secret = await (await this.platform()).setSecret(this.args.name, content)
+    const secret = await (await this.platform()).secrets.set(this.args.name, content)
     if (this.output.json) await this.output.document({ schema: 'resolve.secret/1', secret, removed: false })
     else await this.output.result(`${secret.name} is set.`)
     return EXIT.ok

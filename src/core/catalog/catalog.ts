@@ -4,11 +4,12 @@
  * file, never from memory.
  */
 import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { openArchive } from '../archive/open-archive.ts'
 import { fail, ResolveError } from '../errors.ts'
 import { inHome } from '../files/home-errors.ts'
 import { withLock } from '../files/lock.ts'
+import { removeTree } from '../files/remove-tree.ts'
 import { nearest } from '../primitives/nearest.ts'
 import type { CatalogEntry } from '../protocol/catalog.ts'
 import { type AddPlan, describePlan, plannedEntry } from './add-plan.ts'
@@ -18,7 +19,7 @@ import { CurrentCatalog } from './current-catalog.ts'
 import { sourceText } from './manifest/source.ts'
 import { discardStaged, enter, isFromElsewhere, stage, stageAgain, stageArchive } from './registration.ts'
 import type { FetchOptions, StagedResolver } from './stage-source.ts'
-import { whileUploading } from './stage-upload.ts'
+import { uploadDirs, whileUploading } from './stage-upload.ts'
 import { watchCatalog } from './watch-catalog.ts'
 
 export const CATALOG_FILE = 'resolvers.json'
@@ -37,6 +38,11 @@ export interface UpdateOutcome {
   changed: boolean
   /** Why this entry could not be updated, when all were to be updated. */
   problem: ResolveError | null
+}
+
+export interface UpdateOptions extends FetchOptions {
+  /** Called with what a new source would be in the catalog; where it throws, the entry stays as it is. */
+  check?: ((entry: CatalogEntry) => Promise<void>) | undefined
 }
 
 export interface ArchiveOptions {
@@ -68,14 +74,17 @@ export interface Catalog {
    * null. Throws `archive_refused`, `upload_needs_container`, `resolver_exists`, `lock_held`, and as {@link add} for a viewport.
    */
   addArchive(archive: Buffer, options?: ArchiveOptions): Promise<{ plan: AddPlan; entry: CatalogEntry | null }>
-  /** Removes what killed processes left of uploads. */
-  clearUploads(): Promise<void>
+  /**
+   * Removes what killed processes left of uploads, and the files of those that the catalog does not name. `inUse` tells the directories
+   * that stay; undefined where that is not known: then all of them stay. Throws `lock_held`.
+   */
+  clearUploads(inUse: () => Promise<ReadonlySet<string> | undefined>): Promise<void>
   /**
    * Fetches the ref again, or reads the directory's manifest again. With one name it throws; for all, each entry reports its
    * own error.
    */
-  update(name?: string, options?: FetchOptions): Promise<UpdateOutcome[]>
-  /** Removes only the entry. Fetched files stay, because an instance may be paused on them. */
+  update(name?: string, options?: UpdateOptions): Promise<UpdateOutcome[]>
+  /** Removes only the entry. Its files stay, because an instance may be paused on them; see {@link clearUploads}. */
   remove(name: string): Promise<CatalogEntry>
   /** Calls `onChange` after any change of list() or problem(). Returns the function that stops it. For long-running processes. */
   watch(onChange: () => void): () => void
@@ -201,11 +210,20 @@ class FileCatalog implements Catalog {
     })
   }
 
-  async clearUploads(): Promise<void> {
-    await whileUploading(this.#home, async () => {})
+  async clearUploads(inUse: () => Promise<ReadonlySet<string> | undefined>): Promise<void> {
+    await whileUploading(this.#home, async () => {
+      await this.refresh()
+      // The last good reading of a broken file may lack what the file names.
+      if (this.problem() !== null) return
+      const needed = await inUse()
+      if (needed === undefined) return
+      // By its digest: the home may have been reached by another path.
+      const named = new Set([...needed, ...this.list().map(({ dir }) => dir)].map((dir) => basename(dir)))
+      for (const dir of await uploadDirs(this.#home)) if (!named.has(basename(dir))) await removeTree(dir)
+    })
   }
 
-  async update(name?: string, options: FetchOptions = {}): Promise<UpdateOutcome[]> {
+  async update(name?: string, options: UpdateOptions = {}): Promise<UpdateOutcome[]> {
     await this.refresh()
     const { problem } = this.#current
     if (problem) throw problem
@@ -222,10 +240,16 @@ class FileCatalog implements Catalog {
     return outcomes
   }
 
-  async #updateOne(name: string, options: FetchOptions): Promise<boolean> {
+  async #updateOne(name: string, { check, ...options }: UpdateOptions): Promise<boolean> {
     const known = this.#current.stored.get(name)
     const staged = known && (await stageAgain(name, known, this.#home, options))
     if (!staged) return false
+    try {
+      await check?.(plannedEntry(staged, this.#now()))
+    } catch (error) {
+      await discardStaged(staged)
+      throw error
+    }
     await this.#changeWith(staged, async (draft) => {
       // Another process removed or replaced the entry during the fetch: its change stays.
       if (draft.resolvers.get(name)?.source !== sourceText(staged.source)) throw fail('resolver_unknown', { name })

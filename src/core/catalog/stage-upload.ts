@@ -13,10 +13,16 @@ import { syncDirectory } from '../files/write-whole.ts'
 import { checkedManifest, discard, STAGED, type StagedSource } from './stage-source.ts'
 
 const UPLOADS = 'uploads'
+const DIGEST = /^[0-9a-f]{64}$/
 
 /** The final place of an upload. An instance keeps its files through later uploads. */
 export function uploadDir(home: string, digest: string): string {
   return join(home, UPLOADS, digest)
+}
+
+/** The final places of all uploads of the home. */
+export async function uploadDirs(home: string): Promise<string[]> {
+  return (await readdir(join(home, UPLOADS))).filter((name) => DIGEST.test(name)).map((name) => uploadDir(home, name))
 }
 
 /** Runs `work` while no other process of the home takes an upload, after what a killed one left was removed. */
@@ -37,14 +43,21 @@ export async function stageUpload(home: string, archive: OpenArchive): Promise<S
   try {
     await unpack(dir, archive)
     failpoint('upload.unpacked')
-    const { manifest, warnings } = await checkedManifest(dir, 'the archive').catch(asRefusal)
-    // The sender of an archive gets no program onto the machine outside a container (threats UP-2).
-    if (manifest.container === undefined) throw fail('upload_needs_container', { name: manifest.name })
+    const { manifest, warnings } = await checkedUpload(dir)
     return { source: { kind: 'upload', digest: archive.digest }, commit: null, dir, manifest, warnings }
   } catch (error) {
     await rm(dir, { recursive: true, force: true })
     throw error
   }
+}
+
+/** The manifest of an upload, valid. Throws `archive_refused`, `upload_needs_container`. */
+export async function checkedUpload(dir: string): Promise<Pick<StagedSource, 'manifest' | 'warnings'>> {
+  const checked = await checkedManifest(dir, 'the archive').catch(asRefusal)
+  const { name, container } = checked.manifest
+  // The sender of an archive gets no program onto the machine outside a container (threats UP-2).
+  if (container === undefined) throw fail('upload_needs_container', { name })
+  return checked
 }
 
 /** Moves it to its final place. Where the same files are there already, they stay: an instance may run in them. */

@@ -25,8 +25,9 @@ export function patternFault(pattern: string): string | undefined {
   if (pattern.length > PATTERN_MAX_CHARS) return `the pattern is longer than ${PATTERN_MAX_CHARS} characters`
   // JavaScript reads these as literal letters, so they would never match as intended.
   if (POSIX_CLASS.test(pattern)) return 'the pattern has a POSIX class like [[:alpha:]]; write \\p{L}, \\d or \\s'
-  if ((pattern.match(ESCAPE) ?? []).some((token) => PYTHON_ANCHOR.test(token))) {
-    return 'the pattern has one of \\A, \\Z and \\z; write ^ or $'
+  const anchor = (pattern.match(ESCAPE) ?? []).find((token) => PYTHON_ANCHOR.test(token))
+  if (anchor !== undefined) {
+    return `the pattern has ${anchor}, which JavaScript reads as the letter ${anchor[1]}; write ${anchor === '\\A' ? '^' : '$'}`
   }
   if (costlyEscapes(pattern) > PATTERN_MAX_COSTLY_ESCAPES) {
     return `the pattern has more than ${PATTERN_MAX_COSTLY_ESCAPES} of \\p, \\P, \\b and \\B`

@@ -1,41 +1,30 @@
 /**
  * Sends what is in the outbox, in the background of a process that hosts instances, and of `serve`. One process at a time works on an
- * instance. A target that fails is tried again with growing pauses, and does not delay the others.
+ * instance. Each target has sendings of its own: one that is slow, or fails and is tried again with growing pauses, does not delay the others.
  */
 import { existsSync, statSync } from 'node:fs'
 import { systemCode } from '../errors.ts'
-import { failpoint } from '../failpoints.ts'
 import { tryLock } from '../files/lock.ts'
-import {
-  NOTIFY_CLOSE_LIMIT_MS,
-  NOTIFY_GIVE_UP_MS,
-  NOTIFY_RETRY_MAX_MS,
-  NOTIFY_RETRY_MIN_MS,
-  NOTIFY_SWEEP_MS,
-} from '../limits.ts'
-import { backoffMs } from '../primitives/backoff.ts'
+import { NOTIFY_CLOSE_LIMIT_MS, NOTIFY_SWEEP_MS, NOTIFY_TARGET_SENDS } from '../limits.ts'
 import { within } from '../primitives/within.ts'
-import type { Notice, NotifyTarget } from '../protocol/api/notify.ts'
-import type { CreationRecord } from '../protocol/journal.ts'
+import type { NotifyTarget } from '../protocol/api/notify.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { instancePaths } from '../store/home.ts'
-import { parseEnvelope } from '../store/journal-line.ts'
-import { readStory } from '../store/journal-projection.ts'
-import { JournalReader, readCreationRecord } from '../store/journal-reader.ts'
-import { readRecord } from '../store/record.ts'
-import { noticeOf } from './notices.ts'
-import {
-  type Cursor,
-  type Cursors,
-  FIRST,
-  instancesInOutbox,
-  openOutbox,
-  outboxPath,
-  readCursors,
-  removeOutbox,
-  writeCursors,
-} from './outbox.ts'
+import { readRecordInTurns } from '../store/record.ts'
+import type { Story } from '../view/story.ts'
+import { Box } from './box.ts'
+import { type Cursors, FIRST, instancesInOutbox, openOutbox, outboxPath, readCursors, removeOutbox } from './outbox.ts'
 import { readTargetFile, type TargetEntry, targetsPath } from './target-file.ts'
+
+/** An instance that this process works on. */
+interface Held {
+  box: Box
+  release: () => Promise<void>
+  /** The targets that something is being sent to. */
+  sending: Set<string>
+  /** By target: how large the journal was when the last sending began, and whether something was left at its end. */
+  tried: Map<string, { bytes: number; isLeft: boolean }>
+}
 
 export class NotifySender {
   readonly #home: string
@@ -45,6 +34,14 @@ export class NotifySender {
   readonly #sent = new Map<string, Cursors>()
   /** Where nothing is to do before a time, or before the journal has grown. */
   readonly #idle = new Map<string, { bytes: number; dueAt: number }>()
+  /** The instances whose outbox this process has locked. */
+  readonly #held = new Map<string, Held>()
+  /** By target: how many sendings to it are under way. */
+  readonly #load = new Map<string, number>()
+  readonly #sendings = new Set<Promise<void>>()
+  readonly #ended = new AbortController()
+  /** A target had no room for another sending: it is looked at again when it has. */
+  #isCrowded = false
   #targets = ''
   #timer: NodeJS.Timeout | undefined
   #sweeping: Promise<void> | undefined
@@ -55,11 +52,11 @@ export class NotifySender {
   }
 
   /** Called when this process has taken over an instance, before it writes an event. Never throws. */
-  watch(id: string): void {
+  watch(id: string, story: Story): void {
     this.#watched.set(id, -1)
     try {
       if (!existsSync(targetsPath(this.#home)) || existsSync(outboxPath(this.#home, id))) return
-      openOutbox(this.#home, id, this.#cursorsOf(id))
+      openOutbox(this.#home, id, this.#cursorsOf(story))
     } catch (error) {
       process.emitWarning(`Notifications of ${id} may be missing: ${systemCode(error) ?? String(error)}`)
     } finally {
@@ -68,10 +65,8 @@ export class NotifySender {
   }
 
   /** An instance that has ended without a file has nothing left to send: only what is written from now on counts, such as a resumed run. */
-  #cursorsOf(id: string): Cursors {
-    const paths = instancePaths(this.#home, id)
-    if (!isTerminal(readRecord(paths).status)) return {}
-    const after = readStory(paths.journal).lastSeq
+  #cursorsOf({ status, lastSeq: after }: Story): Cursors {
+    if (!isTerminal(status)) return {}
     return Object.fromEntries(readTargetFile(this.#home).map((target) => [target.id, { ...FIRST, after }]))
   }
 
@@ -87,7 +82,17 @@ export class NotifySender {
     if (this.#timer === undefined) return
     clearInterval(this.#timer)
     await within(NOTIFY_CLOSE_LIMIT_MS, this.#sweeping ?? Promise.resolve())
-    await within(NOTIFY_CLOSE_LIMIT_MS, this.#sweep())
+    await within(NOTIFY_CLOSE_LIMIT_MS, this.#drain())
+    this.#ended.abort()
+    await this.#dropIdle()
+  }
+
+  /** Until nothing is due that this process could send now. */
+  async #drain(): Promise<void> {
+    do {
+      await this.#sweep()
+      await Promise.all(this.#sendings)
+    } while (this.#held.size > 0 && !this.#ended.signal.aborted)
   }
 
   async #sweepOnce(): Promise<void> {
@@ -98,8 +103,9 @@ export class NotifySender {
     await this.#sweeping
   }
 
-  /** Never throws: a home in trouble is reported by others, and the next sweep tries again. */
+  /** Begins to send, and does not wait for it. Never throws: a home in trouble is reported by others, and the next sweep tries again. */
   async #sweep(): Promise<void> {
+    this.#isCrowded = false
     try {
       const waiting = instancesInOutbox(this.#home)
       const targets = readTargetFile(this.#home)
@@ -109,7 +115,9 @@ export class NotifySender {
       const known = targets.map(({ id }) => id).join()
       if (known !== this.#targets) this.#idle.clear()
       this.#targets = known
-      await Promise.all(waiting.map((id) => this.#work(id, targets).catch(() => {})))
+      for (const id of waiting) await this.#work(id, targets).catch(() => {})
+      // Their outbox or journal was removed meanwhile.
+      for (const [id, { sending }] of this.#held) if (sending.size === 0 && !waiting.includes(id)) await this.#drop(id)
     } catch {
       // Read again at the next sweep.
     }
@@ -125,99 +133,111 @@ export class NotifySender {
 
   async #work(id: string, targets: readonly TargetEntry[]): Promise<void> {
     const bytes = journalBytes(this.#home, id)
-    if (bytes === undefined) return removeOutbox(this.#home, id)
+    const before = this.#held.get(id)
+    if (bytes === undefined) {
+      if (before !== undefined && before.sending.size > 0) return
+      removeOutbox(this.#home, id)
+      return await this.#drop(id)
+    }
     const idle = this.#idle.get(id)
-    if (idle?.bytes === bytes && Date.now() < idle.dueAt) return
+    if (before === undefined && idle?.bytes === bytes && Date.now() < idle.dueAt) return
+    const held = before ?? (await this.#hold(id))
+    if (held === undefined) return
+    for (const target of targets) this.#begin(id, held, target, bytes)
+    if (held.sending.size === 0) await this.#letGo(id, held, targets, bytes)
+  }
+
+  /** Undefined where another process works on the instance, or has sent everything. */
+  async #hold(id: string): Promise<Held | undefined> {
     const release = await tryLock(`${outboxPath(this.#home, id)}.lock`)
-    if (release === undefined) return
+    if (release === undefined) return undefined
     try {
       const cursors = readCursors(this.#home, id)
-      if (cursors === undefined) return
-      const box = new Box(this.#home, id, cursors)
-      const left = await Promise.all(targets.map((target) => box.send(target)))
-      const due = left.map((isLeft, at) =>
-        isLeft ? (cursors[targets[at]?.id ?? '']?.next_at ?? 0) : Number.POSITIVE_INFINITY,
-      )
-      this.#idle.set(id, { bytes, dueAt: Math.min(Number.POSITIVE_INFINITY, ...due) })
-      const hasEnded = isTerminal(readRecord(instancePaths(this.#home, id)).status)
-      const isDone = hasEnded && left.every((isLeft) => !isLeft) && bytes === journalBytes(this.#home, id)
+      if (cursors !== undefined) {
+        const held = { box: new Box(this.#home, id, cursors), release, sending: new Set<string>(), tried: new Map() }
+        this.#held.set(id, held)
+        return held
+      }
+    } catch {
+      // Tried again at the next sweep.
+    }
+    await release()
+    return undefined
+  }
+
+  /** Begins to send to the target what it has not got: one notice of an instance at a time, so that they stay in order. */
+  #begin(id: string, held: Held, target: TargetEntry, bytes: number): void {
+    const { box, sending, tried } = held
+    const last = tried.get(target.id)
+    const isSent = last?.bytes === bytes && !last.isLeft
+    if (sending.has(target.id) || isSent) return
+    if (!box.isFor(target)) {
+      tried.set(target.id, { bytes, isLeft: false })
+      return
+    }
+    if ((box.cursors[target.id]?.next_at ?? 0) > Date.now()) {
+      tried.set(target.id, { bytes, isLeft: true })
+      return
+    }
+    const load = this.#load.get(target.id) ?? 0
+    if (load >= NOTIFY_TARGET_SENDS) {
+      this.#isCrowded = true
+      return
+    }
+    this.#load.set(target.id, load + 1)
+    sending.add(target.id)
+    const done = this.#send(id, held, target, bytes).finally(() => this.#sendings.delete(done))
+    this.#sendings.add(done)
+  }
+
+  async #send(id: string, held: Held, target: TargetEntry, bytes: number): Promise<void> {
+    const { box, sending, tried } = held
+    let isBroken = false
+    const isLeft = await box.send(target, this.#ended.signal).catch(() => {
+      isBroken = true
+      return true
+    })
+    tried.set(target.id, { bytes, isLeft })
+    sending.delete(target.id)
+    this.#load.set(target.id, (this.#load.get(target.id) ?? 1) - 1)
+    if (isBroken || this.#ended.signal.aborted) {
+      // A journal or a disk in trouble is tried again at the next sweep, not at once.
+      if (sending.size === 0 && this.#held.get(id) === held) await this.#drop(id)
+    }
+    // What is done is put away, and the next one gets the room, without the pause until the next sweep.
+    else if (sending.size === 0 || this.#isCrowded) void this.#sweepOnce()
+  }
+
+  /** Nothing is due now: puts the outbox away where the instance has ended and every target has everything. */
+  async #letGo(id: string, held: Held, targets: readonly TargetEntry[], bytes: number): Promise<void> {
+    const { cursors } = held.box
+    try {
+      const left = targets.filter(({ id: target }) => {
+        const last = held.tried.get(target)
+        return last === undefined || last.isLeft || last.bytes !== bytes
+      })
+      const dueAt = Math.min(Number.POSITIVE_INFINITY, ...left.map((target) => cursors[target.id]?.next_at ?? 0))
+      this.#idle.set(id, { bytes, dueAt })
+      const hasEnded = isTerminal((await readRecordInTurns(instancePaths(this.#home, id))).status)
+      const isDone = hasEnded && left.length === 0 && bytes === journalBytes(this.#home, id)
       if (isDone && !Object.values(cursors).some(({ given_up }) => given_up > 0)) removeOutbox(this.#home, id)
       if (!isDone) return
       this.#watched.set(id, bytes)
       this.#sent.set(id, cursors)
     } finally {
-      await release()
-    }
-  }
-}
-
-/** The outbox of one instance, held by this process. */
-class Box {
-  readonly #home: string
-  readonly #id: string
-  readonly #journal: string
-  readonly #creation: CreationRecord
-  readonly #cursors: Cursors
-
-  constructor(home: string, id: string, cursors: Cursors) {
-    this.#home = home
-    this.#id = id
-    this.#journal = instancePaths(home, id).journal
-    this.#creation = readCreationRecord(this.#journal)
-    this.#cursors = cursors
-  }
-
-  /** Sends what one target has not got, in order, up to a failure. Returns whether something is left. */
-  async send(target: TargetEntry): Promise<boolean> {
-    const isMeant = target.resolver === null || target.resolver === this.#creation.resolver.name
-    if (!isMeant) return false
-    let cursor = this.#cursors[target.id] ?? FIRST
-    for (;;) {
-      if (cursor.next_at > Date.now()) return true
-      const notice = this.#next(target, cursor.after)
-      if (notice === undefined) return false
-      failpoint('outbox.sending')
-      // Loaded with the first notice: most commands send none.
-      const { sendNotice } = await import('./send.ts')
-      const error = await sendNotice(this.#home, target, notice)
-      failpoint('outbox.sent')
-      cursor = moved(cursor, notice, error, Date.now())
-      this.#cursors[target.id] = cursor
-      writeCursors(this.#home, this.#id, this.#cursors)
-      if (cursor.tries > 0) return true
+      await this.#drop(id)
     }
   }
 
-  #next({ events, created_at }: TargetEntry, after: number): Notice | undefined {
-    const reader = new JournalReader(this.#journal, after)
-    try {
-      for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-        for (const { seq, text } of lines) {
-          if (seq <= after || !CANDIDATE.test(text)) continue
-          const event = parseEnvelope(text)
-          const notice = event === undefined ? undefined : noticeOf(this.#creation, seq, event)
-          if (notice !== undefined && events.includes(notice.event) && notice.at >= created_at) return notice
-        }
-      }
-      return undefined
-    } finally {
-      reader.close()
-    }
+  async #drop(id: string): Promise<void> {
+    const held = this.#held.get(id)
+    this.#held.delete(id)
+    await held?.release()
   }
-}
 
-/** Most lines are of the resolver, and are not parsed. */
-const CANDIDATE = /"platform\.(?:input\.requested|instance\.status_changed)"/
-
-/** The cursor after a try: past the notice, or with the time of the next try. Pure but for the jitter. */
-export function moved(cursor: Cursor, { seq }: Notice, error: string | undefined, now: number): Cursor {
-  if (error === undefined) return { ...FIRST, after: seq, given_up: cursor.given_up }
-  const since = cursor.failing_since ?? new Date(now).toISOString()
-  if (now - Date.parse(since) >= NOTIFY_GIVE_UP_MS) {
-    return { ...FIRST, after: seq, given_up: cursor.given_up + 1, last_error: error }
+  async #dropIdle(): Promise<void> {
+    for (const [id, { sending }] of this.#held) if (sending.size === 0) await this.#drop(id)
   }
-  const pause = backoffMs(cursor.tries, NOTIFY_RETRY_MIN_MS, NOTIFY_RETRY_MAX_MS) * (0.5 + Math.random())
-  return { ...cursor, tries: cursor.tries + 1, next_at: now + pause, failing_since: since, last_error: error }
 }
 
 function journalBytes(home: string, id: string): number | undefined {

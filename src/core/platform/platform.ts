@@ -178,6 +178,8 @@ export interface Platform {
   resolver(name: string): Promise<CatalogEntry>
   /** Adds a resolver from an archive of its directory; `dryRun` only checks it. */
   addArchive(archive: Buffer, options?: ArchiveOptions): Promise<Addition>
+  /** Removes it from the catalog. Its instances stay, also those that run, and so do the files that unfinished ones need. */
+  removeResolver(name: string): Promise<CatalogEntry>
   /** The form for these params (progressive disclosure), null for none given (R52); null where the resolver has none. */
   schema(name: string, params: Payload | null, options?: AskOptions): Promise<Form | null>
   /** The form for this input, and every message of a failing check (R10). Creates nothing. */
@@ -241,23 +243,9 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
-  /** Where notifications are sent, and what waits to be sent. */
-  notifyTargets(): Promise<NotifyTarget[]>
-  addNotify(request: NotifyRequest): Promise<NotifyTarget>
-  removeNotify(name: string): Promise<NotifyTarget>
-  /** Sends a test to one target, once. */
-  testNotify(name: string): Promise<NotifyOutcome>
-  /** The schedules of the home, which `serve` runs (R72). */
-  schedules(): Promise<Schedule[]>
-  addSchedule(request: NewSchedule, actor: Actor): Promise<Schedule>
-  /** By its name or id. */
-  removeSchedule(reference: string): Promise<Schedule>
-  pauseSchedule(reference: string, paused: boolean): Promise<Schedule>
-  /** The named secrets, without their values (R55). */
-  secrets(): Promise<SecretInfo[]>
-  /** Sets a named secret; on disk when it returns. Only a value can be sent to a server. */
-  setSecret(name: string, content: SecretContent): Promise<SecretInfo>
-  removeSecret(name: string): Promise<SecretInfo>
+  readonly notify: NotifyTargets
+  readonly schedules: Schedules
+  readonly secrets: NamedSecrets
   /** Looks after the machine and the home; with `fix` it mends what is safe to mend. */
   health(options?: { fix?: boolean }): Promise<HealthRow[]>
 
@@ -265,4 +253,29 @@ export interface Platform {
   leave(id: string): Promise<void>
   /** Ends what this process holds; what it still hosts is handed over as {@link leave} does. */
   close(): Promise<void>
+}
+
+/** Where notifications are sent, and what waits to be sent. */
+export interface NotifyTargets {
+  list(): Promise<NotifyTarget[]>
+  add(request: NotifyRequest): Promise<NotifyTarget>
+  remove(name: string): Promise<NotifyTarget>
+  /** Sends a test to one target, once. */
+  test(name: string): Promise<NotifyOutcome>
+}
+
+/** The schedules of the home, which `serve` runs (R72). A reference is a name or an id. */
+export interface Schedules {
+  list(): Promise<Schedule[]>
+  add(request: NewSchedule, actor: Actor): Promise<Schedule>
+  remove(reference: string): Promise<Schedule>
+  pause(reference: string, paused: boolean): Promise<Schedule>
+}
+
+/** The named secrets, without their values (R55). */
+export interface NamedSecrets {
+  list(): Promise<SecretInfo[]>
+  /** On disk when it returns. Only a value can be sent to a server. */
+  set(name: string, content: SecretContent): Promise<SecretInfo>
+  remove(name: string): Promise<SecretInfo>
 }

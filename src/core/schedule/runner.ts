@@ -9,6 +9,7 @@ import { SCHEDULE_GRACE_MS } from '../limits.ts'
 import type { ScheduleOutcome } from '../protocol/api/schedule.ts'
 import type { Payload } from '../protocol/form.ts'
 import type { ScheduleOrigin } from '../protocol/instance.ts'
+import { nameTakenOver } from '../protocol/names.ts'
 import { isTerminal, type Status } from '../protocol/status.ts'
 import { newInstanceId } from '../store/home.ts'
 import { CreationPlaces } from './creation-places.ts'
@@ -20,7 +21,7 @@ export interface SchedulePlatform {
   create(request: {
     resolver: string
     input: Payload
-    name: string
+    name: string | null
     instance_id: string
     schedule: ScheduleOrigin
   }): Promise<unknown>
@@ -204,7 +205,7 @@ export class ScheduleRunner {
 
   async #finish(held: KeptSchedule, claim: Claim): Promise<void> {
     const { id } = held
-    const outcome = await this.#create(held, claim)
+    const { secrets = [], ...outcome } = await this.#create(held, claim)
     failpoint('schedule.created')
     const isOwn = this.#own.delete(claim.instance_id)
     const news = await changeSchedules(this.#home, (schedules) => {
@@ -214,6 +215,7 @@ export class ScheduleRunner {
       one.claim = null
       if (isOwn) one.busy_until = at
       if (outcome.instance_id !== null) one.last_instance_id = outcome.instance_id
+      if (secrets.length > 0) removeSecrets(one, secrets)
       return { result: note(one, { ...outcome, due_at: claim.due_at, at }, 1) }
     })
     failpoint('schedule.recorded')
@@ -230,11 +232,16 @@ export class ScheduleRunner {
         return { outcome: 'missed', instance_id: null, detail: tooLate }
       }
       const { id, name, resolver, input } = one
-      await this.#platform.create({ resolver, input, name, instance_id, schedule: { id, name, due_at } })
+      await this.#platform.create({
+        ...{ resolver, input, instance_id },
+        name: nameTakenOver(name),
+        schedule: { id, name, due_at },
+      })
       return started
     } catch (error) {
       if (!(error instanceof ResolveError)) return { outcome: 'failed', instance_id: null, detail: String(error) }
       if (error.code === 'disk_full' || error.code === 'shutting_down') throw error
+      if (error.code === 'schedule_secret') return becameSecret(error)
       return { outcome: 'failed', instance_id: null, detail: error.message }
     }
   }
@@ -249,7 +256,30 @@ export class ScheduleRunner {
 
 const NO_SERVER = 'No server ran at that time.'
 
-type Created = Pick<ScheduleOutcome, 'outcome' | 'instance_id' | 'detail'>
+interface Created extends Pick<ScheduleOutcome, 'outcome' | 'instance_id' | 'detail'> {
+  /** Fields of the input that are secret by now. */
+  secrets?: readonly string[]
+}
+
+/** The fields became secret in a later version of the resolver, and their values are in the file of schedules in clear. */
+function becameSecret({ details }: ResolveError): Created {
+  const secrets = (details['secret_fields'] ?? [details['field']]) as readonly string[]
+  const fields = secrets.map((field) => `"${field}"`).join(', ')
+  const what =
+    secrets.length === 1 ? 'is a secret field now: its value was' : 'are secret fields now: their values were'
+  return {
+    outcome: 'failed',
+    instance_id: null,
+    secrets,
+    detail: `${fields} ${what} removed here and the schedule paused.`,
+  }
+}
+
+/** What the file does not have cannot leak; without the values the input is another one, so a person decides how it goes on. */
+function removeSecrets(one: KeptSchedule, secrets: readonly string[]): void {
+  one.input = Object.fromEntries(Object.entries(one.input).filter(([field]) => !secrets.includes(field)))
+  one.paused = true
+}
 
 function isToDecide(one: KeptSchedule, now: Date): boolean {
   if (one.claim !== null) return !isHeldElsewhere(one.claim.owner)

@@ -47,7 +47,7 @@ export function readSchedules(home: string): KeptSchedule[] {
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    if (code === undefined || code.startsWith('schedules')) throw error
+    if (code === undefined) throw error
     throw broken(`it can't be read (${code})`)
   }
   let value: unknown

@@ -5,6 +5,7 @@ import { SCHEDULES_MAX } from '../limits.ts'
 import { nearestDetail } from '../primitives/nearest.ts'
 import type { NewSchedule, Schedule } from '../protocol/api/schedule.ts'
 import type { Form, Payload } from '../protocol/form.ts'
+import { isScheduleName, SCHEDULE_NAME_MAX_CHARS, SCHEDULE_NAME_RULE } from '../protocol/names.ts'
 import { localTimezone, nextDue, requireDueTimes } from './due-times.ts'
 import { changeSchedules, type KeptSchedule, readSchedules } from './schedule-file.ts'
 
@@ -34,6 +35,11 @@ export async function addSchedule(
   now = new Date(),
 ): Promise<Schedule> {
   const { cron, resolver, input, name, catch_up = 'none', timezone = localTimezone() } = request
+  // The command line of this machine comes here without passing the schema of the API.
+  if (name !== undefined && !isScheduleName(name))
+    throw fail('schedule_invalid', {
+      problem: `"${name.slice(0, 80)}" can't name a schedule: ${SCHEDULE_NAME_RULE}.`,
+    })
   requireDueTimes(cron, timezone, now)
   await resolvers.resolver(resolver)
   await checkInput(resolvers, resolver, input)
@@ -80,7 +86,8 @@ export async function pauseSchedule(
 }
 
 function find(schedules: readonly KeptSchedule[], reference: string): KeptSchedule {
-  const found = schedules.find(({ id, name }) => name === reference || id === reference)
+  // An id wins over a name, as with instances: an older version took names that look like ids.
+  const found = schedules.find(({ id }) => id === reference) ?? schedules.find(({ name: own }) => own === reference)
   if (found !== undefined) return found
   const name = reference.slice(0, 80)
   const names = schedules.map((one) => one.name)
@@ -98,8 +105,9 @@ function toListed(
 function freeName(resolver: string, schedules: readonly KeptSchedule[]): string {
   const names = new Set(schedules.map(({ name }) => name))
   for (let number = 1; ; number += 1) {
-    const name = number === 1 ? resolver : `${resolver}-${number}`
-    if (!names.has(name)) return name
+    const end = number === 1 ? '' : `-${number}`
+    const name = `${resolver.slice(0, SCHEDULE_NAME_MAX_CHARS - end.length)}${end}`
+    if (isScheduleName(name) && !names.has(name)) return name
   }
 }
 

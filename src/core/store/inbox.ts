@@ -3,7 +3,6 @@
  * continues from it. The platform's own reads (messages, export, a repeated call) find payloads through it. Payloads stay in
  * the file until they are needed.
  */
-import { fail } from '../errors.ts'
 import { identify } from '../files/process-identity.ts'
 import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
@@ -21,7 +20,7 @@ import { PAUSE_IGNORED } from '../protocol/methods.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { StoryStop } from '../view/story.ts'
 import type { Place } from './journal-line.ts'
-import { type PlacedPrivate, readPlace } from './journal-reader.ts'
+import { DAMAGED, type PlacedPrivate, readPlace } from './journal-reader.ts'
 
 /** An accepted answer or message; its payload is in the file. */
 export type Kept<T extends { payload: Payload }> = Omit<T, 'payload'> & { place: Place }
@@ -40,6 +39,7 @@ export class Inbox {
   #messageBytes = 0
   #hasSandbox = false
   #isImported = false
+  #damaged = 0
   #name: string | null | undefined
   #labels: Labels | undefined
   #admission: AdmissionMark | undefined
@@ -111,6 +111,11 @@ export class Inbox {
     return this.#isImported
   }
 
+  /** How many private lines cannot be read. */
+  get damaged(): number {
+    return this.#damaged
+  }
+
   /** The latest name; undefined where the instance was never renamed. */
   get name(): string | null | undefined {
     return this.#name
@@ -141,15 +146,11 @@ export class Inbox {
     return this.#warnings.has(kind)
   }
 
-  /** Applies one private line. A kind of a later version is ignored. Throws `journal_broken`. */
+  /** Applies one private line. A kind of a later version is ignored, and a damaged line is counted. */
   note({ kind, text, place }: PlacedPrivate): void {
-    let line: Record<string, unknown>
-    try {
-      line = JSON.parse(text) as Record<string, unknown>
-    } catch (cause) {
-      throw fail('journal_broken', { path: place.path, reason: `a private line (${kind}) is not JSON` }, { cause })
-    }
-    this.take(kind, line, place)
+    const line = kind === DAMAGED ? undefined : parsed(text)
+    if (line === undefined) this.#damaged += 1
+    else this.take(kind, line, place)
   }
 
   /** As {@link note}, for a parsed line. */
@@ -243,6 +244,14 @@ export class Inbox {
   #takeDelivered({ request_id, number }: { request_id?: string; number?: number }): void {
     const kept = number === undefined ? this.#answers.get(request_id ?? '') : this.#messages.get(number)
     if (kept !== undefined) this.#undelivered.delete(kept)
+  }
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
   }
 }
 

@@ -4,13 +4,13 @@
  * directory listing.
  */
 import { type BigIntStats, type Stats, statSync } from 'node:fs'
-import { INDEX_SETTLED_MS, INDEX_WORTH_ENTRIES } from '../limits.ts'
+import { INDEX_SETTLED_MS, INDEX_WORTH_ENTRIES, RECORD_KEPT_MIN_BYTES } from '../limits.ts'
 import type { InstanceRecord, Labels } from '../protocol/instance.ts'
 import { isTerminal } from '../protocol/status.ts'
 import { type Findable, findableOf } from '../view/find-words.ts'
 import { type InstancePaths, instanceIds, instancePaths, instancesDirectory } from './home.ts'
 import { type IndexEntry, readIndex, UNSETTLED, writeIndex } from './instance-index-file.ts'
-import { readRecord } from './record.ts'
+import { readRecord, readRecordInTurns } from './record.ts'
 
 export interface InstanceEntry extends IndexEntry {
   /** It has ended, and this was read from the instance itself, not only from the index: it never changes again. */
@@ -57,6 +57,18 @@ export class InstanceIndex {
   }
 
   /**
+   * Resolves when {@link read} will not read a long journal at once: its record is read before, in turns. Undefined where it
+   * need not be awaited. Never rejects: `read` says what is wrong.
+   */
+  ready(id: string): Promise<unknown> | undefined {
+    this.#load()
+    if (this.#known.get(id)?.isFinal) return undefined
+    const paths = instancePaths(this.#home, id)
+    const size = statSync(paths.journal, { throwIfNoEntry: false })?.size ?? 0
+    return size < RECORD_KEPT_MIN_BYTES ? undefined : readRecordInTurns(paths).catch(() => undefined)
+  }
+
+  /**
    * All readable instances, newest first. A status may be from an earlier reading; only the order is certain. `yieldTurn` is
    * called between reads, and awaited where it returns a promise.
    */
@@ -67,6 +79,8 @@ export class InstanceIndex {
     let isWhole = true
     for (const id of listing.ids) {
       if (this.#known.has(id)) continue
+      const prepared = this.ready(id)
+      if (prepared !== undefined) await prepared
       if (this.#tryRead(id) === undefined) isWhole = false
       const pause = yieldTurn()
       if (pause !== undefined) await pause

@@ -12,6 +12,16 @@ export interface JournalLine {
   text: string
 }
 
+/** Where the next line goes. */
+export interface JournalEnd {
+  /** The number of the last line. */
+  seq: number
+  /** The offset up to which the worker's events file is journaled. */
+  sourceEnd: number
+  /** The size of all whole lines. */
+  offset: number
+}
+
 /** The position of a private line's JSON. */
 export interface Place {
   path: string

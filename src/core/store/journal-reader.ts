@@ -1,6 +1,7 @@
 /** Reads an instance's journal from any sequence number on, once or while it grows. Any process may call it. */
 import * as fs from 'node:fs'
 import { fail } from '../errors.ts'
+import { JOURNAL_LINE_MAX_BYTES } from '../limits.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 import {
@@ -18,6 +19,9 @@ import {
 const CHUNK_BYTES = 256 * 1024
 const PROBE_BYTES = 4 * 1024
 const LF = 0x0a
+
+/** The kind of a private line that cannot be read. */
+export const DAMAGED = ''
 
 /** A private line, and the position of its JSON. */
 export type PlacedPrivate = PrivateText & { place: Place }
@@ -57,7 +61,7 @@ export class JournalReader {
     }
   }
 
-  /** As {@link read}, including the private lines at their positions. */
+  /** As {@link read}, including the private lines at their positions; one that cannot be read has the kind {@link DAMAGED}. */
   readAll(): (JournalLine | PlacedPrivate)[] {
     const start = this.#offset
     const bytes = this.#readChunk()
@@ -80,14 +84,14 @@ export class JournalReader {
   }
 
   #readChunk(): Buffer | undefined {
-    const bytes = readWholeLines(this.#fd, this.#offset, CHUNK_BYTES)
+    const bytes = readWholeLines(this.#fd, this.#offset, CHUNK_BYTES, this.#path)
     if (bytes !== undefined) this.#offset += bytes.length
     return bytes
   }
 
   #parsePrivate(text: string, offset: number, bytes: number): PlacedPrivate {
     const line = parsePrivateLine(text)
-    if (line === undefined) throw fail('journal_broken', { path: this.#path, reason: 'a private line has no kind' })
+    if (line === undefined) return { kind: DAMAGED, text, place: { path: this.#path, offset, bytes } }
     const prefix = privatePrefixOf(line.kind).length
     return { ...line, place: { path: this.#path, offset: offset + prefix, bytes: bytes - prefix } }
   }
@@ -135,9 +139,10 @@ export function readPlace({ path, offset, bytes }: Place): unknown {
 
 /**
  * The whole lines from `offset` on with their LFs, about `size` bytes; a longer line is returned whole. Undefined at the
- * current end: a line without its LF may still be cut off by the next owner.
+ * current end: a line without its LF may still be cut off by the next owner. Throws `journal_broken` where a line is longer than any
+ * that a host writes.
  */
-export function readWholeLines(fd: number, offset: number, size: number): Buffer | undefined {
+export function readWholeLines(fd: number, offset: number, size: number, path: string): Buffer | undefined {
   // The buffer is no larger than the data: a follower reads one line at a time, and large buffers for small lines would only
   // make work for the garbage collector.
   const there = fs.fstatSync(fd).size - offset
@@ -147,6 +152,7 @@ export function readWholeLines(fd: number, offset: number, size: number): Buffer
     const last = buffer.subarray(0, read).lastIndexOf(0x0a)
     if (last !== -1) return buffer.subarray(0, last + 1)
     if (read < wanted) return undefined
+    if (wanted >= JOURNAL_LINE_MAX_BYTES) throw fail('journal_broken', { path, reason: 'a line does not end' })
   }
   return undefined
 }

@@ -2,11 +2,13 @@
 import * as fs from 'node:fs'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { JOURNAL_SYNC_MS } from '../limits.ts'
+import { JOURNAL_LINE_MAX_BYTES, JOURNAL_SYNC_MS } from '../limits.ts'
+import { atOnce } from '../primitives/in-turns.ts'
 import type { PrivateLine } from '../protocol/journal.ts'
 import {
   formatPrivateLine,
   isPrivate,
+  type JournalEnd,
   type JournalLine,
   type Place,
   type PrivateText,
@@ -25,6 +27,7 @@ export interface Entry {
 
 const LF = 0x0a
 const TAIL_BYTES = 4 * 1024 * 1024
+const FREEZE_CHUNK_BYTES = 1024 * 1024
 
 export class JournalWriter {
   readonly path: string
@@ -52,12 +55,26 @@ export class JournalWriter {
    * The journal).
    */
   static open(path: string): JournalWriter {
+    return JournalWriter.#openSound(path) ?? JournalWriter.open(atOnce(freeze(path)))
+  }
+
+  /** Opens a journal whose end was read before. Undefined where it is another one now. */
+  static openAt(path: string, end: JournalEnd): JournalWriter | undefined {
+    const fd = fs.openSync(path, 'r+')
+    const size = cutTornLine(fd)
+    if (size === end.offset) return new JournalWriter(path, fd, size, end)
+    fs.closeSync(fd)
+    return undefined
+  }
+
+  /** Undefined where its end is damaged. */
+  static #openSound(path: string): JournalWriter | undefined {
     const fd = fs.openSync(path, 'r+')
     const size = cutTornLine(fd)
     const end = readEnd(fd, size)
     if (end !== undefined) return new JournalWriter(path, fd, size, end)
     fs.closeSync(fd)
-    return JournalWriter.open(freeze(path))
+    return undefined
   }
 
   /** The sequence number of the last line. */
@@ -214,28 +231,53 @@ function areGapless(lines: readonly JournalLine[]): boolean {
 }
 
 /**
- * Moves a damaged journal aside and starts a new one with its trusted part. Whole private lines after the damage are copied
- * too, so that accepted requests stay accepted. Returns the path to open.
+ * Moves a damaged journal aside and starts a new one with its trusted part; pauses after each part. A damaged private line is left out, and
+ * what comes after it stays trusted. A damaged numbered line ends the trusted part: of what comes after it only whole private lines are
+ * copied, so that accepted requests stay accepted. Returns the path to open.
  */
-export function freeze(path: string): string {
-  const trusted: string[] = []
-  const behind: string[] = []
-  let count = 0
-  for (const line of fs.readFileSync(path, 'utf8').split('\n')) {
-    if (isSoundPrivate(line)) (behind.length === 0 ? trusted : behind).push(line)
-    else if (behind.length === 0 && isNext(line, count)) {
-      trusted.push(line)
-      count += 1
-    } else behind.push('')
-  }
-  if (count === 0) throw fail('journal_broken', { path, reason: 'its first line cannot be read' })
-  const frozen = `${path}.frozen-${Date.now()}`
+export function* freeze(path: string): Generator<void, string> {
   const fresh = `${path}.new`
-  const lines = [...trusted, ...behind.filter((line) => line !== '')]
-  fs.writeFileSync(fresh, `${lines.join('\n')}\n`, { mode: 0o600, flush: true })
-  fs.renameSync(path, frozen)
+  const [from, to] = [fs.openSync(path, 'r'), fs.openSync(fresh, 'w', 0o600)]
+  let count = 0
+  try {
+    let isTrusted = true
+    for (const lines of linesOf(from)) {
+      let kept = ''
+      for (const line of lines) {
+        const isOfTrusted = isTrusted && isNext(line, count)
+        if (isOfTrusted) count += 1
+        else isTrusted &&= isPrivate(line)
+        if (isOfTrusted || isSoundPrivate(line)) kept += `${line}\n`
+      }
+      fs.writeSync(to, kept)
+      yield
+    }
+    if (count === 0) throw fail('journal_broken', { path, reason: 'its first line cannot be read' })
+    fs.fsyncSync(to)
+  } finally {
+    fs.closeSync(from)
+    fs.closeSync(to)
+  }
+  fs.renameSync(path, `${path}.frozen-${Date.now()}`)
   fs.renameSync(fresh, path)
   return path
+}
+
+/** The lines of a file in parts; of a line that is longer than any that a host writes only pieces, which are no lines of a journal. */
+function* linesOf(fd: number): Generator<string[]> {
+  let rest = Buffer.alloc(0)
+  for (let offset = 0; ; ) {
+    const buffer = Buffer.allocUnsafe(FREEZE_CHUNK_BYTES)
+    const read = fs.readSync(fd, buffer, 0, buffer.length, offset)
+    offset += read
+    const bytes = Buffer.concat([rest, buffer.subarray(0, read)])
+    const isOver = read === 0 || bytes.length > JOURNAL_LINE_MAX_BYTES
+    const last = bytes.lastIndexOf(LF)
+    const end = last === -1 ? (isOver ? bytes.length : 0) : last + 1
+    if (end > 0) yield bytes.toString('utf8', 0, last === -1 ? end : last).split('\n')
+    if (read === 0) return
+    rest = bytes.subarray(end)
+  }
 }
 
 function isNext(line: string, seq: number): boolean {

@@ -15,11 +15,21 @@ const CHANGES = /^platform\.(instance|input)\./
 /** What people call it. */
 type Naming = Pick<InstanceRecord, 'name' | 'labels'>
 
+/** A record, and the size of the part of the journal that it tells. */
+export interface PlacedRecord {
+  journal_bytes: number
+  record: InstanceRecord
+}
+
 /**
- * The record after the lines of the journal from offset `from` on. undefined where the whole story must be read: the lines
- * change the status or the requests, or the journal has no line at that offset.
+ * The record after the lines of the journal from offset `from` on; pauses after each part. undefined where the whole story must be read:
+ * the lines change the status or the requests, or the journal has no line at that offset.
  */
-export function recordAfter(record: InstanceRecord, journal: string, from: unknown): InstanceRecord | undefined {
+export function* recordAfter(
+  record: InstanceRecord,
+  journal: string,
+  from: unknown,
+): Generator<void, PlacedRecord | undefined> {
   if (typeof from !== 'number' || !Number.isSafeInteger(from) || from <= 0) return undefined
   const fd = openSync(journal, 'r')
   try {
@@ -27,8 +37,8 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
     let { phase, updated_at } = record
     let naming: Naming = { name: record.name, ...(record.labels === undefined ? {} : { labels: record.labels }) }
     for (let at = from; ; ) {
-      const bytes = readWholeLines(fd, at, CHUNK_BYTES)
-      if (bytes === undefined) return { ...record, ...naming, phase, updated_at }
+      const bytes = readWholeLines(fd, at, CHUNK_BYTES, journal)
+      if (bytes === undefined) return { journal_bytes: at, record: { ...record, ...naming, phase, updated_at } }
       at += bytes.length
       const texts = bytes.toString('utf8', 0, bytes.length - 1).split('\n')
       const named = namingIn(texts.filter(isPrivate), naming)
@@ -45,6 +55,7 @@ export function recordAfter(record: InstanceRecord, journal: string, from: unkno
         if (event.event_type === PHASE) phase = phaseName(event.data) ?? phase
         updated_at = event.timestamp
       }
+      yield
     }
   } finally {
     closeSync(fd)

@@ -4,11 +4,13 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { writeWholeSync } from '../files/write-whole.ts'
+import { READ_SLICE_MS, RECORD_KEPT_MIN_BYTES, RECORDS_KEPT_MAX } from '../limits.ts'
+import { atOnce, inTurns } from '../primitives/in-turns.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
 import { pendingRequests, type Story } from '../view/story.ts'
-import { readStory } from './journal-projection.ts'
-import { recordAfter } from './record-tail.ts'
+import { JournalProjector, readStory } from './journal-projection.ts'
+import { type PlacedRecord, recordAfter } from './record-tail.ts'
 
 /** R8, without the state snapshot, which is read from its own file. */
 export function toRecord(story: Story): InstanceRecord {
@@ -52,16 +54,52 @@ export function writeRecord(paths: { record: string; journal: string }, story: S
  * The cached record, or one rebuilt from the journal where the cache is missing, damaged or out of date. Throws
  * `journal_broken`.
  */
-export function readRecord(paths: { record: string; journal: string }): InstanceRecord {
-  return readCached(paths) ?? toRecord(readStory(paths.journal))
+export function readRecord(paths: RecordPaths): InstanceRecord {
+  return atOnce(reading(paths))
 }
 
-interface Cached {
-  journal_bytes: number
-  record: InstanceRecord
+/** As {@link readRecord}, and the event loop serves others where a long journal must be read. */
+export async function readRecordInTurns(paths: RecordPaths): Promise<InstanceRecord> {
+  return await inTurns(reading(paths), READ_SLICE_MS)
 }
 
-function readCached(paths: { record: string; journal: string }): InstanceRecord | undefined {
+type RecordPaths = Readonly<{ record: string; journal: string }>
+type Cached = PlacedRecord
+
+/** Records that were read from long journals by this process, which may not write them; the one that was read last is the last. */
+const kept = new Map<string, Cached & { ino: number }>()
+
+function* reading(paths: RecordPaths): Generator<void, InstanceRecord> {
+  const cached = readCached(paths)
+  const journal = statSync(paths.journal, { throwIfNoEntry: false })
+  if (cached !== undefined && (journal === undefined || journal.size === cached.journal_bytes)) return cached.record
+  // A directory or a FIFO in its place cannot be read from an offset; reading the story says what is wrong.
+  if (journal?.isFile() !== true) return toRecord(readStory(paths.journal))
+  const own = kept.get(paths.journal)
+  const isOwn = own?.ino === journal.ino && own.journal_bytes <= journal.size
+  const from = isOwn && !(Number(cached?.journal_bytes) > own.journal_bytes) ? own : cached
+  // A host writes the record slightly after the journal, or not at all if it is killed in between.
+  const after = from === undefined ? undefined : yield* recordAfter(from.record, paths.journal, from.journal_bytes)
+  const now = after ?? (yield* wholeRecord(paths.journal))
+  const readBytes = now.journal_bytes - (after === undefined ? 0 : Number(from?.journal_bytes))
+  if (readBytes >= RECORD_KEPT_MIN_BYTES) keep(paths.journal, { ...now, ino: journal.ino })
+  return now.record
+}
+
+function* wholeRecord(journal: string): Generator<void, Cached> {
+  const projector = new JournalProjector(journal)
+  yield* projector.catchUp()
+  return { journal_bytes: projector.end.offset, record: toRecord(projector.projection().story) }
+}
+
+function keep(journal: string, record: Cached & { ino: number }): void {
+  kept.delete(journal)
+  const [oldest] = kept.keys()
+  if (kept.size >= RECORDS_KEPT_MAX && oldest !== undefined) kept.delete(oldest)
+  kept.set(journal, record)
+}
+
+function readCached(paths: RecordPaths): Cached | undefined {
   let cached: Partial<Cached> | null
   try {
     cached = JSON.parse(readFileSync(paths.record, 'utf8')) as Partial<Cached> | null
@@ -72,10 +110,5 @@ function readCached(paths: { record: string; journal: string }): InstanceRecord 
   if (!isStatus(record?.status) || typeof record?.instance_id !== 'string' || typeof record.created_at !== 'string') {
     return undefined
   }
-  const journal = statSync(paths.journal, { throwIfNoEntry: false })
-  if (journal === undefined || journal.size === cached?.journal_bytes) return record
-  // A directory or a FIFO in its place cannot be read from an offset; reading the story says what is wrong.
-  if (!journal.isFile()) return undefined
-  // A host writes the record slightly after the journal, or not at all if it is killed in between.
-  return recordAfter(record, paths.journal, cached?.journal_bytes)
+  return cached as Cached
 }

@@ -1,4 +1,5 @@
 /** Formats one event as a sentence, for the terminal's progress lines and the page's timeline. */
+import { isObject } from '../primitives/is-object.ts'
 import { type EventEnvelope, isDataChanged } from '../protocol/event.ts'
 import { isStatus } from '../protocol/status.ts'
 import { cleanLine } from './clean.ts'
@@ -13,6 +14,61 @@ export function progressLine(event: EventEnvelope): string | null {
   const line = known?.(event.data)
   if (line !== undefined) return line === null ? null : cleanLine(line)
   return isDataChanged(event.event_type) ? cleanLine(`data ${list(event.data['paths'])}`) : null
+}
+
+/**
+ * Whether the event tells a person what another one tells too: a question and its answer are each told by the platform's own
+ * event, so the resolver's report of it and the change of status say nothing new.
+ */
+export function isRepetition({ event_type, data }: EventEnvelope): boolean {
+  if (isReportOfQuestion(event_type)) return true
+  if (event_type !== 'platform.instance.status_changed') return false
+  const { from, to } = data
+  return (from === 'running' && to === 'awaiting_input') || (from === 'awaiting_input' && to === 'running')
+}
+
+/** The resolver's own report of a question or its answer, which stands beside the event of the platform. */
+export function isReportOfQuestion(type: string): boolean {
+  return type === 'resolver:input_requested' || type === 'resolver:input_responded'
+}
+
+/** The words of an event that stands without its type: as {@link eventWords}, with what the type says; null without words. */
+export function eventSentence(event: EventEnvelope): string | null {
+  const words = eventWords(event)
+  switch (event.event_type) {
+    case 'platform.worker.launched':
+      return `worker started: ${words}`
+    case 'platform.worker.ready':
+      return 'worker is ready'
+    case 'resolver:created':
+      return `resolver ${words} began`
+    case 'resolver:completed': {
+      const { error } = event.data
+      const detail = isObject(error) ? cleanLine(text(error['detail'])) : ''
+      return detail === '' ? words : `${words} (${detail})`
+    }
+    default:
+      return words
+  }
+}
+
+/** What a list of all events says of one: the progress line where there is one, and words for the beginning and end of a worker; null without words. */
+export function eventWords(event: EventEnvelope): string | null {
+  const { event_type, data } = event
+  switch (event_type) {
+    case 'platform.worker.launched':
+      return cleanLine(
+        `${String(data['executor'])}${Number(data['incarnation']) > 1 ? `, start ${String(data['incarnation'])}` : ''}`,
+      )
+    case 'platform.worker.ready':
+      return ''
+    case 'resolver:created':
+      return cleanLine(`${String(data['resolver_name'])} ${String(data['resolver_version'])}`)
+    case 'resolver:completed':
+      return cleanLine(`${String(data['outcome'])}: ${String(data['summary'])}`)
+    default:
+      return progressLine(event)
+  }
 }
 
 const progressTexts: Record<string, (data: Data) => string | null> = {

@@ -12,10 +12,12 @@ import {
   HTTP_HEADERS_MAX_BYTES,
   HTTP_IDLE_LIMIT_MS,
   HTTP_KEEP_ALIVE_MS,
+  HTTP_LINGER_MS,
   HTTP_LOOK_MS,
   HTTP_REQUEST_LIMIT_MS,
   HTTP_RESERVE_MS,
 } from '../../core/limits.ts'
+import { lingerOnClose } from './linger.ts'
 
 /** Limits for each connection; tests make them smaller. */
 const LIMITS = {
@@ -24,6 +26,7 @@ const LIMITS = {
   keepAliveMs: HTTP_KEEP_ALIVE_MS,
   idleMs: HTTP_IDLE_LIMIT_MS,
   lookMs: HTTP_LOOK_MS,
+  lingerMs: HTTP_LINGER_MS,
   closeMs: HTTP_CLOSE_LIMIT_MS,
   connections: HTTP_CONNECTIONS_MAX,
   reserveMs: HTTP_RESERVE_MS,
@@ -68,7 +71,9 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
   server.maxConnections = limits.connections + 2 * RESERVE_CONNECTIONS
   server.timeout = limits.idleMs
   const underWay = new UnderWay(server, limits)
+  const admit = lingerOnClose(server, limits.lingerMs)
   server.on('request', (request, response) => {
+    if (!admit(request)) return
     options.observe?.(request, response)
     if (underWay.isClosing) return refuse(response)
     if (!underWay.add(request, response)) return

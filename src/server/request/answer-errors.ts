@@ -71,7 +71,23 @@ function problemOf(error: FastifyError): string {
   const where = `${error.validationContext ?? 'request'}${(first?.instancePath ?? '').replaceAll('/', '.')}`
   const values = (first?.params as { allowedValues?: unknown[] } | undefined)?.allowedValues
   const allowed = values === undefined ? '' : `: ${values.join(', ')}`
-  return `${where} ${first?.message ?? 'is not as it must be'}${allowed}`.slice(0, 300)
+  return `${where} ${ruleOf(first) ?? first?.message ?? 'is not as it must be'}${allowed}`.slice(0, 400)
+}
+
+/** In words: a field that a closed body does not have, and the rule of a text with another form, whose pattern is for programs. */
+function ruleOf(error: object | undefined): string | undefined {
+  const { keyword, parentSchema, params } = (error ?? {}) as {
+    keyword?: string
+    parentSchema?: { description?: string; properties?: object }
+    params?: { additionalProperty?: string }
+  }
+  if (keyword === 'additionalProperties' && params?.additionalProperty !== undefined) {
+    const known = Object.keys(parentSchema?.properties ?? {})
+    const fields = known.length === 0 ? '' : `; its fields are ${known.join(', ')}`
+    return `has no field ${JSON.stringify(params.additionalProperty.slice(0, 80))}${fields}`
+  }
+  const rule = keyword === 'pattern' ? parentSchema?.description : undefined
+  return rule === undefined ? undefined : `is refused: ${rule}`
 }
 
 /** The announced size; a body without one exceeds the limit by at least one byte. */

@@ -38,7 +38,7 @@ export function addEntry(app: FastifyInstance, { access, guard }: AppParts): voi
         throw fail('scope_missing', { needed: needs, has: request.caller.scope })
       }
     } catch (error) {
-      // A refused request's body is not read to its end.
+      // A refused request's body is not read to its end; the listener discards it for a moment.
       if (hasBody(request)) reply.header('connection', 'close')
       throw error
     }

@@ -50,9 +50,9 @@ function addUpload(
   { handler, uploads }: { handler: (call: never) => unknown; uploads: boolean },
 ): void {
   app.register((alone, _options, done) => {
-    alone.addHook('onRequest', async () => {
+    alone.addHook('onRequest', async (_request, reply) => {
       if (uploads) return
-      // The connection stays open: a client that is still sending the body would else not see the answer.
+      reply.header('connection', 'close')
       throw fail('uploads_off', {})
     })
     addArchiveBody(alone, type)

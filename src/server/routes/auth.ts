@@ -20,7 +20,8 @@ export function authHandlers({ access, signIn }: AuthParts) {
     },
 
     postAuthVerify: async ({ body }) => {
-      if ('token' in body && 'code' in body) throw fail('request_invalid', { problem: 'a body has a code or a token' })
+      if ('token' in body && 'code' in body)
+        throw fail('request_invalid', { problem: 'the body has a code and a token; send one of them' })
       // Compared exactly: unlike in a header, no white space and no scheme is removed.
       if ('token' in body) return viewOf(access.identify({ headers: {}, rawHeaders: [], queryToken: body.token }))
       if (signIn === undefined) throw fail('code_refused', {})

@@ -4,12 +4,12 @@ import type { AppParts } from '../request/parts.ts'
 
 export function notifyHandlers({ platform }: AppParts) {
   return {
-    getNotify: async () => platform.notifyTargets(),
+    getNotify: async () => platform.notify.list(),
 
-    postNotify: async ({ body }) => platform.addNotify(body),
+    postNotify: async ({ body }) => platform.notify.add(body),
 
-    deleteNotify: async ({ params }) => platform.removeNotify(params.name),
+    deleteNotify: async ({ params }) => platform.notify.remove(params.name),
 
-    postNotifyTest: async ({ params }) => platform.testNotify(params.name),
+    postNotifyTest: async ({ params }) => platform.notify.test(params.name),
   } satisfies Partial<Handlers>
 }

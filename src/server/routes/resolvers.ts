@@ -28,6 +28,9 @@ export function resolverHandlers({ platform }: AppParts) {
     getResolver: async ({ params, request }) =>
       visibleEntry(await platform.resolver(params.name), callerOf(request).isOwner),
 
+    deleteResolver: async ({ params, request }) =>
+      visibleEntry(await platform.removeResolver(params.name), callerOf(request).isOwner),
+
     getResolverSchema: async ({ params, query }) =>
       platform.schema(params.name, paramsOf(query.params), patience(query.wait)),
 

@@ -4,10 +4,10 @@ import type { AppParts } from '../request/parts.ts'
 
 export function secretHandlers({ platform }: AppParts) {
   return {
-    getSecrets: async () => platform.secrets(),
+    getSecrets: async () => platform.secrets.list(),
 
-    postSecrets: async ({ body: { name, value } }) => platform.setSecret(name, { from: 'value', text: value }),
+    postSecrets: async ({ body: { name, value } }) => platform.secrets.set(name, { from: 'value', text: value }),
 
-    deleteSecret: async ({ params }) => platform.removeSecret(params.name),
+    deleteSecret: async ({ params }) => platform.secrets.remove(params.name),
   } satisfies Partial<Handlers>
 }

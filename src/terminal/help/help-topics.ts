@@ -39,13 +39,15 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   DOCKER_HOST: 'the socket of the Docker engine: unix:///path',
   RESOLVE_WORKER_IMAGE: 'the image for containers whose manifest names none',
   RESOLVE_VOLUME_ALLOW: 'host paths that containers may mount: /data:/cache=rw',
+  RESOLVE_OPEN_NETWORK:
+    'what a worker with network open cannot reach: guarded (this machine and metadata), host (metadata), engine (no rule)',
   RESOLVE_SANDBOX_IMAGES: "additional images that a resolver's sandboxes may use",
   RESOLVE_DEV_SOURCES: 'the host directory mounted for dev_source_overrides',
   XDG_RUNTIME_DIR: 'hosts put their sockets into its folder resolve (default: a folder of the temp directory)',
 }
 
 /** Those about resolvers and their workers have a page of their own: each page fits a terminal. */
-const ABOUT_WORKERS = /LIFETIME|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|SANDBOX|DEV_SOURCES/
+const ABOUT_WORKERS = /LIFETIME|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|OPEN_NETWORK|SANDBOX|DEV_SOURCES/
 
 const environmentLines = (isAboutWorkers: boolean) =>
   twoColumns(Object.entries(ENVIRONMENT).filter(([name]) => ABOUT_WORKERS.test(name) === isAboutWorkers)).join('\n')

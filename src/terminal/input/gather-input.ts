@@ -84,7 +84,8 @@ async function checkOncePrepared(
   }
   // A value of -i is fitted to its field.
   if (!mayAsk && !checksNow && given.named.length === 0) return undefined
-  onPrepared?.(await showPreparation(platform, resolver, { executor, output, timeoutMs }))
+  const wish = { executor, output, timeoutMs }
+  onPrepared?.(await showPreparation((how) => platform.prepare(resolver, how), resolver, wish))
   return await check()
 }
 

@@ -1,6 +1,6 @@
 /** Waits for the setup of a resolver that is not prepared, and shows it: for commands that need its form (R48). */
 import { fail, ResolveError } from '../../core/errors.ts'
-import type { Platform } from '../../core/index.ts'
+import type { Platform, PrepareOptions } from '../../core/index.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { cleanLine } from '../../core/view/clean.ts'
 import { setupLine } from '../../core/view/event-words.ts'
@@ -27,7 +27,7 @@ export async function whenPrepared<T>(
   } catch (error) {
     if (!isPreparing(error)) throw error
   }
-  await showPreparation(platform, resolver, wish)
+  await showPreparation((options) => platform.prepare(resolver, options), resolver, wish)
   return await ask()
 }
 
@@ -36,7 +36,11 @@ export function isPreparing(error: unknown): boolean {
 }
 
 /** Prepares the resolver, and prints each step once it begins, prints or ends. Returns how long it took. */
-export async function showPreparation(platform: Platform, resolver: string, wish: PrepareWish): Promise<number> {
+export async function showPreparation(
+  prepare: (options: PrepareOptions) => Promise<void>,
+  resolver: string,
+  wish: PrepareWish,
+): Promise<number> {
   const { output, executor, timeoutMs } = wish
   const startedMs = Date.now()
   let last = ''
@@ -46,7 +50,7 @@ export async function showPreparation(platform: Platform, resolver: string, wish
   }
   const limit = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
   try {
-    await platform.prepare(resolver, {
+    await prepare({
       ...(executor === undefined ? {} : { executor }),
       ...(limit === undefined ? {} : { signal: limit }),
       onProgress: (progress) => say(cleanLine(setupLine({ ...progress }))),

@@ -13,24 +13,47 @@ const COLUMNS = [
   { title: 'RESOLVER', flexible: true },
   { title: 'NAME', flexible: true },
   { title: 'PHASE', flexible: true },
+  { title: 'LABELS', flexible: true },
   { title: 'AGE' },
 ]
 
+const LABELS = COLUMNS.findIndex(({ title }) => title === 'LABELS')
+
+/** Labels have a column where an instance has some; it is the first that a narrow terminal leaves out. */
 export function instanceTable(records: readonly InstanceRecord[], now: number, width: number | undefined): string[] {
   const rows = waitingFirst(records).map((record) => [
     record.instance_id,
     standingText(record),
     cleanLine(record.resolver),
-    cleanLine([record.name ?? '', labelText(record.labels ?? {})].filter(Boolean).join('  ')),
+    cleanLine(record.name ?? ''),
     cleanLine(record.phase ?? ''),
+    labelText(record.labels ?? {}),
     ageText(record.created_at, now),
   ])
-  return tableLines(COLUMNS, rows, width)
+  const hasLabels = rows.some((row) => row[LABELS] !== '')
+  const chosen = <T>(cells: readonly T[]) => (hasLabels ? cells : cells.filter((_, at) => at !== LABELS))
+  return tableLines(chosen(COLUMNS), rows.map(chosen), width)
 }
 
+/**
+ * How many of the instances a terminal of so many rows shows with the title, a note below and the next prompt: all that wait for an answer, and
+ * then as many as fit.
+ */
+export function fitting(records: readonly InstanceRecord[], rows: number): InstanceRecord[] {
+  const waiting = records.filter(waits).length
+  return waitingFirst(records).slice(0, Math.max(waiting, rows - ROWS_AROUND, FEWEST))
+}
+
+/** The titles, the note, and a prompt of two lines. */
+const ROWS_AROUND = 4
+const FEWEST = 5
+
 export function waitingFirst(records: readonly InstanceRecord[]): InstanceRecord[] {
-  const waits = (record: InstanceRecord) => record.status === 'awaiting_input' || record.pending_inputs > 0
   return [...records.filter(waits), ...records.filter((record) => !waits(record))]
+}
+
+function waits({ status, pending_inputs: pending }: InstanceRecord): boolean {
+  return status === 'awaiting_input' || pending > 0
 }
 
 /** The status, and where it needs a person's attention, why. */

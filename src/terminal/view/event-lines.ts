@@ -3,7 +3,7 @@ import type { styleText } from 'node:util'
 import { type EventEnvelope, isDataChanged } from '../../core/protocol/event.ts'
 import { isStatus } from '../../core/protocol/status.ts'
 import { cleanLine } from '../../core/view/clean.ts'
-import { progressLine } from '../../core/view/event-words.ts'
+import { eventWords } from '../../core/view/event-words.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 import { clockText } from '../../core/view/time-words.ts'
 
@@ -24,35 +24,6 @@ const DATA_MAX_CHARS = 300
 export function eventLine(seq: number, event: EventEnvelope): string {
   const words = eventWords(event) ?? cutText(cleanLine(JSON.stringify(event.data)), DATA_MAX_CHARS)
   return `${String(seq).padStart(5)}  ${clockText(event.timestamp, true)}  ${cleanLine(event.event_type)}  ${words}`.trimEnd()
-}
-
-/**
- * Whether the event tells a person what another one tells too: a question and its answer are each told by the platform's own
- * event, so the resolver's report of it and the change of status say nothing new.
- */
-export function isRepetition({ event_type, data }: EventEnvelope): boolean {
-  if (event_type === 'resolver:input_requested' || event_type === 'resolver:input_responded') return true
-  if (event_type !== 'platform.instance.status_changed') return false
-  const { from, to } = data
-  return (from === 'running' && to === 'awaiting_input') || (from === 'awaiting_input' && to === 'running')
-}
-
-function eventWords(event: EventEnvelope): string | null {
-  const { event_type, data } = event
-  switch (event_type) {
-    case 'platform.worker.launched':
-      return cleanLine(
-        `${String(data['executor'])}${Number(data['incarnation']) > 1 ? `, start ${String(data['incarnation'])}` : ''}`,
-      )
-    case 'platform.worker.ready':
-      return ''
-    case 'resolver:created':
-      return cleanLine(`${String(data['resolver_name'])} ${String(data['resolver_version'])}`)
-    case 'resolver:completed':
-      return cleanLine(`${String(data['outcome'])}: ${String(data['summary'])}`)
-    default:
-      return progressLine(event)
-  }
 }
 
 function cutText(text: string, chars: number): string {

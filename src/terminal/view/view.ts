@@ -51,10 +51,13 @@ export function plainView(output: Output): View {
   }
 }
 
-/** For `--json`: prints nothing but connection changes; the result is the document at the end. */
+/** For `--json`: prints the steps of a setup, which can take minutes, and connection changes; the result is the document at the end. */
 export function silentView(output: Output): View {
   return {
-    event: () => undefined,
+    event: ({ event }) => {
+      const line = event.event_type === 'platform.setup.progress' ? progressLine(event) : null
+      if (line !== null) output.note(line)
+    },
     note: () => undefined,
     connection: noteConnection(output),
     hide: nothing,

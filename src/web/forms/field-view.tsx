@@ -122,8 +122,15 @@ function Control({ field, shared, value, onChange, onCommit }: ControlProps) {
     onBlur: onCommit,
   }
   if (field.kind === 'textarea') return <textarea {...typing} rows={4} />
-  // "off" does not keep a browser from filling in a stored password; "new-password" does.
-  if (field.secret) return <input {...typing} type="password" autoComplete="new-password" />
+  if (field.secret) {
+    const { value, ...rest } = typing
+    const show = (input: HTMLInputElement | null) => {
+      if (input !== null && input.value !== value) input.value = value
+    }
+    // React would write the value of a controlled field into the document too, as an attribute that styles and saved pages have. "off" does
+    // not keep a browser from filling in a stored password; "new-password" does.
+    return <input {...rest} ref={show} type="password" autoComplete="new-password" />
+  }
   if (field.kind === 'text') return <input {...typing} type="text" />
   return <p className="field-wrong">This page does not know fields of type “{field.type}”.</p>
 }

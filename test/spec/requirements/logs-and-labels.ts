@@ -13,6 +13,8 @@ const entries: Record<string, string> = {
   'S-FIND-02': 'Lists are narrowed by name, label, resolver, date and text, at every door, also with many instances',
   'S-FIND-03':
     'A name is taken where an id is; an id wins over a name, and a name means the newest instance that has it',
+  'S-FIND-05':
+    'A name is visible text of one line that looks like no id and like no @last; one rule at every door, and older homes with other names still work',
   'S-FIND-04': 'An instance is run again with the same input but for the fields given; the new one has it as parent',
 }
 

@@ -4,10 +4,9 @@ import * as Flags from '@oclif/core/flags'
 import { cleanLine } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { requiredIdArg } from '../../../terminal/command/flags.ts'
+import { requireName } from '../../../terminal/command/require-name.ts'
 import { documentOf } from '../../../terminal/follow/finish.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
-
-const NAME_MAX_CHARS = 200
 
 export default class InstanceRename extends BaseCommand<typeof InstanceRename> {
   static override summary = 'Rename an instance'
@@ -23,8 +22,7 @@ export default class InstanceRename extends BaseCommand<typeof InstanceRename> {
   protected async act(): Promise<number> {
     const { new: name } = this.args
     if ((name === undefined) !== (this.flags.clear === true)) throw usage('Give a name, or --clear.')
-    if (name !== undefined && (name.trim() === '' || name.length > NAME_MAX_CHARS))
-      throw usage(`A name has 1 to ${NAME_MAX_CHARS} characters.`)
+    requireName(name)
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
     await platform.rename(id, name ?? null)

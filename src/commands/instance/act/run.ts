@@ -2,21 +2,14 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord } from '../../../core/protocol/instance.ts'
-import type { Executor } from '../../../core/protocol/journal.ts'
-import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
-import { executorFlag, followFlags, inputFlags, labelFlag } from '../../../terminal/command/flags.ts'
+import type { ArgsOf, FlagsOf } from '../../../terminal/command/base-command.ts'
 import { parseLabels } from '../../../terminal/command/labels.ts'
-import { beforeFollowing } from '../../../terminal/command/signals.ts'
-import { printDetached, refuseWithDetach } from '../../../terminal/follow/detached.ts'
-import { planSession, runSession, type SessionPlan } from '../../../terminal/follow/session.ts'
-import { gatherInput } from '../../../terminal/input/gather-input.ts'
-import { readInput } from '../../../terminal/input/input-flags.ts'
+import { BeginCommand, type Begun, beginFlags } from '../../../terminal/follow/begin-command.ts'
 import { pickResolver } from '../../../terminal/input/pickers.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
-import { isCi } from '../../../terminal/output/surroundings.ts'
 
-export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
+export default class InstanceRun extends BeginCommand<typeof InstanceRun> {
   static override summary = 'Run a resolver and follow it to its end'
   static override description = `Prints the output on stdout at the end, and progress on stderr.
   On a terminal, opens the form if a field is missing or invalid; -i sets fields in advance.
@@ -33,71 +26,26 @@ export default class InstanceRun extends BaseCommand<typeof InstanceRun> {
   ]
   static override args = { resolver: Args.string({ description: 'the name of a resolver' }) }
   static override flags = {
-    ...inputFlags,
-    ...followFlags,
-    detach: Flags.boolean({ char: 'd', description: 'run in the background: print the id and return' }),
-    executor: executorFlag,
-    name: Flags.string({ description: 'a name that people recognise; commands take it in place of the id' }),
-    label: labelFlag,
+    ...beginFlags,
     'dry-run': Flags.boolean({ description: 'check the input without creating an instance' }),
-    edit: Flags.boolean({ description: 'open the form even if no field is missing' }),
   }
 
   declare protected flags: FlagsOf<typeof InstanceRun>
   declare protected args: ArgsOf<typeof InstanceRun>
 
-  protected async act(): Promise<number> {
-    refuseWithDetach(this.flags)
-    const session = await planSession(this.flags, this.mayNotAsk)
-    const record = await beforeFollowing(() => this.begin(session))
-    if (record === undefined) return 0
-    this.about = record.instance_id
-    if (this.flags.detach) {
-      const platform = await this.platform()
-      await printDetached(this.output, platform, { id: record.instance_id, isRemote: this.server !== undefined })
-      return 0
-    }
-    return await runSession({
-      ...session,
-      platform: await this.platform(),
-      id: record.instance_id,
-      output: this.output,
-      actor: this.actor,
-      live: this.mayDraw,
-      watching: false,
-      stopOnSignal: isCi(),
-    })
-  }
-
   /** The new instance; undefined with --dry-run. */
-  private async begin(session: SessionPlan): Promise<InstanceRecord | undefined> {
-    const given = await readInput(this.flags)
+  protected async begin({ session, given }: Begun): Promise<InstanceRecord | undefined> {
     const labels = parseLabels(this.flags.label)
     const platform = await this.platform()
     const resolver = await this.resolverName()
-    const input = await gatherInput(platform, resolver, given, {
-      mayAsk: this.mayAsk,
-      edit: this.flags.edit,
-      executor: this.flags.executor as Executor | 'auto',
-      output: this.output,
-      checksNow: this.flags['dry-run'],
-      timeoutMs: session.timeoutMs,
-      onPrepared: (durationMs) => {
-        if (session.timeoutMs !== undefined) session.timeoutMs = Math.max(0, session.timeoutMs - durationMs)
-      },
-    })
-    if (this.flags['dry-run']) {
+    const isDry = this.flags['dry-run']
+    const input = await this.gather(resolver, given, { session, edit: this.flags.edit, checksNow: isDry })
+    if (isDry) {
       await this.printDryRun(resolver, input)
       return undefined
     }
-    return await platform.create({
-      resolver,
-      input,
-      name: this.flags.name ?? null,
-      labels,
-      executor: this.flags.executor as Executor | 'auto',
-      host: this.flags.detach ? 'background' : 'here',
-    })
+    const name = this.flags.name ?? null
+    return await platform.create({ resolver, input, name, labels, executor: this.executor, host: this.host })
   }
 
   private async resolverName(): Promise<string> {

@@ -3,11 +3,12 @@ import * as Flags from '@oclif/core/flags'
 import type { JournalEvent, Platform } from '../../../core/index.ts'
 import { tierOf } from '../../../core/protocol/event.ts'
 import { isTerminal } from '../../../core/protocol/status.ts'
+import { isRepetition } from '../../../core/view/event-words.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { idArg, jsonlFlag } from '../../../terminal/command/flags.ts'
 import { matchesGlob } from '../../../terminal/input/glob.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
-import { eventLine, isRepetition } from '../../../terminal/view/event-lines.ts'
+import { eventLine } from '../../../terminal/view/event-lines.ts'
 
 export default class InstanceEvents extends BaseCommand<typeof InstanceEvents> {
   static override summary = 'Print the events of an instance'

@@ -13,7 +13,10 @@ import { lostText } from '../../../terminal/output/connection.ts'
 import { openRepaint } from '../../../terminal/output/repaint.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 import { isCi } from '../../../terminal/output/surroundings.ts'
-import { changeLine, instanceTable, standingOf } from '../../../terminal/pages/instance-table.ts'
+import { changeLine, fitting, instanceTable, standingOf } from '../../../terminal/pages/instance-table.ts'
+
+/** How many are listed by default. */
+const LIMIT = 30
 
 /** The most records that one request returns. */
 const WAITING_MAX = 500
@@ -52,8 +55,7 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     limit: Flags.integer({
       min: 1,
       max: 500,
-      default: 30,
-      description: 'the maximum number, newest first; older ones with an open question are added',
+      description: `the maximum number, newest first; default ${LIMIT}, on a terminal as many of them as fit. Older ones with an open question are added`,
     }),
     all: Flags.boolean({ description: 'all instances', exclusive: ['limit'] }),
     watch: Flags.boolean({ description: 'keep running: redraw on a terminal, else print a line for each change' }),
@@ -67,7 +69,7 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     const labels = checkLabelFilter(this.flags.label)
     const now = Date.now()
     const filter: InstanceFilter = {
-      limit: this.flags.all ? 500 : this.flags.limit,
+      limit: this.flags.all ? 500 : (this.flags.limit ?? LIMIT),
       ...(status === undefined ? {} : { status }),
       ...(resolver === undefined ? {} : { resolver }),
       ...(name === undefined ? {} : { name }),
@@ -94,9 +96,13 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       this.output.note(await this.noMatch())
       return 0
     }
-    const width = process.stdout.isTTY ? process.stdout.columns : undefined
-    for (const line of instanceTable(records, Date.now(), width)) await this.output.result(line)
+    const { isTTY, columns, rows } = process.stdout
+    const isGiven = this.flags.all || this.flags.limit !== undefined
+    const shown = isTTY && !isGiven ? fitting(records, rows || Number.POSITIVE_INFINITY) : records
+    for (const line of instanceTable(shown, Date.now(), isTTY ? columns : undefined)) await this.output.result(line)
+    const more = records.length - shown.length
     if (cursor !== null) this.output.note('There are more instances; add --all, or --limit.')
+    else if (more > 0) this.output.note(`${more} more ${more === 1 ? 'instance' : 'instances'}; add --all, or --limit.`)
     return 0
   }
 

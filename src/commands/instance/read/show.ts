@@ -1,12 +1,12 @@
 /** `resolve instance show`: prints the status of an instance, its history, and the commands to run next. */
 import * as Flags from '@oclif/core/flags'
 import type { JournalEvent } from '../../../core/index.ts'
+import { isRepetition } from '../../../core/view/event-words.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { idArg } from '../../../terminal/command/flags.ts'
 import { documentOf } from '../../../terminal/follow/finish.ts'
 import { nextBesideShow } from '../../../terminal/output/next-steps.ts'
 import { showLines } from '../../../terminal/pages/show-lines.ts'
-import { isRepetition } from '../../../terminal/view/event-lines.ts'
 
 export default class InstanceShow extends BaseCommand<typeof InstanceShow> {
   static override summary = 'Show the status of an instance, its history and what to run next'

@@ -3,7 +3,7 @@
  * Events). The host runs one for each instance.
  */
 
-import { ResolveError, systemCode } from '../../errors.ts'
+import { passesWithTime, ResolveError, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Chunk } from '../../files/tail.ts'
 import {
@@ -103,20 +103,24 @@ export class Monitor {
   }
 
   #carry(swept: boolean, isLast = false): void {
-    if (swept) this.#guard(() => this.#noticeReset())
-    this.#guard(() => this.#carryEvents(isLast))
-    this.#guard(() => this.#findRequests(isLast))
-    this.#guard(() => this.#ledger.reconcile())
+    if (swept) this.#guard(() => this.#noticeReset(), isLast)
+    this.#guard(() => this.#carryEvents(isLast), isLast)
+    this.#guard(() => this.#findRequests(isLast), isLast)
+    this.#guard(() => this.#ledger.reconcile(), isLast)
   }
 
-  /** After the worker's end: reads the last events; an unfinished line is rejected (reliability F10). */
+  /**
+   * After the worker's end: reads the last events; an unfinished line is rejected (reliability F10). Throws a failure that passes with time,
+   * a full disk or too few file descriptors: no check follows this one, so the caller calls it again.
+   */
   finish(): void {
     if (this.#closed) return
     this.#carry(true, true)
     const dropped = this.#splitter.reset()
     if (dropped === 0) return
     const end = this.#following.offset
-    this.#guard(() => this.#ledger.record('platform.event.rejected', { reason: 'unfinished', bytes: dropped }, end))
+    const data = { reason: 'unfinished', bytes: dropped }
+    this.#guard(() => this.#ledger.record('platform.event.rejected', data, end), true)
   }
 
   close(): void {
@@ -134,11 +138,11 @@ export class Monitor {
   }
 
   /** Lines that could not be journaled are read again: the tail goes back to the journal's offset. */
-  #guard(step: () => void): void {
+  #guard(step: () => void, isLast = false): void {
     try {
       step()
     } catch (error) {
-      // A failure for lack of resources is tried again at the next check.
+      // A failure for lack of resources is tried again at the next check, if there is one.
       if (!(error instanceof ResolveError) && systemCode(error) === undefined) throw error
       const code = error instanceof ResolveError ? error.code : undefined
       if (code === 'ownership_lost') this.#hooks.onOwnershipLost()
@@ -146,6 +150,7 @@ export class Monitor {
       this.#rejected = undefined
       this.#following.seek(this.#ledger.sourceEnd)
       if (code === 'coordination_tampered') this.#noteTampering(error as ResolveError)
+      if (isLast && passesWithTime(error)) throw error
     }
   }
 

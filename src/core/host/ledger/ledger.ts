@@ -5,6 +5,8 @@
 import { dirname } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import { READ_SLICE_MS } from '../../limits.ts'
+import { inTurns } from '../../primitives/in-turns.ts'
 import type { EventData } from '../../protocol/api/events.ts'
 import { EVENT_SCHEMA_VERSION, type EventEnvelope, type PlatformEvent } from '../../protocol/event.ts'
 import type { Payload } from '../../protocol/form.ts'
@@ -14,7 +16,13 @@ import type { AdmissionMark, AnswerIntent, MessageIntent, PrivateLine, StopInten
 import { canMove, type Status } from '../../protocol/status.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
 import type { Place } from '../../store/journal-line.ts'
-import { applyAdmission, type JournalProjection, readJournal } from '../../store/journal-projection.ts'
+import {
+  applyAdmission,
+  type JournalProjection,
+  type JournalProjector,
+  projectInTurns,
+  readJournalInTurns,
+} from '../../store/journal-projection.ts'
 import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts'
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
@@ -22,6 +30,7 @@ import { applyEvent, pendingRequests, type Story, tellStop } from '../../view/st
 import { Redactor, redactorOf } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
+const OPEN_TRIES_MAX = 5
 
 /** A line of the resolver that was checked and may be forwarded. */
 export interface ForwardedLine {
@@ -83,18 +92,17 @@ export class Ledger {
    * For the owner of the instance only. Throws `journal_broken`, and `disk_full` while converting the layout of an earlier
    * version.
    */
-  static open(paths: LedgerPaths): Ledger {
-    let writer = JournalWriter.open(paths.journal)
-    try {
-      if (hasMailboxLayout(dirname(paths.journal))) takeOver(paths, writer)
-      return new Ledger(writer, paths, readJournal(paths.journal))
-    } catch (error) {
-      writer.close()
-      if (!(error instanceof ResolveError) || error.code !== 'journal_broken') throw error
+  static async open(paths: LedgerPaths): Promise<Ledger> {
+    const { journal } = paths
+    if (hasMailboxLayout(dirname(journal))) await takeOver(journal)
+    const projector = await soundProjector(journal)
+    if (projector?.isGapless) {
+      const writer = await openWriter(journal, projector)
+      return new Ledger(writer, paths, projector.projection())
     }
-    // The journal is damaged in the middle: the part before the damage goes on, and the damaged file is frozen beside it.
-    writer = JournalWriter.open(freeze(paths.journal))
-    return new Ledger(writer, paths, readJournal(paths.journal))
+    // The journal is damaged: the part that can be trusted goes on, and the damaged file is frozen beside it.
+    if (projector === undefined) await inTurns(freeze(journal), READ_SLICE_MS)
+    return new Ledger(JournalWriter.open(journal), paths, await readJournalInTurns(journal))
   }
 
   get status(): Status {
@@ -284,13 +292,39 @@ export class Ledger {
   }
 }
 
+/** Undefined where a line is damaged. */
+async function soundProjector(journal: string): Promise<JournalProjector | undefined> {
+  try {
+    const projector = await projectInTurns(journal)
+    return projector.projection().inbox.damaged > 0 ? undefined : projector
+  } catch (error) {
+    if (error instanceof ResolveError && error.code === 'journal_broken') return undefined
+    throw error
+  }
+}
+
+/** A former owner may have written until it saw that it is none any more: what it wrote is read too. Throws `ownership_lost`. */
+async function openWriter(journal: string, projector: JournalProjector): Promise<JournalWriter> {
+  for (let tries = 1; tries <= OPEN_TRIES_MAX; tries += 1) {
+    const writer = projector.isCurrent ? JournalWriter.openAt(journal, projector.end) : undefined
+    if (writer !== undefined) return writer
+    await inTurns(projector.catchUp(), READ_SLICE_MS)
+  }
+  throw fail('ownership_lost', { path: journal })
+}
+
 /** Writes the files of an earlier version into the journal, and removes them. Repeating it changes nothing. */
-function takeOver({ journal }: LedgerPaths, writer: JournalWriter): void {
+async function takeOver(journal: string): Promise<void> {
   const root = dirname(journal)
-  if (!readJournal(journal).inbox.isImported) {
-    for (const { line } of readMailboxLayout(root)) writer.appendPrivate(line)
-    writer.appendPrivate({ kind: 'imported' })
-    writer.sync()
+  if (!(await readJournalInTurns(journal)).inbox.isImported) {
+    const writer = JournalWriter.open(journal)
+    try {
+      for (const { line } of readMailboxLayout(root)) writer.appendPrivate(line)
+      writer.appendPrivate({ kind: 'imported' })
+      writer.sync()
+    } finally {
+      writer.close()
+    }
   }
   removeMailboxLayout(root)
 }

@@ -9,12 +9,21 @@ const RETRY_MS = 250
 
 /** Repeats `disk_full` failures until there is space, or until `isOver`; other errors are thrown. */
 export async function retryWhileDiskFull(write: () => void, isOver: () => boolean): Promise<void> {
+  await retryWhile(isDiskFull, write, isOver)
+}
+
+/** Repeats failures that `passes` accepts, until `isOver`; other errors are thrown. */
+export async function retryWhile(
+  passes: (error: unknown) => boolean,
+  act: () => void,
+  isOver: () => boolean,
+): Promise<void> {
   while (!isOver()) {
     try {
-      write()
+      act()
       return
     } catch (error) {
-      if (!isDiskFull(error)) throw error
+      if (!passes(error)) throw error
       await sleep(RETRY_MS)
     }
   }

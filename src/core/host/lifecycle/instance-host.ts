@@ -2,7 +2,7 @@
  * Hosts one instance from wherever its journal stands: launch → get ready → run → settle. Any process can continue it from there
  * (architecture, decision 2); {@link file://./../process/host-process.ts} keeps the hosts of this process.
  */
-import { ResolveError } from '../../errors.ts'
+import { passesWithTime, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
@@ -15,7 +15,7 @@ import { buildConfig, withWorkspace } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, Naming } from '../ledger/ledger.ts'
-import { retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
+import { retryWhile, retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
 import { SentFiles } from '../requests/publish.ts'
@@ -276,7 +276,7 @@ export class InstanceHost {
     await driver.sweep()
     await session.finishLog()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
-    if (ledger.status !== 'starting' && !this.#isReleased) session.monitor.finish()
+    if (ledger.status !== 'starting') await this.#finishMonitor(session)
     const held = { ...this.#held, isToEnd: this.#stopping.isToEnd }
     await this.#finish(orEndedBeforeRun(await failedToBegin(held, session.worker, came)))
   }
@@ -316,7 +316,7 @@ export class InstanceHost {
     if (this.#isReleased) return
     await session.finishLog()
     if (this.#isReleased) return
-    session.monitor.finish()
+    await this.#finishMonitor(session)
     failpoint('end.drained')
     const completion = ledger.story.completion ?? end.completion
     const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(this.#coordination) }
@@ -490,6 +490,14 @@ export class InstanceHost {
   #carryOutRequest(): void {
     const session = sessionOf(this.#state)
     if (session !== undefined) this.#stopping.carryOut(session).catch((error: unknown) => this.#giveUp(error))
+  }
+
+  async #finishMonitor({ monitor }: WorkerSession): Promise<void> {
+    await retryWhile(
+      passesWithTime,
+      () => monitor.finish(),
+      () => this.#isReleased,
+    )
   }
 
   #write = (line: () => void): Promise<void> => retryWhileDiskFull(line, () => this.#isReleased)

@@ -1,5 +1,5 @@
 /** Watches for the end of one run: its result, its `resolver:completed`, or the end of its process, in that order (R21). */
-import { isScarcity, ResolveError } from '../../errors.ts'
+import { passesWithTime, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { OUTCOME_GRACE_MS } from '../../limits.ts'
 import type { InstanceError } from '../../protocol/instance.ts'
@@ -37,7 +37,7 @@ export class RunWatch {
   /** Checks whether the run has ended; called whenever something may have changed. */
   check(): void {
     if (this.#isOver) return
-    this.#unlessScarce(
+    this.#unlessShort(
       () => this.#check(),
       // The next check tries again.
       () => {},
@@ -71,15 +71,15 @@ export class RunWatch {
     const again = () => {
       this.#graceTimer = this.#endLater(exit)
     }
-    return setTimeout(() => this.#unlessScarce(end, again), OUTCOME_GRACE_MS)
+    return setTimeout(() => this.#unlessShort(end, again), OUTCOME_GRACE_MS)
   }
 
-  /** While this process has too few file descriptors to read the result, the result is not taken as missing. */
-  #unlessScarce(step: () => void, otherwise: () => void): void {
+  /** While this process has too few file descriptors to read the result, or no room to keep the last events, nothing is taken as missing. */
+  #unlessShort(step: () => void, otherwise: () => void): void {
     try {
       step()
     } catch (error) {
-      if (!isScarcity(error)) throw error
+      if (!passesWithTime(error)) throw error
       otherwise()
     }
   }

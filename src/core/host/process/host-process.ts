@@ -15,6 +15,7 @@ import {
   readOwner,
   releaseEpoch,
 } from '../../store/owners.ts'
+import { endAbandonedInquiries } from '../../worker/local/inquiry-process.ts'
 import type { Driver } from '../../worker/worker.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { InstanceHost } from '../lifecycle/instance-host.ts'
@@ -37,7 +38,7 @@ export interface HostOptions {
   maxRunning?: number | undefined
   index?: InstanceIndex
   /** Called when this process has taken over an instance, before it writes an event. */
-  onOwned?: (id: string) => void
+  onOwned?: (id: string, story: Ledger['story']) => void
   /** The interval of the watchdog. */
   watchdogMs?: number
   /** Addresses that workers with an allowlist may reach besides public ones; only tests set it. */
@@ -47,6 +48,8 @@ export interface HostOptions {
 }
 
 const RELEASE_RETRY_MS = 1_000
+/** The first instance starts before: a look at all processes takes some milliseconds. */
+const INQUIRY_SWEEP_DELAY_MS = 1_000
 
 /** A failed check does not show that another host took the instance; the journal refuses a second writer in any case. */
 function isStill(paths: InstancePaths, epoch: number): boolean {
@@ -58,14 +61,23 @@ function isStill(paths: InstancePaths, epoch: number): boolean {
   }
 }
 
+/** Processes of inquiries whose host was killed. The next host looks again where this one cannot. */
+function sweepInquiries(): void {
+  endAbandonedInquiries().catch(() => {})
+}
+
 export class HostProcess {
   readonly #home: string
   readonly #onConnection: OnConnection
   readonly #options: HostOptions
   readonly #held = new Map<string, Held>()
+  /** The instances that this process owns and whose journals it still reads. */
+  readonly #opening = new Map<string, Promise<void>>()
   readonly #queue: HomeQueue
   #socket: Promise<{ path: string; close: () => void }> | undefined
   #socketPath: string | undefined
+  /** Once, when it owns its first instance. */
+  #sweepTimer: NodeJS.Timeout | undefined
   /** A host of containers also removes those that no host owns any more. */
   #stopReaper: (() => void) | undefined
 
@@ -103,7 +115,7 @@ export class HostProcess {
    */
   async own(id: string, begin?: (ledger: Ledger) => void): Promise<InstanceHost | undefined> {
     return await this.#claim(id, ({ paths, ledger, epoch }) => {
-      this.#options.onOwned?.(id)
+      this.#options.onOwned?.(id, ledger.story)
       begin?.(ledger)
       return this.#hold(id, paths, ledger, epoch)
     })
@@ -123,21 +135,28 @@ export class HostProcess {
     return done === true
   }
 
-  /** `use` runs in the turn of the claim; where it throws, the claim is released. */
+  /** `use` runs when the journal is read, which may take a while; where it throws, the claim is released. */
   async #claim<T>(
     id: string,
     use: (owned: { paths: InstancePaths; ledger: Ledger; epoch: number }) => T,
   ): Promise<T | undefined> {
     const paths = instancePaths(this.#home, id)
+    await this.#opening.get(id)
     const before = readOwner(paths.owners)
     // Counted before any wait: of several processes that find no live owner, only one gets this number.
     const epoch = (before?.epoch ?? highestEpoch(paths.owners)) + 1
     if (before !== undefined && !this.#isForgotten(id, before) && (await isOwnerAlive(before))) return undefined
     const { path: socket } = await this.#listen()
-    if (!claimEpoch(paths.owners, epoch, socket)) return undefined
+    if (!claimEpoch(paths.owners, epoch, socket)) {
+      // Where this process was faster with another call, the instance is in its table when this one returns.
+      await this.#opening.get(id)
+      return undefined
+    }
+    const opened = Promise.withResolvers<void>()
+    this.#opening.set(id, opened.promise)
     let ledger: Ledger | undefined
     try {
-      ledger = this.#openLedger(id, paths)
+      ledger = await this.#openLedger(id, paths)
       failpoint('owner.opened')
       return use({ paths, ledger, epoch })
     } catch (error) {
@@ -145,6 +164,9 @@ export class HostProcess {
       const owner = readOwner(paths.owners)
       if (owner?.epoch === epoch) releaseEpoch(paths.owners, owner)
       throw error
+    } finally {
+      this.#opening.delete(id)
+      opened.resolve()
     }
   }
 
@@ -160,7 +182,9 @@ export class HostProcess {
 
   /** Releases everything and stops listening. */
   async close(): Promise<void> {
+    await Promise.all(this.#opening.values())
     for (const id of [...this.#held.keys()]) this.release(id)
+    clearTimeout(this.#sweepTimer)
     this.#stopReaper?.()
     this.#stopReaper = undefined
     const socket = await this.#socket?.catch(() => undefined)
@@ -205,7 +229,7 @@ export class HostProcess {
 
   /** This process is its owner on disk only: an earlier claim or release failed halfway. */
   #isForgotten(id: string, owner: Owner): boolean {
-    return owner.socket === this.#socketPath && !this.#held.has(id)
+    return owner.socket === this.#socketPath && !this.#held.has(id) && !this.#opening.has(id)
   }
 
   /** Releases the epoch of an instance that this process no longer hosts; tries again while the disk is full. */
@@ -233,9 +257,9 @@ export class HostProcess {
     old.close()
   }
 
-  #openLedger(id: string, paths: InstancePaths): Ledger {
+  async #openLedger(id: string, paths: InstancePaths): Promise<Ledger> {
     try {
-      return Ledger.open(paths)
+      return await Ledger.open(paths)
     } catch (error) {
       if (systemCode(error) === 'ENOENT') throw fail('instance_unknown', { id }, { cause: error })
       throw error
@@ -246,6 +270,7 @@ export class HostProcess {
     this.#socket ??= listen(this.#onConnection, this.#home)
     const socket = await this.#socket
     this.#socketPath = socket.path
+    this.#sweepTimer ??= setTimeout(sweepInquiries, INQUIRY_SWEEP_DELAY_MS).unref()
     return socket
   }
 }

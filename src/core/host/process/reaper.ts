@@ -8,9 +8,10 @@ import { ResolveError } from '../../errors.ts'
 import { ORPHAN_MIN_AGE_MS, REAP_INTERVAL_MS, SETUP_LIMIT_MS } from '../../limits.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { instancePaths, isInstanceId } from '../../store/home.ts'
-import { readStory } from '../../store/journal-projection.ts'
+import { readStoryInTurns } from '../../store/journal-projection.ts'
 import { containersOfHome, endContainer, type HomeContainer } from '../../worker/docker/home-containers.ts'
 import { networkedInstances, removeNetwork } from '../../worker/egress/network.ts'
+import { sweepGuards } from '../../worker/egress/open-guard.ts'
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { hasHost } from './reach.ts'
@@ -53,7 +54,7 @@ async function whyOrphaned(home: string, container: HomeContainer, ageMs: number
 /** Why the container of an instance is no longer needed; undefined while it may be. */
 async function whyOver(home: string, instance: string): Promise<string | undefined> {
   if (!isInstanceId(instance)) return undefined
-  const status = statusOf(home, instance)
+  const status = await statusOf(home, instance)
   // A host ends its worker before it reports the end of the instance: a live owner may be doing so.
   if (status === 'unreadable' || (await hasHost(home, instance))) return undefined
   if (status === 'gone') return `${instance} is gone`
@@ -69,13 +70,14 @@ async function endNetworks(home: string): Promise<void> {
   for (const instance of await networkedInstances(theEngine(), owner.home)) {
     if ((await whyOver(home, instance)) !== undefined) await removeNetwork(theEngine(), { ...owner, instance })
   }
+  await sweepGuards()
 }
 
-function statusOf(home: string, id: string) {
+async function statusOf(home: string, id: string) {
   const { root, journal } = instancePaths(home, id)
   if (!existsSync(root)) return 'gone'
   try {
-    return readStory(journal).status
+    return (await readStoryInTurns(journal)).status
   } catch {
     // An unreadable journal does not show that the instance has ended; doctor reports it.
     return 'unreadable'

@@ -14,6 +14,7 @@ import type { InstanceIndex } from '../../store/instance-index.ts'
 import { readCreationRecord } from '../../store/journal-reader.ts'
 import { readRecord } from '../../store/record.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { PassedOver } from './passed-over.ts'
 import { isNews, type Standing, type Turn, turnsOf, type Waiting } from './turns.ts'
 
 export interface HomeQueueParts {
@@ -38,6 +39,8 @@ export class HomeQueue {
   readonly #wakers = new Set<() => void>()
   /** What a creation record says never changes. */
   readonly #facts = new Map<string, Waiting>()
+  /** By bound: who does not act on its turn. */
+  readonly #passed = new Map<number | undefined, PassedOver>()
   #seen: Seen | undefined
   #mendedAt = 0
 
@@ -61,6 +64,7 @@ export class HomeQueue {
     const id = ledger.story.creation.instance_id
     const limit = this.#limitFor(ledger)
     while (!signal.aborted) {
+      await this.#prepare()
       const turn = this.#turnOf(id, limit, this.#look())
       if (turn === 'start') {
         if (await this.#start(ledger, limit, signal)) return
@@ -77,6 +81,7 @@ export class HomeQueue {
     return await withLock(join(home, 'queue.lock'), async () => {
       failpoint('queue.locked')
       this.#seen = undefined
+      await this.#prepare()
       const turn = this.#turnOf(id, limit, this.#look())
       if (signal.aborted || turn !== 'start') return false
       try {
@@ -135,12 +140,30 @@ export class HomeQueue {
   }
 
   #turnOf(id: string, limit: number | undefined, seen: Seen): Turn {
-    let turns = seen.turns.get(limit)
-    if (turns === undefined) {
-      turns = turnsOf(seen.standing, limit)
-      seen.turns.set(limit, turns)
-    }
-    return turns.get(id) ?? turnsOf(this.#withWaiting(id, seen.standing), limit).get(id) ?? 'start'
+    const passed = this.#passedUnder(limit)
+    const turns = seen.turns.get(limit) ?? this.#turnsOf(limit, seen, passed)
+    const turn = turns.get(id)
+    if (turn !== undefined) return turn
+    // One that was passed over keeps its place by age, and starts as any other: only where there is room.
+    const standing = passed.has(id)
+      ? passed.without(seen.standing, id)
+      : this.#withWaiting(id, passed.without(seen.standing))
+    return turnsOf(standing, limit).get(id) ?? 'start'
+  }
+
+  /** The turns of a look, without the instances that did not act on theirs. Only places are given away so: who has a worker counts always. */
+  #turnsOf(limit: number | undefined, { at, standing, turns: known }: Seen, passed: PassedOver): Map<string, Turn> {
+    passed.begin(at)
+    let turns = turnsOf(passed.without(standing), limit)
+    while (passed.note(at, turns)) turns = turnsOf(passed.without(standing), limit)
+    known.set(limit, turns)
+    return turns
+  }
+
+  #passedUnder(limit: number | undefined): PassedOver {
+    const passed = this.#passed.get(limit) ?? new PassedOver()
+    this.#passed.set(limit, passed)
+    return passed
   }
 
   /** A resumed instance counts as running until its place is told: for itself it waits. */
@@ -152,10 +175,23 @@ export class HomeQueue {
     }
   }
 
+  /** The records that the next look needs of long journals are read before, in turns. */
+  async #prepare(): Promise<void> {
+    if (!this.#isStale()) return
+    const { index } = this.#parts
+    for (const id of index.ids()) {
+      const prepared = index.ready(id)
+      if (prepared !== undefined) await prepared
+    }
+  }
+
+  #isStale(): boolean {
+    return this.#seen === undefined || performance.now() - this.#seen.at > QUEUE_LOOK_MS / 2
+  }
+
   #look(): Seen {
-    const now = performance.now()
-    if (this.#seen === undefined || now - this.#seen.at > QUEUE_LOOK_MS / 2) {
-      this.#seen = { at: now, standing: this.#read(), turns: new Map() }
+    if (this.#seen === undefined || this.#isStale()) {
+      this.#seen = { at: performance.now(), standing: this.#read(), turns: new Map() }
     }
     return this.#seen
   }

@@ -35,7 +35,7 @@ export class InstanceEgress {
   /** The network settings for its container, and for sandboxes that share it; undefined before it is open. */
   get network(): SandboxNetwork | undefined {
     const { container } = this.#creation.resolver.manifest
-    if (this.#creation.executor !== 'docker' || (container?.network ?? 'open') === 'open') return BRIDGE
+    if (this.#creation.executor !== 'docker') return BRIDGE
     if (container?.network === 'none') return NO_NETWORK
     if (this.#opened === undefined) return undefined
     const { networkMode: mode, dns, dnsOptions, environment } = this.#opened
@@ -44,11 +44,11 @@ export class InstanceEgress {
 
   /** Called before a worker is started. Throws `container_refused`, `docker_unreachable`. */
   async open(): Promise<SandboxNetwork | undefined> {
-    if (this.#isOurs && this.#opened === undefined) await this.#open()
+    if (this.#isOurs && this.#opened === undefined) await this.#open(false)
     return this.network
   }
 
-  /** Called for an adopted worker: the worker runs meanwhile, without egress until this host has opened it. */
+  /** Called for an adopted worker: the worker runs meanwhile, without the egress of an allowlist until this host has opened it. */
   reopen(): void {
     if (this.#isOurs) void this.#openAtLast()
   }
@@ -70,7 +70,7 @@ export class InstanceEgress {
   async #openAtLast(): Promise<void> {
     const { signal } = this.#closed
     for (let tries = 0; !signal.aborted; tries += 1) {
-      const isOpen = await this.#open().then(
+      const isOpen = await this.#open(true).then(
         () => true,
         () => false,
       )
@@ -80,13 +80,15 @@ export class InstanceEgress {
     }
   }
 
-  async #open(): Promise<void> {
+  async #open(isAdopted: boolean): Promise<void> {
     const { ledger, write, egress } = this.#parts
+    const { network = 'open', egress: rules = [] } = this.#creation.resolver.manifest.container ?? {}
     const opened = await openEgress(theEngine(), {
       ...this.#owner,
       ...egress,
-      network: 'allowlist',
-      egress: this.#creation.resolver.manifest.container?.egress ?? [],
+      network,
+      egress: rules,
+      isAdopted,
       onDenied: (denial) => {
         // If another host owns the instance now, only that host may write its journal.
         write(() => ledger.record('platform.egress.denied', { ...denial })).catch(() => undefined)
@@ -106,7 +108,7 @@ export class InstanceEgress {
 
   get #isOurs(): boolean {
     const { executor, resolver } = this.#creation
-    return executor === 'docker' && resolver.manifest.container?.network === 'allowlist'
+    return executor === 'docker' && resolver.manifest.container?.network !== 'none'
   }
 
   get #owner(): NetworkOwner {

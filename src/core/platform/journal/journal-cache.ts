@@ -2,8 +2,8 @@
  * The projections of journals for a process with many readers: each journal is read once, in parts between which other work gets
  * its turn, and from then on only what was added to it. {@link file://./../local/reads.ts} reads through it.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { JOURNALS_KEPT_MAX, JOURNALS_KEPT_MS, READ_SLICE_MS } from '../../limits.ts'
+import { inTurns } from '../../primitives/in-turns.ts'
 import { type JournalProjection, JournalProjector } from '../../store/journal-projection.ts'
 
 interface Kept {
@@ -32,12 +32,7 @@ export class JournalCache {
   async #read(journal: string): Promise<JournalProjection> {
     const kept = this.#take(journal)
     const projector = kept?.isCurrent === true ? kept : new JournalProjector(journal)
-    let began = performance.now()
-    for (const _ of projector.catchUp()) {
-      if (performance.now() - began < READ_SLICE_MS) continue
-      await nextTurn()
-      began = performance.now()
-    }
+    await inTurns(projector.catchUp(), READ_SLICE_MS)
     const projection = projector.projection()
     this.#keep(journal, projector)
     return projection

@@ -120,7 +120,7 @@ export class JournalFeed {
     if (offset > this.#size) throw fail('journal_broken', { path: this.#path, reason: 'it was truncated' })
     if (offset === this.#size || offset === this.#emptyFrom) return undefined
     for (let at = offset; ; ) {
-      const bytes = readWholeLines(this.#file.fd, at, PAGE_BYTES)
+      const bytes = readWholeLines(this.#file.fd, at, PAGE_BYTES, this.#path)
       if (bytes === undefined) break
       const made = make(bytes, at)
       if (made.count > 0) return made

@@ -21,7 +21,7 @@ import { requireSecrets } from '../../secrets/secret-store.ts'
 import type { InstancePaths } from '../../store/home.ts'
 import { readCreationRecord } from '../../store/journal-reader.ts'
 import { dropKeptStop, keepStop, readKeptStop } from '../../store/owners.ts'
-import { readRecord } from '../../store/record.ts'
+import { readRecordInTurns } from '../../store/record.ts'
 import { isLost, lostWorker } from '../../view/lost-worker.ts'
 import type { Story } from '../../view/story.ts'
 import type { JournalCache } from '../journal/journal-cache.ts'
@@ -70,7 +70,7 @@ export class Acts {
   /** A question of a lost worker stays open: this process owns the instance while it accepts the answer (R58). */
   async #answerLost(id: string, requestId: string, payload: Payload, actor: Actor): Promise<boolean> {
     const { home, hosts, paths } = this.#parts
-    if (hosts.get(id) !== undefined || !isLost(readRecord(paths(id)))) return false
+    if (hosts.get(id) !== undefined || !isLost(await readRecordInTurns(paths(id)))) return false
     let isAccepted = false
     await hosts.write(id, (ledger) => {
       isAccepted = answerLost({ home, ledger }, requestId, payload, actor)
@@ -255,7 +255,7 @@ export class Acts {
    * for others.
    */
   async #answerWithoutWorker(paths: InstancePaths, act: Act): Promise<unknown> {
-    const { status } = readRecord(paths)
+    const { status } = await readRecordInTurns(paths)
     if (!isTerminal(status) && status !== 'paused') return undefined
     const projection = await this.#parts.journals.read(paths.journal)
     const accepted = wasAccepted(projection, act)

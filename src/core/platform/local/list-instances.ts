@@ -47,8 +47,9 @@ async function readPage(
     if (!fitsForever(entry, filter) || (entry.isFinal && filter.status?.includes(entry.status) === false)) continue
     const pause = yieldTurn()
     if (pause !== undefined) await pause
+    await index.ready(entry.id)
     if (!mayFit(entry, filter, index)) continue
-    const record = readSoundRecord(instancePaths(home, entry.id))
+    const record = await readSoundRecord(instancePaths(home, entry.id))
     // It was removed or changed its status meanwhile.
     if (record === undefined || !fitsNarrowing(record, filter)) continue
     isMisplaced ||= orderOf(record) !== entry.order

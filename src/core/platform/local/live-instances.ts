@@ -56,6 +56,8 @@ export class LiveInstances {
     this.#forgetAllBut(ids)
     let since = performance.now()
     for (const id of ids) {
+      const prepared = this.#broken.has(id) ? undefined : this.#index.ready(id)
+      if (prepared !== undefined) await prepared
       this.#count(id, report)
       if (performance.now() - since < TURN_MS) continue
       await nextTurn()

@@ -9,10 +9,8 @@ import type { OnConnection } from '../../host/process/control-socket.ts'
 import { prepareLaunch } from '../../host/process/drivers.ts'
 import { HostProcess } from '../../host/process/host-process.ts'
 import { hasHost, hostState, startBackgroundHost } from '../../host/process/reach.ts'
-import { describeTarget, listTargets, NotifySender } from '../../notify/sender.ts'
-import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
-import type { CatalogEntry } from '../../protocol/catalog.ts'
+import { NotifySender } from '../../notify/sender.ts'
+import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
   Actor,
@@ -26,12 +24,12 @@ import type {
 import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import { nameTakenOver } from '../../protocol/names.ts'
 import { isTerminal } from '../../protocol/status.ts'
-import { listSecrets, removeSecret, setSecret } from '../../secrets/secret-store.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
-import { readRecord } from '../../store/record.ts'
+import { readRecord, readRecordInTurns } from '../../store/record.ts'
 import { askAgain, retryInput } from '../../view/retry-input.ts'
 import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
@@ -49,24 +47,26 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NamedSecrets,
   Naming,
-  NewSchedule,
+  NotifyTargets,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
   RetryRequest,
-  Schedule,
+  Schedules,
 } from '../platform.ts'
 import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
 import { listInstances } from './list-instances.ts'
-import { chooseExecutor, refuseTooLarge } from './local-checks.ts'
+import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
+import { localNotify, localSchedules, localSecrets } from './settings.ts'
 import { readSoundState } from './sound-reads.ts'
 
 /** What a program that hosts instances can do, besides the calls of a consumer. */
@@ -76,6 +76,8 @@ export interface LocalPlatform extends Platform {
   catalog(): Promise<Catalog>
   /** Prepares every resolver that runs in a container, a few at a time (R48). Returns when none is left. */
   prepareAll(onTrouble: (resolver: string, error: unknown) => void): Promise<void>
+  /** Removes the files of uploads that neither the catalog nor an unfinished instance names, and what killed processes left. */
+  clearUploads(): Promise<void>
   /** The module that the page uses to show a resolver's instances. Throws `resolver_unknown`, `file_unknown`. */
   viewport(name: string): Promise<Buffer>
   /**
@@ -83,9 +85,12 @@ export interface LocalPlatform extends Platform {
    * needs no host.
    */
   host(id: string): Promise<boolean>
+  /** As `prepare`, for a resolver that is not registered yet. */
+  prepareEntry(entry: CatalogEntry, options?: PrepareOptions): Promise<void>
   /**
-   * Starts the program of a resolver that is not registered yet and asks for its form. Throws what kept it from answering:
-   * `launch_failed`, `resolver_gone`, `resolver_silent`, `resolver_refused`, `form_malformed`.
+   * Starts the program of a resolver that is not registered yet, asks for its form, and compares what it tells of itself with its manifest
+   * (R52). One that is not prepared is not started. Throws what kept it from answering: `launch_failed`, `resolver_gone`,
+   * `resolver_silent`, `resolver_refused`, `form_malformed`, `docker_unreachable`, `image_missing`; and `resolver_mismatch`.
    */
   tryStart(entry: CatalogEntry): Promise<void>
   /** The instances that this process hosts. */
@@ -125,6 +130,9 @@ export async function openLocalPlatform(options: LocalOptions): Promise<LocalPla
 
 class HomePlatform implements LocalPlatform {
   readonly index: InstanceIndex
+  readonly notify: NotifyTargets
+  readonly schedules: Schedules
+  readonly secrets: NamedSecrets
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
@@ -139,9 +147,12 @@ class HomePlatform implements LocalPlatform {
   constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
+    this.notify = localNotify(home)
+    this.schedules = localSchedules(home, this)
+    this.secrets = localSecrets(home)
     this.#builtins = builtins
     this.#notices = new NotifySender(home)
-    const onOwned = (id: string) => this.#notices.watch(id)
+    const onOwned = (id: string, story: Story) => this.#notices.watch(id, story)
     this.#hosts = new HostProcess(home, socketApi?.(this), { maxRunning, index: this.index, onOwned })
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
@@ -177,6 +188,19 @@ class HomePlatform implements LocalPlatform {
     return await (await this.catalog()).addArchive(archive, options)
   }
 
+  async removeResolver(name: string): Promise<CatalogEntry> {
+    const entry = await (await this.catalog()).remove(name)
+    // What another process holds is removed by the next removal or the next start of a server.
+    if (isUpload(entry)) await this.clearUploads().catch(() => {})
+    return entry
+  }
+
+  async clearUploads(): Promise<void> {
+    const catalog = await this.catalog()
+    const { directoriesInUse } = await import('./directories-in-use.ts')
+    await catalog.clearUploads(() => directoriesInUse(this.#home, this.index))
+  }
+
   async viewport(name: string): Promise<Buffer> {
     const { readViewport } = await import('../../catalog/viewport.ts')
     return await readViewport(this.#home, await this.resolver(name))
@@ -190,8 +214,11 @@ class HomePlatform implements LocalPlatform {
     return await this.#ask(name, options, (inquiry) => inquiry.check(input))
   }
 
-  async prepare(name: string, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
-    const entry = await this.resolver(name)
+  async prepare(name: string, options: PrepareOptions = {}): Promise<void> {
+    await this.prepareEntry(await this.resolver(name), options)
+  }
+
+  async prepareEntry(entry: CatalogEntry, { executor = 'auto', ...options }: PrepareOptions = {}): Promise<void> {
     await this.#preparations.prepare(entry, chooseExecutor(entry, executor), options)
   }
 
@@ -203,7 +230,9 @@ class HomePlatform implements LocalPlatform {
   }
 
   async tryStart(entry: CatalogEntry): Promise<void> {
-    await this.#inquiries.ask(entry, chooseExecutor(entry, 'auto'), async (inquiry) => {
+    const executor = chooseExecutor(entry, 'auto')
+    if (!(await this.#preparations.isReady(entry, executor))) return
+    await this.#inquiries.ask(entry, executor, async (inquiry) => {
       try {
         await inquiry.form(null)
       } finally {
@@ -215,6 +244,7 @@ class HomePlatform implements LocalPlatform {
   async create(request: CreateRequest): Promise<InstanceRecord> {
     const { instance_id: chosen } = request
     if (this.#reads.has(chosen)) return await this.record(chosen)
+    refuseName(request.name)
     const entry = await this.resolver(request.resolver)
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
@@ -240,10 +270,11 @@ class HomePlatform implements LocalPlatform {
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
-    return await this.#acts.rename(id, { name })
+    return await this.edit(id, { name })
   }
 
   async edit(id: string, naming: Naming): Promise<InstanceRecord> {
+    refuseName(naming.name)
     return await this.#acts.rename(id, naming)
   }
 
@@ -255,7 +286,7 @@ class HomePlatform implements LocalPlatform {
       ...rest,
       resolver: creation.resolver.name,
       input: again,
-      name: name === undefined ? creation.name : name,
+      name: name === undefined ? nameTakenOver(creation.name) : name,
       labels: withLabels(creation.labels ?? {}, labels),
       parent_id: id,
     })
@@ -266,16 +297,17 @@ class HomePlatform implements LocalPlatform {
   }
 
   async ensureHost(id: string): Promise<void> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
     if (await this.hasHost(id)) return
     await startBackgroundHost(this.#home, id)
   }
 
   async host(id: string): Promise<boolean> {
-    const { status } = readRecord(this.#reads.paths(id))
+    const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return false
-    return this.#hosts.get(id) !== undefined || (await this.#hosts.own(id)) !== undefined
+    const isHere = () => this.#hosts.get(id) !== undefined
+    return isHere() || (await this.#hosts.own(id)) !== undefined || isHere()
   }
 
   async over(id: string): Promise<void> {
@@ -320,6 +352,8 @@ class HomePlatform implements LocalPlatform {
 
   async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
     const paths = this.#reads.paths(id)
+    // A long journal is read here, in turns; the calls below then read only what was added.
+    await readRecordInTurns(paths)
     return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
   }
 
@@ -385,58 +419,8 @@ class HomePlatform implements LocalPlatform {
     return await pruneInstances(this.#home, options)
   }
 
-  async notifyTargets(): Promise<NotifyTarget[]> {
-    return listTargets(this.#home)
-  }
-
-  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
-    const { addTarget } = await import('../../notify/targets.ts')
-    return describeTarget(await addTarget(this.#home, request))
-  }
-
-  async removeNotify(name: string): Promise<NotifyTarget> {
-    const { removeTarget } = await import('../../notify/targets.ts')
-    return describeTarget(await removeTarget(this.#home, name))
-  }
-
-  async testNotify(name: string): Promise<NotifyOutcome> {
-    const { findTarget } = await import('../../notify/targets.ts')
-    const { testNotice } = await import('../../notify/notices.ts')
-    const { sendNotice } = await import('../../notify/send.ts')
-    const error = await sendNotice(this.#home, findTarget(this.#home, name), testNotice(new Date()))
-    return { delivered: error === undefined, error: error ?? null }
-  }
-
   startNotifying(): void {
     this.#notices.start()
-  }
-
-  async schedules(): Promise<Schedule[]> {
-    return (await schedulesRoom()).listSchedules(this.#home)
-  }
-
-  async addSchedule(request: NewSchedule, { actor }: Actor): Promise<Schedule> {
-    return await (await schedulesRoom()).addSchedule(this.#home, request, actor, this)
-  }
-
-  async removeSchedule(reference: string): Promise<Schedule> {
-    return await (await schedulesRoom()).removeSchedule(this.#home, reference)
-  }
-
-  async pauseSchedule(reference: string, paused: boolean): Promise<Schedule> {
-    return await (await schedulesRoom()).pauseSchedule(this.#home, reference, paused)
-  }
-
-  async secrets(): Promise<SecretInfo[]> {
-    return listSecrets(this.#home)
-  }
-
-  async setSecret(name: string, content: SecretContent): Promise<SecretInfo> {
-    return await setSecret(this.#home, name, content)
-  }
-
-  async removeSecret(name: string): Promise<SecretInfo> {
-    return await removeSecret(this.#home, name)
   }
 
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
@@ -475,9 +459,4 @@ class HomePlatform implements LocalPlatform {
     if (host === 'background') await startBackgroundHost(this.#home, id)
     else if (host !== 'none') await this.#hosts.own(id)
   }
-}
-
-/** Loaded when it is used: it brings the cron library. */
-function schedulesRoom() {
-  return import('../../schedule/schedules.ts')
 }

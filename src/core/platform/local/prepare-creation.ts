@@ -43,9 +43,10 @@ export async function prepareCreation(
   const { open, secret, environment, container, workspace } = isReady
     ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor, id))
     : unchecked(entry, input)
-  // The file of schedules has the value in clear: a field that became secret since is told at the next due time.
-  const [field] = isReady && request.schedule !== undefined ? Object.keys(secret ?? {}) : []
-  if (field !== undefined) throw fail('schedule_secret', { field })
+  // The file of schedules has the value in clear: the runner removes that of a field which became secret since.
+  const secretFields = isReady && request.schedule !== undefined ? Object.keys(secret ?? {}) : []
+  const [field] = secretFields
+  if (field !== undefined) throw fail('schedule_secret', { field, secret_fields: secretFields })
   const creation: CreationRecord = {
     schema: 'resolve.journal/1',
     instance_id: id,
@@ -55,7 +56,7 @@ export async function prepareCreation(
     ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
     input: open,
-    ...(isReady ? secretFields(secret) : { unchecked: true }),
+    ...(isReady ? withSecretFields(secret) : { unchecked: true }),
     executor,
     environment,
     ...(container === null ? {} : { container }),
@@ -70,6 +71,6 @@ function unchecked({ manifest }: CatalogEntry, input: Payload): Admission {
   return { open: {}, secret: input, environment: {}, container: containerOptions(manifest, null), workspace: null }
 }
 
-function secretFields(secret: Payload | null): Pick<CreationRecord, 'secret_fields'> {
+function withSecretFields(secret: Payload | null): Pick<CreationRecord, 'secret_fields'> {
   return secret === null ? {} : { secret_fields: Object.keys(secret) }
 }

@@ -12,7 +12,7 @@ import type { Status } from '../../protocol/status.ts'
 import { type InstancePaths, instancePaths, isInstanceId } from '../../store/home.ts'
 import { readPayload } from '../../store/inbox.ts'
 import type { JournalProjection } from '../../store/journal-projection.ts'
-import { readRecord, toRecord } from '../../store/record.ts'
+import { readRecord, readRecordInTurns, toRecord } from '../../store/record.ts'
 import type { Story } from '../../view/story.ts'
 import { JournalCache } from '../journal/journal-cache.ts'
 import type { ByteRange, DataContent } from '../platform.ts'
@@ -59,7 +59,7 @@ export class Reads {
 
   async #recordWith(id: string, snapshot: ReturnType<typeof readSnapshot>): Promise<InstanceRecord> {
     const held = this.#hosts.get(id)
-    const record = held === undefined ? readRecord(this.paths(id)) : toRecord(held.ledger.story)
+    const record = held === undefined ? await readRecordInTurns(this.paths(id)) : toRecord(held.ledger.story)
     const resolver_state = snapshot?.state ?? null
     const named = resolver_state?.['phase']
     if (typeof named !== 'string' || named === record.phase) return { ...record, resolver_state }

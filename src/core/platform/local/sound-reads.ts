@@ -3,12 +3,12 @@ import { ResolveError } from '../../errors.ts'
 import { readSnapshot } from '../../host/ingest/instance-files.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { InstancePaths } from '../../store/home.ts'
-import { readRecord } from '../../store/record.ts'
+import { readRecordInTurns } from '../../store/record.ts'
 
 /** Undefined for a damaged instance, so that a list still shows the others. */
-export function readSoundRecord(paths: InstancePaths): InstanceRecord | undefined {
+export async function readSoundRecord(paths: InstancePaths): Promise<InstanceRecord | undefined> {
   try {
-    return readRecord(paths)
+    return await readRecordInTurns(paths)
   } catch {
     return undefined
   }

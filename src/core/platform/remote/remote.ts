@@ -4,9 +4,7 @@
  */
 import { type ErrorCode, fail, ResolveError } from '../../errors.ts'
 import { REMOTE_PAGE_RECORDS, UPLOAD_ANSWER_LIMIT_MS } from '../../limits.ts'
-import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../../protocol/api/notify.ts'
 import type { JsonOperation, ResultOf } from '../../protocol/api/operations.ts'
-import type { SecretContent, SecretInfo } from '../../protocol/api/secrets.ts'
 import type { CatalogEntry, Resolver } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type {
@@ -34,18 +32,21 @@ import type {
   InstanceFilter,
   InstancePage,
   LogOptions,
+  NamedSecrets,
   Naming,
-  NewSchedule,
+  NotifyTargets,
   Platform,
   PrepareOptions,
   PruneOptions,
   PruneOutcome,
   RetryRequest,
-  Schedule,
+  Schedules,
 } from '../platform.ts'
+import { fieldsIn, withFields } from './refused-fields.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
 import { openRemoteFile } from './remote-file.ts'
 import type { AskOf, RemoteHttp } from './remote-http.ts'
+import { remoteNotify, remoteSchedules, remoteSecrets } from './remote-settings.ts'
 
 export type { RemoteOptions } from './remote-address.ts'
 
@@ -73,11 +74,18 @@ const PREPARE_POLL_MS = 1_000
 const PRUNE_LIMIT_MS = 10 * 60_000
 
 class ServerPlatform implements Platform {
+  readonly notify: NotifyTargets
+  readonly schedules: Schedules
+  readonly secrets: NamedSecrets
   readonly #address: RemoteAddress
   #opened: Promise<RemoteHttp> | undefined
 
   constructor(address: RemoteAddress) {
     this.#address = address
+    const http = () => this.#http()
+    this.notify = remoteNotify(http)
+    this.schedules = remoteSchedules(http, ({ resolver, input }) => this.check(resolver, input))
+    this.secrets = remoteSecrets(http)
   }
 
   async resolvers(): Promise<CatalogEntry[]> {
@@ -98,6 +106,10 @@ class ServerPlatform implements Platform {
     const { plan, resolver } = await this.#json('postResolvers', ask)
     const replaces = plan.replaces === null ? null : withoutPlaces(plan.replaces)
     return { plan: { ...plan, replaces }, entry: resolver === null ? null : withoutPlaces(resolver) }
+  }
+
+  async removeResolver(name: string): Promise<CatalogEntry> {
+    return withoutPlaces(await this.#json('deleteResolver', { params: { name }, act: {} }))
   }
 
   async schema(name: string, params: Payload | null, options: AskOptions = {}): Promise<Form | null> {
@@ -172,26 +184,6 @@ class ServerPlatform implements Platform {
 
   async record(id: string): Promise<InstanceRecord> {
     return await this.#json('getInstance', { params: { id } })
-  }
-
-  async schedules(): Promise<Schedule[]> {
-    return await this.#json('getSchedules', {})
-  }
-
-  async addSchedule(body: NewSchedule): Promise<Schedule> {
-    const check = () => this.check(body.resolver, body.input)
-    return await withFields(
-      () => this.#json('postSchedules', { body, act: {} }),
-      async () => (await check()).fields,
-    )
-  }
-
-  async removeSchedule(name: string): Promise<Schedule> {
-    return await this.#json('deleteSchedule', { params: { name }, act: {} })
-  }
-
-  async pauseSchedule(name: string, paused: boolean): Promise<Schedule> {
-    return await this.#json(paused ? 'postSchedulePause' : 'postScheduleResume', { params: { name }, act: {} })
   }
 
   async rename(id: string, name: string | null): Promise<InstanceRecord> {
@@ -338,39 +330,6 @@ class ServerPlatform implements Platform {
     return await this.#json('postPrune', { body: options, limitMs: PRUNE_LIMIT_MS, ...act })
   }
 
-  async notifyTargets(): Promise<NotifyTarget[]> {
-    return await this.#json('getNotify', {})
-  }
-
-  async addNotify(request: NotifyRequest): Promise<NotifyTarget> {
-    return await this.#json('postNotify', { body: request, act: {} })
-  }
-
-  async removeNotify(name: string): Promise<NotifyTarget> {
-    return await this.#json('deleteNotify', { params: { name }, act: {} })
-  }
-
-  async testNotify(name: string): Promise<NotifyOutcome> {
-    return await this.#json('postNotifyTest', { params: { name }, act: {} })
-  }
-
-  async secrets(): Promise<SecretInfo[]> {
-    return await this.#json('getSecrets', {})
-  }
-
-  async setSecret(name: string, { from, text }: SecretContent): Promise<SecretInfo> {
-    if (from !== 'value') {
-      throw fail('usage', {
-        problem: 'A server takes the value of a secret only: set variables and commands on its machine.',
-      })
-    }
-    return await this.#json('postSecrets', { body: { name, value: text }, act: {} })
-  }
-
-  async removeSecret(name: string): Promise<SecretInfo> {
-    return await this.#json('deleteSecret', { params: { name }, act: {} })
-  }
-
   async health(options: { fix?: boolean } = {}): Promise<HealthRow[]> {
     if (options.fix !== true) return await this.#json('getDoctor', {})
     return await this.#json('postDoctor', { body: { fix: true }, act: {} })
@@ -391,31 +350,6 @@ class ServerPlatform implements Platform {
   async #json<N extends JsonOperation>(name: N, ask: AskOf<N>): Promise<ResultOf<N>> {
     return await (await this.#http()).json(name, ask)
   }
-}
-
-/** A refused form has only messages over HTTP (R7): this finds the field of each message. */
-async function withFields<T>(
-  call: () => Promise<T>,
-  find: (errors: readonly string[]) => Promise<FormCheck['fields']>,
-): Promise<T> {
-  try {
-    return await call()
-  } catch (error) {
-    if (!(error instanceof ResolveError) || error.code !== 'form_invalid') throw error
-    const found = await find(error.errors).catch(() => [])
-    const isSame = JSON.stringify(found.map(({ message }) => message)) === JSON.stringify(error.errors)
-    throw isSame ? fail('form_invalid', { errors: error.errors, fields: found }) : error
-  }
-}
-
-async function fieldsIn(
-  form: Form | undefined,
-  payload: Payload,
-  errors: readonly string[],
-): Promise<FormCheck['fields']> {
-  if (form === undefined) return []
-  const { fieldsOf } = await import('./form-fields.ts')
-  return fieldsOf(form, payload, errors)
 }
 
 /** The cursor of the next page, from a `Link` header (R9). */

@@ -10,10 +10,9 @@ import { hasHost, hostState, startBackgroundHost } from '../../host/process/reac
 import { quoteWord } from '../../primitives/quote-word.ts'
 import { hasWorker, isTerminal, type Status } from '../../protocol/status.ts'
 import { instanceIds, instancePaths } from '../../store/home.ts'
-import { readStory } from '../../store/journal-projection.ts'
-import { JournalReader } from '../../store/journal-reader.ts'
+import { projectInTurns } from '../../store/journal-projection.ts'
 import { readOwner } from '../../store/owners.ts'
-import { readRecord } from '../../store/record.ts'
+import { readRecordInTurns } from '../../store/record.ts'
 import { isLost } from '../../view/lost-worker.ts'
 import type { HealthRow } from '../platform.ts'
 import { leftoversIn, removeLeftovers } from './prune.ts'
@@ -27,14 +26,14 @@ export async function checkInstances(plan: Plan): Promise<HealthRow[]> {
   const statuses = new Map<string, Status>()
   const journals: HealthRow[] = []
   for (const id of instanceIds(plan.home)) {
-    const { status, fault } = readJournal(plan.home, id)
+    const { status, fault } = await readJournal(plan.home, id)
     if (status !== undefined) statuses.set(id, status)
     if (fault !== undefined) journals.push(fault)
   }
   return [
     ...orOk(journals, 'journals', `${statuses.size} journals can be read to their end`),
     ...orOk(await unattended(plan, statuses), 'hosts', 'Every running instance has a host'),
-    ...lostWorkers(plan.home, statuses),
+    ...(await lostWorkers(plan.home, statuses)),
     ...orOk(await orphans(plan, statuses), 'orphans', 'No worker is left of an ended instance'),
     ...orOk(await orphanedContainers(plan), 'containers', 'No container is left of an ended instance'),
     ...orOk(await leftovers(plan), 'leftovers', 'No directory of an interrupted creation or removal is left'),
@@ -45,38 +44,33 @@ function orOk(rows: HealthRow[], check: string, message: string): HealthRow[] {
   return rows.length > 0 ? rows : [{ check, state: 'ok', message, mend: null }]
 }
 
-function readJournal(home: string, id: string): { status?: Status; fault?: HealthRow } {
+async function readJournal(home: string, id: string): Promise<{ status?: Status; fault?: HealthRow }> {
   const { root, journal } = instancePaths(home, id)
   const fault = (message: string, mend: string): HealthRow => ({ check: 'journals', state: 'failed', message, mend })
+  const apart = `mv ${quoteWord(root)} ${quoteWord(join(home, `broken-${id}`))}`
   let status: Status
+  let damaged: number
   try {
-    status = readStory(journal).status
-    if (!isGapless(journal)) throw fail('journal_broken', { path: journal, reason: 'a number is missing' })
+    const projector = await projectInTurns(journal)
+    if (!projector.isGapless) throw fail('journal_broken', { path: journal, reason: 'a number is missing' })
+    const { story, inbox } = projector.projection()
+    status = story.status
+    damaged = inbox.damaged
   } catch (error) {
     const message =
       error instanceof ResolveError ? error.message : `Can't read the journal ${journal}: ${String(error)}.`
-    return { fault: fault(message, `mv ${quoteWord(root)} ${quoteWord(join(home, `broken-${id}`))}`) }
+    return { fault: fault(message, apart) }
+  }
+  if (damaged > 0) {
+    const lines = damaged === 1 ? 'a private line' : `${damaged} private lines`
+    const message = `${id} is ${status}, and ${lines} of its journal cannot be read; what was sent to it may be missing: ${journal}`
+    // The next host leaves the damaged lines out; one that has ended has no next host.
+    return { status, fault: fault(message, isTerminal(status) ? apart : `resolve instance watch ${id}`) }
   }
   const frozen = readdirSync(root).find((name) => name.startsWith('journal.frozen-'))
   if (frozen === undefined) return { status }
   const path = join(root, frozen)
   return { status, fault: fault(`${id} lost events: its damaged journal was kept as ${path}`, `rm ${quoteWord(path)}`) }
-}
-
-function isGapless(journal: string): boolean {
-  const reader = new JournalReader(journal, -1)
-  try {
-    let next = 0
-    for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const line of lines) {
-        if (line.seq !== next) return false
-        next += 1
-      }
-    }
-    return true
-  } finally {
-    reader.close()
-  }
 }
 
 async function unattended({ home, fix }: Plan, statuses: ReadonlyMap<string, Status>): Promise<HealthRow[]> {
@@ -125,9 +119,10 @@ function processOf(home: string, id: string): string {
 }
 
 /** R58. They are safe on disk, so this is only a note. */
-function lostWorkers(home: string, statuses: ReadonlyMap<string, Status>): HealthRow[] {
+async function lostWorkers(home: string, statuses: ReadonlyMap<string, Status>): Promise<HealthRow[]> {
   const paused = [...statuses].filter(([, status]) => status === 'paused').map(([id]) => id)
-  const lost = paused.filter((id) => isLost(readRecord(instancePaths(home, id))))
+  const records = await Promise.all(paused.map((id) => readRecordInTurns(instancePaths(home, id))))
+  const lost = records.filter(isLost).map(({ instance_id: id }) => id)
   if (lost.length === 0) return []
   const who = lost.length === 1 ? `${lost[0]} is` : `${lost.length} instances are`
   const message = `${who} paused because the worker was lost; a checkpoint is saved`

@@ -116,7 +116,7 @@ async function checkDocker(env: NodeJS.ProcessEnv): Promise<HealthRow[]> {
     message: `Docker answers at ${socketPath}${answer}`,
     mend: null,
   }
-  return [engine, await checkImage(env)]
+  return [engine, await checkImage(env), await checkOpenNetwork(env)]
 }
 
 /** Not every resolver needs a container, so a missing image is only a note. */
@@ -125,6 +125,22 @@ async function checkImage(env: NodeJS.ProcessEnv): Promise<HealthRow> {
   const { image, mend, isThere } = await findWorkerImage(env)
   if (isThere) return { check: 'image', state: 'ok', message: `Containers start from ${image}`, mend: null }
   return { check: 'image', state: 'note', message: `There is no image ${image} for workers in containers`, mend }
+}
+
+/** A machine without metadata and without services that listen for all need not be guarded, so this is only a note. */
+async function checkOpenNetwork(env: NodeJS.ProcessEnv): Promise<HealthRow> {
+  const { openChoice, whyUnguarded } = await import('../../worker/egress/open-guard.ts')
+  const choice = openChoice(env)
+  const why = choice === 'engine' ? 'RESOLVE_OPEN_NETWORK is engine' : await whyUnguarded()
+  const note = (message: string, mend: string | null): HealthRow => ({ check: 'network', state: 'note', message, mend })
+  if (why !== undefined) {
+    const message = `Workers with network open reach this machine's ports and a cloud's metadata service: ${why}`
+    return note(message, choice === 'engine' ? 'unset RESOLVE_OPEN_NETWORK' : null)
+  }
+  if (choice === 'host')
+    return note("Workers with network open reach this machine's ports (RESOLVE_OPEN_NETWORK)", null)
+  const message = "Workers with network open reach neither this machine's ports nor a cloud's metadata service"
+  return { check: 'network', state: 'ok', message, mend: null }
 }
 
 /** The engine's API version, with a comma before it; undefined where no engine answers in time. */

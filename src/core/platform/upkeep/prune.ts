@@ -11,7 +11,7 @@ import { hasHost } from '../../host/process/reach.ts'
 import { DRAFT_STALE_MS } from '../../limits.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { instanceIds, instancePaths, instancesDirectory } from '../../store/home.ts'
-import { readStory } from '../../store/journal-projection.ts'
+import { readStoryInTurns } from '../../store/journal-projection.ts'
 import type { Story } from '../../view/story.ts'
 import type { Pruned, PruneOptions, PruneOutcome } from '../platform.ts'
 
@@ -26,7 +26,7 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
   const dryRun = options.dry_run ?? false
   const removed: Pruned[] = []
   for (const id of instanceIds(home)) {
-    const story = readFinished(home, id, options)
+    const story = await readFinished(home, id, options)
     // Its host may not have closed its files yet, although the end is already journaled.
     if (story === undefined || (await hasHost(home, id))) continue
     const { root } = instancePaths(home, id)
@@ -71,10 +71,14 @@ export async function removeLeftovers(home: string, dryRun: boolean): Promise<{ 
 }
 
 /** The status from the journal, not from the derived record; undefined for an instance that stays. */
-function readFinished(home: string, id: string, { older_than_ms, status }: PruneOptions): Story | undefined {
+async function readFinished(
+  home: string,
+  id: string,
+  { older_than_ms, status }: PruneOptions,
+): Promise<Story | undefined> {
   let story: Story
   try {
-    story = readStory(instancePaths(home, id).journal)
+    story = await readStoryInTurns(instancePaths(home, id).journal)
   } catch {
     // An unreadable journal does not show that the instance has ended; doctor reports it.
     return undefined

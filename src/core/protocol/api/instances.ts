@@ -10,12 +10,13 @@ import { payload } from '../form.ts'
 import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
+import { instanceName } from '../names.ts'
 import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'
 
-const name = nullable(text({ maxLength: 200 }), { description: 'A name for people' })
+const name = instanceName()
 
 const record = { 200: { description: 'The record', json: instanceRecord } } as const
 

@@ -58,6 +58,17 @@ export const RESOLVER_OPERATIONS = {
     answers: { 200: { description: 'The resolver', json: resolver } },
     refuses: ['resolver_unknown', 'catalog_broken', 'manifest_invalid', 'source_missing'],
   },
+  deleteResolver: {
+    method: 'DELETE',
+    path: '/resolvers/{name}',
+    scope: 'admin',
+    tag: 'resolvers',
+    summary: 'Remove a resolver from the catalog',
+    description:
+      'Its instances stay, also those that run. The files of an upload are removed once no unfinished instance needs them.',
+    answers: { 200: { description: 'The entry that was removed', json: resolver } },
+    refuses: ['resolver_unknown', 'catalog_broken', 'lock_held', 'disk_full', 'home_unusable'],
+  },
   getResolverSchema: {
     method: 'GET',
     path: '/resolvers/{name}/schema',

@@ -2,10 +2,8 @@
 import { SCHEDULE_CRON_MAX_CHARS } from '../../limits.ts'
 import { payload } from '../form.ts'
 import { instanceId } from '../instance.ts'
+import { SCHEDULE_NAME_PATTERN, scheduleName } from '../names.ts'
 import { closed, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from '../schema.ts'
-
-/** A name is also a part of an address. */
-export const SCHEDULE_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
 
 /** `none`: a due time that passed while no server ran is told and not run. `one`: the last of them is run late. */
 export const CATCH_UPS = ['none', 'one'] as const
@@ -35,7 +33,7 @@ export const newSchedule = closed({
   }),
   resolver: text({ maxLength: 200 }),
   input: payload,
-  name: optional(text({ pattern: SCHEDULE_NAME_PATTERN, description: "Default: the resolver's name, with a number" })),
+  name: optional(scheduleName()),
   timezone: optional(text({ maxLength: 64, description: "An IANA name such as Europe/Berlin; default: the server's" })),
   catch_up: optional(oneOf(CATCH_UPS)),
 })

@@ -8,10 +8,11 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import * as limits from '../../limits.ts'
+import { isPublicAddress } from '../../primitives/network-addresses.ts'
 import { within } from '../../primitives/within.ts'
 import { isAllowed, parseEgressRule, parseTarget, type Target } from '../../protocol/egress.ts'
-import { isOwnAddress, isPublicAddress } from './egress-addresses.ts'
 import { type Denial, type DenialReason, EgressReports } from './egress-reports.ts'
+import { isOwnAddress } from './own-addresses.ts'
 
 export interface EgressOptions {
   /** The rules of the manifest; text that is not a rule allows nothing. */

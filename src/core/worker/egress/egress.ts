@@ -8,12 +8,15 @@ import { EGRESS_PROXY_PORT, EGRESS_TAKEOVER_LIMIT_MS } from '../../limits.ts'
 import type { Network } from '../../protocol/egress.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EgressOptions, EgressProxy } from './egress-proxy.ts'
-import { isInSubnet, type NetworkOwner, openNetwork } from './network.ts'
+import { isInSubnet, type NetworkOwner, openGuardedNetwork, openNetwork } from './network.ts'
+import { openChoice, whyUnguarded } from './open-guard.ts'
 
 export interface EgressPlan extends NetworkOwner, Pick<EgressOptions, 'onDenied' | 'resolve' | 'mayReach'> {
   network: Network
   /** The rules of an allowlist. */
   egress: readonly string[]
+  /** Whether the worker runs already. */
+  isAdopted?: boolean
 }
 
 export interface Egress {
@@ -25,7 +28,7 @@ export interface Egress {
   dnsOptions: string[]
   /** Variables to add to the container's environment. */
   environment: Record<string, string>
-  /** Whether the worker is also kept from this machine's own ports; null where the network is not the platform's. */
+  /** Whether the worker is also kept from this machine's own ports; null where the engine's default network, or none, is used. */
   guarded: boolean | null
   /** Stops the proxy. The network stays for the next host, until `removeNetwork`. */
   close(): Promise<void>
@@ -36,10 +39,8 @@ export interface Egress {
  * `docker_unreachable`.
  */
 export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egress> {
-  if (plan.network !== 'allowlist') {
-    const networkMode = plan.network === 'none' ? 'none' : 'bridge'
-    return { networkMode, dns: [], dnsOptions: [], environment: {}, guarded: null, close: async () => undefined }
-  }
+  if (plan.network === 'none') return plainEgress('none', null)
+  if (plan.network === 'open') return await openToAll(engine, plan)
   const { name, gateway, subnet, guarded } = await openNetwork(engine, plan)
   const { egress: rules, onDenied, resolve, mayReach } = plan
   const proxy = await openRetrying({
@@ -60,6 +61,20 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
     guarded,
     close: () => proxy.close(),
   }
+}
+
+/** A network of its own, guarded; the engine's default network where it cannot be guarded or the operator wants that. */
+async function openToAll(engine: Engine, { instance, home, isAdopted = false }: EgressPlan): Promise<Egress> {
+  const choice = openChoice()
+  const mayGuard = choice !== 'engine' && (await whyUnguarded()) === undefined
+  if (!mayGuard && !isAdopted) return plainEgress('bridge', null)
+  const network = await openGuardedNetwork(engine, { instance, home }, { choice, isAdopted })
+  return network === undefined ? plainEgress('bridge', null) : plainEgress(network.name, network.guarded)
+}
+
+/** Without a proxy of the platform. */
+function plainEgress(networkMode: string, guarded: boolean | null): Egress {
+  return { networkMode, dns: [], dnsOptions: [], environment: {}, guarded, close: async () => undefined }
 }
 
 /** An earlier host may still hold the port. */

@@ -1,14 +1,16 @@
 /**
- * Creates and removes the network of an instance with an allowlist: an internal network of its own, from the platform's range
- * of addresses (threats B8; docs/decisions/0008-network.md). {@link file://./egress.ts} opens the proxy in it; the host removes
- * it at the end of the instance.
+ * Creates and removes the network of an instance, from the platform's range of addresses (threats B8; docs/decisions/0008-network.md):
+ * an internal one for an allowlist, in which {@link file://./egress.ts} opens the proxy, or a guarded open one. The host removes it at the
+ * end of the instance.
  */
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { fail } from '../../errors.ts'
 import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
-import { closeGuard, openGuard } from './network-guard.ts'
+import { removeGuards } from './iptables.ts'
+import { openGuard } from './network-guard.ts'
+import { guardOpen, type OpenChoice } from './open-guard.ts'
 
 export interface InstanceNetwork {
   /** The name for a container's NetworkMode. */
@@ -19,7 +21,7 @@ export interface InstanceNetwork {
   subnet: string
   /** The host's address in the network. */
   gateway: string
-  /** Whether only connections to the proxy reach the machine from it. */
+  /** Whether its guard is in place: for an allowlist, only connections to the proxy reach the machine from it. */
   guarded: boolean
 }
 
@@ -31,18 +33,38 @@ export interface NetworkOwner {
 }
 
 const ROLE = 'egress'
+const MTU = 'com.docker.network.driver.mtu'
 const FIRST = '10.201'
 const BLOCK = 16
 const BLOCKS = 65_536 / BLOCK
 
-/** The network of the instance; created where it is missing. Throws `container_refused`, `docker_unreachable`. */
+/** The network of an instance with an allowlist; created where it is missing. Throws `container_refused`, `docker_unreachable`. */
 export async function openNetwork(engine: Engine, owner: NetworkOwner): Promise<InstanceNetwork> {
   const found = await findNetwork(engine, owner)
-  const network = found ?? (await createNetwork(engine, owner))
+  const network = found ?? (await createNetwork(engine, owner, { isInternal: true }))
   return { ...network, guarded: await openGuard(network.bridge, network.gateway) }
 }
 
-/** Removes the network and its guard; does nothing where there is none. */
+/**
+ * The guarded network of an instance that may reach the internet; undefined where it cannot be guarded. For an adopted worker it is not
+ * created: the worker may run in the engine's default network. Throws like {@link openNetwork}.
+ */
+export async function openGuardedNetwork(
+  engine: Engine,
+  owner: NetworkOwner,
+  { choice, isAdopted }: { choice: OpenChoice; isAdopted: boolean },
+): Promise<InstanceNetwork | undefined> {
+  const found = await findNetwork(engine, owner)
+  if (found === undefined && isAdopted) return undefined
+  const network = found ?? (await createNetwork(engine, owner, { isInternal: false, mtu: await engineMtu(engine) }))
+  const guarded = await guardOpen(network.bridge, choice)
+  // An adopted worker stays where it is.
+  if (guarded || isAdopted) return { ...network, guarded }
+  await removeNetwork(engine, owner)
+  return undefined
+}
+
+/** Removes the network and its guard, in this order: it may still be in use. Does nothing where there is none. */
 export async function removeNetwork(engine: Engine, owner: NetworkOwner): Promise<void> {
   const { instance } = owner
   try {
@@ -52,7 +74,7 @@ export async function removeNetwork(engine: Engine, owner: NetworkOwner): Promis
   } catch (error) {
     throw toRefusal(error, `remove the network of instance ${instance}`)
   }
-  await closeGuard(bridgeOf(instance))
+  await removeGuards(bridgeOf(instance))
 }
 
 /** The instances of this home that have a network; the reaper uses it to find leftovers. */
@@ -62,7 +84,24 @@ export async function networkedInstances(engine: Engine, home: string): Promise<
   return found.map(({ Labels: labels }) => labels?.['resolve.instance'] ?? '').filter(Boolean)
 }
 
-async function createNetwork(engine: Engine, owner: NetworkOwner): Promise<Omit<InstanceNetwork, 'guarded'>> {
+/** The engine's default network has the MTU that its operator set; networks of others have 1500. */
+async function engineMtu(engine: Engine): Promise<string | undefined> {
+  const filters = { name: ['bridge'], type: ['builtin'] }
+  const found = await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
+  return found.find(({ Name: name }) => name === 'bridge')?.Options?.[MTU]
+}
+
+interface NetworkKind {
+  /** Without a way out of this machine. */
+  isInternal: boolean
+  mtu?: string | undefined
+}
+
+async function createNetwork(
+  engine: Engine,
+  owner: NetworkOwner,
+  { isInternal, mtu }: NetworkKind,
+): Promise<Omit<InstanceNetwork, 'guarded'>> {
   const { instance } = owner
   const taken = await takenBlocks(engine)
   const start = createHash('sha256').update(instance).digest().readUInt16BE(0) % BLOCKS
@@ -77,10 +116,13 @@ async function createNetwork(engine: Engine, owner: NetworkOwner): Promise<Omit<
           Name: name,
           CheckDuplicate: true,
           Driver: 'bridge',
-          Internal: true,
+          Internal: isInternal,
           EnableIPv6: false,
           IPAM: { Driver: 'default', Config: [{ Subnet: subnet, Gateway: gateway }] },
-          Options: { 'com.docker.network.bridge.name': bridgeOf(instance) },
+          Options: {
+            'com.docker.network.bridge.name': bridgeOf(instance),
+            ...(mtu === undefined ? {} : { [MTU]: mtu }),
+          },
           Labels: { 'resolve.home': owner.home, 'resolve.role': ROLE, 'resolve.instance': instance },
           abortSignal,
         }),

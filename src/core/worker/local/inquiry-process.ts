@@ -1,6 +1,6 @@
 /**
  * A local process for an inquiry: it gets no RESOLVE_DIR, no secrets and no instance. Its stdin is a pipe, so it ends with the
- * host that asks. A process that ignores the end of its input is ended by the next host that makes an inquiry.
+ * host that asks. A process that ignores the end of its input is ended by the next process that makes an inquiry or begins to host.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -68,6 +68,11 @@ export function openInquiryProcess(plan: InquiryProcessPlan): InquiryProcess {
       child.unref()
     },
   }
+}
+
+/** As {@link endAbandoned}, with a look of its own: a process that begins to host calls it. Throws where it lacks file descriptors. */
+export async function endAbandonedInquiries(): Promise<void> {
+  endAbandoned(await freshProcesses())
 }
 
 /** Ends inquiry processes whose host has died and that did not notice the end of their input. */

@@ -3,6 +3,7 @@ import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
+import { cleanLine } from '../../../core/view/clean.ts'
 import { instanceQuery } from '../../api/queries.ts'
 import type { TabProps } from '../../live/tab-props.ts'
 import { useLive } from '../../live/use-live.ts'
@@ -34,7 +35,8 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
   useEffect(() => {
     if (status !== undefined) void record.refetch()
   }, [status])
-  const name = record.data?.name ?? null
+  // A name that an older version took may change the reading direction.
+  const name = cleanLine(record.data?.name ?? '') || null
   const place = `/instances/${id}`
   if (problem !== null && story === null) {
     return (

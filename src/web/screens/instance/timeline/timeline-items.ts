@@ -1,7 +1,7 @@
 /** Converts events to timeline items: phases are spans with their events below. Pure. */
 import { type Tier, tierOf } from '../../../../core/protocol/event.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
-import { progressLine } from '../../../../core/view/event-words.ts'
+import { eventSentence, isReportOfQuestion } from '../../../../core/view/event-words.ts'
 import type { NumberedEvent } from '../../../live/follow-events.ts'
 
 export type TimelineItem =
@@ -55,7 +55,9 @@ export class TimelineItems {
       this.#all.push(this.#span)
     }
     if (!tiers.has(tierOf(event.event_type))) return
-    const known = progressLine(event)
+    // The platform's event of the same question tells more; who looks for this one, or hides those of the platform, finds it.
+    if (text === '' && tiers.has(1) && isReportOfQuestion(event.event_type)) return
+    const known = eventSentence(event)
     const line = known ?? keysAndValues(event.data)
     const isMeant = () => `${event.event_type} ${line} ${JSON.stringify(event.data)}`.toLowerCase().includes(text)
     if (text !== '' && !isMeant()) return

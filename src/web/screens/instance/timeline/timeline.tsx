@@ -154,6 +154,7 @@ function Row({ item, isOpen, onToggle }: { item: TimelineItem; isOpen: boolean; 
       data-status={status}
       data-seq={seq}
       data-failure={item.isFailure || undefined}
+      data-words={item.isKnown || undefined}
     >
       <button type="button" className="event-line" aria-expanded={isOpen} onClick={onToggle}>
         <time dateTime={event.timestamp}>{clock(event.timestamp)}</time>

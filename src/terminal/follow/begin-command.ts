@@ -1,0 +1,82 @@
+/** What `run` and `retry` do alike: gather an input, create an instance with it, and follow it to its end, or print its id with --detach. */
+import * as Flags from '@oclif/core/flags'
+import type { InstanceRecord } from '../../core/protocol/instance.ts'
+import type { Executor } from '../../core/protocol/journal.ts'
+import { BaseCommand, type Described, type FlagsOf } from '../command/base-command.ts'
+import { executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
+import { requireName } from '../command/require-name.ts'
+import { beforeFollowing } from '../command/signals.ts'
+import { gatherInput } from '../input/gather-input.ts'
+import { type GivenInput, readInput } from '../input/input-flags.ts'
+import { isCi } from '../output/surroundings.ts'
+import { printDetached, refuseWithDetach } from './detached.ts'
+import { planSession, runSession, type SessionPlan } from './session.ts'
+
+export const beginFlags = {
+  ...inputFlags,
+  ...followFlags,
+  detach: Flags.boolean({ char: 'd', description: 'run in the background: print the id and return' }),
+  executor: executorFlag,
+  name: Flags.string({ description: 'a name that people recognise; commands take it in place of the id' }),
+  label: labelFlag,
+  edit: Flags.boolean({ description: 'open the form even if no field is missing' }),
+}
+
+/** What was said on the command line, read before anything is asked or created. */
+export interface Begun {
+  session: SessionPlan
+  given: GivenInput
+}
+
+export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
+  declare protected flags: FlagsOf<T> & FlagsOf<Described & { flags: typeof beginFlags }>
+
+  /** Creates the instance; undefined where none was to be created. */
+  protected abstract begin(begun: Begun): Promise<InstanceRecord | undefined>
+
+  protected async act(): Promise<number> {
+    refuseWithDetach(this.flags)
+    requireName(this.flags.name)
+    const session = await planSession(this.flags, this.mayNotAsk)
+    const record = await beforeFollowing(async () => this.begin({ session, given: await readInput(this.flags) }))
+    if (record === undefined) return 0
+    const { instance_id: id } = record
+    this.about = id
+    const platform = await this.platform()
+    if (this.flags.detach) {
+      await printDetached(this.output, platform, { id, isRemote: this.server !== undefined })
+      return 0
+    }
+    return await runSession({
+      ...session,
+      ...{ platform, id, output: this.output, actor: this.actor, live: this.mayDraw, watching: false },
+      stopOnSignal: isCi(),
+    })
+  }
+
+  /** The checked input. The time of a setup that comes before the form counts for --timeout. */
+  protected async gather(
+    resolver: string,
+    given: GivenInput,
+    { session, ...options }: { session: SessionPlan; edit: boolean; checksNow: boolean },
+  ): Promise<Record<string, unknown>> {
+    return await gatherInput(await this.platform(), resolver, given, {
+      ...options,
+      mayAsk: this.mayAsk,
+      executor: this.executor,
+      output: this.output,
+      timeoutMs: session.timeoutMs,
+      onPrepared: (durationMs) => {
+        if (session.timeoutMs !== undefined) session.timeoutMs = Math.max(0, session.timeoutMs - durationMs)
+      },
+    })
+  }
+
+  protected get executor(): Executor | 'auto' {
+    return this.flags.executor as Executor | 'auto'
+  }
+
+  protected get host(): 'background' | 'here' {
+    return this.flags.detach ? 'background' : 'here'
+  }
+}
