@@ -280,3 +280,30 @@ test('a pull request closes with its branch, and the feed tells everything from 
   }
   expect(seen).toEqual(['updated'])
 })
+
+test('a promotion is held until the host answers, also where it is asked twice', async () => {
+  const { server } = await served()
+  const ask = async (branch: string) => {
+    const response = await fetch(`${server.baseUrl}/internal/instances/any/repos/app/promote/pr`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ pr_title: 'T', pr_body: 'B', branch, target_branch: 'main' }),
+    })
+    return { status: response.status, body: await response.json() }
+  }
+  const asked = Promise.all([ask('one'), ask('one'), ask('two')])
+  const refusal = { status: 409, body: { error: 'promotion_not_requested', message: 'Promotion was not requested' } }
+  const done = { status: 200, body: { success: true, pr_url: 'https://forge.example/pull/7' } }
+  const host = (async () => {
+    // Whether the second request still finds the first one waiting is a matter of time: the host answers each notice.
+    for await (const notice of server.feed()) {
+      if (notice['kind'] !== 'promotion') continue
+      const { branch } = notice['request'] as { branch: string }
+      await server.host('POST', `/host/promotions/${notice['id']}`, branch === 'one' ? done : refusal)
+    }
+  })()
+  expect(await asked).toEqual([done, done, refusal])
+  expect((await server.host('POST', '/host/promotions/none', done)).status).toBe(404)
+  await server.stop()
+  await host
+})
