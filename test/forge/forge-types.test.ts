@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { giteaPull } from '../../src/core/forge/gitea.ts'
 import { githubPull } from '../../src/core/forge/github.ts'
 import type { gitlabMerge } from '../../src/core/forge/gitlab.ts'
-import type { Static } from '../../src/core/protocol/schema.ts'
+import type { Static } from '../../src/core/schema/schema.ts'
 
 type GithubPull = components['schemas']['pull-request'] | components['schemas']['pull-request-simple']
 type Read<S> = S extends typeof githubPull | typeof gitlabMerge | typeof giteaPull ? Static<S> : never

@@ -6,7 +6,7 @@ import { EVENT_DATA } from '../../src/core/protocol/api/events.ts'
 import type { Operation } from '../../src/core/protocol/api/operation.ts'
 import { OPERATIONS } from '../../src/core/protocol/api/operations.ts'
 import { errorBody, formErrorBody } from '../../src/core/protocol/http.ts'
-import { NAME, type Schema } from '../../src/core/protocol/schema.ts'
+import { NAME, type Schema } from '../../src/core/schema/schema.ts'
 
 export type Lines = ReadonlyMap<string, string>
 

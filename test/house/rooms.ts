@@ -1,7 +1,7 @@
 /** Who may import whom: the table of ARCHITECTURE.md as data; a test compares both columns. A room may always import itself. */
 
 /** These import nothing themselves, so every room may read them. */
-export const COMMON = ['core/errors', 'core/limits', 'core/primitives']
+export const COMMON = ['core/errors', 'core/limits', 'core/primitives', 'core/schema']
 /** As those, but for the core alone: no fault is injected into an author's resolver or a page. */
 export const CORE_COMMON = ['core/failpoints']
 
@@ -281,6 +281,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/files': [],
   'core/protocol/api': ['core/protocol'],
   'core/protocol': [],
+  'core/schema': [],
   'core/primitives': [],
   'core/errors': [],
   'core/failpoints': [],

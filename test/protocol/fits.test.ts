@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EVENT_DATA } from '../../src/core/protocol/api/events.ts'
 import { type JsonOperation, OPERATIONS, resultSchema } from '../../src/core/protocol/api/operations.ts'
-import { fits, misfit } from '../../src/core/protocol/fits.ts'
 import { inputRequest, instanceRecord } from '../../src/core/protocol/instance.ts'
+import { fits, misfit } from '../../src/core/schema/fits.ts'
 import {
   anyObject,
   closed,
@@ -20,7 +20,7 @@ import {
   optional,
   type Schema,
   text,
-} from '../../src/core/protocol/schema.ts'
+} from '../../src/core/schema/schema.ts'
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false })
 

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fieldsOf } from '../../src/core/platform/remote/form-fields.ts'
 import { EVENT_DATA } from '../../src/core/protocol/api/events.ts'
-import { misfit } from '../../src/core/protocol/fits.ts'
 import type { Form } from '../../src/core/protocol/form.ts'
 import type { JournalEvent } from '../../src/core/protocol/journal.ts'
+import { misfit } from '../../src/core/schema/fits.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { type Api, openApi } from './api.ts'
 

@@ -1,5 +1,5 @@
 /** Azure DevOps, Services and Server. Pure. */
-import { anything, flag, integer, listOf, object, optional, text } from '../protocol/schema.ts'
+import { anything, flag, integer, listOf, object, optional, text } from '../schema/schema.ts'
 import { basic, call, type Forge, type ForgeRepo, type OpenPull, PAGE_OF_PULLS, withQuery } from './forge.ts'
 
 const HEADS = 'refs/heads/'

@@ -1,5 +1,5 @@
 /** Bitbucket Server and Data Center. Pure. */
-import { flag, integer, listOf, object, optional, text } from '../protocol/schema.ts'
+import { flag, integer, listOf, object, optional, text } from '../schema/schema.ts'
 import { call, type Forge, type ForgeRepo, type OpenPull, PAGE_OF_PULLS, withQuery } from './forge.ts'
 
 const HEADS = 'refs/heads/'

@@ -1,5 +1,5 @@
 /** Bitbucket Cloud. Pure. */
-import { anything, flag, integer, listOf, nullable, object, optional, text } from '../protocol/schema.ts'
+import { anything, flag, integer, listOf, nullable, object, optional, text } from '../schema/schema.ts'
 import { basic, call, type Forge, type ForgeRepo, type OpenPull, PAGE_OF_PULLS, withQuery } from './forge.ts'
 
 const side = object({

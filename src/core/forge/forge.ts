@@ -1,6 +1,6 @@
 /** What promotion needs of a forge: where a repository is, and four calls. Each forge of {@link file://./forges.ts} implements it. Pure. */
-import { misfit } from '../protocol/fits.ts'
-import type { Schema } from '../protocol/schema.ts'
+import { misfit } from '../schema/fits.ts'
+import type { Schema } from '../schema/schema.ts'
 
 /** `gitea` is Forgejo too; `bitbucket` is Bitbucket Cloud. */
 export const FORGE_NAMES = ['github', 'gitlab', 'gitea', 'bitbucket', 'bitbucket_server', 'azure'] as const

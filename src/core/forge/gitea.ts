@@ -1,6 +1,6 @@
 /** Gitea and Forgejo; the git server of an instance speaks the same. Pure. */
 import type { CreatePullRequestOption, EditPullRequestOption } from 'gitea-js'
-import { flag, integer, listOf, nullable, object, optional, text } from '../protocol/schema.ts'
+import { flag, integer, listOf, nullable, object, optional, text } from '../schema/schema.ts'
 import { call, type Forge, type ForgeRepo, type OpenPull, PAGE_OF_PULLS, withQuery } from './forge.ts'
 
 const branch = object({ ref: text(), repo_id: integer() })

@@ -1,6 +1,6 @@
 /** GitHub and GitHub Enterprise. Pure. */
 import type { operations } from '@octokit/openapi-types'
-import { flag, integer, listOf, nullable, object, optional, text } from '../protocol/schema.ts'
+import { flag, integer, listOf, nullable, object, optional, text } from '../schema/schema.ts'
 import { call, type Forge, type ForgeRepo, type OpenPull, PAGE_OF_PULLS, withQuery } from './forge.ts'
 
 const branch = object({ ref: text(), repo: nullable(object({ full_name: text() })) })

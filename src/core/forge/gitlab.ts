@@ -1,6 +1,6 @@
 /** GitLab, of gitlab.com or one's own. Pure. */
 import type { CreateMergeRequestOptions, EditMergeRequestOptions } from '@gitbeaker/core'
-import { flag, integer, listOf, nullable, object, optional, text } from '../protocol/schema.ts'
+import { flag, integer, listOf, nullable, object, optional, text } from '../schema/schema.ts'
 import { call, type Forge, type ForgeRepo, type OpenPull, PAGE_OF_PULLS, withQuery } from './forge.ts'
 
 export const gitlabMerge = object({

@@ -25,7 +25,7 @@ import type {
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
-import type { Static } from '../protocol/schema.ts'
+import type { Static } from '../schema/schema.ts'
 import type { Narrowing } from '../view/find-words.ts'
 import type { Story } from '../view/story.ts'
 

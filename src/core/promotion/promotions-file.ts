@@ -6,8 +6,8 @@ import { fail, ResolveError, systemCode } from '../errors.ts'
 import { readRegularFile } from '../files/read-regular-file.ts'
 import { writeWhole } from '../files/write-whole.ts'
 import { PROMOTIONS_FILE_MAX_BYTES, PROMOTIONS_MAX } from '../limits.ts'
-import { fits } from '../protocol/fits.ts'
-import { flag, integer, listOf, nullable, object, oneOf, type Static, text } from '../protocol/schema.ts'
+import { fits } from '../schema/fits.ts'
+import { flag, integer, listOf, nullable, object, oneOf, type Static, text } from '../schema/schema.ts'
 
 /** pushing: it may or may not be upstream. opening: it is upstream. open: its pull request is there. failed: its caller was told why. */
 const promotion = object({

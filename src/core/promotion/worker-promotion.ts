@@ -3,8 +3,8 @@
  * request is an outside value; hosts call both functions around {@link file://./promote.ts}. Pure.
  */
 import { fail, ResolveError } from '../errors.ts'
-import { misfit } from '../protocol/fits.ts'
-import { flag, nullable, object, optional, type Static, text } from '../protocol/schema.ts'
+import { misfit } from '../schema/fits.ts'
+import { flag, nullable, object, optional, type Static, text } from '../schema/schema.ts'
 import type { Promotion } from './promote.ts'
 import type { PromotionRequest } from './promotion-rules.ts'
 

@@ -1,6 +1,19 @@
 /** An entry of the catalog, as `resolvers.json` and every API give it. */
+
+import {
+  anything,
+  flag,
+  listOf,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+  time,
+} from '../schema/schema.ts'
 import { type Manifest, manifest, RESOLVER_NAME_PATTERN, VERSION_PATTERN } from './manifest.ts'
-import { anything, flag, listOf, named, nullable, object, oneOf, optional, type Static, text, time } from './schema.ts'
 
 export const SOURCE_KINDS = ['builtin', 'directory', 'git'] as const
 

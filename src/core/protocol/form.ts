@@ -1,6 +1,16 @@
 /** The form dialect (spec, A2UI v0.9 schema; R29–R36): what a resolver declares and a consumer fills in. */
 import { FORM_MAX_COMPONENTS } from '../limits.ts'
-import { anyObject, constant, listOf, named, nullable, object, type Schema, type Static, text } from './schema.ts'
+import {
+  anyObject,
+  constant,
+  listOf,
+  named,
+  nullable,
+  object,
+  type Schema,
+  type Static,
+  text,
+} from '../schema/schema.ts'
 
 export interface Binding {
   path: string

@@ -1,5 +1,5 @@
 /** What HTTP carries besides the resources themselves: scopes, headers, error bodies (R7, R11, R37, R38). */
-import { closed, constant, listOf, named, object, optional, text } from './schema.ts'
+import { closed, constant, listOf, named, object, optional, text } from '../schema/schema.ts'
 
 /**
  * Token scopes: `read` everything; `run`: act on instances too; `admin`: manage the server too (R38). Each includes the ones before

@@ -1,5 +1,5 @@
 /** The documents of an instance: config, result, requests, messages and the record (spec, Resources; R8, R43). */
-import { form, type Payload, payload } from './form.ts'
+
 import {
   anyObject,
   count,
@@ -14,7 +14,8 @@ import {
   type Static,
   text,
   time,
-} from './schema.ts'
+} from '../schema/schema.ts'
+import { form, type Payload, payload } from './form.ts'
 import { STATUSES } from './status.ts'
 import type { WorkspaceRepo } from './workspace.ts'
 

@@ -1,8 +1,5 @@
 /** The content of an instance's journal (on-disk, The journal). */
-import type { EventEnvelope } from './event.ts'
-import { type Payload, payload } from './form.ts'
-import { type Actor, instanceId, type Labels, labels, scheduleOrigin } from './instance.ts'
-import { manifest } from './manifest.ts'
+
 import {
   anyObject,
   anything,
@@ -16,7 +13,11 @@ import {
   type Static,
   text,
   time,
-} from './schema.ts'
+} from '../schema/schema.ts'
+import type { EventEnvelope } from './event.ts'
+import { type Payload, payload } from './form.ts'
+import { type Actor, instanceId, type Labels, labels, scheduleOrigin } from './instance.ts'
+import { manifest } from './manifest.ts'
 import { type WorkspacePlan, workspacePlan } from './workspace.ts'
 
 export const EXECUTORS = ['local', 'docker'] as const

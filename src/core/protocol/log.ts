@@ -1,5 +1,5 @@
 /** The log of an instance: what its worker printed and logged, line by line, with times (docs/on-disk.md, The log). */
-import { count, flag, listOf, named, nullable, object, oneOf, type Static, text, time } from './schema.ts'
+import { count, flag, listOf, named, nullable, object, oneOf, type Static, text, time } from '../schema/schema.ts'
 
 /** `resolver`: sent as resolver.log; `stdout`: lines that are no JSON-RPC frames; `platform`: notes of the host about the log itself. */
 export const LOG_SOURCES = ['resolver', 'stdout', 'stderr', 'platform'] as const

@@ -1,6 +1,7 @@
 /** A resolver's manifest.json (spec, Resolver manifest). */
+
+import { listOf, object, type Schema, text } from '../schema/schema.ts'
 import type { Network } from './egress.ts'
-import { listOf, object, type Schema, text } from './schema.ts'
 
 /** Lower-case words joined by hyphens: a name goes to terminals and into paths as it is (R4). */
 export const RESOLVER_NAME_PATTERN = '^[a-z0-9]+(-[a-z0-9]+)*$'

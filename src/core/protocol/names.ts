@@ -2,7 +2,7 @@
  * The names that people and scripts give instances and schedules: one rule each, for the command line, the API and the page. It binds new
  * names only: what an older version stored is still read.
  */
-import { nullable, text } from './schema.ts'
+import { nullable, text } from '../schema/schema.ts'
 
 const INSTANCE_NAME_MAX_CHARS = 200
 

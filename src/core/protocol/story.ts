@@ -1,7 +1,5 @@
 /** The projection of a journal as consumers see it; {@link file://./../view/story.ts} computes it. */
-import { form } from './form.ts'
-import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
-import { creationRecord } from './journal.ts'
+
 import {
   anyObject,
   count,
@@ -16,7 +14,10 @@ import {
   optional,
   text,
   time,
-} from './schema.ts'
+} from '../schema/schema.ts'
+import { form } from './form.ts'
+import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
+import { creationRecord } from './journal.ts'
 import { STATUSES } from './status.ts'
 import { clonedRepo } from './workspace.ts'
 

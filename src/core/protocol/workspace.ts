@@ -1,5 +1,5 @@
 /** Workspaces: the repositories that the platform clones for a resolver before it runs (spec, workspace_spec; docs/git.md). */
-import { count, flag, listOf, nullable, object, type Static, text } from './schema.ts'
+import { count, flag, listOf, nullable, object, type Static, text } from '../schema/schema.ts'
 
 /** A repository of an instance, as it was fixed at its creation. */
 export type RepoPlan = Static<typeof repoPlan>

@@ -7,9 +7,9 @@ import { readRegularFile } from '../files/read-regular-file.ts'
 import { writeWhole } from '../files/write-whole.ts'
 import { SCHEDULES_MAX_BYTES } from '../limits.ts'
 import { type Schedule, schedule } from '../protocol/api/schedule.ts'
-import { misfit } from '../protocol/fits.ts'
 import { instanceId } from '../protocol/instance.ts'
-import { constant, integer, listOf, nullable, object, optional, type Static, text, time } from '../protocol/schema.ts'
+import { misfit } from '../schema/fits.ts'
+import { constant, integer, listOf, nullable, object, optional, type Static, text, time } from '../schema/schema.ts'
 
 const bookkeeping = object({
   /** What becomes of every due time up to this one is decided. */

@@ -9,9 +9,9 @@ import type { Form } from '../protocol/form.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 import { WORKER_LOST } from '../protocol/methods.ts'
-import type { Static } from '../protocol/schema.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { story, storyArtifact, storyCompletion, storyPhase, storyRequest, storyStop } from '../protocol/story.ts'
+import type { Static } from '../schema/schema.ts'
 
 export type Story = Static<typeof story>
 export type StoryRequest = Static<typeof storyRequest>

@@ -3,7 +3,7 @@ import { IDEMPOTENCY_KEY_MAX_CHARS } from '../../core/limits.ts'
 import { type Operation, type OperationAnswer, TAGS, takesKey } from '../../core/protocol/api/operation.ts'
 import { OPERATIONS } from '../../core/protocol/api/operations.ts'
 import { API } from '../../core/protocol/http.ts'
-import { NAME, type Schema } from '../../core/protocol/schema.ts'
+import { NAME, type Schema } from '../../core/schema/schema.ts'
 import { refusalAnswers } from './refusals.ts'
 
 type Json = Record<string, unknown>

@@ -2,7 +2,7 @@
 import { type ErrorCode, fail } from '../../core/errors.ts'
 import { type Operation, refusalsOf } from '../../core/protocol/api/operation.ts'
 import { errorBody, formErrorBody } from '../../core/protocol/http.ts'
-import type { Schema } from '../../core/protocol/schema.ts'
+import type { Schema } from '../../core/schema/schema.ts'
 import { bodyOf } from '../request/answer-errors.ts'
 
 /** The details in each code's example. */

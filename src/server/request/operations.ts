@@ -11,7 +11,7 @@ import {
   type QueryOf,
   type ResultOf,
 } from '../../core/protocol/api/operations.ts'
-import type { Schema } from '../../core/protocol/schema.ts'
+import type { Schema } from '../../core/schema/schema.ts'
 import { addArchiveBody } from './archive-body.ts'
 import { sendJson } from './send-json.ts'
 

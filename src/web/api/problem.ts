@@ -1,7 +1,7 @@
 /** An error of a request as the page shows it: the server's message, or that the server is unreachable. */
 import { type JsonOperation, type ResultOf, resultSchema } from '../../core/protocol/api/operations.ts'
-import { fits } from '../../core/protocol/fits.ts'
 import { type ErrorBody, errorBody, formErrorBody } from '../../core/protocol/http.ts'
+import { fits } from '../../core/schema/fits.ts'
 
 export class Problem extends Error {
   /** The HTTP status; 0 without a response. */

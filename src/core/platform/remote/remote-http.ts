@@ -24,9 +24,9 @@ import {
   type ResultOf,
   resultSchema,
 } from '../../protocol/api/operations.ts'
-import { misfit } from '../../protocol/fits.ts'
 import { ACTOR, API, DOOR, IDEMPOTENCY_KEY } from '../../protocol/http.ts'
 import type { Actor } from '../../protocol/instance.ts'
+import { misfit } from '../../schema/fits.ts'
 import type { RemoteAddress } from './remote-address.ts'
 import { isAbsent, isBroken, trouble } from './remote-trouble.ts'
 

@@ -2,10 +2,7 @@
  * What the data of every event of tiers 1 and 2 holds (spec, Events; R17, R18): docs/events.md is compared with it, and the host can
  * record no event of the platform that does not fit. What a resolver writes is forwarded as it is: readers take it for hostile.
  */
-import { ARTIFACT_KINDS, type PlatformEvent, type ResolverEvent } from '../event.ts'
-import { form, payload } from '../form.ts'
-import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
-import { EXECUTORS } from '../journal.ts'
+
 import {
   anyObject,
   count,
@@ -20,7 +17,11 @@ import {
   type Schema,
   type Static,
   text,
-} from '../schema.ts'
+} from '../../schema/schema.ts'
+import { ARTIFACT_KINDS, type PlatformEvent, type ResolverEvent } from '../event.ts'
+import { form, payload } from '../form.ts'
+import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
+import { EXECUTORS } from '../journal.ts'
 import { STATUSES } from '../status.ts'
 import { clonedRepo } from '../workspace.ts'
 

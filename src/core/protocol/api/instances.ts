@@ -6,12 +6,24 @@ import {
   PAGE_DEFAULT_RECORDS,
   PAGE_MAX_RECORDS,
 } from '../../limits.ts'
+import {
+  closed,
+  count,
+  flag,
+  integer,
+  listOf,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+} from '../../schema/schema.ts'
 import { payload } from '../form.ts'
 import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
-import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'

@@ -12,7 +12,7 @@ import {
   type Static,
   text,
   time,
-} from '../schema.ts'
+} from '../../schema/schema.ts'
 import type { Operation } from './operation.ts'
 
 /** webhook: a signed JSON document (Standard Webhooks). slack: a message for a Slack-compatible webhook. desktop: this machine's own. */

@@ -1,7 +1,7 @@
 /** The fields of an entry of {@link file://./operations.ts | the table of operations}, and the TypeScript types derived from it. */
 import type { ErrorCode } from '../../errors.ts'
+import type { Schema, Static } from '../../schema/schema.ts'
 import type { Scope } from '../http.ts'
-import type { Schema, Static } from '../schema.ts'
 
 export const TAGS = {
   instances: 'Runs of a resolver: created, followed, paused, stopped',

@@ -3,7 +3,7 @@
  * OpenAPI document, the remote platform and the page derive from this table, including types and validators.
  */
 
-import type { Schema } from '../schema.ts'
+import type { Schema } from '../../schema/schema.ts'
 import { INSTANCE_OPERATIONS } from './instances.ts'
 import { NOTIFY_OPERATIONS } from './notify.ts'
 import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'

@@ -1,7 +1,8 @@
 /** Operations on the input requests, messages and data files of an instance (spec, Endpoints; R9, R13, R25, R28). */
+
+import { constant, count, integer, listOf, named, object, oneOf, optional, text, time } from '../../schema/schema.ts'
 import { payload } from '../form.ts'
 import { dataFile, inputRequest, messageType, REQUEST_STATUSES, sentMessage } from '../instance.ts'
-import { constant, count, integer, listOf, named, object, oneOf, optional, text, time } from '../schema.ts'
 import { HOST_TROUBLE, type Operation } from './operation.ts'
 
 const accepted = named(

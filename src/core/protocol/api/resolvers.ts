@@ -1,7 +1,8 @@
 /** Operations on the catalog: resolvers, their forms and viewports (spec, Endpoints; R9, R10). */
+
+import { flag, integer, listOf, nullable, object, optional, text } from '../../schema/schema.ts'
 import { addition, resolver } from '../catalog.ts'
 import { form, formCheck, payload } from '../form.ts'
-import { flag, integer, listOf, nullable, object, optional, text } from '../schema.ts'
 import { type Operation, PREPARING, RESOLVER_TROUBLE } from './operation.ts'
 
 /** R48 */

@@ -1,9 +1,21 @@
 /** The shapes of schedules (R72): as they are added, stored and listed. */
 import { SCHEDULE_CRON_MAX_CHARS } from '../../limits.ts'
+import {
+  closed,
+  count,
+  flag,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+  time,
+} from '../../schema/schema.ts'
 import { payload } from '../form.ts'
 import { instanceId } from '../instance.ts'
 import { SCHEDULE_NAME_PATTERN, scheduleName } from '../names.ts'
-import { closed, count, flag, named, nullable, object, oneOf, optional, type Static, text, time } from '../schema.ts'
 
 /** `none`: a due time that passed while no server ran is told and not run. `one`: the last of them is run late. */
 export const CATCH_UPS = ['none', 'one'] as const

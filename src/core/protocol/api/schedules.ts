@@ -1,6 +1,6 @@
 /** Operations on schedules (R72). */
 
-import { listOf } from '../schema.ts'
+import { listOf } from '../../schema/schema.ts'
 import { type Operation, RESOLVER_TROUBLE } from './operation.ts'
 import { newSchedule, schedule } from './schedule.ts'
 

@@ -1,6 +1,6 @@
 /** Operations on the named secrets of the operator (R55). Values go in, and never come out. */
 import { SECRET_VALUE_MAX_BYTES } from '../../limits.ts'
-import { closed, listOf, named, object, oneOf, type Static, text, time } from '../schema.ts'
+import { closed, listOf, named, object, oneOf, type Static, text, time } from '../../schema/schema.ts'
 import type { Operation } from './operation.ts'
 
 /** Where the value comes from: it is stored sealed, or a host reads it from its environment or from a command at each launch. */

@@ -1,5 +1,5 @@
 /** Operations on the server itself: sign-in, health, metrics, pruning, the doctor (R9, R37, R38). */
-import { SCOPES } from '../http.ts'
+
 import {
   anyObject,
   constant,
@@ -13,7 +13,8 @@ import {
   oneOf,
   optional,
   text,
-} from '../schema.ts'
+} from '../../schema/schema.ts'
+import { SCOPES } from '../http.ts'
 import type { Operation } from './operation.ts'
 import { healthRow, pruneOptions, pruneOutcome } from './upkeep.ts'
 

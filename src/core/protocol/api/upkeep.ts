@@ -1,5 +1,5 @@
 /** The options and results of `prune` and `doctor`. */
-import { instanceId } from '../instance.ts'
+
 import {
   closed,
   count,
@@ -13,7 +13,8 @@ import {
   optional,
   text,
   time,
-} from '../schema.ts'
+} from '../../schema/schema.ts'
+import { instanceId } from '../instance.ts'
 import { STATUSES } from '../status.ts'
 
 export const pruneOptions = closed({
