@@ -369,6 +369,22 @@ const catalogue = {
     exit: 10,
     message: (d: { repo: string; url: string; limit: number }) => `${d.url} is larger than ${d.limit} bytes.`,
   },
+  repo_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { repo: string; names: readonly string[] }) =>
+      d.names.length === 0
+        ? 'The instance has no repository.'
+        : `The instance has no repository "${d.repo}". It has: ${d.names.join(', ')}.`,
+  },
+  change_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { what: string }) => `There is no ${d.what}.`,
+    hint: () => '"resolve instance repos <id>" shows what there is.',
+  },
   git_server_failed: {
     kind: 'environment',
     http: 502,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ResolveError } from '../../src/core/errors.ts'
 import { gitHosts } from '../../src/core/git/git-hosts.ts'
-import { pushEnd } from '../../src/core/promotion/bare-git.ts'
 import { pathsWithSecrets } from '../../src/core/promotion/examine.ts'
 import {
   checkAddress,
@@ -10,6 +9,7 @@ import {
   type PromotionRequest,
 } from '../../src/core/promotion/promotion-rules.ts'
 import { sensitivePaths } from '../../src/core/promotion/sensitive-paths.ts'
+import { pushEnd } from '../../src/core/promotion/upstream-git.ts'
 
 const origin = { instance: 'abcdefgh1234', repo: 'gate', workingBranch: 'resolve/gate-abcdefgh' }
 const request: PromotionRequest = {

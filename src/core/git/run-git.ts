@@ -35,6 +35,10 @@ export interface GitRun {
   proxy?: string | undefined
   /** How much git may print; default 64 KiB. */
   maxOutputChars?: number | undefined
+  /** What git reads; not together with credentials. */
+  input?: Uint8Array | undefined
+  /** `latin1` keeps every byte of what git prints: names of files need not be UTF-8. Default: utf8. */
+  encoding?: 'utf8' | 'latin1' | undefined
 }
 
 export type GitEnd =
@@ -76,7 +80,8 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
     extendEnv: false,
     // A process group of its own: git's helpers (ssh, remote-https, index-pack) end with it.
     detached: true,
-    ...(credentials === undefined ? { stdin: 'ignore' } : { input: lines(credentials) }),
+    ...givenTo(run),
+    encoding: run.encoding ?? 'utf8',
     reject: false,
     // The tail of the error output matters, so the limit is generous and only cuts floods.
     maxBuffer: { stdout: maxOutputChars, stderr: 16 * OUTPUT_MAX_CHARS },
@@ -119,6 +124,11 @@ export async function runGit(run: GitRun): Promise<GitEnd> {
     process.off('exit', onExit)
     killGroup(child.pid)
   }
+}
+
+function givenTo({ credentials, input }: GitRun): { stdin: 'ignore' } | { input: string | Uint8Array } {
+  if (credentials !== undefined) return { input: lines(credentials) }
+  return input === undefined ? { stdin: 'ignore' } : { input }
 }
 
 /** In git's own format. A line feed would begin another line of it. */

@@ -1,8 +1,8 @@
 /** Looks at what a promotion would bring upstream: in a bare repository, without a work tree. Promotion refuses by it, and consumers see it before. */
 import { fail } from '../errors.ts'
+import type { BareGit } from '../git/bare-git.ts'
 import { PROMOTION_DIFF_MAX_CHARS, PROMOTION_PATHS_MAX } from '../limits.ts'
 import { cleanLine } from '../view/clean.ts'
-import type { BareGit } from './bare-git.ts'
 import { sensitivePaths } from './sensitive-paths.ts'
 
 export interface Examination {

@@ -11,9 +11,9 @@ import { type CredentialSource, credentialsFor } from '../forge/forge-token.ts'
 import { gitSettings } from '../forge/git-settings.ts'
 import { openPull } from '../forge/open-pull.ts'
 import { findForge } from '../forge/which-forge.ts'
+import { BareGit } from '../git/bare-git.ts'
 import { gitHosts } from '../git/git-hosts.ts'
 import { PROMOTION_GIT_LIMIT_MS } from '../limits.ts'
-import { BareGit, UpstreamGit } from './bare-git.ts'
 import { type Examination, examine } from './examine.ts'
 import {
   checkAddress,
@@ -24,6 +24,7 @@ import {
   type Wanted,
 } from './promotion-rules.ts'
 import { type KeptPromotion, keepPromotion, pushedTo, readPromotions } from './promotions-file.ts'
+import { UpstreamGit } from './upstream-git.ts'
 
 export interface PromotionPlace extends PromotionOrigin {
   /** The bare repository that the host keeps: `refs/heads/<branch>` is what was pushed to the git server. */

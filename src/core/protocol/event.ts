@@ -19,6 +19,7 @@ export const PLATFORM_EVENTS = [
   'platform.setup.completed',
   'platform.setup.failed',
   'platform.git.ready',
+  'platform.git.snapshot',
   'platform.worker.launched',
   'platform.worker.ready',
   'platform.worker.failed',

@@ -138,6 +138,8 @@ export interface InstancePaths {
   /** What the worker printed and logged; `log.1` beside it has the lines before. */
   log: string
   project: string
+  /** The host's own bare repositories `<repo>.git` and the directory of the git server. */
+  git: string
 }
 
 export function instancePaths(home: string, id: string): InstancePaths {
@@ -158,5 +160,11 @@ export function pathsIn(root: string): InstancePaths {
     lifeline: join(root, 'lifeline'),
     log: join(root, 'log'),
     project: join(root, 'project'),
+    git: join(root, 'git'),
   }
+}
+
+/** The bare repository that the host keeps of a clone: what was pushed is in `refs/heads/*`, and no worker can write to it. */
+export function bareRepository(git: string, repo: string): string {
+  return join(git, `${repo}.git`)
 }

@@ -18,6 +18,7 @@ import {
   type Static,
   text,
 } from '../../schema/schema.ts'
+import { skippedPath } from '../changes.ts'
 import { ARTIFACT_KINDS, type PlatformEvent, type ResolverEvent } from '../event.ts'
 import { form, payload } from '../form.ts'
 import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
@@ -48,6 +49,17 @@ export const EVENT_DATA = {
   'platform.setup.failed': object({ cause: oneOf(SETUP_CAUSES), error: text(), stage: text() }),
   /** The repositories of the workspace are cloned. `server` is null without a git server. */
   'platform.git.ready': object({ repos: listOf(clonedRepo), server: nullable(text()) }),
+  /** The files of a repository in the workspace were kept. The numbers compare with the start. */
+  'platform.git.snapshot': object({
+    repo: text(),
+    seq: count({ minimum: 1 }),
+    commit: text(),
+    cause: text(),
+    files: count(),
+    additions: count(),
+    deletions: count(),
+    skipped: listOf(skippedPath),
+  }),
   'platform.worker.launched': object({
     incarnation: count(),
     executor: oneOf(EXECUTORS),

@@ -1,94 +1,13 @@
-/**
- * The git commands of a promotion, in the bare repository that the host keeps of an instance. No file is ever checked out, and nothing that
- * a resolver wrote is run or read as configuration.
- */
+/** The upstream repository of a promotion, asked from the bare repository that the host keeps of an instance. */
 import { fail, type ResolveError } from '../errors.ts'
 import type { Credential, ForgeRepo } from '../forge/forge.ts'
 import { FORGES } from '../forge/forges.ts'
 import { hideSecrets } from '../forge/words.ts'
+import { type BareGit, COMMIT, type GitOutput } from '../git/bare-git.ts'
 import { type GitAccess, openGitAccess } from '../git/git-access.ts'
 import type { GitHosts } from '../git/git-hosts.ts'
-import { type GitEnd, runGit } from '../git/run-git.ts'
 import { whyGitFailed } from '../git/why-git-failed.ts'
 import { cleanLine } from '../view/clean.ts'
-
-export interface BareOptions {
-  /** The bare repository. */
-  path: string
-  /** As Date.now(). */
-  deadline: number
-  signal?: AbortSignal | undefined
-}
-
-export interface RunOptions {
-  /** Exit codes that are an answer beside 0. */
-  codes?: readonly number[]
-  maxOutputChars?: number
-  /** The command talks to the server. */
-  server?: GitAccess['options']
-}
-
-export interface GitOutput {
-  code: number
-  stdout: string
-  stderr: string
-  /** It printed more than `maxOutputChars`; then it was ended, and `stdout` is its beginning. */
-  isCut: boolean
-}
-
-export class BareGit {
-  readonly #options: BareOptions
-
-  constructor(options: BareOptions) {
-    this.#options = options
-  }
-
-  /** Throws `git_missing`, or `git_failed` with git's reason. */
-  async run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
-    const { path, deadline, signal } = this.#options
-    const { codes = [], maxOutputChars, server } = options
-    const end = await runGit({
-      args: ['--git-dir=.', ...args],
-      cwd: path,
-      // No server: no transport at all.
-      protocols: 'none',
-      deadline,
-      maxBytes: Number.POSITIVE_INFINITY,
-      signal,
-      settings: ['safe.bareRepository=explicit', 'core.bare=true', 'core.quotePath=false'],
-      ...(maxOutputChars === undefined ? {} : { maxOutputChars }),
-      ...server,
-    })
-    if (end.kind === 'done') return { code: 0, stdout: end.stdout, stderr: '', isCut: false }
-    if (end.kind === 'failed' && end.code !== undefined && codes.includes(end.code)) {
-      return { code: end.code, stdout: end.stdout, stderr: end.stderr, isCut: false }
-    }
-    if (end.kind === 'failed' && maxOutputChars !== undefined && end.stdout.length >= maxOutputChars) {
-      return { code: 0, stdout: end.stdout, stderr: end.stderr, isCut: true }
-    }
-    signal?.throwIfAborted()
-    throw failure(args, end)
-  }
-
-  async text(...args: string[]): Promise<string> {
-    return (await this.run(args)).stdout.trim()
-  }
-
-  /** The commit of a name; undefined where there is none. */
-  async commitOf(name: string): Promise<string | undefined> {
-    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
-    const { code, stdout } = await this.run(args, { codes: [1, 128] })
-    return code === 0 && COMMIT.test(stdout.trim()) ? stdout.trim() : undefined
-  }
-}
-
-export const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
-
-function failure(args: readonly string[], end: Exclude<GitEnd, { kind: 'done' }>): ResolveError {
-  if (end.kind === 'missing') return fail('git_missing', {})
-  const reason = end.kind === 'failed' ? whyGitFailed(end.stderr) : `git ${args[0]} took too long.`
-  return fail('git_failed', { url: 'the repository of the instance', reason })
-}
 
 /** The upstream repository, by git: with the token of its forge, and through the address check of every git command. */
 export class UpstreamGit {

@@ -1,0 +1,82 @@
+/** What was pushed of a repository, as lists: branches, commits; and as a bundle that git fetches from. */
+import { open, rm } from 'node:fs/promises'
+import { fail } from '../errors.ts'
+import { BareGit } from '../git/bare-git.ts'
+import { BUNDLE_MAX_BYTES, CHANGES_GIT_LIMIT_MS, REPO_BRANCHES_MAX, REPO_COMMITS_MAX } from '../limits.ts'
+import type { RepoCommit, RepoHistory } from '../protocol/changes.ts'
+import { cleanLine } from '../view/clean.ts'
+import { HEADS, LIVE, SNAPSHOTS, START } from './host-repo.ts'
+import { listSnapshots } from './snapshot.ts'
+
+export async function historyOf(git: BareGit, repo: string): Promise<RepoHistory> {
+  const branches = await pushedBranches(git)
+  return { repo, branches, commits: await commitsOf(git, branches), snapshots: await listSnapshots(git) }
+}
+
+async function pushedBranches(git: BareGit): Promise<{ name: string; commit: string }[]> {
+  const args = ['for-each-ref', `--count=${REPO_BRANCHES_MAX}`, '--format=%(objectname) %(refname)', 'refs/heads']
+  const { stdout } = await git.run(args, { maxOutputChars: REPO_BRANCHES_MAX * 1_000 })
+  return stdout.split('\n').flatMap((line) => {
+    const [commit = '', ref = ''] = line.split(' ')
+    return ref.startsWith(HEADS) ? [{ name: ref.slice(HEADS.length), commit }] : []
+  })
+}
+
+const FIELDS = ['%H', '%P', '%an', '%cI', '%s'].join('%x00')
+
+async function commitsOf(git: BareGit, branches: readonly { commit: string }[]): Promise<RepoCommit[]> {
+  if (branches.length === 0) return []
+  const tips = branches.map(({ commit }) => commit)
+  const start = await git.commitOf(START)
+  const known = start === undefined ? [] : [`^${start}`]
+  const args = ['log', `--max-count=${REPO_COMMITS_MAX}`, '--no-show-signature', '--no-color', `--format=${FIELDS}`]
+  const { stdout } = await git.run([...args, ...tips, ...known, '--not', '--glob=refs/upstream/*', '--'], {
+    maxOutputChars: REPO_COMMITS_MAX * 4_000,
+  })
+  return stdout.split('\n').flatMap((line) => {
+    const [commit = '', parents = '', author = '', at = '', subject = ''] = line.split('\0')
+    if (commit === '' || Number.isNaN(Date.parse(at))) return []
+    return [
+      {
+        commit,
+        parents: parents.split(' ').filter((parent) => parent !== ''),
+        author: cleanLine(author).slice(0, 200),
+        at: new Date(at).toISOString(),
+        subject: cleanLine(subject).slice(0, 500),
+      },
+    ]
+  })
+}
+
+export interface Bundle {
+  bytes: number
+  stream: AsyncIterable<Buffer>
+}
+
+/**
+ * Pushed branches and the work as `refs/live` or the latest snapshot, without what the upstream had at the start; `whole` with it. Throws
+ * `change_unknown` where there is nothing in it.
+ */
+export async function bundleOf(path: string, whole: boolean, signal?: AbortSignal): Promise<Bundle> {
+  const git = new BareGit({ path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS, signal })
+  const start = await git.commitOf(START)
+  const last = (await listSnapshots(git)).at(-1)
+  const work = (await git.commitOf(LIVE)) === undefined ? last && `${SNAPSHOTS}${last.seq}` : LIVE
+  const file = `${path}.${process.pid}-${Date.now()}.bundle`
+  try {
+    const refs = ['--branches', ...(work === undefined ? [] : [work])]
+    const known = whole || start === undefined ? [] : [`^${START}`]
+    const { code } = await git.run(['bundle', 'create', '--quiet', file, ...refs, ...known], { codes: [128] })
+    if (code !== 0) throw fail('change_unknown', { what: 'change to fetch' })
+    const handle = await open(file, 'r')
+    const { size } = await handle.stat()
+    if (size > BUNDLE_MAX_BYTES) {
+      await handle.close()
+      throw fail('input_too_large', { what: 'bundle', bytes: size, limit: BUNDLE_MAX_BYTES })
+    }
+    return { bytes: size, stream: handle.createReadStream() as AsyncIterable<Buffer> }
+  } finally {
+    // An open file stays readable without its name.
+    await rm(file, { force: true })
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * Reads the files of a clone that a resolver may write to into the objects of another git directory, as one tree. Nothing of the clone's
+ * own `.git` is read, so its configuration, hooks, filters and attributes of drivers have no effect. {@link file://./snapshot.ts} calls it.
+ */
+import { constants } from 'node:fs'
+import { access, lstat, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fail } from '../errors.ts'
+import { BareGit, type GitOutput, type RunOptions } from '../git/bare-git.ts'
+import {
+  SNAPSHOT_LIST_MAX_CHARS,
+  SNAPSHOT_PATHS_MAX,
+  SNAPSHOT_SKIPPED_MAX,
+  SNAPSHOT_TOTAL_MAX_BYTES,
+  SNAPSHOT_TRACKED_MAX_BYTES,
+  SNAPSHOT_UNTRACKED_MAX_BYTES,
+} from '../limits.ts'
+import type { SkippedPath } from '../protocol/changes.ts'
+import { shownPath } from './shown-path.ts'
+
+export interface TreeWork {
+  /** The git directory of the host: it gets the objects, and keeps the index. */
+  gitDir: string
+  /** The clone. */
+  tree: string
+  /** The commit that the work began at; null for an empty repository. */
+  start: string | null
+  /** As Date.now(). */
+  deadline: number
+  signal?: AbortSignal | undefined
+}
+
+export interface ReadTree {
+  /** The id of the tree. */
+  tree: string
+  skipped: SkippedPath[]
+}
+
+/** Files are read as they are; names that only other systems refuse are kept, because nothing is checked out here. */
+const SETTINGS = [
+  'core.bare=false',
+  'core.symlinks=true',
+  'core.fileMode=true',
+  'core.protectNTFS=false',
+  'core.protectHFS=false',
+  'core.untrackedCache=false',
+  'core.splitIndex=false',
+  'core.checkStat=default',
+  'core.safecrlf=false',
+  'core.excludesFile=/dev/null',
+  'core.attributesFile=/dev/null',
+  'diff.ignoreSubmodules=all',
+  'status.submoduleSummary=false',
+]
+
+/** Throws `git_failed`, `git_missing`; the signal's reason where it is aborted. */
+export async function readTree(work: TreeWork): Promise<ReadTree> {
+  const git = new TreeGit(work)
+  await git.attributes(NO_FILTERS)
+  await git.prepareIndex()
+  const { paths, skipped } = await choose(work.tree, await git.changed())
+  await git.update(paths, skipped)
+  const tree = (await git.run(['write-tree'])).stdout.trim()
+  return { tree, skipped: skipped.slice(0, SNAPSHOT_SKIPPED_MAX) }
+}
+
+/** No driver is configured here; this keeps git from looking for one. */
+const NO_FILTERS = '* -filter\n'
+/** Where an encoding that a file does not have keeps it from being read. */
+const NO_CONVERSION = '* -filter -text !eol !ident !working-tree-encoding\n'
+
+interface ChangedPath {
+  /** Bytes as latin1. */
+  path: string
+  kind: 'new' | 'changed' | 'removed'
+}
+
+class TreeGit {
+  readonly #work: TreeWork
+  readonly #git: BareGit
+
+  constructor(work: TreeWork) {
+    this.#work = work
+    const { deadline, signal, tree, gitDir } = work
+    this.#git = new BareGit({ path: tree, gitDir, deadline, signal, settings: SETTINGS })
+  }
+
+  async run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
+    return await this.#git.run([`--work-tree=${this.#work.tree}`, ...args], { encoding: 'latin1', ...options })
+  }
+
+  async attributes(text: string): Promise<void> {
+    await writeFile(join(this.#work.gitDir, 'info', 'attributes'), text)
+  }
+
+  /** One index for all snapshots: files that did not change are not read again. */
+  async prepareIndex(): Promise<void> {
+    const { gitDir, start } = this.#work
+    // Of a git that was killed; the caller's lock says that none runs.
+    await rm(join(gitDir, 'index.lock'), { force: true })
+    const hasIndex = await lstat(join(gitDir, 'index')).then(
+      () => true,
+      () => false,
+    )
+    if (!hasIndex) await this.run(['read-tree', start ?? '--empty'])
+    await this.run(['update-index', '-q', '--refresh', '--ignore-submodules'], { codes: [1] })
+  }
+
+  async changed(): Promise<ChangedPath[]> {
+    const args = ['ls-files', '-z', '-t', '--modified', '--deleted', '--others', '--exclude-standard']
+    const { stdout, isCut } = await this.run(args, { maxOutputChars: SNAPSHOT_LIST_MAX_CHARS })
+    if (isCut) throw fail('git_failed', { url: 'the workspace', reason: 'too many files changed.' })
+    const found = new Map<string, ChangedPath>()
+    for (const entry of stdout.split('\0')) {
+      const path = entry.slice(2)
+      if (path === '') continue
+      const kind = entry.startsWith('?') ? 'new' : entry.startsWith('R') ? 'removed' : 'changed'
+      // A removed file is told as changed, too.
+      if (found.get(path)?.kind !== 'removed') found.set(path, { path, kind })
+    }
+    return [...found.values()]
+  }
+
+  /** A file that git refuses is left out, so that one file cannot keep all others from being seen. */
+  async update(paths: readonly string[], skipped: SkippedPath[]): Promise<void> {
+    let rest = [...paths]
+    let isPlain = false
+    for (let tries = 0; rest.length > 0; tries++) {
+      const input = Buffer.from(rest.map((path) => `${path}\0`).join(''), 'latin1')
+      const args = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
+      const { code, stderr } = await this.run(args, { input, codes: [128] })
+      if (code === 0) return
+      if (!isPlain) {
+        isPlain = true
+        await this.attributes(NO_CONVERSION)
+        continue
+      }
+      const refused = /Unable to process path ([^\n]*)/.exec(stderr)?.[1]
+      const left = rest.filter((path) => path !== refused)
+      if (refused === undefined || left.length === rest.length || tries > TRIES) {
+        throw fail('git_failed', { url: 'the workspace', reason: 'its files cannot be read.' })
+      }
+      skipped.push({ path: shownPath(refused), reason: 'unreadable' })
+      rest = left
+    }
+  }
+}
+
+const TRIES = 20
+
+/** What a snapshot takes of the changed paths. */
+async function choose(
+  tree: string,
+  changed: readonly ChangedPath[],
+): Promise<{ paths: string[]; skipped: SkippedPath[] }> {
+  const paths: string[] = []
+  const skipped: SkippedPath[] = []
+  let bytes = 0
+  for (const { path, kind } of changed) {
+    const skip = (reason: SkippedPath['reason']) => skipped.push({ path: shownPath(path), reason })
+    if (kind === 'removed') {
+      paths.push(path)
+      continue
+    }
+    if (path.endsWith('/')) {
+      skip('repository')
+      continue
+    }
+    const place = Buffer.concat([Buffer.from(tree), Buffer.from(`/${path}`, 'latin1')])
+    const found = await lstat(place).catch(() => undefined)
+    if (found === undefined) continue
+    if (found.isDirectory()) {
+      skip('repository')
+      continue
+    }
+    if (!found.isFile() && !found.isSymbolicLink()) continue
+    const limit = kind === 'new' ? SNAPSHOT_UNTRACKED_MAX_BYTES : SNAPSHOT_TRACKED_MAX_BYTES
+    const isReadable = found.isSymbolicLink() || (await access(place, constants.R_OK).then(yes, no))
+    if (found.size > limit || bytes + found.size > SNAPSHOT_TOTAL_MAX_BYTES) skip('too_large')
+    else if (!isReadable) skip('unreadable')
+    else if (paths.length >= SNAPSHOT_PATHS_MAX) skip('too_many')
+    else {
+      bytes += found.size
+      paths.push(path)
+    }
+  }
+  return { paths, skipped }
+}
+
+const yes = () => true
+const no = () => false

@@ -1,0 +1,147 @@
+/**
+ * Takes snapshots of a clone into the host's bare repository: `refs/snapshots/<seq>`, and `refs/live` for a reader. The host of an
+ * instance and the platform call it.
+ */
+import { lstat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fail } from '../errors.ts'
+import { tryLock } from '../files/lock.ts'
+import { BareGit } from '../git/bare-git.ts'
+import { SNAPSHOT_LIMIT_MS, SNAPSHOT_SKIPPED_MAX, SNAPSHOTS_MAX } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
+import { SKIP_REASONS, type SkippedPath, type Snapshot } from '../protocol/changes.ts'
+import { cleanLine } from '../view/clean.ts'
+import { HEADS, LIVE, SNAPSHOTS, START } from './host-repo.ts'
+import { type ReadTree, readTree, type TreeWork } from './read-tree.ts'
+
+export interface SnapshotWork {
+  /** The bare repository. */
+  path: string
+  /** The clone, as the host sees it. */
+  tree: string
+  workingBranch: string
+  /** Reads the tree where it may be read: by default in this process. */
+  read?: ((work: TreeWork) => Promise<ReadTree>) | undefined
+  signal?: AbortSignal | undefined
+}
+
+export interface Taken {
+  snapshot: Snapshot
+  /** False where nothing changed since the one before, which this is. */
+  isNew: boolean
+}
+
+/**
+ * The next numbered snapshot. Undefined where the clone is gone, or where there are too many already and this is not the last one. Throws
+ * `git_failed`, `git_missing`, `lock_held`.
+ */
+export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: boolean): Promise<Taken | undefined> {
+  return await inTurn(work, async (git) => {
+    const before = (await listSnapshots(git)).at(-1)
+    const seq = (before?.seq ?? 0) + 1
+    if (seq > SNAPSHOTS_MAX && !isLast) return undefined
+    const found = await read(work, git)
+    if (found === undefined) return undefined
+    if (before !== undefined && (await git.text('rev-parse', `${before.commit}^{tree}`)) === found.tree) {
+      return { snapshot: before, isNew: false }
+    }
+    const message = messageOf(`Snapshot ${seq}: ${cause}`, found.skipped)
+    const commit = await commitOf(work, git, found.tree, message)
+    await git.run(['update-ref', `${SNAPSHOTS}${seq}`, commit])
+    const [snapshot] = await listed(git, `${SNAPSHOTS}${seq}`)
+    return snapshot === undefined ? undefined : { snapshot, isNew: true }
+  })
+}
+
+/** The work as it is now, for a reader; undefined where the clone is gone. Throws as {@link takeSnapshot}. */
+export async function takeLive(work: SnapshotWork): Promise<LiveSnapshot | undefined> {
+  return await inTurn(work, async (git) => {
+    const found = await read(work, git)
+    if (found === undefined) return undefined
+    const commit = await commitOf(work, git, found.tree, messageOf('The work as it was read', found.skipped))
+    // Without this name a clean-up of unreachable objects could remove it.
+    await git.run(['update-ref', LIVE, commit])
+    return { commit, at: new Date().toISOString(), skipped: found.skipped }
+  })
+}
+
+export type LiveSnapshot = Pick<Snapshot, 'commit' | 'at' | 'skipped'>
+
+/** Oldest first. */
+export async function listSnapshots(git: BareGit): Promise<Snapshot[]> {
+  return (await listed(git, SNAPSHOTS)).sort((left, right) => left.seq - right.seq)
+}
+
+const FORMAT = '%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(contents)%00%00'
+
+async function listed(git: BareGit, pattern: string): Promise<Snapshot[]> {
+  const { stdout } = await git.run(['for-each-ref', `--format=${FORMAT}`, pattern.replace(/\/$/, '')], {
+    maxOutputChars: (SNAPSHOTS_MAX + 10) * SNAPSHOT_SKIPPED_MAX * 2_000,
+  })
+  const found: Snapshot[] = []
+  for (const entry of stdout.split('\0\0')) {
+    const [ref = '', commit = '', at = '', message = ''] = entry.trimStart().split('\0')
+    const seq = Number(ref.slice(SNAPSHOTS.length))
+    if (!ref.startsWith(SNAPSHOTS) || !Number.isSafeInteger(seq) || seq < 1) continue
+    const [title = '', ...rest] = message.split('\n')
+    const cause = title.replace(/^Snapshot \d+: /, '')
+    found.push({ seq, commit, at: new Date(at).toISOString(), cause, skipped: parseSkipped(rest.join('\n')) })
+  }
+  return found
+}
+
+function messageOf(title: string, skipped: readonly SkippedPath[]): string {
+  return skipped.length === 0 ? cleanLine(title) : `${cleanLine(title)}\n\n${JSON.stringify({ skipped })}`
+}
+
+function parseSkipped(text: string): SkippedPath[] {
+  try {
+    const value: unknown = JSON.parse(text)
+    const all = isObject(value) && Array.isArray(value['skipped']) ? value['skipped'] : []
+    return all.flatMap((one: unknown) => {
+      if (!isObject(one) || typeof one['path'] !== 'string') return []
+      const reason = SKIP_REASONS.find((known) => known === one['reason'])
+      return reason === undefined ? [] : [{ path: cleanLine(one['path']), reason }]
+    })
+  } catch {
+    return []
+  }
+}
+
+async function read(work: SnapshotWork, git: BareGit): Promise<ReadTree | undefined> {
+  const found = await lstat(work.tree).catch(() => undefined)
+  if (found?.isDirectory() !== true) return undefined
+  const start = (await git.commitOf(START)) ?? null
+  const { path: gitDir, tree, signal, read: readIn = readTree } = work
+  return await readIn({ gitDir, tree, start, deadline: Date.now() + SNAPSHOT_LIMIT_MS, signal })
+}
+
+/** On top of what was pushed, so that it shows what was not. */
+async function commitOf({ workingBranch }: SnapshotWork, git: BareGit, tree: string, message: string): Promise<string> {
+  const parent = (await git.commitOf(`${HEADS}${workingBranch}`)) ?? (await git.commitOf(START))
+  const parents = parent === undefined ? [] : ['-p', parent]
+  return (await git.run(['commit-tree', tree, ...parents], { input: Buffer.from(`${message}\n`) })).stdout.trim()
+}
+
+const IDENTITY = ['user.name=resolve', 'user.email=resolve@localhost', 'commit.gpgSign=false']
+const LOOK_MS = 50
+
+/** One at a time for each repository, in this process and in others: they share the index. */
+async function inTurn<T>(work: SnapshotWork, act: (git: BareGit) => Promise<T>): Promise<T> {
+  const deadline = Date.now() + 2 * SNAPSHOT_LIMIT_MS
+  const git = new BareGit({ path: work.path, deadline, signal: work.signal, settings: IDENTITY })
+  const lock = `${work.path}.lock`
+  for (;;) {
+    work.signal?.throwIfAborted()
+    const release = await tryLock(lock)
+    if (release !== undefined) {
+      try {
+        return await act(git)
+      } finally {
+        await release()
+      }
+    }
+    if (Date.now() > deadline) throw fail('lock_held', { path: lock })
+    await sleep(LOOK_MS)
+  }
+}
