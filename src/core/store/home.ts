@@ -138,6 +138,8 @@ export interface InstancePaths {
   /** What the worker printed and logged; `log.1` beside it has the lines before. */
   log: string
   project: string
+  /** The host's own bare repository of each clone is `<repo>.git` in it: what was pushed is in `refs/heads/*`, and no worker writes there. */
+  git: string
 }
 
 export function instancePaths(home: string, id: string): InstancePaths {
@@ -158,5 +160,6 @@ export function pathsIn(root: string): InstancePaths {
     lifeline: join(root, 'lifeline'),
     log: join(root, 'log'),
     project: join(root, 'project'),
+    git: join(root, 'git'),
   }
 }
