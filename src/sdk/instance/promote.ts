@@ -1,4 +1,4 @@
-/** Asks the host, through the git server of the instance, for a pull request at the upstream (docs/git.md, Promotion). */
+/** Asks the host, through the git server of the instance, for a pull request at the upstream (docs/decisions/0031-promotion.md). */
 import { fail, received } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { InstanceConfig } from '../../core/protocol/instance.ts'
