@@ -138,7 +138,7 @@ export interface InstancePaths {
   /** What the worker printed and logged; `log.1` beside it has the lines before. */
   log: string
   project: string
-  /** The host's own bare repositories `<repo>.git` and the directory of the git server. */
+  /** The host's own bare repository of each clone is `<repo>.git` in it: what was pushed is in `refs/heads/*`, and no worker writes there. */
   git: string
 }
 
@@ -162,9 +162,4 @@ export function pathsIn(root: string): InstancePaths {
     project: join(root, 'project'),
     git: join(root, 'git'),
   }
-}
-
-/** The bare repository that the host keeps of a clone: what was pushed is in `refs/heads/*`, and no worker can write to it. */
-export function bareRepository(git: string, repo: string): string {
-  return join(git, `${repo}.git`)
 }
