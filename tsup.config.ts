@@ -181,6 +181,13 @@ const programs: Options[] = [
     entry: entries({ 'git-server': 'src/git-server/main.ts' }),
   },
   {
+    // As the git server: reads a workspace in a container.
+    ...shared,
+    splitting: false,
+    banner: { js: requireBanner },
+    entry: entries({ 'read-tree': 'src/core/changes/read-tree-main.ts' }),
+  },
+  {
     // A separate build: an author's resolver loads only the SDK.
     ...shared,
     // It would mark them as external before the plugin sees them.

@@ -27,6 +27,7 @@ export type {
   CreateRequest,
   DataContent,
   FollowOptions,
+  GitWork,
   HealthRow,
   HealthState,
   HostState,
@@ -48,6 +49,7 @@ export { NOTIFY_EVENTS, type NotifyOutcome, type NotifyRequest, type NotifyTarge
 export type { NewSchedule, Schedule } from './protocol/api/schedule.ts'
 export type { SecretContent, SecretInfo } from './protocol/api/secrets.ts'
 export type { CatalogEntry } from './protocol/catalog.ts'
+export type { ChangedRepo, RepoDiff, RepoHistory } from './protocol/changes.ts'
 export type { EventEnvelope } from './protocol/event.ts'
 export type { Form, FormCheck, Payload } from './protocol/form.ts'
 export type { Actor, DataFile, InputRequest, InstanceRecord, MessageType, SentMessage } from './protocol/instance.ts'

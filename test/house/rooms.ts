@@ -125,6 +125,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'sdk/forms': ['core/protocol'],
   resolvers: ['sdk'],
   'core/platform/local': [
+    'core/changes',
     'core/platform/upkeep',
     'core/schedule',
     'core/platform/remote',
@@ -199,10 +200,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/host/resources': [
     'core/host/launch',
     'core/host/ledger',
+    'core/changes',
     'core/worker/sandbox',
     'core/worker/egress',
     'core/worker/engine',
     'core/worker',
+    'core/store',
+    'core/view',
     'core/protocol',
   ],
   'core/host/requests': [
@@ -231,6 +235,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'core/host/launch': [
     'core/host/ledger',
+    'core/changes',
     'core/workspace',
     'core/git',
     'core/worker/docker',
@@ -265,6 +270,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/git-server': ['core/worker/engine', 'core/files'],
   'core/schedule': ['core/store', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/workspace': ['core/git', 'core/files', 'core/protocol'],
+  'core/changes': ['core/git', 'core/worker/engine', 'core/view', 'core/files', 'core/protocol'],
   'core/promotion': ['core/workspace', 'core/forge', 'core/git', 'core/view', 'core/files', 'core/protocol'],
   'core/forge': ['core/git', 'core/secrets', 'core/view', 'core/protocol'],
   'core/git': ['core/worker/egress'],

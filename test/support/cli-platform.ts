@@ -236,6 +236,23 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const how = dry_run === true ? '--dry-run' : '--yes'
       return (await document(['instance', 'prune', '--older-than', `${older_than_ms}ms`, ...only, how])) as never
     },
+    git: {
+      repos: async (id) => (await document(['instance', 'repos', id]))['repos'] as never,
+      diff: async (id, repo, { base = 'start', snapshot, path, patch } = {}) => {
+        const from = snapshot === undefined ? [] : ['--snapshot', String(snapshot)]
+        const how = [...from, ...(path === undefined ? [] : ['--path', path]), ...(patch === true ? ['--patch'] : [])]
+        return (await document(['instance', 'diff', id, repo, '--base', base, ...how]))['diff'] as never
+      },
+      commits: async () => {
+        throw new Error('The command line does not list commits.')
+      },
+      pulls: async () => {
+        throw new Error('The command line does not list pull requests.')
+      },
+      bundle: async () => {
+        throw new Error('The command line fetches the bundle itself.')
+      },
+    },
     notify: {
       list: async () => (await document(['notify', 'list']))['targets'] as never,
       add: async ({ name, kind, url }) =>

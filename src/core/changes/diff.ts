@@ -38,7 +38,8 @@ export async function diffRepo(git: BareGit, sides: DiffSides, options: DiffOpti
   const from = commit ?? (await emptyTree(git))
   const all = await entriesOf(git, from, sides.head.commit)
   const wanted = path === undefined ? all : all.filter((entry) => entry.path === path)
-  if (path !== undefined && wanted.length === 0) throw fail('change_unknown', { what: `change of "${cleanLine(path)}"` })
+  if (path !== undefined && wanted.length === 0)
+    throw fail('change_unknown', { what: `change of "${cleanLine(path)}"` })
   const patch = options.patch === true ? await patchOf(git, from, sides.head.commit, wanted, path) : undefined
   const { repo, head } = sides
   return {
@@ -145,7 +146,17 @@ export async function patchText(
   more: readonly string[] = [],
 ): Promise<{ text: string; isCut: boolean }> {
   const compare = COMPARE.filter((arg) => arg !== '-z')
-  const args = ['--literal-pathspecs', ...compare, '-p', '--src-prefix=a/', '--dst-prefix=b/', ...more, from, to, ...only]
+  const args = [
+    '--literal-pathspecs',
+    ...compare,
+    '-p',
+    '--src-prefix=a/',
+    '--dst-prefix=b/',
+    ...more,
+    from,
+    to,
+    ...only,
+  ]
   const { stdout, isCut } = await git.run(args, { maxOutputChars })
   return { text: isCut ? stdout.slice(0, stdout.lastIndexOf('\n') + 1) : stdout, isCut }
 }

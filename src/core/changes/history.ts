@@ -2,10 +2,10 @@
 import { open, rm } from 'node:fs/promises'
 import { fail } from '../errors.ts'
 import { BareGit } from '../git/bare-git.ts'
-import { BUNDLE_MAX_BYTES, CHANGES_GIT_LIMIT_MS, REPO_BRANCHES_MAX, REPO_COMMITS_MAX } from '../limits.ts'
+import { BUNDLE_MAX_BYTES, CHANGES_GIT_LIMIT_MS, MIB, REPO_BRANCHES_MAX, REPO_COMMITS_MAX } from '../limits.ts'
 import type { RepoCommit, RepoHistory } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
-import { HEADS, LIVE, SNAPSHOTS, START } from './host-repo.ts'
+import { HEADS, LIVE, SNAPSHOTS, START, UPSTREAM } from './host-repo.ts'
 import { listSnapshots } from './snapshot.ts'
 
 export async function historyOf(git: BareGit, repo: string): Promise<RepoHistory> {
@@ -13,14 +13,23 @@ export async function historyOf(git: BareGit, repo: string): Promise<RepoHistory
   return { repo, branches, commits: await commitsOf(git, branches), snapshots: await listSnapshots(git) }
 }
 
+/** Branches that differ from the upstream's of the same name. */
 async function pushedBranches(git: BareGit): Promise<{ name: string; commit: string }[]> {
-  const args = ['for-each-ref', `--count=${REPO_BRANCHES_MAX}`, '--format=%(objectname) %(refname)', 'refs/heads']
-  const { stdout } = await git.run(args, { maxOutputChars: REPO_BRANCHES_MAX * 1_000 })
-  return stdout.split('\n').flatMap((line) => {
+  const args = ['for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/upstream']
+  const { stdout } = await git.run(args, { maxOutputChars: REFS_MAX_CHARS })
+  const commits = new Map<string, string>()
+  for (const line of stdout.split('\n')) {
     const [commit = '', ref = ''] = line.split(' ')
-    return ref.startsWith(HEADS) ? [{ name: ref.slice(HEADS.length), commit }] : []
+    commits.set(ref, commit)
+  }
+  const pushed = [...commits].flatMap(([ref, commit]) => {
+    const name = ref.slice(HEADS.length)
+    return ref.startsWith(HEADS) && commits.get(`${UPSTREAM}${name}`) !== commit ? [{ name, commit }] : []
   })
+  return pushed.slice(0, REPO_BRANCHES_MAX)
 }
+
+const REFS_MAX_CHARS = 16 * MIB
 
 const FIELDS = ['%H', '%P', '%an', '%cI', '%s'].join('%x00')
 
@@ -64,7 +73,9 @@ export async function bundleOf(path: string, whole: boolean, signal?: AbortSigna
   const work = (await git.commitOf(LIVE)) === undefined ? last && `${SNAPSHOTS}${last.seq}` : LIVE
   const file = `${path}.${process.pid}-${Date.now()}.bundle`
   try {
-    const refs = ['--branches', ...(work === undefined ? [] : [work])]
+    const branches = (await pushedBranches(git)).map(({ name }) => `${HEADS}${name}`)
+    const refs = [...branches, ...(work === undefined ? [] : [work])]
+    if (refs.length === 0) throw fail('change_unknown', { what: 'change to fetch' })
     const known = whole || start === undefined ? [] : [`^${START}`]
     const { code } = await git.run(['bundle', 'create', '--quiet', file, ...refs, ...known], { codes: [128] })
     if (code !== 0) throw fail('change_unknown', { what: 'change to fetch' })

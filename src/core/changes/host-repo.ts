@@ -21,6 +21,11 @@ export const SNAPSHOTS = 'refs/snapshots/'
 /** A snapshot that was taken for a reader; the next one replaces it. */
 export const LIVE = 'refs/live'
 
+/** `git`: the directory for git of an instance. */
+export function hostRepoPath(git: string, repo: string): string {
+  return join(git, `${repo}.git`)
+}
+
 /**
  * Makes it from the cache. The caller holds the cache's lock, and no worker has begun; what is at the path is replaced. Objects are hard
  * links: cache and repository both belong to the host.

@@ -25,6 +25,8 @@ export interface TreeWork {
   tree: string
   /** The commit that the work began at; null for an empty repository. */
   start: string | null
+  /** Trees that the host has already. */
+  known?: readonly string[]
   /** As Date.now(). */
   deadline: number
   signal?: AbortSignal | undefined

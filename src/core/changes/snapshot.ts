@@ -9,10 +9,11 @@ import { tryLock } from '../files/lock.ts'
 import { BareGit } from '../git/bare-git.ts'
 import { SNAPSHOT_LIMIT_MS, SNAPSHOT_SKIPPED_MAX, SNAPSHOTS_MAX } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
-import { SKIP_REASONS, type SkippedPath, type Snapshot } from '../protocol/changes.ts'
+import type { SkippedPath, Snapshot } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
 import { HEADS, LIVE, SNAPSHOTS, START } from './host-repo.ts'
 import { type ReadTree, readTree, type TreeWork } from './read-tree.ts'
+import { parseSkipped } from './skipped-paths.ts'
 
 export interface SnapshotWork {
   /** The bare repository. */
@@ -40,9 +41,10 @@ export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: bo
     const before = (await listSnapshots(git)).at(-1)
     const seq = (before?.seq ?? 0) + 1
     if (seq > SNAPSHOTS_MAX && !isLast) return undefined
-    const found = await read(work, git)
+    const lastTree = before === undefined ? undefined : await git.text('rev-parse', `${before.commit}^{tree}`)
+    const found = await read(work, git, lastTree)
     if (found === undefined) return undefined
-    if (before !== undefined && (await git.text('rev-parse', `${before.commit}^{tree}`)) === found.tree) {
+    if (before !== undefined && lastTree === found.tree) {
       return { snapshot: before, isNew: false }
     }
     const message = messageOf(`Snapshot ${seq}: ${cause}`, found.skipped)
@@ -85,7 +87,7 @@ async function listed(git: BareGit, pattern: string): Promise<Snapshot[]> {
     if (!ref.startsWith(SNAPSHOTS) || !Number.isSafeInteger(seq) || seq < 1) continue
     const [title = '', ...rest] = message.split('\n')
     const cause = title.replace(/^Snapshot \d+: /, '')
-    found.push({ seq, commit, at: new Date(at).toISOString(), cause, skipped: parseSkipped(rest.join('\n')) })
+    found.push({ seq, commit, at: new Date(at).toISOString(), cause, skipped: skippedIn(rest.join('\n')) })
   }
   return found
 }
@@ -94,26 +96,22 @@ function messageOf(title: string, skipped: readonly SkippedPath[]): string {
   return skipped.length === 0 ? cleanLine(title) : `${cleanLine(title)}\n\n${JSON.stringify({ skipped })}`
 }
 
-function parseSkipped(text: string): SkippedPath[] {
+function skippedIn(text: string): SkippedPath[] {
   try {
     const value: unknown = JSON.parse(text)
-    const all = isObject(value) && Array.isArray(value['skipped']) ? value['skipped'] : []
-    return all.flatMap((one: unknown) => {
-      if (!isObject(one) || typeof one['path'] !== 'string') return []
-      const reason = SKIP_REASONS.find((known) => known === one['reason'])
-      return reason === undefined ? [] : [{ path: cleanLine(one['path']), reason }]
-    })
+    return parseSkipped(isObject(value) ? value['skipped'] : undefined)
   } catch {
     return []
   }
 }
 
-async function read(work: SnapshotWork, git: BareGit): Promise<ReadTree | undefined> {
+async function read(work: SnapshotWork, git: BareGit, before?: string): Promise<ReadTree | undefined> {
   const found = await lstat(work.tree).catch(() => undefined)
   if (found?.isDirectory() !== true) return undefined
   const start = (await git.commitOf(START)) ?? null
   const { path: gitDir, tree, signal, read: readIn = readTree } = work
-  return await readIn({ gitDir, tree, start, deadline: Date.now() + SNAPSHOT_LIMIT_MS, signal })
+  const known = before === undefined ? [] : [before]
+  return await readIn({ gitDir, tree, start, known, deadline: Date.now() + SNAPSHOT_LIMIT_MS, signal })
 }
 
 /** On top of what was pushed, so that it shows what was not. */

@@ -10,6 +10,7 @@ import type { newSchedule, schedule } from '../protocol/api/schedule.ts'
 import type { SecretContent, SecretInfo } from '../protocol/api/secrets.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
 import type { addPlan, CatalogEntry } from '../protocol/catalog.ts'
+import type { ChangedRepo, DiffBase, PullRequest, RepoDiff, RepoHistory } from '../protocol/changes.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
 import type {
   Actor,
@@ -243,6 +244,7 @@ export interface Platform {
   export(id: string): Promise<AsyncIterable<Buffer>>
   /** Removes finished instances for good. */
   prune(options: PruneOptions): Promise<PruneOutcome>
+  readonly git: GitWork
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
@@ -253,6 +255,33 @@ export interface Platform {
   leave(id: string): Promise<void>
   /** Ends what this process holds; what it still hosts is handed over as {@link leave} does. */
   close(): Promise<void>
+}
+
+export interface WorkDiffOptions {
+  /** What it is compared with; default: start. */
+  base?: DiffBase
+  /** The number of a snapshot, `last` for the latest one, or `pushed`; default: the work as it is now. */
+  snapshot?: number | 'last' | 'pushed'
+  /** Only this file, as it is listed. */
+  path?: string
+  patch?: boolean
+}
+
+export interface WorkBundle {
+  /** Undefined where the server does not say it. */
+  bytes: number | undefined
+  stream: AsyncIterable<Buffer>
+}
+
+/** What an instance changed in the repositories of its workspace (docs/git.md). Every method throws `instance_unknown`, `repo_unknown`. */
+export interface GitWork {
+  repos(id: string): Promise<ChangedRepo[]>
+  /** Throws `change_unknown`. */
+  diff(id: string, repo: string, options?: WorkDiffOptions): Promise<RepoDiff>
+  commits(id: string, repo: string): Promise<RepoHistory>
+  pulls(id: string, repo: string): Promise<PullRequest[]>
+  /** Pushed branches and the work, for `git fetch`; `whole` with what the upstream had. Throws `change_unknown`. */
+  bundle(id: string, repo: string, options?: { whole?: boolean }): Promise<WorkBundle>
 }
 
 /** Where notifications are sent, and what waits to be sent. */

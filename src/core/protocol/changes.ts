@@ -1,5 +1,17 @@
 /** The work of an instance in its repositories, as consumers see it: repositories, differences, snapshots, commits (docs/git.md, Seeing the work). */
-import { count, flag, listOf, named, nullable, object, oneOf, optional, type Static, text, time } from '../schema/schema.ts'
+import {
+  count,
+  flag,
+  listOf,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+  time,
+} from '../schema/schema.ts'
 
 /** What a difference begins at. */
 export const DIFF_BASES = ['start', 'upstream', 'pushed'] as const
@@ -109,3 +121,16 @@ export const repoHistory = named(
   }),
   'What was pushed, and the snapshots',
 )
+
+export type PullRequest = Static<typeof pullRequest>
+
+export const pullRequest = object({
+  number: count({ minimum: 1 }),
+  title: text(),
+  head: text(),
+  base: text(),
+  state: text({ description: 'opened, updated, closed or merged: what happened last' }),
+  commit: text(),
+  url: text({ description: 'At the git server of the instance' }),
+  at: time(),
+})

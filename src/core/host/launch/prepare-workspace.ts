@@ -4,6 +4,7 @@
  */
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hostRepoPath, makeHostRepo } from '../../changes/host-repo.ts'
 import { failpoint } from '../../failpoints.ts'
 import { openGitAccess } from '../../git/git-access.ts'
 import { gitHosts } from '../../git/git-hosts.ts'
@@ -89,7 +90,12 @@ async function cloneOne(
   const access = await openGitAccess(repo.url, gitHosts(), token)
   try {
     const work = { repo, access, deadline, signal }
-    const cloned = await withCache(home, work, tell, (cached) => cloneFromCache(work, cached, stage, maxBytes))
+    const hostRepo = hostRepoPath(join(ledger.directory, 'git'), repo.name)
+    const cloned = await withCache(home, work, tell, async (cached) => {
+      const clone = await cloneFromCache(work, cached, stage, maxBytes)
+      await makeHostRepo(hostRepo, cached.path, clone, { deadline, signal })
+      return clone
+    })
     signal.throwIfAborted()
     failpoint('workspace.cloned')
     await coordination.placeInWorkspace(repo.name, join(stage, repo.name))

@@ -318,6 +318,8 @@ export class InstanceHost {
     if (this.#isReleased) return
     await this.#finishMonitor(session)
     failpoint('end.drained')
+    await this.#resources.snapshots.finish(this.#stopping.request?.kind === 'pause' ? 'pause' : 'end')
+    if (this.#isReleased) return
     const completion = ledger.story.completion ?? end.completion
     const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(this.#coordination) }
     const { sessions_used } = end.result ?? {}
@@ -378,6 +380,7 @@ export class InstanceHost {
           break
         }
         if (event.swept) this.#takeKeptStop()
+        this.#resources.snapshots.check()
         this.#checkRun()
         break
       case 'run_finished':

@@ -1,8 +1,9 @@
-/** The resources that a host creates and ends together with a worker: its egress and its sandboxes. */
+/** The resources that a host creates and ends together with a worker: its egress, its sandboxes, and the snapshots of its work. */
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
+import { InstanceSnapshots } from './instance-snapshots.ts'
 import { SandboxBroker } from './sandbox-broker.ts'
 
 export interface InstanceResourcesParts extends InstanceEgressParts {
@@ -14,12 +15,14 @@ export interface InstanceResourcesParts extends InstanceEgressParts {
 export class InstanceResources {
   readonly egress: InstanceEgress
   readonly sandboxes: SandboxBroker
+  readonly snapshots: InstanceSnapshots
 
   constructor(parts: InstanceResourcesParts) {
     const { ledger, home, token, epoch } = parts
     const { creation } = ledger.story
     const wanted = creation.container?.image ?? creation.resolver.manifest.container?.image ?? null
     this.egress = new InstanceEgress(parts)
+    this.snapshots = new InstanceSnapshots(parts)
     this.sandboxes = new SandboxBroker({
       owner: { instance: creation.instance_id, home: homeLabel(home) },
       token,
@@ -40,6 +43,7 @@ export class InstanceResources {
   /** Releases them for the next host. */
   close(): void {
     this.sandboxes.close()
+    this.snapshots.close()
     void this.egress.close()
   }
 

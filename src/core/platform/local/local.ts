@@ -42,6 +42,7 @@ import type {
   CreateRequest,
   DataContent,
   FollowOptions,
+  GitWork,
   HealthRow,
   HostState,
   InstanceFilter,
@@ -63,6 +64,7 @@ import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
+import { localGit } from './local-git.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
@@ -130,6 +132,7 @@ export async function openLocalPlatform(options: LocalOptions): Promise<LocalPla
 
 class HomePlatform implements LocalPlatform {
   readonly index: InstanceIndex
+  readonly git: GitWork
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
@@ -148,6 +151,7 @@ class HomePlatform implements LocalPlatform {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.notify = localNotify(home)
+    this.git = localGit({ home, paths: (id) => this.#reads.paths(id), story: (id) => this.story(id) })
     this.schedules = localSchedules(home, this)
     this.secrets = localSecrets(home)
     this.#builtins = builtins

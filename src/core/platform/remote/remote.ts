@@ -27,6 +27,7 @@ import type {
   CreateRequest,
   DataContent,
   FollowOptions,
+  GitWork,
   HealthRow,
   HostState,
   InstanceFilter,
@@ -45,6 +46,7 @@ import type {
 import { fieldsIn, withFields } from './refused-fields.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
 import { openRemoteFile } from './remote-file.ts'
+import { remoteGit } from './remote-git.ts'
 import type { AskOf, RemoteHttp } from './remote-http.ts'
 import { remoteNotify, remoteSchedules, remoteSecrets } from './remote-settings.ts'
 
@@ -74,6 +76,7 @@ const PREPARE_POLL_MS = 1_000
 const PRUNE_LIMIT_MS = 10 * 60_000
 
 class ServerPlatform implements Platform {
+  readonly git: GitWork
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
@@ -83,6 +86,7 @@ class ServerPlatform implements Platform {
   constructor(address: RemoteAddress) {
     this.#address = address
     const http = () => this.#http()
+    this.git = remoteGit(http)
     this.notify = remoteNotify(http)
     this.schedules = remoteSchedules(http, ({ resolver, input }) => this.check(resolver, input))
     this.secrets = remoteSecrets(http)

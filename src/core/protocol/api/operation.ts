@@ -7,6 +7,7 @@ export const TAGS = {
   instances: 'Runs of a resolver: created, followed, paused, stopped',
   questions: 'What instances ask, and the answers and messages they get',
   data: 'Files that instances write',
+  git: 'What instances change in repositories',
   resolvers: 'The catalog and its forms',
   schedules: 'Instances that are created at due times',
   server: 'Looking after the server',

@@ -4,6 +4,7 @@
  */
 
 import type { Schema } from '../../schema/schema.ts'
+import { GIT_OPERATIONS } from './git.ts'
 import { INSTANCE_OPERATIONS } from './instances.ts'
 import { NOTIFY_OPERATIONS } from './notify.ts'
 import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'
@@ -15,6 +16,7 @@ import { SERVER_OPERATIONS } from './server.ts'
 
 export const OPERATIONS = {
   ...INSTANCE_OPERATIONS,
+  ...GIT_OPERATIONS,
   ...QUESTION_OPERATIONS,
   ...RESOLVER_OPERATIONS,
   ...NOTIFY_OPERATIONS,

@@ -1,0 +1,110 @@
+/** `resolve instance diff`: shows what an instance changed in a repository. */
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import type { RepoDiff } from '../../../core/index.ts'
+import { DIFF_BASES } from '../../../core/protocol/changes.ts'
+import { cleanLine, cleanText } from '../../../core/view/clean.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { chooseRepo } from '../../../terminal/input/choose-repo.ts'
+import { usage } from '../../../terminal/output/command-error.ts'
+
+export default class InstanceDiff extends BaseCommand<typeof InstanceDiff> {
+  static override summary = 'Show what an instance changed in a repository'
+  static override description =
+    `While the instance runs, its workspace is read as it is now; afterwards, what was kept at its end.
+    Also changes that were never committed are shown.`
+  static override examples = [
+    'resolve instance diff @last',
+    'resolve instance diff 3fa2 app --patch | git apply',
+    'resolve instance diff 3fa2 --base pushed --name-only',
+  ]
+  static override args = {
+    id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }),
+    repo: Args.string({ description: 'the repository; needed where there is more than one' }),
+  }
+  static override flags = {
+    base: Flags.string({
+      options: [...DIFF_BASES],
+      default: 'start',
+      description: 'compare with the commit it started at, the upstream branch, or what was pushed',
+    }),
+    snapshot: Flags.string({
+      helpValue: 'N|last|pushed',
+      description: 'show a snapshot, or the pushed branch, instead of the latest work',
+    }),
+    path: Flags.string({ helpValue: 'PATH', description: 'only this file' }),
+    patch: Flags.boolean({ description: 'print the patch', exclusive: ['stat', 'name-only'] }),
+    stat: Flags.boolean({ description: 'print the files with the number of changed lines (default)' }),
+    'name-only': Flags.boolean({ description: 'print only the names of the files', exclusive: ['stat'] }),
+  }
+
+  declare protected flags: FlagsOf<typeof InstanceDiff>
+  declare protected args: ArgsOf<typeof InstanceDiff>
+
+  protected async act(): Promise<undefined> {
+    const platform = await this.platform()
+    const id = await this.instanceId(this.args.id)
+    const repo = await chooseRepo(platform, id, this.args.repo)
+    const { base, patch, path } = this.flags
+    const snapshot = snapshotOf(this.flags.snapshot)
+    const diff = await platform.git.diff(id, repo, {
+      base: DIFF_BASES.find((known) => known === base) ?? 'start',
+      ...(snapshot === undefined ? {} : { snapshot }),
+      ...(path === undefined ? {} : { path }),
+      ...(patch ? { patch } : {}),
+    })
+    if (this.output.json) await this.output.document({ schema: 'resolve.diff/1', instance_id: id, diff })
+    else await this.print(diff)
+  }
+
+  private async print(diff: RepoDiff): Promise<void> {
+    if (diff.patch !== null) {
+      await this.output.raw(process.stdout.isTTY ? cleanText(diff.patch) : diff.patch)
+      if (diff.patch_cut)
+        this.output.note(this.output.paint('yellow', 'The patch is cut: show single files with --path.'))
+    } else {
+      for (const line of this.flags['name-only'] ? diff.files.map(({ path }) => cleanLine(path)) : statLines(diff)) {
+        await this.output.result(line)
+      }
+    }
+    if (diff.files_total === 0) this.output.note('Nothing changed.')
+    else if (diff.files.length < diff.files_total) {
+      this.output.note(`${diff.files_total - diff.files.length} more files are not listed.`)
+    }
+    for (const { path, reason } of diff.skipped) this.output.note(`Left out: ${cleanLine(path)} (${WORDS[reason]}).`)
+  }
+}
+
+const WORDS = {
+  too_large: 'too large',
+  repository: 'a repository of its own',
+  unreadable: 'it cannot be read',
+  too_many: 'too many files',
+}
+
+function snapshotOf(text: string | undefined): number | 'last' | 'pushed' | undefined {
+  if (text === undefined || text === 'last' || text === 'pushed') return text
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw usage('--snapshot takes the number of a snapshot, "last" or "pushed".')
+}
+
+function statLines({ files, files_total, additions, deletions }: RepoDiff): string[] {
+  if (files_total === 0) return []
+  const counts = files.map((file) => (file.binary === true ? 'binary' : `+${file.additions} -${file.deletions}`))
+  const width = Math.max(...counts.map(({ length }) => length))
+  const lines = files.map(({ path, old_path, change }, at) => {
+    const name = old_path === undefined ? cleanLine(path) : `${cleanLine(old_path)} → ${cleanLine(path)}`
+    return `${(LETTERS[change] ?? 'M').padEnd(1)}  ${(counts[at] ?? '').padEnd(width)}  ${name}`
+  })
+  const noun = files_total === 1 ? 'file' : 'files'
+  return [...lines, `${files_total} ${noun}, +${additions} -${deletions}`]
+}
+
+const LETTERS: Readonly<Record<string, string>> = {
+  added: 'A',
+  deleted: 'D',
+  modified: 'M',
+  renamed: 'R',
+  copied: 'C',
+  type_changed: 'T',
+}

@@ -1,0 +1,40 @@
+/** `resolve instance pull`: fetches the work of an instance into a clone of one's own. */
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import { cleanLine } from '../../../core/view/clean.ts'
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
+import { chooseRepo } from '../../../terminal/input/choose-repo.ts'
+import { pullWork } from '../../../terminal/input/pull-work.ts'
+
+export default class InstancePull extends BaseCommand<typeof InstancePull> {
+  static override summary = 'Fetch the work of an instance into a clone of yours'
+  static override description = `Pushed branches and the work itself become remote branches "resolve-ID/…" of the clone.
+    "resolve-ID/work" also has what was never committed. With --switch, a branch of its own is made and checked out.`
+  static override examples = ['resolve instance pull @last', 'resolve instance pull 3fa2 app --into ~/src/app --switch']
+  static override args = {
+    id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }),
+    repo: Args.string({ description: 'the repository; needed where there is more than one' }),
+  }
+  static override flags = {
+    into: Flags.string({ helpValue: 'DIR', default: '.', description: 'the clone (default: the current directory)' }),
+    switch: Flags.boolean({ description: 'make a branch of the work and check it out; needs a clean clone' }),
+  }
+
+  declare protected flags: FlagsOf<typeof InstancePull>
+  declare protected args: ArgsOf<typeof InstancePull>
+
+  protected async act(): Promise<undefined> {
+    const platform = await this.platform()
+    const id = await this.instanceId(this.args.id)
+    const repo = await chooseRepo(platform, id, this.args.repo)
+    const { into, switch: isSwitched } = this.flags
+    const pulled = await pullWork(platform, { id, repo, into, isSwitched })
+    if (this.output.json) {
+      await this.output.document({ schema: 'resolve.pulled/1', instance_id: id, repo, ...pulled })
+      return
+    }
+    for (const { branch, commit } of pulled.branches) await this.output.result(`${cleanLine(branch)}  ${commit}`)
+    if (pulled.switched_to !== null) this.output.note(`Switched to ${cleanLine(pulled.switched_to)}.`)
+    else this.output.note(this.output.paint('cyan', `git switch -c NAME ${pulled.branches.at(-1)?.branch ?? ''}`))
+  }
+}

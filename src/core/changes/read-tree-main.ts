@@ -1,0 +1,32 @@
+/**
+ * The program in the container of {@link file://./read-tree-in-container.ts}: reads /tree into /git, and packs what is new for the host. Built
+ * to dist/read-tree.js.
+ */
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { BareGit, COMMIT } from '../git/bare-git.ts'
+import { SNAPSHOT_LIMIT_MS } from '../limits.ts'
+import { isObject } from '../primitives/is-object.ts'
+import { readTree } from './read-tree.ts'
+
+const GIT = '/git'
+
+const asked: unknown = JSON.parse(process.argv[2] ?? '{}')
+const { start, known } = isObject(asked) ? asked : {}
+const isId = (one: unknown): one is string => typeof one === 'string' && COMMIT.test(one)
+const deadline = Date.now() + SNAPSHOT_LIMIT_MS
+const from = isId(start) ? start : null
+const found = await readTree({ gitDir: GIT, tree: '/tree', start: from, deadline })
+const git = new BareGit({ path: GIT, deadline })
+const revisions = [
+  found.tree,
+  '--not',
+  ...(from === null ? [] : [from]),
+  ...(Array.isArray(known) ? known : []).filter(isId),
+]
+const input = Buffer.from(`${revisions.join('\n')}\n`)
+const name = (
+  await git.run(['pack-objects', '--revs', '--quiet', '--non-empty', `${GIT}/out`], { input })
+).stdout.trim()
+if (name !== '') await rename(`${GIT}/out-${name}.pack`, `${GIT}/result.pack`)
+for (const end of ['idx', 'rev']) await rm(`${GIT}/out-${name}.${end}`, { force: true })
+await writeFile(`${GIT}/result.json`, JSON.stringify(found))

@@ -1,0 +1,85 @@
+/** Fetches the bundle of an instance into a clone of the person, with the person's own git: for `resolve instance pull`. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Platform } from '../../core/index.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+import { usage } from '../output/command-error.ts'
+import { saveTo } from './save-data.ts'
+
+export interface PullRequest {
+  id: string
+  repo: string
+  /** A directory in the clone. */
+  into: string
+  isSwitched: boolean
+}
+
+export interface Pulled {
+  into: string
+  branches: { branch: string; commit: string }[]
+  switched_to: string | null
+}
+
+/** Throws `usage` where the directory is no clone, has changes that a switch could overwrite, or git refuses. */
+export async function pullWork(platform: Platform, { id, repo, into, isSwitched }: PullRequest): Promise<Pulled> {
+  const top = (await git(into, ['rev-parse', '--show-toplevel'])).trim()
+  if (isSwitched && (await git(top, ['status', '--porcelain', '--untracked-files=no'])) !== '') {
+    throw usage(`${top} has changes that are not committed; commit or stash them first.`)
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'resolve-pull-'))
+  try {
+    const file = join(folder, 'work.bundle')
+    const fetch = async (whole: boolean) => {
+      await saveTo(file, (await platform.git.bundle(id, repo, { whole })).stream, 0o600)
+      return await fetchBundle(top, file, `resolve-${id.slice(0, ID_CHARS)}`)
+    }
+    // A clone that is older than the start of the instance lacks commits that the short bundle builds on.
+    const branches = (await fetch(false)) ?? (await fetch(true)) ?? []
+    const last = branches.at(-1)
+    if (!isSwitched || last === undefined) return { into: top, branches, switched_to: null }
+    const name = `resolve/${repo}-${id.slice(0, ID_CHARS)}`
+    await git(top, ['switch', '--quiet', '--no-track', '-c', name, last.branch])
+    return { into: top, branches, switched_to: name }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const ID_CHARS = 8
+const LINE = /^([0-9a-f]{40,64}) (refs\/(?:heads\/[^\s:*?[\\^~]+|live|snapshots\/\d+))$/
+
+/** The work comes last. Undefined where the clone lacks commits that the bundle builds on. */
+async function fetchBundle(top: string, file: string, remote: string): Promise<Pulled['branches'] | undefined> {
+  const heads = (await git(top, ['bundle', 'list-heads', file])).split('\n').flatMap((line) => {
+    const [, commit, ref] = LINE.exec(line) ?? []
+    if (commit === undefined || ref === undefined) return []
+    const name = ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : 'work'
+    return [{ ref, branch: `${remote}/${name}`, commit }]
+  })
+  heads.sort((left, right) => Number(left.branch.endsWith('/work')) - Number(right.branch.endsWith('/work')))
+  const refs = heads.map(({ ref, branch }) => `+${ref}:refs/remotes/${branch}`)
+  const args = ['-c', 'fetch.fsckObjects=true', 'fetch', '--quiet', '--no-tags', '--no-recurse-submodules', file]
+  try {
+    await git(top, [...args, ...refs])
+  } catch (error) {
+    if (error instanceof Error && /prerequisite/.test(error.message)) return undefined
+    throw error
+  }
+  return heads.map(({ branch, commit }) => ({ branch, commit }))
+}
+
+async function git(cwd: string, args: readonly string[]): Promise<string> {
+  try {
+    const env = { ...process.env, LC_ALL: 'C' }
+    const { stdout } = await promisify(execFile)('git', args, { cwd, env, maxBuffer: 64 * 1024 * 1024 })
+    return stdout
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string }
+    throw usage(
+      `git ${args.find((arg) => !arg.startsWith('-') && !arg.includes('=')) ?? ''}: ${cleanLine(stderr || message)}`,
+    )
+  }
+}
