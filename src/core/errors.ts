@@ -369,15 +369,6 @@ const catalogue = {
     exit: 10,
     message: (d: { repo: string; url: string; limit: number }) => `${d.url} is larger than ${d.limit} bytes.`,
   },
-  repo_unknown: {
-    kind: 'user',
-    http: 404,
-    exit: 6,
-    message: (d: { repo: string; names: readonly string[] }) =>
-      d.names.length === 0
-        ? 'The instance has no repository.'
-        : `The instance has no repository "${d.repo}". It has: ${d.names.join(', ')}.`,
-  },
   change_unknown: {
     kind: 'user',
     http: 404,
@@ -875,6 +866,13 @@ const catalogue = {
     exit: 10,
     message: (d: { command: string }) =>
       `The host was replaced while "${d.command}" ran in a sandbox: its result is unknown.`,
+  },
+  repo_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { repo: string; names: readonly string[] }) =>
+      `The instance has no repository "${d.repo.slice(0, 100)}".${d.names.length === 0 ? '' : ` It has: ${d.names.join(', ')}.`}`,
   },
   promotion_not_requested: {
     kind: 'user',

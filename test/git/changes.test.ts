@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
+import { openRemotePlatform } from '../../src/core/platform/remote/remote.ts'
+import { root } from '../house/source-files.ts'
 import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
 import { eventsOf, temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
+import { serve } from '../support/served.ts'
 
 let home: string
 let outside: string
@@ -84,4 +87,127 @@ test('each phase and the end keep a snapshot, and the change can be read afterwa
   expect([commits, branches]).toEqual([[], []])
   await expect(platform.git.diff(id, 'app', { base: 'pushed' })).rejects.toMatchObject({ code: 'change_unknown' })
   await expect(platform.git.diff(id, 'other')).rejects.toMatchObject({ code: 'repo_unknown' })
+})
+
+const HOSTILE = `
+  evil="sh -c 'echo ran >> ${'$'}PROOF'"
+  printf '#!/bin/sh\\necho ran >> %s\\n' "$PROOF" > evil.sh; chmod +x evil.sh
+  for d in . nested; do
+    mkdir -p $d; (cd $d
+    [ -d .git ] || git init -q
+    git config core.fsmonitor "$OLDPWD/evil.sh"; git config filter.x.clean "$OLDPWD/evil.sh"; git config filter.x.required true
+    git config diff.x.textconv "$OLDPWD/evil.sh"; git config diff.external "$OLDPWD/evil.sh"; git config core.hooksPath "$OLDPWD/hooks"
+    printf '* filter=x diff=x\\n' > .gitattributes)
+  done
+  (cd nested && echo n > n && git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c filter.x.clean=cat -c user.name=a -c user.email=a@b add n && git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c user.name=a -c user.email=a@b commit -qm n)
+  mkdir hooks; for h in pre-commit post-index-change reference-transaction; do cp evil.sh hooks/$h; done
+  mkdir bare; git init -q --bare bare/x.git; git config -f bare/x.git/config core.fsmonitor "$PWD/evil.sh"
+  printf '[submodule "s"]\\n\\tpath = nested\\n\\turl = file:///etc\\n\\tupdate = !%s/evil.sh\\n' "$PWD" > .gitmodules
+  ln -s /etc/passwd link; ln -s /etc dirlink; mkfifo pipe
+  printf 'plain' > wrong.enc; printf '*.enc working-tree-encoding=UTF-16\\n' >> .gitattributes
+  head -c 11000000 /dev/zero > huge; mkdir empty; git init -q empty
+  printf 'x' > "$(printf 'caf\\351')"; printf 'y' > 'back\\slash'
+  echo changed >> a.txt; rm -f "$PROOF"`
+
+test('nothing in a hostile tree runs, and what cannot be kept is named', async () => {
+  upstream.create('org/app', { 'a.txt': 'one\n' })
+  const proof = join(outside, 'ran')
+  vi.stubEnv('PROOF', proof)
+  const script = `export PROOF=${proof}\n${HOSTILE}`
+  const { id, go } = await worked([script, 'echo more >> nested/n; echo more >> a.txt'], true)
+  await until(home, id, ({ phases }) => phases.length === 2)
+  const live = await platform.git.diff(id, 'app', { patch: true })
+  go()
+  const story = await ended(id)
+  expect(story).toMatchObject({ status: 'completed' })
+  expect(eventsOf(home, id).filter(({ event }) => event.data['kind'] === 'snapshot_failed')).toEqual([])
+  const { files, skipped, patch } = await platform.git.diff(id, 'app', { patch: true })
+  expect(existsSync(proof)).toBe(false)
+  expect(live).toMatchObject({ head: { live: true, snapshot: null } })
+  const paths = files.map(({ path }) => path)
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      'a.txt',
+      'link',
+      'dirlink',
+      '.gitmodules',
+      'wrong.enc',
+      'bare/x.git/config',
+      'back\\slash',
+    ]),
+  )
+  expect(paths.filter((path) => /^(pipe|huge|nested|empty)/.test(path))).toEqual([])
+  expect(patch).not.toContain('root:')
+  expect(skipped).toEqual(
+    expect.arrayContaining([
+      { path: 'huge', reason: 'too_large' },
+      { path: 'nested/', reason: 'repository' },
+      { path: 'empty/', reason: 'repository' },
+    ]),
+  )
+})
+
+test('the work is fetched into a clone by the command line, and is in the export', async () => {
+  upstream.create('org/app', { 'a.txt': 'one\n' })
+  const clone = join(outside, 'clone')
+  gitText(outside, ['clone', '--quiet', upstream.urlOf('org/app'), clone])
+  const { id } = await worked(['echo two >> a.txt; printf "\\0\\1\\2" > bin'])
+  await ended(id)
+  const cli = (...args: string[]) => {
+    const env = { ...process.env, RESOLVE_HOME: home, GIT_CONFIG_GLOBAL: '/dev/null' }
+    return execFileSync(process.execPath, [join(root, 'bin/run.js'), ...args], { env, stdio: 'pipe' }).toString()
+  }
+  writeFileSync(join(clone, 'a.txt'), 'mine\n')
+  expect(() => cli('instance', 'pull', id, '--into', clone, '--switch')).toThrow(/not committed/)
+  gitText(clone, ['checkout', '--', 'a.txt'])
+  const pulled = JSON.parse(cli('instance', 'pull', id, '--into', clone, '--switch', '--json'))
+  const short = id.slice(0, 8)
+  expect(pulled).toMatchObject({
+    schema: 'resolve.pulled/1',
+    branches: [{ branch: `resolve-${short}/work` }],
+    switched_to: `resolve/app-${short}`,
+  })
+  expect(readFileSync(join(clone, 'a.txt'), 'utf8')).toBe('one\ntwo\n')
+  expect(cli('instance', 'diff', id, '--name-only')).toBe('a.txt\nbin\n')
+  expect(cli('instance', 'diff', id)).toContain('2 files, +1 -0')
+  expect(JSON.parse(cli('instance', 'repos', id, '--json'))).toMatchObject({ repos: [{ name: 'app', snapshot: {} }] })
+  const archive = join(outside, 'all.tar.gz')
+  cli('instance', 'export', id, '-o', archive)
+  execFileSync('tar', ['-xzf', archive, '-C', outside])
+  const git = join(outside, `resolve-${id}`, 'git')
+  gitText(clone, ['switch', '--quiet', 'main'])
+  gitText(clone, ['apply', join(git, 'app.patch')])
+  expect(readFileSync(join(clone, 'bin'))).toEqual(Buffer.from([0, 1, 2]))
+  gitText(clone, ['bundle', 'verify', join(git, 'app.bundle')])
+})
+
+test('a server answers the same, and refuses what it cannot read', async () => {
+  upstream.create('org/app', { 'a.txt': 'one\n' })
+  const { id } = await worked(['echo two >> a.txt'])
+  await ended(id)
+  const served = await serve(home)
+  const token = await served.token('read')
+  const get = async (path: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return await fetch(`${served.url}/api/instances/${id}/repos${path}`, { headers })
+  }
+  const json = async (path: string) => await (await get(path)).json()
+  expect(await json('')).toMatchObject([{ name: 'app', kept: true }])
+  expect(await json('/app/diff?patch=true')).toMatchObject({
+    files: [{ path: 'a.txt' }],
+    patch: expect.stringContaining('+two'),
+  })
+  expect(await json('/app/commits')).toMatchObject({ commits: [], snapshots: [{ seq: 1 }] })
+  const bundle = await get('/app/bundle')
+  expect(bundle.headers.get('content-type')).toBe('application/x-git-bundle')
+  expect((await bundle.text()).slice(0, 4)).toBe('# v2')
+  expect(await json('/..%2fapp/diff')).toMatchObject({ code: 'repo_unknown' })
+  expect(await json('/app/diff?snapshot=9')).toMatchObject({ code: 'change_unknown' })
+  expect(await json('/app/diff?snapshot=-1')).toMatchObject({ code: 'request_invalid' })
+  expect(await json('/app/diff?path=../a.txt')).toMatchObject({ code: 'change_unknown' })
+  const remote = openRemotePlatform({ url: served.url, token })
+  expect(await remote.git.diff(id, 'app')).toMatchObject({ additions: 1 })
+  expect((await remote.git.bundle(id, 'app', { whole: true })).bytes).toBeGreaterThan(100)
+  await remote.close()
+  await served.close()
 })

@@ -71,7 +71,7 @@ async function baseCommit(git: BareGit, sides: DiffSides, kind: DiffBase): Promi
   return stdout.trim() || upstream
 }
 
-async function emptyTree(git: BareGit): Promise<string> {
+export async function emptyTree(git: BareGit): Promise<string> {
   return (await git.run(['hash-object', '-t', 'tree', '-w', '--stdin'], { input: new Uint8Array() })).stdout.trim()
 }
 

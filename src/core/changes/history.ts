@@ -2,9 +2,17 @@
 import { open, rm } from 'node:fs/promises'
 import { fail } from '../errors.ts'
 import { BareGit } from '../git/bare-git.ts'
-import { BUNDLE_MAX_BYTES, CHANGES_GIT_LIMIT_MS, MIB, REPO_BRANCHES_MAX, REPO_COMMITS_MAX } from '../limits.ts'
+import {
+  BUNDLE_MAX_BYTES,
+  CHANGES_GIT_LIMIT_MS,
+  EXPORT_PATCH_MAX_CHARS,
+  MIB,
+  REPO_BRANCHES_MAX,
+  REPO_COMMITS_MAX,
+} from '../limits.ts'
 import type { RepoCommit, RepoHistory } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
+import { emptyTree, patchText } from './diff.ts'
 import { HEADS, LIVE, SNAPSHOTS, START, UPSTREAM } from './host-repo.ts'
 import { listSnapshots } from './snapshot.ts'
 
@@ -60,6 +68,15 @@ async function commitsOf(git: BareGit, branches: readonly { commit: string }[]):
 export interface Bundle {
   bytes: number
   stream: AsyncIterable<Buffer>
+}
+
+/** The change since the start, with the content of binary files, for `git apply`; undefined without a snapshot. */
+export async function patchOfWork(path: string): Promise<{ text: string; isCut: boolean } | undefined> {
+  const git = new BareGit({ path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS })
+  const last = (await listSnapshots(git)).at(-1)
+  if (last === undefined) return undefined
+  const from = (await git.commitOf(START)) ?? (await emptyTree(git))
+  return await patchText(git, from, last.commit, [], EXPORT_PATCH_MAX_CHARS, ['--binary'])
 }
 
 /**

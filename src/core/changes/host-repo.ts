@@ -1,5 +1,5 @@
 /**
- * The bare repository that the host keeps of each clone of an instance (docs/on-disk.md, Git): no worker can write to it, so git may run
+ * The bare repository that the host keeps of each clone of an instance (docs/git.md, Seeing the work): no worker can write to it, so git may run
  * there. It is made together with the clone, before a worker begins.
  */
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'

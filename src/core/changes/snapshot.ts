@@ -44,6 +44,8 @@ export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: bo
     const lastTree = before === undefined ? undefined : await git.text('rev-parse', `${before.commit}^{tree}`)
     const found = await read(work, git, lastTree)
     if (found === undefined) return undefined
+    // The next reader gets this one.
+    await git.run(['update-ref', '-d', LIVE])
     if (before !== undefined && lastTree === found.tree) {
       return { snapshot: before, isNew: false }
     }

@@ -82,6 +82,10 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.setup.progress': setupLine,
   'platform.git.ready': ({ repos }) =>
     Array.isArray(repos) ? `workspace: ${repos.map((repo: Data) => text(repo?.['name'])).join(', ')}` : null,
+  'platform.promotion.requested': ({ branch, repo }) => `promotion of ${text(branch)} in ${text(repo)}`,
+  'platform.promotion.completed': ({ pr_url, created }) =>
+    `pull request ${created === true ? 'opened' : 'updated'}: ${text(pr_url)}`,
+  'platform.promotion.failed': ({ branch, error }) => `promotion of ${text(branch)} failed: ${text(error)}`,
   'platform.instance.queued': ({ position, bound, limit }) =>
     `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} ${limit === 1 ? 'runs' : 'run'} at the same time)`,
   'platform.instance.dequeued': () => 'its turn has come',

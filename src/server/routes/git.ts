@@ -2,10 +2,13 @@
 import { Readable } from 'node:stream'
 import { fail } from '../../core/errors.ts'
 import type { Handlers } from '../request/operations.ts'
-import type { AppParts } from '../request/parts.ts'
+import { type AppParts, actorOf } from '../request/parts.ts'
 
 export function gitHandlers({ platform }: AppParts) {
   return {
+    postInstancePromote: async ({ params: { id, repo }, body, request }) =>
+      platform.git.promote(id, repo, body ?? {}, actorOf(request)),
+
     getInstanceRepos: async ({ params }) => platform.git.repos(params.id),
 
     getInstanceRepoDiff: async ({ params, query: { snapshot, ...query } }) =>

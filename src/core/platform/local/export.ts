@@ -17,6 +17,7 @@ import { type Inbox, readPayload } from '../../store/inbox.ts'
 import { type JournalLine, prefixOf } from '../../store/journal-line.ts'
 import { JournalReader } from '../../store/journal-reader.ts'
 import type { Story } from '../../view/story.ts'
+import type { WorkFile } from '../work/export-work.ts'
 
 /** What the archive leaves out for a caller without full rights. Default: nothing. */
 export interface ExportOptions {
@@ -32,6 +33,8 @@ export interface InstanceToExport extends ExportOptions {
   /** Where the payloads of answers and messages are. */
   inbox: Inbox
   state: Record<string, unknown> | null
+  /** Its repositories as bundles and patches. */
+  work: () => AsyncIterable<WorkFile>
 }
 
 /** The gzip'd bytes of the archive. No file in it has secrets: `config.json` is left out. */
@@ -48,6 +51,7 @@ async function* entriesOf({
   story,
   inbox,
   state,
+  work,
   tell,
   stderr = true,
 }: InstanceToExport): AsyncGenerator<TarEntry> {
@@ -72,6 +76,9 @@ async function* entriesOf({
   if (stderr) yield text('stderr', readStderrTail(paths))
   const log = stderr ? wholeLog(paths.log) : ''
   if (log !== '') yield text('log', log)
+  for await (const { path, bytes, content } of work()) {
+    yield { path: `${folder}/git/${path}`, bytes, modifiedMs, content }
+  }
   for (const file of await dataOf(paths)) {
     try {
       const { bytes, modifiedMs: at, read } = openData(paths, file.path)

@@ -42,10 +42,10 @@ import type {
   CreateRequest,
   DataContent,
   FollowOptions,
-  GitWork,
   HealthRow,
   HostState,
   InstanceFilter,
+  InstanceGit,
   InstancePage,
   LogOptions,
   NamedSecrets,
@@ -62,9 +62,9 @@ import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
+import { localGit } from './git.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
-import { localGit } from './local-git.ts'
 import { readLogs } from './logs.ts'
 import { prepareCreation } from './prepare-creation.ts'
 import { Reads } from './reads.ts'
@@ -132,10 +132,10 @@ export async function openLocalPlatform(options: LocalOptions): Promise<LocalPla
 
 class HomePlatform implements LocalPlatform {
   readonly index: InstanceIndex
-  readonly git: GitWork
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
+  readonly git: InstanceGit
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
@@ -151,7 +151,6 @@ class HomePlatform implements LocalPlatform {
     this.#home = home
     this.index = new InstanceIndex(home)
     this.notify = localNotify(home)
-    this.git = localGit({ home, paths: (id) => this.#reads.paths(id), story: (id) => this.story(id) })
     this.schedules = localSchedules(home, this)
     this.secrets = localSecrets(home)
     this.#builtins = builtins
@@ -161,6 +160,13 @@ class HomePlatform implements LocalPlatform {
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
     this.#reads = new Reads(home, this.#hosts)
+    this.git = localGit({
+      home,
+      hosts: this.#hosts,
+      paths: (id) => this.#reads.paths(id),
+      story: (id) => this.story(id),
+      ensureHost: (id) => this.ensureHost(id),
+    })
     this.#acts = new Acts({
       home,
       paths: (id) => this.#reads.paths(id),
@@ -414,8 +420,10 @@ class HomePlatform implements LocalPlatform {
     const paths = this.#reads.paths(id)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
+    const { exportWork } = await import('../work/export-work.ts')
+    const work = () => exportWork(paths.git, story.repos ?? [])
     const { inbox } = await this.#reads.projection(id)
-    return exportInstance({ paths, record, story, inbox, state: readSoundState(paths), ...options })
+    return exportInstance({ paths, record, story, inbox, state: readSoundState(paths), work, ...options })
   }
 
   async prune(options: PruneOptions): Promise<PruneOutcome> {

@@ -1,9 +1,17 @@
-/** The work of instances in their repositories, over HTTP: for {@link file://./remote.ts}. */
-import type { GitWork } from '../platform.ts'
+/** What consumers do with the repositories of an instance, over HTTP: for {@link file://./remote.ts}. */
+import { PROMOTION_ANSWER_LIMIT_MS } from '../../limits.ts'
+import type { InstanceGit } from '../platform.ts'
 import type { RemoteHttp } from './remote-http.ts'
 
-export function remoteGit(http: () => Promise<RemoteHttp>): GitWork {
+export function remoteGit(http: () => Promise<RemoteHttp>): InstanceGit {
   return {
+    promote: async (id, repo, body, actor) =>
+      await (await http()).json('postInstancePromote', {
+        params: { id, repo },
+        body,
+        limitMs: PROMOTION_ANSWER_LIMIT_MS,
+        ...(body.dry_run === true ? {} : { act: { actor } }),
+      }),
     repos: async (id) => await (await http()).json('getInstanceRepos', { params: { id } }),
     diff: async (id, repo, { snapshot, ...rest } = {}) => {
       const query = { ...rest, ...(snapshot === undefined ? {} : { snapshot: String(snapshot) }) }

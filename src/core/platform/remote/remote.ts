@@ -27,10 +27,10 @@ import type {
   CreateRequest,
   DataContent,
   FollowOptions,
-  GitWork,
   HealthRow,
   HostState,
   InstanceFilter,
+  InstanceGit,
   InstancePage,
   LogOptions,
   NamedSecrets,
@@ -76,20 +76,20 @@ const PREPARE_POLL_MS = 1_000
 const PRUNE_LIMIT_MS = 10 * 60_000
 
 class ServerPlatform implements Platform {
-  readonly git: GitWork
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
+  readonly git: InstanceGit
   readonly #address: RemoteAddress
   #opened: Promise<RemoteHttp> | undefined
 
   constructor(address: RemoteAddress) {
     this.#address = address
     const http = () => this.#http()
-    this.git = remoteGit(http)
     this.notify = remoteNotify(http)
     this.schedules = remoteSchedules(http, ({ resolver, input }) => this.check(resolver, input))
     this.secrets = remoteSecrets(http)
+    this.git = remoteGit(http)
   }
 
   async resolvers(): Promise<CatalogEntry[]> {

@@ -10,14 +10,14 @@ import { cleanLine } from '../../view/clean.ts'
 import type { Story } from '../../view/story.ts'
 import type { GitWork, WorkDiffOptions } from '../platform.ts'
 
-export interface LocalGitParts {
+export interface LocalWorkParts {
   home: string
   /** Throws `instance_unknown`. */
   paths: (id: string) => InstancePaths
   story: (id: string) => Promise<Story>
 }
 
-export function localGit(parts: LocalGitParts): GitWork {
+export function localWork(parts: LocalWorkParts): GitWork {
   const works = new Works(parts)
   return {
     repos: async (id) => {
@@ -44,11 +44,11 @@ export function localGit(parts: LocalGitParts): GitWork {
 }
 
 class Works {
-  readonly #parts: LocalGitParts
+  readonly #parts: LocalWorkParts
   /** What was read for a reader a moment ago. */
   readonly #live = new Map<string, { at: number; taken: ReturnType<Works['take']> }>()
 
-  constructor(parts: LocalGitParts) {
+  constructor(parts: LocalWorkParts) {
     this.#parts = parts
   }
 
