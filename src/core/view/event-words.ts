@@ -82,6 +82,10 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.setup.progress': setupLine,
   'platform.git.ready': ({ repos }) =>
     Array.isArray(repos) ? `workspace: ${repos.map((repo: Data) => text(repo?.['name'])).join(', ')}` : null,
+  'platform.git.pushed': ({ repo, ref, to }) =>
+    to === null ? `removed ${refWords(ref)} of ${text(repo)}` : `pushed ${refWords(ref)} of ${text(repo)}`,
+  'platform.git.pull_request': ({ repo, number, action, title }) =>
+    `pull request ${text(repo)} #${text(number)} ${text(action)}: ${text(title)}`,
   'platform.instance.queued': ({ position, bound, limit }) =>
     `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} ${limit === 1 ? 'runs' : 'run'} at the same time)`,
   'platform.instance.dequeued': () => 'its turn has come',
@@ -102,6 +106,10 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
   'resolver:artifact': ({ kind, value }) => `artifact ${text(kind)}: ${text(value)}`,
+}
+
+function refWords(ref: unknown): string {
+  return text(ref).replace(/^refs\/(?:heads|tags)\//, '')
 }
 
 /** A step of a setup: it began, printed its last line, or ended. */

@@ -11,7 +11,7 @@ import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
-import { buildConfig, withWorkspace } from '../launch/config.ts'
+import { buildConfig, withGitServer, withWorkspace } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, Naming } from '../ledger/ledger.ts'
@@ -228,7 +228,10 @@ export class InstanceHost {
     this.#requestApi.open(session.calls)
     // An adopting host calls it again; a resolver must accept that (R42).
     const ready = session.calls.call('resolver.initialize', {
-      config: withWorkspace(this.#config, ledger.story.repos, this.#coordination),
+      config: withGitServer(
+        withWorkspace(this.#config, ledger.story.repos, this.#coordination),
+        this.#resources.git.access,
+      ),
       epoch,
     })
     if (ledger.status !== 'starting' && ledger.inbox.hasRun(worker.incarnation)) {
@@ -344,6 +347,7 @@ export class InstanceHost {
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       // The questions of a lost worker stay open (R58).
       if (asks) ledger.move('running', { reason: details.reason === WORKER_LOST ? WORKER_LOST : REQUESTS_WITHDRAWN })
+      if (isTerminal(status)) this.#resources.git.forget()
       ledger.move(status, details)
       failpoint('end.told')
       // In the same turn: otherwise the host could accept a request that no host would carry out.
