@@ -31,6 +31,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'instance:data': () => import('./instance/read/data.ts'),
   'instance:explain': () => import('./instance/read/explain.ts'),
   'instance:export': () => import('./instance/read/export.ts'),
+  'instance:promote': () => import('./instance/act/promote.ts'),
   'instance:prune': () => import('./instance/act/prune.ts'),
   'resolver:add': () => import('./resolver/add.ts'),
   'resolver:list': () => import('./resolver/list.ts'),

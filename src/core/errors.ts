@@ -860,6 +860,13 @@ const catalogue = {
     message: (d: { command: string }) =>
       `The host was replaced while "${d.command}" ran in a sandbox: its result is unknown.`,
   },
+  repo_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { repo: string; names: readonly string[] }) =>
+      `The instance has no repository "${d.repo.slice(0, 100)}".${d.names.length === 0 ? '' : ` It has: ${d.names.join(', ')}.`}`,
+  },
   promotion_not_requested: {
     kind: 'user',
     http: 409,

@@ -8,7 +8,9 @@ import type { Checkpoint } from './instance/checkpoint.ts'
 import type { SessionFactory } from './instance/contract.ts'
 import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
+import { type Promoted, type PromoteOptions, promote } from './instance/promote.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
+import { type Repository, repositoriesOf } from './instance/workspace.ts'
 
 export interface Context<V = Payload, P extends string = string> {
   /** The input, typed by `params`. Missing values have their defaults; undeclared keys are kept. */
@@ -20,6 +22,8 @@ export interface Context<V = Payload, P extends string = string> {
   /** True where this run goes on after a pause. */
   readonly resume: boolean
   readonly sessions: SessionFactory
+  /** The repositories that the platform cloned, in the order of the workspace spec. */
+  readonly workspace: readonly Repository[]
   readonly data: DataFiles
   readonly checkpoint: Checkpoint
   /** The current state snapshot. */
@@ -44,6 +48,11 @@ export interface Context<V = Payload, P extends string = string> {
   onMessage(listener: MessageListener): () => void
   /** Opens a sandbox for steps that you do not trust: at most four at once; removed with the instance. */
   sandbox(options?: SandboxOptions): Promise<Sandbox>
+  /**
+   * Asks the host to open a pull request at the upstream for a branch that was pushed to the git server. A repeated call updates it.
+   * Throws `feature_missing` without a git server, and the reason of a refusal: `promotion_…`, `nothing_to_promote`, `forge_…`.
+   */
+  promote(options: PromoteOptions): Promise<Promoted>
   log(message: string, level?: LogLevel): void
   /** Ends the run as paused. Save a checkpoint first. */
   pause(summary?: string): never
@@ -68,6 +77,7 @@ export function createContext<V, P extends string>(options: ContextOptions<V>): 
     signal: instance.signal,
     resume: options.resume,
     sessions: options.sessions,
+    workspace: repositoriesOf(instance.config),
     data: instance.data,
     checkpoint: instance.checkpoint,
     get state() {
@@ -88,6 +98,7 @@ export function createContext<V, P extends string>(options: ContextOptions<V>): 
       return () => listeners.delete(listener)
     },
     sandbox: (options) => instance.sandboxes.create(options),
+    promote: (asked) => promote(instance.config, asked, instance.signal),
     log: (message, level) => instance.log(message, level),
     pause(summary = 'paused') {
       throw fail('run_paused', { summary })

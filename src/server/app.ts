@@ -17,6 +17,7 @@ import { addValidation } from './request/validation.ts'
 import { authHandlers } from './routes/auth.ts'
 import { dataHandlers } from './routes/data.ts'
 import { eventHandlers } from './routes/events.ts'
+import { gitHandlers } from './routes/git.ts'
 import { instanceHandlers } from './routes/instances.ts'
 import { listHandlers } from './routes/list.ts'
 import { logHandlers } from './routes/logs.ts'
@@ -61,6 +62,7 @@ function handlersOf(app: FastifyInstance, parts: AppParts): Handlers {
   return {
     ...listHandlers(parts),
     ...instanceHandlers(parts),
+    ...gitHandlers(parts),
     ...questionHandlers(parts),
     ...dataHandlers(parts),
     ...eventHandlers(app, parts),

@@ -20,7 +20,11 @@ afterAll(() => place.end())
 test('the built-in resolvers are there on first use', async () => {
   const { stdout } = await place.run('resolver', 'list', '--json')
   const { resolvers } = JSON.parse(stdout) as { resolvers: { name: string; source: string }[] }
-  expect(resolvers.map(({ name, source }) => `${name} ${source}`)).toEqual(['hello builtin', 'tour builtin'])
+  expect(resolvers.map(({ name, source }) => `${name} ${source}`)).toEqual([
+    'change builtin',
+    'hello builtin',
+    'tour builtin',
+  ])
 })
 
 test('add shows what will run; --dry-run adds nothing', async () => {

@@ -25,7 +25,7 @@ test('the package holds the program, its resolvers and its pages, and no tests o
   ]) {
     expect(files).toContain(file)
   }
-  for (const name of ['hello', 'tour']) expect(files).toContain(`dist/resolvers/${name}/manifest.json`)
+  for (const name of ['change', 'hello', 'tour']) expect(files).toContain(`dist/resolvers/${name}/manifest.json`)
   expect(files).toContain('dist/types/sdk/index.d.ts')
   expect(
     files.filter((file) =>

@@ -236,6 +236,17 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const how = dry_run === true ? '--dry-run' : '--yes'
       return (await document(['instance', 'prune', '--older-than', `${older_than_ms}ms`, ...only, how])) as never
     },
+    git: {
+      promote: async (id, repo, { pr_title, branch, target_branch, dry_run }) => {
+        const flags = [
+          ...(pr_title === undefined ? [] : ['--title', pr_title]),
+          ...(branch ? ['--branch', branch] : []),
+          ...(target_branch ? ['--target', target_branch] : []),
+          ...(dry_run === true ? ['--dry-run'] : []),
+        ]
+        return (await document(['instance', 'promote', id, repo, ...flags])) as never
+      },
+    },
     notify: {
       list: async () => (await document(['notify', 'list']))['targets'] as never,
       add: async ({ name, kind, url }) =>

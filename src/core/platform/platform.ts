@@ -6,6 +6,7 @@
 
 import type { EventData } from '../protocol/api/events.ts'
 import type { NotifyOutcome, NotifyRequest, NotifyTarget } from '../protocol/api/notify.ts'
+import type { PromotionAsk, PromotionOutcome } from '../protocol/api/promotion.ts'
 import type { newSchedule, schedule } from '../protocol/api/schedule.ts'
 import type { SecretContent, SecretInfo } from '../protocol/api/secrets.ts'
 import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/api/upkeep.ts'
@@ -147,6 +148,8 @@ export type PruneOptions = Static<typeof pruneOptions>
 export type Pruned = Static<typeof pruned>
 export type PruneOutcome = Static<typeof pruneOutcome>
 
+export type { PromotionAsk, PromotionOutcome }
+
 export type NewSchedule = Static<typeof newSchedule>
 export type Schedule = Static<typeof schedule>
 
@@ -246,6 +249,7 @@ export interface Platform {
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
+  readonly git: InstanceGit
   /** Looks after the machine and the home; with `fix` it mends what is safe to mend. */
   health(options?: { fix?: boolean }): Promise<HealthRow[]>
 
@@ -262,6 +266,18 @@ export interface NotifyTargets {
   remove(name: string): Promise<NotifyTarget>
   /** Sends a test to one target, once. */
   test(name: string): Promise<NotifyOutcome>
+}
+
+/** What consumers do with the repositories of an instance (docs/git.md). */
+export interface InstanceGit {
+  /** Brings a branch upstream as a pull request, or only looks (`dry_run`). `atTerminal`: a person sits at this process. */
+  promote(
+    id: string,
+    repo: string,
+    ask: PromotionAsk,
+    actor: Actor,
+    options?: { atTerminal?: boolean },
+  ): Promise<PromotionOutcome>
 }
 
 /** The schedules of the home, which `serve` runs (R72). A reference is a name or an id. */

@@ -41,6 +41,8 @@ export interface PromotionTools {
   /** Whether bytes hold a known secret of the instance. */
   holdsSecret?: (bytes: Buffer) => boolean
   signal?: AbortSignal
+  /** Called once the request is allowed, before anything is looked at. */
+  onBegin?: () => Promise<void>
   /** For tests: waits of the client. */
   http?: { waitLimitMs?: number; retryMs?: readonly number[] }
 }
@@ -76,6 +78,7 @@ export async function promote(
   tools: PromotionTools = {},
 ): Promise<Promotion> {
   const wanted = checkRequest(request, place)
+  await tools.onBegin?.()
   return await withLock(`${place.file}.lock`, () =>
     withUpstream(place, tools, async (upstream) => {
       const { target, found } = await look(place, wanted, upstream, tools)

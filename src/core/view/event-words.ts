@@ -86,6 +86,10 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     to === null ? `removed ${refWords(ref)} of ${text(repo)}` : `pushed ${refWords(ref)} of ${text(repo)}`,
   'platform.git.pull_request': ({ repo, number, action, title }) =>
     `pull request ${text(repo)} #${text(number)} ${text(action)}: ${text(title)}`,
+  'platform.promotion.requested': ({ branch, repo }) => `promotion of ${text(branch)} in ${text(repo)}`,
+  'platform.promotion.completed': ({ pr_url, created }) =>
+    `pull request ${created === true ? 'opened' : 'updated'}: ${text(pr_url)}`,
+  'platform.promotion.failed': ({ branch, error }) => `promotion of ${text(branch)} failed: ${text(error)}`,
   'platform.instance.queued': ({ position, bound, limit }) =>
     `queued, place ${text(position)} (at most ${text(limit)} ${bound === 'resolver' ? 'of this resolver' : 'here'} ${limit === 1 ? 'runs' : 'run'} at the same time)`,
   'platform.instance.dequeued': () => 'its turn has come',

@@ -144,6 +144,13 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
       at,
     })
   },
+  'platform.promotion.completed': (story, data, at) => {
+    const { pr_url, repo, branch, target_branch, number, commit } = data
+    const value = asText(pr_url) ?? ''
+    // A promotion that is repeated updates its pull request.
+    story.artifacts = story.artifacts.filter((one) => one.kind !== 'pr' || one.value !== value)
+    story.artifacts.push({ kind: 'pr', value, metadata: { repo, branch, target_branch, number, commit }, at })
+  },
   'resolver:completed': (story, data) => {
     story.completion = {
       outcome: data['outcome'] === 'success' ? 'success' : 'failed',

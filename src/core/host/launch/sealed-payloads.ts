@@ -85,6 +85,19 @@ export class SealedPayloads {
   }
 }
 
+/** The texts that the journal holds sealed, as far as they can be opened. */
+export function sealedTexts(home: string, { story, inbox }: Ledger): string[] {
+  const { instance_id: id } = story.creation
+  return [inbox.sealedInput, ...inbox.all().map((kept) => kept.sealed)].flatMap((sealed) => {
+    try {
+      return sealed === undefined ? [] : textsIn(openPayload(home, id, sealed))
+    } catch (error) {
+      if (error instanceof ResolveError) return []
+      throw error
+    }
+  })
+}
+
 export function sealPayload(home: string, id: string, secret: Payload): string {
   return seal(home, `payload of instance ${id}`, JSON.stringify(secret))
 }

@@ -137,6 +137,12 @@ export class Ledger {
     this.#apply(first, event)
   }
 
+  /** Writes an event of the platform; on disk when this returns. Throws `disk_full`. */
+  tell({ type, data }: News): void {
+    this.record(type, data as never)
+    this.sync()
+  }
+
   /** Writes a private line. Throws `disk_full`; then nothing was written. */
   keep(line: PrivateLine): void {
     const { place } = this.#writer.appendPrivate(line)

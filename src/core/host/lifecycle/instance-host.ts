@@ -2,6 +2,8 @@
  * Hosts one instance from wherever its journal stands: launch → get ready → run → settle. Any process can continue it from there
  * (architecture, decision 2); {@link file://./../process/host-process.ts} keeps the hosts of this process.
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { passesWithTime, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
@@ -14,8 +16,9 @@ import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
 import { buildConfig, withGitServer, withWorkspace } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
-import type { Ledger, Naming } from '../ledger/ledger.ts'
+import type { Ledger, Naming, News } from '../ledger/ledger.ts'
 import { retryWhile, retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
+import type { PromotionParts, WorkerAnswer } from '../promotion/run-promotion.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
 import { SentFiles } from '../requests/publish.ts'
@@ -51,6 +54,7 @@ export class InstanceHost {
   readonly #resources: InstanceResources
   readonly #requests: RequestContext
   readonly #requestApi: RequestApi
+  readonly #promoting = new AbortController()
   #state: HostState = { name: 'idle' }
 
   constructor(parts: HostParts) {
@@ -62,7 +66,12 @@ export class InstanceHost {
     const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
     this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
     ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
-    this.#resources = new InstanceResources({ ...parts, token: this.#config.sub_container_token, write: this.#write })
+    this.#resources = new InstanceResources({
+      ...parts,
+      token: this.#config.sub_container_token,
+      write: this.#write,
+      promote: (repo, body) => this.promoteForWorker(repo, body),
+    })
     const files = new SentFiles(this.#coordination)
     this.#requests = { ledger, coordination: this.#coordination, files, sealed: this.#sealed }
     this.#requestApi = new RequestApi(this.#requests, () => this.#deliver())
@@ -78,6 +87,7 @@ export class InstanceHost {
     const { status } = this.#parts.ledger
     try {
       if (!isTerminal(status) && status !== 'paused') {
+        this.#finishPromotions().catch((error: unknown) => this.#warn(error))
         this.#takeKeptStop()
         await this.#live()
       }
@@ -92,6 +102,7 @@ export class InstanceHost {
     if (!this.#enter({ name: 'released' })) return
     if (before.name === 'queued') before.wait.abort()
     if (before.name === 'launching') before.launch.abort(HANDED_OVER)
+    this.#promoting.abort(HANDED_OVER)
     this.#requestApi.close()
     if (before.name === 'getting-ready') before.interrupt('released')
     const { ledger, release } = this.#parts
@@ -125,7 +136,7 @@ export class InstanceHost {
   /** The machine failed this host, for example with an I/O error. The next host may succeed, in this process or another. */
   #giveUp(error: unknown): void {
     if (this.#isReleased) return
-    process.emitWarning(this.#parts.ledger.redactor.text(String(error)))
+    this.#warn(error)
     this.release()
   }
 
@@ -454,6 +465,44 @@ export class InstanceHost {
   /** On disk when this returns. Throws as {@link Stopping.pause}. */
   pause(): void {
     this.#asOwner(() => this.#stopping.pause() && this.#takeUpRequest())
+  }
+
+  /** Writes an event into the journal; false where this host is released. */
+  async tell(news: News): Promise<boolean> {
+    if (this.#isReleased) return false
+    await this.#write(() => this.ledger.tell(news))
+    return true
+  }
+
+  /** Answers what the worker asked through its git server, with the body as it came. Never throws because of it. */
+  async promoteForWorker(repo: string, body: unknown): Promise<WorkerAnswer> {
+    const { promoteForWorker } = await import('../promotion/run-promotion.ts')
+    return await promoteForWorker(this.#promotionParts, repo, body)
+  }
+
+  /** What an earlier host, or a command that was killed, began to promote. */
+  async #finishPromotions(): Promise<void> {
+    if (!existsSync(join(this.ledger.directory, 'git', 'promotions.json'))) return
+    const { finishBegun } = await import('../promotion/run-promotion.ts')
+    await finishBegun(this.#promotionParts).catch((error: unknown) => {
+      // The next host carries it on.
+      if (!this.#isReleased) throw error
+    })
+  }
+
+  get #promotionParts(): PromotionParts {
+    const { home, ledger } = this.#parts
+    return {
+      home,
+      story: ledger.story,
+      holdsSecret: (bytes) => ledger.redactor.holds(bytes),
+      tell: async (news) => void (await this.tell(news)),
+      signal: this.#promoting.signal,
+    }
+  }
+
+  #warn(error: unknown): void {
+    process.emitWarning(this.#parts.ledger.redactor.text(String(error)))
   }
 
   /** On disk when this returns. Throws `disk_full`. */

@@ -37,12 +37,13 @@ import {
   toolsDirectory,
 } from './git-server-driver.ts'
 import { fetchPushed, untoldRefs } from './pushed-refs.ts'
-import { answerPromotion } from './worker-promotions.ts'
 
 export interface InstanceGitParts {
   ledger: Ledger
   home: string
   write: (line: () => void) => Promise<void>
+  /** Answers a worker that asks to promote; all that it pushed before is in the host's repository then. Never throws because of it. */
+  promote: (repo: string, body: unknown) => Promise<{ status: number; body: Readonly<Record<string, unknown>> }>
 }
 
 /** How a worker reaches its git server. */
@@ -329,14 +330,9 @@ export class InstanceGit {
 
   async #answer({ id, repo, request }: Extract<GitServerNotice, { kind: 'promotion' }>, door: HostDoor): Promise<void> {
     await this.#fetch(repo)
-    const { ledger, write } = this.#parts
-    const { signal } = this.#closed
-    const parts = { ledger, write, signal, git: this.#directory }
-    const { status, body } = await answerPromotion({ repo, request }, parts).catch((error: unknown) => {
-      const message = error instanceof ResolveError ? error.message : 'The promotion failed.'
-      return { status: 500, body: { success: false, message } }
-    })
-    if (!signal.aborted) await door.answerPromotion(id, status, body).catch(() => undefined)
+    const { status, body } = await this.#parts.promote(repo, request)
+    // Where this host is released, the next one is told of the request again.
+    if (!this.#closed.signal.aborted) await door.answerPromotion(id, status, body).catch(() => undefined)
   }
 
   async #fetchAll(): Promise<void> {

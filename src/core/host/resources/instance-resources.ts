@@ -3,10 +3,10 @@ import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
-import { InstanceGit } from './instance-git.ts'
+import { InstanceGit, type InstanceGitParts } from './instance-git.ts'
 import { SandboxBroker } from './sandbox-broker.ts'
 
-export interface InstanceResourcesParts extends InstanceEgressParts {
+export interface InstanceResourcesParts extends InstanceEgressParts, InstanceGitParts {
   /** The options of sandboxes. */
   token: string
   epoch: number

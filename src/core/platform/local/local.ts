@@ -45,6 +45,7 @@ import type {
   HealthRow,
   HostState,
   InstanceFilter,
+  InstanceGit,
   InstancePage,
   LogOptions,
   NamedSecrets,
@@ -61,6 +62,7 @@ import { checkLocalHealth } from '../upkeep/upkeep.ts'
 import { Acts } from './acts.ts'
 import type { ExportOptions } from './export.ts'
 import { findReferred } from './find-referred.ts'
+import { localGit } from './git.ts'
 import { listInstances } from './list-instances.ts'
 import { chooseExecutor, refuseName, refuseTooLarge } from './local-checks.ts'
 import { readLogs } from './logs.ts'
@@ -133,6 +135,7 @@ class HomePlatform implements LocalPlatform {
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
+  readonly git: InstanceGit
   readonly #home: string
   readonly #builtins: string
   readonly #hosts: HostProcess
@@ -157,6 +160,12 @@ class HomePlatform implements LocalPlatform {
     this.#inquiries = new Inquiries(home, { compileCache: compileCacheDirectory(home) })
     this.#preparations = new Preparations(home)
     this.#reads = new Reads(home, this.#hosts)
+    this.git = localGit({
+      home,
+      hosts: this.#hosts,
+      story: (id) => this.story(id),
+      ensureHost: (id) => this.ensureHost(id),
+    })
     this.#acts = new Acts({
       home,
       paths: (id) => this.#reads.paths(id),

@@ -30,6 +30,7 @@ import type {
   HealthRow,
   HostState,
   InstanceFilter,
+  InstanceGit,
   InstancePage,
   LogOptions,
   NamedSecrets,
@@ -45,6 +46,7 @@ import type {
 import { fieldsIn, withFields } from './refused-fields.ts'
 import { addressOf, type RemoteAddress, type RemoteOptions } from './remote-address.ts'
 import { openRemoteFile } from './remote-file.ts'
+import { remoteGit } from './remote-git.ts'
 import type { AskOf, RemoteHttp } from './remote-http.ts'
 import { remoteNotify, remoteSchedules, remoteSecrets } from './remote-settings.ts'
 
@@ -77,6 +79,7 @@ class ServerPlatform implements Platform {
   readonly notify: NotifyTargets
   readonly schedules: Schedules
   readonly secrets: NamedSecrets
+  readonly git: InstanceGit
   readonly #address: RemoteAddress
   #opened: Promise<RemoteHttp> | undefined
 
@@ -86,6 +89,7 @@ class ServerPlatform implements Platform {
     this.notify = remoteNotify(http)
     this.schedules = remoteSchedules(http, ({ resolver, input }) => this.check(resolver, input))
     this.secrets = remoteSecrets(http)
+    this.git = remoteGit(http)
   }
 
   async resolvers(): Promise<CatalogEntry[]> {

@@ -29,6 +29,16 @@ export const SETUP_CAUSES = ['setup_commands', 'repo_clone', 'container_init', '
 
 const outcome = oneOf(['success', 'failed'])
 
+/** `actor` and `via` of a consumer. */
+const promotion = {
+  repo: text(),
+  branch: text(),
+  target_branch: nullable(text()),
+  by: oneOf(['worker', 'consumer']),
+  actor: optional(text()),
+  via: optional(text()),
+}
+
 const actor = { actor: text(), via: text() }
 
 export const EVENT_DATA = {
@@ -51,6 +61,16 @@ export const EVENT_DATA = {
   /** The worker pushed to its git server, and the host has the commits. */
   'platform.git.pushed': pushedRef,
   'platform.git.pull_request': toldPull,
+  /** `target_branch` is null for the default branch of the upstream. */
+  'platform.promotion.requested': object(promotion),
+  'platform.promotion.completed': object({
+    ...promotion,
+    commit: text(),
+    pr_url: text(),
+    number: integer(),
+    created: flag(),
+  }),
+  'platform.promotion.failed': object({ ...promotion, code: text(), error: text() }),
   'platform.worker.launched': object({
     incarnation: count(),
     executor: oneOf(EXECUTORS),

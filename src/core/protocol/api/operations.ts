@@ -7,6 +7,7 @@ import type { Schema } from '../../schema/schema.ts'
 import { INSTANCE_OPERATIONS } from './instances.ts'
 import { NOTIFY_OPERATIONS } from './notify.ts'
 import type { Body, OperationAnswer, Params, Query, QueryValues, Result } from './operation.ts'
+import { PROMOTION_OPERATIONS } from './promotion.ts'
 import { QUESTION_OPERATIONS } from './questions.ts'
 import { RESOLVER_OPERATIONS } from './resolvers.ts'
 import { SCHEDULE_OPERATIONS } from './schedules.ts'
@@ -15,6 +16,7 @@ import { SERVER_OPERATIONS } from './server.ts'
 
 export const OPERATIONS = {
   ...INSTANCE_OPERATIONS,
+  ...PROMOTION_OPERATIONS,
   ...QUESTION_OPERATIONS,
   ...RESOLVER_OPERATIONS,
   ...NOTIFY_OPERATIONS,

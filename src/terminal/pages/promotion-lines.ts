@@ -1,0 +1,26 @@
+/** What a promotion would bring upstream, for a person who decides. */
+import type { PromotionOutcome } from '../../core/index.ts'
+import { bytesText } from '../../core/view/bytes-text.ts'
+import { cleanLine } from '../../core/view/clean.ts'
+
+const PATHS_SHOWN = 10
+
+export function promotionLines(found: PromotionOutcome): string[] {
+  const { repo, branch, target_branch, pr_title, ahead, behind, files, additions, deletions, bytes } = found
+  const several = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+  return [
+    `${repo}: ${branch} → ${target_branch}`,
+    `Title: ${pr_title}`,
+    `${several(ahead, 'commit')}, ${several(files, 'file')}, +${additions} −${deletions}, ${bytesText(bytes)}`,
+    ...(behind === 0 ? [] : [`The target has ${several(behind, 'commit')} that the branch does not have.`]),
+    ...listed('In conflict with the target', found.conflicts),
+    ...listed('Run with the rights of the forge', found.sensitive),
+    ...listed('Holds a known secret', found.secrets),
+  ].map(cleanLine)
+}
+
+function listed(title: string, paths: readonly string[]): string[] {
+  if (paths.length === 0) return []
+  const more = paths.length > PATHS_SHOWN ? `, ${paths.length - PATHS_SHOWN} more` : ''
+  return [`${title}: ${paths.slice(0, PATHS_SHOWN).join(', ')}${more}`]
+}

@@ -1,0 +1,80 @@
+/** The built-in resolver `change`: the first commit of a new user, through the platform (docs/git.md). */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import { temporaryHome, until } from '../support/instances.ts'
+import { platformOn } from '../support/platforms.ts'
+
+let home: string
+let platform: LocalPlatform
+let upstream: GitUpstream
+
+beforeEach(async () => {
+  home = temporaryHome()
+  upstream = await openUpstream()
+  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
+  upstream.create('org/app', { 'README.md': 'The gate is open.\nThe gate is old.\n', 'src/a.txt': 'a' })
+  platform = await platformOn(home)
+})
+
+afterEach(async () => {
+  await platform.close()
+  await upstream.close()
+  vi.unstubAllEnvs()
+  rmSync(home, { recursive: true, force: true })
+})
+
+async function change(input: Record<string, unknown>) {
+  const { instance_id: id } = await platform.create({
+    resolver: 'change',
+    input: { repository: 'org/app', file: 'README.md', ...input },
+  })
+  const story = await until(home, id, ({ status }) => ['completed', 'failed'].includes(status))
+  const root = instancePaths(home, id).project
+  return { id, story, clone: join(root, 'workspace', 'app') }
+}
+
+test('it replaces a text, commits it on the working branch and leaves the patch', async () => {
+  const { id, story, clone } = await change({ search: 'gate', replacement: 'door', title: 'Name the door' })
+  expect(story.status, JSON.stringify(story.error)).toBe('completed')
+  expect(readFileSync(join(clone, 'README.md'), 'utf8')).toBe('The door is open.\nThe door is old.\n')
+  const branch = `resolve/app-${id.slice(0, 8)}`
+  expect(gitText(clone, ['log', '-1', '--format=%s %D'])).toContain(`Name the door HEAD -> ${branch}`)
+  expect(gitText(clone, ['status', '--porcelain'])).toBe('')
+  expect(story.output).toMatch(new RegExp(`^Committed [0-9a-f]{10} on ${branch}: 2 places in README.md\\.`))
+  expect(story.artifacts).toMatchObject([{ kind: 'file', value: 'change.patch' }])
+  const patch = join(instancePaths(home, id).project, '.resolve/data/change.patch')
+  // The patch fits the upstream: what a user does who has no git server.
+  const theirs = join(home, 'theirs')
+  execFileSync('git', ['clone', '--quiet', upstream.pathOf('org/app'), theirs], { stdio: 'pipe' })
+  gitText(theirs, ['am', '--quiet', patch])
+  expect(gitText(theirs, ['log', '-1', '--format=%s'])).toBe('Name the door')
+})
+
+test('it appends a text on a line of its own', async () => {
+  const { story, clone } = await change({ file: 'src/a.txt', edit: 'append', addition: 'b' })
+  expect(story.status, JSON.stringify(story.error)).toBe('completed')
+  expect(readFileSync(join(clone, 'src/a.txt'), 'utf8')).toBe('a\nb\n')
+})
+
+test('what can not be edited is told, and no file outside the clone is touched', async () => {
+  const outside = join(home, 'outside.txt')
+  writeFileSync(outside, 'gate')
+  const link = join(home, 'link')
+  execFileSync('git', ['clone', '--quiet', upstream.pathOf('org/app'), link], { stdio: 'pipe' })
+  symlinkSync(outside, join(link, 'way-out'))
+  gitText(link, ['add', '.'])
+  gitText(link, ['commit', '--quiet', '-m', 'A link'])
+  gitText(link, ['push', '--quiet', 'origin', 'HEAD:main'])
+  const told = async (input: Record<string, unknown>) =>
+    (await change({ search: 'gate', ...input })).story.error?.detail
+  expect(await told({ search: 'window' })).toBe('README.md does not contain the text to replace')
+  for (const file of ['no.txt', 'src', '../../../outside.txt', 'way-out', '.git/config'])
+    expect(await told({ file }), file).toBe(`${file} is no file of the repository`)
+  expect(readFileSync(outside, 'utf8')).toBe('gate')
+  expect(existsSync(outside)).toBe(true)
+})

@@ -1,0 +1,179 @@
+/** Promotion through the doors of consumers: the platform, another host's socket, HTTP, the command line (docs/git.md, Promotion). */
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
+import { cliPlatform } from '../support/cli-platform.ts'
+import { DOUBLES } from '../support/forges/all.ts'
+import { type DoubleHandler, doubleHandler, FORGE_TOKEN } from '../support/forges/double.ts'
+import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import { eventsOf, temporaryHome, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { platformOn } from '../support/platforms.ts'
+
+const ADA = { actor: 'ada', via: 'cli' } as const
+
+let home: string
+let platform: LocalPlatform
+let upstream: GitUpstream
+let forge: DoubleHandler
+
+beforeEach(async () => {
+  home = temporaryHome()
+  forge = doubleHandler(DOUBLES.gitea.dialect, ['/api/'])
+  upstream = await openUpstream({ token: FORGE_TOKEN, intercept: forge.handle })
+  upstream.create('tea/repo', { 'README.md': 'The gate is open.\n' })
+  vi.stubEnv('RESOLVE_GIT_PROVIDER', 'gitea')
+  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
+  vi.stubEnv('RESOLVE_GIT_HOST_TOKEN', FORGE_TOKEN)
+  platform = await platformOn(home)
+})
+
+afterEach(async () => {
+  await platform.close()
+  await upstream.close()
+  vi.unstubAllEnvs()
+  rmSync(home, { recursive: true, force: true })
+})
+
+/** What its git server would have given to the host: the branches of the clone, in the host's own repository. */
+function pushed(id: string): string {
+  const { project, git } = instancePaths(home, id)
+  const bare = join(git, 'repo.git')
+  mkdirSync(git, { recursive: true, mode: 0o700 })
+  if (existsSync(bare)) rmSync(bare, { recursive: true })
+  gitText(home, ['clone', '--quiet', '--bare', join(project, 'workspace/repo'), bare])
+  return `resolve/repo-${id.slice(0, 8)}`
+}
+
+async function changed(more: Record<string, unknown> = {}): Promise<{ id: string; branch: string }> {
+  const input = { repository: 'tea/repo', file: 'README.md', search: 'open', replacement: 'shut', ...more }
+  const { instance_id: id } = await platform.create({ resolver: 'change', input: { title: 'Shut the gate', ...input } })
+  const { error } = await until(home, id, ({ status }) => ['completed', 'failed'].includes(status))
+  expect(error).toBeNull()
+  return { id, branch: pushed(id) }
+}
+
+/** An instance that asks, and so goes on running, with a commit on its working branch. */
+async function running(behaviour = ''): Promise<{ id: string; branch: string }> {
+  const works = `
+    const { execFileSync } = await import('node:child_process')
+    const [clone] = me.config.workspace
+    me.fs.writeFileSync(clone.path + '/gate.txt', 'shut')
+    for (const args of [['add', '.'], ['commit', '-qm', 'Shut it']]) execFileSync('git', args, { cwd: clone.path })
+    ${behaviour}
+    me.emit('plain.committed', {})
+    await me.stopped
+    me.finish({ status: 'completed', output: 'done' })`
+  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'tea/repo' }] })`
+  await (await platform.catalog()).add(plainResolver(works, {}, asks).dir, { cwd: home })
+  const { instance_id: id } = await platform.create({ resolver: 'plain', input: {} })
+  await expect.poll(() => typesOf(id), { timeout: 20_000 }).toContain('plain.committed')
+  return { id, branch: pushed(id) }
+}
+
+const typesOf = (id: string) => eventsOf(home, id).map(({ event }) => event.event_type)
+const told = (id: string) =>
+  eventsOf(home, id)
+    .map(({ event }) => event)
+    .filter(({ event_type }) => event_type.startsWith('platform.promotion.'))
+    .map(({ event_type, data }) => ({ type: event_type.replace('platform.promotion.', ''), ...data }))
+
+test('the work of an instance that has ended becomes a pull request; a repeated promotion updates it', async () => {
+  const { id, branch } = await changed()
+  const seen = await platform.git.promote(id, 'repo', { dry_run: true }, ADA)
+  expect(seen).toMatchObject({ success: false, pr_url: null, branch, target_branch: 'main', pr_title: 'Shut the gate' })
+  expect(seen).toMatchObject({ ahead: 1, behind: 0, files: 1, additions: 1, deletions: 1, sensitive: [], secrets: [] })
+  expect([told(id), forge.pulls]).toEqual([[], []])
+  const made = await platform.git.promote(id, 'repo', { pr_body: 'It was open.' }, ADA)
+  expect(made).toMatchObject({ success: true, number: 1, branch, commit: seen.commit, created: true })
+  expect(forge.pulls).toMatchObject([{ head: branch, target: 'main', title: 'Shut the gate', body: 'It was open.' }])
+  expect(upstream.git('tea/repo', 'rev-parse', `refs/heads/${branch}`)).toBe(seen.commit)
+  expect(told(id)).toMatchObject([
+    { type: 'requested', repo: 'repo', branch, target_branch: null, by: 'consumer', actor: 'ada', via: 'cli' },
+    { type: 'completed', repo: 'repo', branch, target_branch: 'main', commit: seen.commit, number: 1, created: true },
+  ])
+  expect(await platform.git.promote(id, 'repo', { pr_title: 'Close it' }, ADA)).toMatchObject({ created: false })
+  expect(forge.pulls).toMatchObject([{ title: 'Close it' }])
+  const { artifacts, status } = await platform.story(id)
+  expect(status).toBe('completed')
+  expect(artifacts.filter(({ kind }) => kind === 'pr')).toMatchObject([{ value: made.pr_url, metadata: { number: 1 } }])
+})
+
+test('what is refused is told to the caller and in the journal', async () => {
+  const { id } = await changed()
+  const refusal = async (repo: string, ask: object) => {
+    const error = await platform.git.promote(id, repo, ask, ADA).catch((thrown: Error) => thrown)
+    return (error as { code?: string }).code
+  }
+  expect(await refusal('other', {})).toBe('repo_unknown')
+  expect(await refusal('repo', { branch: '-x' })).toBe('promotion_branch_refused')
+  expect(told(id)).toEqual([])
+  expect(await refusal('repo', { branch: 'main' })).toBe('promotion_branch_refused')
+  expect(await refusal('repo', { target_branch: 'no' })).toBe('promotion_target_missing')
+  expect(told(id).filter(({ type }) => type === 'failed')).toMatchObject([
+    { code: 'promotion_branch_refused' },
+    { code: 'promotion_target_missing', target_branch: 'no', by: 'consumer' },
+  ])
+  rmSync(join(instancePaths(home, id).git, 'repo.git'), { recursive: true })
+  expect(await refusal('repo', {})).toBe('promotion_invalid')
+  expect(forge.pulls).toEqual([])
+})
+
+test('a secret of the host in a commit is found after the end, and never pushed', async () => {
+  vi.stubEnv('RESOLVE_LLM_PROVIDER_API_KEY', 'sk-canary-1234567890')
+  const { id } = await changed({ replacement: 'key: sk-canary-1234567890' })
+  const seen = await platform.git.promote(id, 'repo', { dry_run: true }, ADA)
+  expect(seen.secrets).toEqual(['README.md'])
+  await expect(platform.git.promote(id, 'repo', {}, ADA)).rejects.toMatchObject({ code: 'promotion_secret_found' })
+  expect(upstream.git('tea/repo', 'for-each-ref', 'refs/heads/resolve')).toBe('')
+})
+
+test('a live instance is promoted by its host, whichever process asks; workflow files need a person', async () => {
+  const { id, branch } = await running(`
+    me.fs.mkdirSync(clone.path + '/.github/workflows', { recursive: true })
+    me.fs.writeFileSync(clone.path + '/.github/workflows/ci.yml', 'on: push')
+    for (const args of [['add', '.'], ['commit', '-qm', 'Add a workflow']]) execFileSync('git', args, { cwd: clone.path })`)
+  const elsewhere = await platformOn(home)
+  try {
+    const promote = (ask: object) => elsewhere.git.promote(id, 'repo', ask, ADA)
+    await expect(promote({})).rejects.toMatchObject({ code: 'promotion_needs_approval' })
+    expect(await promote({ allow: ['workflows'] })).toMatchObject({
+      number: 1,
+      sensitive: ['.github/workflows/ci.yml'],
+    })
+  } finally {
+    await elsewhere.close()
+  }
+  expect(forge.pulls).toMatchObject([{ head: branch, title: 'Add a workflow' }])
+  const [, , , completed] = told(id)
+  expect(completed).toMatchObject({ type: 'completed', actor: 'ada', number: 1 })
+  await platform.stop(id)
+})
+
+test('the command prints the address; one killed in between is finished by the next', async () => {
+  const { id, branch } = await changed()
+  const dry = await cliPlatform(home).git.promote(id, 'repo', { dry_run: true }, ADA)
+  expect(dry).toMatchObject({ schema: 'resolve.promotion/1', instance_id: id, success: false, branch })
+  const killed = cliPlatform(home, { env: { RESOLVE_FAILPOINTS: 'promotion.pushed=kill' } })
+  await killed.git.promote(id, 'repo', {}, ADA).catch(() => {})
+  expect(upstream.git('tea/repo', 'rev-parse', `refs/heads/${branch}`)).toBe(dry.commit)
+  expect(forge.pulls).toEqual([])
+  expect(await cliPlatform(home).git.promote(id, 'repo', {}, ADA)).toMatchObject({ success: true, number: 1 })
+  expect(forge.pulls).toHaveLength(1)
+})
+
+test('the host that adopts an instance finishes the promotion that another one began', async () => {
+  const { id, branch } = await running()
+  // The host of this process goes away; a command owns nothing of the instance when it is killed in between.
+  await platform.releaseAndClose()
+  const killed = cliPlatform(home, { env: { RESOLVE_FAILPOINTS: 'promotion.pushed=kill' } })
+  await killed.git.promote(id, 'repo', {}, ADA).catch(() => {})
+  expect(forge.pulls).toEqual([])
+  platform = await platformOn(home)
+  await expect.poll(() => platform.host(id), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => told(id).at(-1), { timeout: 20_000 }).toMatchObject({ type: 'completed', branch, number: 1 })
+  expect(forge.pulls).toHaveLength(1)
+  await platform.stop(id)
+})
