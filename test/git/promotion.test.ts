@@ -152,6 +152,24 @@ test('a live instance is promoted by its host, whichever process asks; workflow 
   await platform.stop(id)
 })
 
+test('prune names work that was not promoted, and keeps it where it is asked to', async () => {
+  const { id } = await changed()
+  const prune = (more: object = {}) => platform.prune({ older_than_ms: 0, dry_run: true, ...more })
+  expect((await prune()).removed).toMatchObject([{ instance_id: id, unpromoted: ['repo'] }])
+  expect((await platform.prune({ older_than_ms: 0, keep_unpromoted: true })).removed).toEqual([])
+  await platform.git.promote(id, 'repo', {}, ADA)
+  const [promoted] = (await prune({ keep_unpromoted: true })).removed
+  expect(promoted).toMatchObject({ instance_id: id })
+  expect(promoted).not.toHaveProperty('unpromoted')
+})
+
+test('doctor tells which host gets the token, and never the token', async () => {
+  const rows = await platform.health()
+  const host = new URL(upstream.base).host
+  expect(rows.find(({ check }) => check === 'forge')?.message).toContain(`RESOLVE_GIT_HOST_TOKEN is sent to ${host}`)
+  expect(JSON.stringify(rows)).not.toContain(FORGE_TOKEN)
+})
+
 test('the command prints the address; one killed in between is finished by the next', async () => {
   const { id, branch } = await changed()
   const dry = await cliPlatform(home).git.promote(id, 'repo', { dry_run: true }, ADA)
