@@ -353,6 +353,13 @@ export const GIT_SERVER_CPUS = 1
 export const GIT_SERVER_PIDS_MAX = 256
 export const GIT_SERVER_START_LIMIT_MS = 30_000
 export const GIT_SERVER_STOP_LIMIT_MS = 10_000
+export const GIT_SERVER_RESTARTS_MAX = 3 // in the time below; then a warning, and a wait of that time
+export const GIT_SERVER_RESTARTS_MS = 5 * 60_000
+export const GIT_SERVER_RETRY_MS = 250 // between two tries to reach it
+export const GIT_REF_NAME_MAX_CHARS = 300
+export const GIT_REFS_TOLD_MAX = 500 // branches and tags of an instance whose pushes are journaled
+export const GIT_PULLS_TOLD_MAX = 200 // pull requests that the story of an instance holds; the latest stay
+export const GIT_REFS_READ_MAX_CHARS = 8 * MIB // what git may print of the refs of a repository
 
 /** Forges. */
 export const FORGE_CONNECT_LIMIT_MS = 10_000 // own

@@ -215,6 +215,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/host/resources': [
     'core/host/launch',
     'core/host/ledger',
+    'core/git-server',
+    'core/workspace',
+    'core/git',
+    'core/files',
     'core/worker/sandbox',
     'core/worker/egress',
     'core/worker/engine',

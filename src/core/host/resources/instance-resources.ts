@@ -1,11 +1,12 @@
-/** The resources that a host creates and ends together with a worker: its egress and its sandboxes. */
+/** The resources that a host creates and ends together with a worker: its egress, its sandboxes and its git server. */
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
+import { InstanceGit, type InstanceGitParts } from './instance-git.ts'
 import { SandboxBroker } from './sandbox-broker.ts'
 
-export interface InstanceResourcesParts extends InstanceEgressParts {
+export interface InstanceResourcesParts extends InstanceEgressParts, InstanceGitParts {
   /** The options of sandboxes. */
   token: string
   epoch: number
@@ -14,12 +15,14 @@ export interface InstanceResourcesParts extends InstanceEgressParts {
 export class InstanceResources {
   readonly egress: InstanceEgress
   readonly sandboxes: SandboxBroker
+  readonly git: InstanceGit
 
   constructor(parts: InstanceResourcesParts) {
     const { ledger, home, token, epoch } = parts
     const { creation } = ledger.story
     const wanted = creation.container?.image ?? creation.resolver.manifest.container?.image ?? null
     this.egress = new InstanceEgress(parts)
+    this.git = new InstanceGit(parts)
     this.sandboxes = new SandboxBroker({
       owner: { instance: creation.instance_id, home: homeLabel(home) },
       token,
@@ -39,6 +42,7 @@ export class InstanceResources {
 
   /** Releases them for the next host. */
   close(): void {
+    this.git.close()
     this.sandboxes.close()
     void this.egress.close()
   }
@@ -46,6 +50,7 @@ export class InstanceResources {
   /** Called when no worker is left; all of them are removed. The reaper removes what an unreachable engine keeps. */
   async end(): Promise<void> {
     await this.sandboxes.end()
+    await this.git.rest()
     await this.egress.remove()
   }
 }

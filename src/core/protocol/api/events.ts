@@ -23,7 +23,7 @@ import { form, payload } from '../form.ts'
 import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
 import { STATUSES } from '../status.ts'
-import { clonedRepo } from '../workspace.ts'
+import { clonedRepo, pushedRef, toldPull } from '../workspace.ts'
 
 export const SETUP_CAUSES = ['setup_commands', 'repo_clone', 'container_init', 'manifest_parse', 'git_sidecar'] as const
 
@@ -58,6 +58,9 @@ export const EVENT_DATA = {
   'platform.setup.failed': object({ cause: oneOf(SETUP_CAUSES), error: text(), stage: text() }),
   /** The repositories of the workspace are cloned. `server` is null without a git server. */
   'platform.git.ready': object({ repos: listOf(clonedRepo), server: nullable(text()) }),
+  /** The worker pushed to its git server, and the host has the commits. */
+  'platform.git.pushed': pushedRef,
+  'platform.git.pull_request': toldPull,
   /** `target_branch` is null for the default branch of the upstream. */
   'platform.promotion.requested': object(promotion),
   'platform.promotion.completed': object({
