@@ -53,7 +53,7 @@ async function changed(more: Record<string, unknown> = {}): Promise<{ id: string
   const { instance_id: id } = await platform.create({ resolver: 'change', input: { title: 'Shut the gate', ...input } })
   const { error } = await until(home, id, ({ status }) => ['completed', 'failed'].includes(status))
   expect(error).toBeNull()
-  return { id, branch: pushed(id) }
+  return { id, branch: `resolve/repo-${id.slice(0, 8)}` }
 }
 
 /** An instance that asks, and so goes on running, with a commit on its working branch. */
@@ -99,7 +99,8 @@ test('the work of an instance that has ended becomes a pull request; a repeated 
   expect(forge.pulls).toMatchObject([{ title: 'Close it' }])
   const { artifacts, status } = await platform.story(id)
   expect(status).toBe('completed')
-  expect(artifacts.filter(({ kind }) => kind === 'pr')).toMatchObject([{ value: made.pr_url, metadata: { number: 1 } }])
+  const promoted = artifacts.filter(({ value }) => value === made.pr_url)
+  expect(promoted).toMatchObject([{ kind: 'pr', metadata: { number: 1 } }])
 })
 
 test('what is refused is told to the caller and in the journal', async () => {
