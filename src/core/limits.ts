@@ -377,6 +377,7 @@ export const PROMOTION_TITLE_MAX_CHARS = 255 // own: the least that a forge take
 export const PROMOTION_BODY_MAX_BYTES = 64 * KIB // own
 export const PROMOTION_ANSWER_LIMIT_MS = 12 * 60_000 // own: what a client waits for a promotion
 export const PROMOTION_GIT_LIMIT_MS = 10 * 60_000 // own: all git commands of a promotion
+export const UNPROMOTED_LIMIT_MS = 10_000 // own: to list the branches of one repository
 export const PROMOTION_DIFF_MAX_CHARS = 64 * MIB // own: all changes of all commits, read for known secrets
 export const PROMOTION_PATHS_MAX = 200 // own: paths that are told
 export const PROMOTIONS_MAX = 500 // own: branches of an instance
