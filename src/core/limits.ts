@@ -356,6 +356,7 @@ export const GIT_SERVER_STOP_LIMIT_MS = 10_000
 export const GIT_SERVER_RESTARTS_MAX = 3 // in the time below; then a warning, and a wait of that time
 export const GIT_SERVER_RESTARTS_MS = 5 * 60_000
 export const GIT_SERVER_RETRY_MS = 250 // between two tries to reach it
+export const GIT_LOCK_STALE_MS = 10_000 // git holds a lock of a ref for milliseconds
 export const GIT_REF_NAME_MAX_CHARS = 300
 export const GIT_REFS_TOLD_MAX = 500 // branches and tags of an instance whose pushes are journaled
 export const GIT_PULLS_TOLD_MAX = 200 // pull requests that the story of an instance holds; the latest stay

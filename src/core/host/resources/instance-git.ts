@@ -36,7 +36,7 @@ import {
   readGitToken,
   toolsDirectory,
 } from './git-server-driver.ts'
-import { fetchPushed, untoldRefs } from './pushed-refs.ts'
+import { fetchPushed, removeStaleLocks, untoldRefs } from './pushed-refs.ts'
 
 export interface InstanceGitParts {
   ledger: Ledger
@@ -351,7 +351,19 @@ export class InstanceGit {
     const place = { repo, bare: join(this.#directory, `${repo}.git`), signal }
     if (door === undefined || access === undefined || signal.aborted || !existsSync(place.bare)) return
     const relay = await door.openRelay()
-    const trouble = await fetchPushed(place, relay.baseUrl, access.token).finally(relay.close)
+    let trouble: string | undefined
+    try {
+      trouble = await fetchPushed(place, relay.baseUrl, access.token)
+      // The git of a host that was killed may hold a lock of this repository for a moment yet, or may have left it.
+      for (let tries = 0; trouble !== undefined && tries < FETCH_TRIES && !signal.aborted; tries += 1) {
+        if ((await door.health().catch(() => undefined)) === undefined) break
+        await sleep(GIT_SERVER_RETRY_MS * 2 ** tries, undefined, { signal, ref: false }).catch(() => undefined)
+        await removeStaleLocks(place.bare)
+        trouble = await fetchPushed(place, relay.baseUrl, access.token)
+      }
+    } finally {
+      relay.close()
+    }
     if (signal.aborted) return
     // A server that ended meanwhile is started again, and then all is fetched.
     if (trouble !== undefined && (await door.health().catch(() => undefined)) !== undefined)
@@ -398,3 +410,4 @@ export class InstanceGit {
 }
 
 const LINES_LIMIT_MS = 10_000
+const FETCH_TRIES = 4

@@ -2,9 +2,12 @@
  * Brings what a worker pushed from the git server into the host's own bare repository, and finds what of it the journal does not tell yet.
  * The server is not trusted: git checks every object, over HTTP.
  */
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { runGit } from '../../git/run-git.ts'
 import { whyGitFailed } from '../../git/why-git-failed.ts'
 import {
+  GIT_LOCK_STALE_MS,
   GIT_REFS_READ_MAX_CHARS,
   GIT_SERVER_MAX_BYTES,
   GIT_TRANSFER_LIMIT_MS,
@@ -60,6 +63,20 @@ export async function fetchPushed(
 
 function reasonOf(end: Awaited<ReturnType<typeof runGit>>): string {
   return end.kind === 'failed' ? whyGitFailed(end.stderr) : `git: ${end.kind}`
+}
+
+/** A lock that is older than any change of refs takes: its git was killed. Packs have other names. */
+export async function removeStaleLocks(bare: string): Promise<void> {
+  const entries = [
+    ...(await readdir(bare, { withFileTypes: true })),
+    ...(await readdir(join(bare, 'refs'), { withFileTypes: true, recursive: true })),
+  ]
+  for (const entry of entries) {
+    if (!entry.isFile() || !entry.name.endsWith('.lock')) continue
+    const path = join(entry.parentPath, entry.name)
+    const changed = (await stat(path).catch(() => undefined))?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - changed > GIT_LOCK_STALE_MS) await rm(path, { force: true })
+  }
 }
 
 /** Branches and tags that differ from what was told, in the order of their names. `told`: undefined for a ref that was never told. */
