@@ -198,6 +198,7 @@ test('the host that adopts an instance finishes the promotion that another one b
   await platform.stop(id)
 })
 
+// verifies: S-DIR-15
 test('a worker with a git server promotes its branch, where the input wants it', { timeout: 60_000 }, async () => {
   const run = async (delivery_mode: string) => {
     const edit = { file: 'README.md', search: 'open', replacement: 'shut', title: 'Shut the gate' }

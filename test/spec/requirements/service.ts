@@ -39,7 +39,7 @@ const directory = section('Worker container layout', 'DIR', {
   '12': 'The sidecar is started before run() when git-server is required, with a mirror of each workspace repo',
   '13': 'create-pr pushes to the sidecar and creates PRs there',
   '14': "The sidecar's REST API is reachable from the worker at a known URL",
-  '15': waits.workspace('Mirroring from upstream and promotion of PRs back upstream are done by the platform'),
+  '15': 'Mirroring from upstream and promotion of PRs back upstream are done by the platform',
 })
 
 export const serviceRequirements = [...service, ...directory]
