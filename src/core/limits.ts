@@ -353,6 +353,15 @@ export const GIT_SERVER_CPUS = 1
 export const GIT_SERVER_PIDS_MAX = 256
 export const GIT_SERVER_START_LIMIT_MS = 30_000
 export const GIT_SERVER_STOP_LIMIT_MS = 10_000
+export const GIT_SERVER_RESTARTS_MAX = 3 // in the time below; then a warning, and a wait of that time
+export const GIT_SERVER_RESTARTS_MS = 5 * 60_000
+export const GIT_SERVER_RETRY_MS = 250 // between two tries to reach it
+export const GIT_SERVER_LOOK_MS = 2_000 // how often it looks whether its directory is still there
+export const GIT_LOCK_STALE_MS = 10_000 // git holds a lock of a ref for milliseconds
+export const GIT_REF_NAME_MAX_CHARS = 300
+export const GIT_REFS_TOLD_MAX = 500 // branches and tags of an instance whose pushes are journaled
+export const GIT_PULLS_TOLD_MAX = 200 // pull requests that the story of an instance holds; the latest stay
+export const GIT_REFS_READ_MAX_CHARS = 8 * MIB // what git may print of the refs of a repository
 
 /** Forges. */
 export const FORGE_CONNECT_LIMIT_MS = 10_000 // own
@@ -369,6 +378,7 @@ export const PROMOTION_TITLE_MAX_CHARS = 255 // own: the least that a forge take
 export const PROMOTION_BODY_MAX_BYTES = 64 * KIB // own
 export const PROMOTION_ANSWER_LIMIT_MS = 12 * 60_000 // own: what a client waits for a promotion
 export const PROMOTION_GIT_LIMIT_MS = 10 * 60_000 // own: all git commands of a promotion
+export const UNPROMOTED_LIMIT_MS = 10_000 // own: to list the branches of one repository
 export const PROMOTION_DIFF_MAX_CHARS = 64 * MIB // own: all changes of all commits, read for known secrets
 export const PROMOTION_PATHS_MAX = 200 // own: paths that are told
 export const PROMOTIONS_MAX = 500 // own: branches of an instance

@@ -2,9 +2,10 @@
  * The git server of an instance, a program of its own: built to dist/git-server.js, started by the host as a detached process or in a
  * container. It holds the repositories of one instance for its worker; upstream's token never reaches it.
  */
-import { realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { GIT_SERVER_LOOK_MS } from '../core/limits.ts'
 import { openGitServer } from './git-server.ts'
 
 const USAGE = `Usage: node git-server.js --state DIR [--repos DIR] [--listen HOST:PORT] [--base-url URL]
@@ -42,6 +43,10 @@ const server = await openGitServer({
   baseUrl: values['base-url'],
 })
 process.on('SIGTERM', () => void server.close())
+// An instance that is removed takes its server with it, also where no host is left to stop it; a host makes a lost directory again.
+setInterval(() => {
+  if (!existsSync(join(state, 'tokens.json'))) void server.close()
+}, GIT_SERVER_LOOK_MS).unref()
 process.stdout.write(`${JSON.stringify({ port: server.port, base_url: server.baseUrl })}\n`)
 await server.over
 process.exit(0)

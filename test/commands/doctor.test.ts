@@ -58,6 +58,7 @@ test('in a healthy home every check is one line, and only the disk may fail', as
     'node',
     'git',
     'mkfifo',
+    'forge',
     'sockets',
     'docker',
     'home',

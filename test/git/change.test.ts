@@ -31,7 +31,7 @@ afterEach(async () => {
 async function change(input: Record<string, unknown>) {
   const { instance_id: id } = await platform.create({
     resolver: 'change',
-    input: { repository: 'org/app', file: 'README.md', ...input },
+    input: { repository: 'org/app', file: 'README.md', delivery_mode: 'commit', ...input },
   })
   const story = await until(home, id, ({ status }) => ['completed', 'failed'].includes(status))
   const root = instancePaths(home, id).project

@@ -1,5 +1,6 @@
 /** Promotion through the doors of consumers: the platform, another host's socket, HTTP, the command line (docs/git.md, Promotion). */
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
@@ -52,7 +53,7 @@ async function changed(more: Record<string, unknown> = {}): Promise<{ id: string
   const { instance_id: id } = await platform.create({ resolver: 'change', input: { title: 'Shut the gate', ...input } })
   const { error } = await until(home, id, ({ status }) => ['completed', 'failed'].includes(status))
   expect(error).toBeNull()
-  return { id, branch: pushed(id) }
+  return { id, branch: `resolve/repo-${id.slice(0, 8)}` }
 }
 
 /** An instance that asks, and so goes on running, with a commit on its working branch. */
@@ -98,7 +99,8 @@ test('the work of an instance that has ended becomes a pull request; a repeated 
   expect(forge.pulls).toMatchObject([{ title: 'Close it' }])
   const { artifacts, status } = await platform.story(id)
   expect(status).toBe('completed')
-  expect(artifacts.filter(({ kind }) => kind === 'pr')).toMatchObject([{ value: made.pr_url, metadata: { number: 1 } }])
+  const promoted = artifacts.filter(({ value }) => value === made.pr_url)
+  expect(promoted).toMatchObject([{ kind: 'pr', metadata: { number: 1 } }])
 })
 
 test('what is refused is told to the caller and in the journal', async () => {
@@ -152,6 +154,24 @@ test('a live instance is promoted by its host, whichever process asks; workflow 
   await platform.stop(id)
 })
 
+test('prune names work that was not promoted, and keeps it where it is asked to', async () => {
+  const { id } = await changed()
+  const prune = (more: object = {}) => platform.prune({ older_than_ms: 0, dry_run: true, ...more })
+  expect((await prune()).removed).toMatchObject([{ instance_id: id, unpromoted: ['repo'] }])
+  expect((await platform.prune({ older_than_ms: 0, keep_unpromoted: true })).removed).toEqual([])
+  await platform.git.promote(id, 'repo', {}, ADA)
+  const [promoted] = (await prune({ keep_unpromoted: true })).removed
+  expect(promoted).toMatchObject({ instance_id: id })
+  expect(promoted).not.toHaveProperty('unpromoted')
+})
+
+test('doctor tells which host gets the token, and never the token', async () => {
+  const rows = await platform.health()
+  const host = new URL(upstream.base).host
+  expect(rows.find(({ check }) => check === 'forge')?.message).toContain(`RESOLVE_GIT_HOST_TOKEN is sent to ${host}`)
+  expect(JSON.stringify(rows)).not.toContain(FORGE_TOKEN)
+})
+
 test('the command prints the address; one killed in between is finished by the next', async () => {
   const { id, branch } = await changed()
   const dry = await cliPlatform(home).git.promote(id, 'repo', { dry_run: true }, ADA)
@@ -176,4 +196,62 @@ test('the host that adopts an instance finishes the promotion that another one b
   await expect.poll(() => told(id).at(-1), { timeout: 20_000 }).toMatchObject({ type: 'completed', branch, number: 1 })
   expect(forge.pulls).toHaveLength(1)
   await platform.stop(id)
+})
+
+// verifies: S-DIR-15
+test('a worker with a git server promotes its branch, where the input wants it', { timeout: 60_000 }, async () => {
+  const run = async (delivery_mode: string) => {
+    const edit = { file: 'README.md', search: 'open', replacement: 'shut', title: 'Shut the gate' }
+    const input = { repository: 'tea/repo', ...edit, delivery_mode }
+    const { instance_id: id } = await platform.create({ resolver: 'change', input })
+    const story = await until(home, id, ({ status }) => ['completed', 'failed'].includes(status), 40_000)
+    expect(story.error).toBeNull()
+    return { id, story, branch: `resolve/repo-${id.slice(0, 8)}` }
+  }
+  const first = await run('promote')
+  expect(forge.pulls).toMatchObject([{ head: first.branch, target: 'main', title: 'Shut the gate' }])
+  const [{ value, metadata } = { value: '', metadata: {} }] = first.story.artifacts.filter(({ kind }) => kind === 'pr')
+  expect(first.story.output).toContain(`Its pull request: ${value}`)
+  expect(metadata).toMatchObject({ branch: first.branch })
+  expect(told(first.id).map(({ type }) => type)).toEqual(['requested', 'completed'])
+  expect(told(first.id)[1]).toMatchObject({ by: 'worker', branch: first.branch })
+  // Its own git server alone; then a person promotes it, after the end.
+  const second = await run('pull-request')
+  expect([forge.pulls.length, told(second.id)]).toEqual([1, []])
+  expect(await platform.git.promote(second.id, 'repo', {}, ADA)).toMatchObject({ number: 2, pr_title: 'Shut the gate' })
+})
+
+test('ctx.promote gives the pull request, and throws the reason of a refusal', { timeout: 60_000 }, async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'resolve-promotes-'))
+  const manifest = { name: 'promotes', version: '1.0.0', description: 'Promotes', command: ['node', 'resolver.mjs'] }
+  writeFileSync(join(dir, 'manifest.json'), JSON.stringify(manifest))
+  writeFileSync(
+    join(dir, 'resolver.mjs'),
+    `import { execFileSync } from 'node:child_process'
+    import { writeFileSync } from 'node:fs'
+    import { resolver } from 'resolve-platform/sdk'
+    resolver({
+      workspace: () => ({ repos: [{ url: 'tea/repo' }], git_server: true }),
+      async run(ctx) {
+        const [{ path, branch }] = ctx.workspace
+        writeFileSync(path + '/gate.txt', 'shut')
+        for (const args of [['add', '.'], ['commit', '-qm', 'Shut it'], ['push', '-q', 'origin', branch]])
+          execFileSync('git', args, { cwd: path })
+        const refused = await ctx.promote({ title: 'x', branch: 'other' }).catch((error) => error.code)
+        return JSON.stringify([refused, await ctx.promote({ title: 'Shut it', body: 'It was open.' }).catch((error) => error.code)])
+      },
+    }).serve()`,
+  )
+  await (await platform.catalog()).add(dir, { cwd: home })
+  const run = async (input: Record<string, unknown>) => {
+    const { instance_id: id } = await platform.create({ resolver: 'promotes', input })
+    const { error, output } = await until(home, id, ({ status }) => ['completed', 'failed'].includes(status), 40_000)
+    expect(error).toBeNull()
+    return { branch: `resolve/repo-${id.slice(0, 8)}`, answers: JSON.parse(output as string) as unknown[] }
+  }
+  expect((await run({})).answers).toEqual(['promotion_not_requested', 'promotion_not_requested'])
+  const { branch, answers } = await run({ delivery_mode: 'promote' })
+  expect(answers).toMatchObject(['promotion_branch_refused', { number: 1, branch, target: 'main', created: true }])
+  expect(forge.pulls).toMatchObject([{ title: 'Shut it', body: 'It was open.' }])
+  rmSync(dir, { recursive: true })
 })

@@ -156,7 +156,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/platform',
     'core/host/process',
     'core/host/ingest',
+    'core/promotion',
     'core/workspace',
+    'core/forge',
     'core/worker/docker',
     'core/worker/egress',
     'core/catalog',
@@ -215,6 +217,10 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/host/resources': [
     'core/host/launch',
     'core/host/ledger',
+    'core/git-server',
+    'core/workspace',
+    'core/git',
+    'core/files',
     'core/changes',
     'core/worker/sandbox',
     'core/worker/egress',
@@ -250,7 +256,6 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'core/host/launch': [
     'core/host/ledger',
-    'core/changes',
     'core/workspace',
     'core/git',
     'core/worker/docker',

@@ -62,7 +62,7 @@ interface Parsed {
   calls: { name: string; needs: readonly string[] }[]
 }
 
-const ID = /\b(?:R\d+(?:-[A-Z]+)?|S-[A-Z]+-\d+)\b/g
+const ID = /\b(?:R\d+(?:-[A-Z]+)?|S-[A-Z]+-\d+(?:-[A-Z]+)?)\b/g
 const VERIFIES = /^\s*verifies:(.*)$/
 
 export function citationsIn(text: string, file = 'some.test.ts'): Citation[] {

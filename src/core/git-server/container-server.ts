@@ -79,21 +79,6 @@ export async function removeGitContainer(engine: Engine, instance: string): Prom
   if (id !== undefined) await removeContainer(engine, id)
 }
 
-/**
- * Lets a worker of another network reach the server as well, between its creation and its start: its default route stays where it was,
- * and no other container of that network reaches the server.
- */
-export async function connectToGitServer(engine: Engine, container: string, network: string): Promise<void> {
-  try {
-    await engine.call((docker, abortSignal) => {
-      const options = { Container: container, abortSignal }
-      return docker.getNetwork(network).connect(options)
-    })
-  } catch (error) {
-    throw toRefusal(error, 'connect the worker to its git server')
-  }
-}
-
 async function create(engine: Engine, plan: GitContainerPlan, program: string): Promise<string> {
   try {
     const made = await engine.call(

@@ -20,6 +20,8 @@ export type GitServerNotice =
   | { kind: 'push'; repo: string; ref: string; from: string | null; to: string | null; forced: boolean }
   | { kind: 'promotion'; id: string; repo: string; request: Record<string, unknown> }
   | { kind: 'line'; next: number; line: Record<string, unknown> }
+  /** The server has nothing to tell now. The first one says that everything from here on will be told. */
+  | { kind: 'beat' }
 
 /** A path that is longer does not fit into the address of a socket. */
 const SOCKET_PATH_MAX_BYTES = 100
@@ -151,12 +153,13 @@ export class HostDoor {
   }
 }
 
-/** Undefined for a heartbeat, and for a notice of a kind or shape that this host does not know. Pure. */
+/** Undefined for a notice of a kind or shape that this host does not know. Pure. */
 export function parseNotice(line: string): GitServerNotice | undefined {
   const value = toObject(line)
   const { kind, repo, ref, from, to, id, request: asked, next, line: told } = value
   const isId = (one: unknown): one is string | null =>
     one === null || (typeof one === 'string' && /^[0-9a-f]{1,64}$/.test(one))
+  if (kind === 'beat') return { kind }
   if (kind === 'push' && typeof repo === 'string' && typeof ref === 'string' && isId(from) && isId(to))
     return { kind, repo, ref, from, to, forced: value['forced'] === true }
   if (kind === 'promotion' && typeof id === 'string' && typeof repo === 'string' && isObject(asked))

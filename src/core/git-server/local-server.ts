@@ -1,6 +1,6 @@
 /** The git server beside local workers: a detached process on a port of loopback, which outlives its host. */
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { installedFile } from '../files/installation.ts'
@@ -52,14 +52,19 @@ export async function findLocalGitServer(places: GitServerPlaces, token: string)
   return { door, baseUrl: health.baseUrl, identity }
 }
 
-/** Returns when its process has ended. Does nothing where there is none. */
+/** Returns when its process has ended. Does nothing where there is none. server.json stays: it names the port. */
 export async function stopLocalGitServer(places: GitServerPlaces, token: string): Promise<void> {
   const running = await findLocalGitServer(places, token)
   const saved = readSaved(places.record)
   const identity = running?.identity ?? (saved === undefined ? undefined : identityOf(saved))
   await running?.door.shutDown().catch(() => {})
   if (identity !== undefined && !(await hasEnded(identity, GIT_SERVER_STOP_LIMIT_MS))) await kill(identity)
-  rmSync(places.record, { force: true })
+}
+
+/** The address of the server that ran last: clones name its port, and a new server takes it again. Undefined where there was none. */
+export function localServerUrl(places: GitServerPlaces): string | undefined {
+  const saved = readSaved(places.record)
+  return saved === undefined ? undefined : `http://${HOST}:${saved.port}`
 }
 
 /** Runs {@link file://./../../git-server/main.ts}. */

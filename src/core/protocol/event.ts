@@ -19,6 +19,8 @@ export const PLATFORM_EVENTS = [
   'platform.setup.completed',
   'platform.setup.failed',
   'platform.git.ready',
+  'platform.git.pushed',
+  'platform.git.pull_request',
   'platform.git.snapshot',
   'platform.promotion.requested',
   'platform.promotion.completed',

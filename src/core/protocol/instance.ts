@@ -42,6 +42,8 @@ export interface InstanceConfig {
   /** R55: which model to use, where the operator says it. */
   llm: { model: string; base_url: string }
   sub_container_token: string
+  /** The address of the git server; absent where there is none. */
+  platform_url?: string
   capabilities: string[]
 }
 

@@ -19,7 +19,7 @@ import { form } from './form.ts'
 import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
 import { STATUSES } from './status.ts'
-import { clonedRepo } from './workspace.ts'
+import { clonedRepo, PULL_ACTIONS } from './workspace.ts'
 
 const statusChange = object({
   status: oneOf(STATUSES),
@@ -74,6 +74,25 @@ const storySetup = object({
   at: time(),
 })
 
+const storyGit = object({
+  pushes: listOf(object({ repo: text(), ref: text(), commit: nullable(text()), at: time() })),
+  pulls: listOf(
+    object({
+      repo: text(),
+      number: count(),
+      action: oneOf(PULL_ACTIONS),
+      title: text(),
+      head: text(),
+      base: text(),
+      commit: text(),
+      url: text(),
+      at: time(),
+    }),
+  ),
+  /** How far the pull requests of the git server were read. */
+  next: count(),
+})
+
 export const storyArtifact = object({
   kind: text(),
   value: text(),
@@ -109,6 +128,8 @@ export const story = named(
     setup: optional(nullable(storySetup)),
     /** The repositories of its workspace, once they are cloned. */
     repos: optional(listOf(clonedRepo)),
+    /** What was pushed to its git server: the latest of each branch and tag, and its pull requests. */
+    git: optional(storyGit),
     artifacts: listOf(storyArtifact),
     requests: listOf(storyRequest),
     messages: listOf(storyMessage),

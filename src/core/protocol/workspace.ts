@@ -1,5 +1,5 @@
 /** Workspaces: the repositories that the platform clones for a resolver before it runs (spec, workspace_spec; docs/git.md). */
-import { count, flag, listOf, nullable, object, type Static, text } from '../schema/schema.ts'
+import { count, flag, listOf, nullable, object, oneOf, optional, type Static, text } from '../schema/schema.ts'
 
 /** A repository of an instance, as it was fixed at its creation. */
 export type RepoPlan = Static<typeof repoPlan>
@@ -18,7 +18,39 @@ export const repoPlan = object({
 /** The workspace of an instance. */
 export type WorkspacePlan = Static<typeof workspacePlan>
 
-export const workspacePlan = object({ repos: listOf(repoPlan) })
+export const workspacePlan = object({
+  repos: listOf(repoPlan),
+  /** The resolver asked for a git server beside its worker. Absent where it did not. */
+  git_server: optional(flag()),
+})
+
+/** A branch or tag as the worker pushed it. */
+export type PushedRef = Static<typeof pushedRef>
+
+const commitOrNone = nullable(text(), { description: 'A commit id, or that of a tag; null for none' })
+
+export const pushedRef = object({
+  repo: text(),
+  ref: text({ description: 'refs/heads/… or refs/tags/…' }),
+  from: commitOrNone,
+  to: commitOrNone,
+  forced: flag({ description: 'The commits before are not part of it any more' }),
+})
+
+export const PULL_ACTIONS = ['opened', 'updated', 'closed', 'merged'] as const
+
+/** A pull request at the instance's own git server. */
+export const toldPull = object({
+  repo: text(),
+  number: count(),
+  action: oneOf(PULL_ACTIONS),
+  title: text(),
+  head: text(),
+  base: text(),
+  commit: text({ description: 'The head when it was opened, or what it was merged as; may be empty' }),
+  url: text({ description: 'At the git server; only the worker reaches it' }),
+  next: count({ description: 'The offset in pulls.jsonl of the git server from which the host goes on' }),
+})
 
 /** A repository that is cloned. */
 export type ClonedRepo = Static<typeof clonedRepo>

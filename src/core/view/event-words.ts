@@ -82,6 +82,10 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'platform.setup.progress': setupLine,
   'platform.git.ready': ({ repos }) =>
     Array.isArray(repos) ? `workspace: ${repos.map((repo: Data) => text(repo?.['name'])).join(', ')}` : null,
+  'platform.git.pushed': ({ repo, ref, to }) =>
+    to === null ? `removed ${refWords(ref)} of ${text(repo)}` : `pushed ${refWords(ref)} of ${text(repo)}`,
+  'platform.git.pull_request': ({ repo, number, action, title }) =>
+    `pull request ${text(repo)} #${text(number)} ${text(action)}: ${text(title)}`,
   'platform.promotion.requested': ({ branch, repo }) => `promotion of ${text(branch)} in ${text(repo)}`,
   'platform.promotion.completed': ({ pr_url, created }) =>
     `pull request ${created === true ? 'opened' : 'updated'}: ${text(pr_url)}`,
@@ -106,6 +110,10 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
   'resolver:phase': (data) => `phase ${text(data['name'] ?? data['phase'])}`,
   'resolver:progress': ({ milestone, fraction, label }) => `progress${percent(fraction)} ${text(label ?? milestone)}`,
   'resolver:artifact': ({ kind, value }) => `artifact ${text(kind)}: ${text(value)}`,
+}
+
+function refWords(ref: unknown): string {
+  return text(ref).replace(/^refs\/(?:heads|tags)\//, '')
 }
 
 /** A step of a setup: it began, printed its last line, or ended. */

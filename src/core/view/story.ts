@@ -2,6 +2,7 @@
  * The reducer from the journal to a {@link Story}, the projection of an instance. The record, `show`, `--json`, the live view and
  * the web page all read it, so they show the same state. Pure: no clock, no files.
  */
+import { GIT_PULLS_TOLD_MAX } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
@@ -11,6 +12,7 @@ import type { CreationRecord } from '../protocol/journal.ts'
 import { WORKER_LOST } from '../protocol/methods.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { story, storyArtifact, storyCompletion, storyPhase, storyRequest, storyStop } from '../protocol/story.ts'
+import { PULL_ACTIONS } from '../protocol/workspace.ts'
 import type { Static } from '../schema/schema.ts'
 
 export type Story = Static<typeof story>
@@ -91,6 +93,8 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
   'platform.git.ready': (story, data) => {
     if (Array.isArray(data['repos'])) story.repos = data['repos'] as NonNullable<Story['repos']>
   },
+  'platform.git.pushed': pushed,
+  'platform.git.pull_request': pullRequestTold,
   'platform.instance.status_changed': statusChanged,
   'platform.instance.queued': queued,
   'platform.instance.dequeued': (story, _, at) => {
@@ -155,6 +159,35 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
       error: asError(data['error']),
     }
   },
+}
+
+function gitOf(story: Story): NonNullable<Story['git']> {
+  story.git ??= { pushes: [], pulls: [], next: 0 }
+  return story.git
+}
+
+function pushed(story: Story, data: Data, at: string): void {
+  const [repo, ref] = [asText(data['repo']), asText(data['ref'])]
+  if (repo === undefined || ref === undefined) return
+  const { pushes } = gitOf(story)
+  const commit = asText(data['to']) ?? null
+  const known = pushes.find((one) => one.repo === repo && one.ref === ref)
+  if (known === undefined) pushes.push({ repo, ref, commit, at })
+  else Object.assign(known, { commit, at })
+}
+
+function pullRequestTold(story: Story, data: Data, at: string): void {
+  const [repo, number] = [asText(data['repo']), asNumber(data['number'])]
+  const action = PULL_ACTIONS.find((one) => one === data['action'])
+  if (repo === undefined || number === undefined || action === undefined) return
+  const git = gitOf(story)
+  git.next = asNumber(data['next']) ?? git.next
+  const field = (name: string) => asText(data[name]) ?? ''
+  const texts = { title: field('title'), head: field('head'), base: field('base') }
+  const pull = { repo, number, action, ...texts, commit: field('commit'), url: field('url'), at }
+  const index = git.pulls.findIndex((one) => one.repo === repo && one.number === number)
+  if (index === -1) git.pulls = [...git.pulls, pull].slice(-GIT_PULLS_TOLD_MAX)
+  else git.pulls[index] = pull
 }
 
 function statusChanged(story: Story, data: Data, at: string): void {

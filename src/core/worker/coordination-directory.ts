@@ -156,7 +156,7 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
 }
 
 /** git refuses to work in a directory of another user. Links are changed themselves, not what they name. */
-async function giveTo(path: string, { uid, gid }: Owner): Promise<void> {
+export async function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
   const entries = await readdir(path, { withFileTypes: true })
   await lchown(path, uid, gid)
   for (const entry of entries) {

@@ -78,6 +78,8 @@ export interface ContainerLaunch {
   commit: string | null
   /** What the worker may reach; the engine's default network where it is absent. */
   network?: SandboxNetwork | undefined
+  /** A further network that it joins before it starts. */
+  joins?: string | undefined
 }
 
 /** A step of the setup begins, prints, or has ended with an exit code. */
@@ -98,6 +100,8 @@ export interface LaunchPlan {
   /** True where no worker of this instance can exist yet. */
   isFirst?: boolean
   container?: ContainerLaunch
+  /** A directory of this machine whose programs the worker finds first. */
+  tools?: string | undefined
   /** How many stages of the setup {@link Driver.prepare} has reported for this launch. */
   reportedStages?: number
   /** Called at each step of the launch, for the journal. */

@@ -22,6 +22,7 @@ export async function cloneFromCache(
   cached: CachedRepo,
   stage: string,
   maxBytes: number,
+  remote?: CloneRemote,
 ): Promise<ClonedRepo> {
   const { name, url, working_branch: working } = work.repo
   const git = (cwd: string, args: readonly string[], extras: Partial<GitExtras> = {}) =>
@@ -43,7 +44,7 @@ export async function cloneFromCache(
     name,
   ])
   const format = (await git(tree, ['rev-parse', '--show-object-format'])).trim()
-  await writeFile(join(tree, '.git', 'config'), cloneConfig(url, format))
+  await writeFile(join(tree, '.git', 'config'), cloneConfig(remote?.url ?? url, format, remote))
   if (start === undefined) await git(tree, ['symbolic-ref', 'HEAD', `refs/heads/${working}`])
   else {
     // Links stay links: with core.symlinks=false each of them would be shown as changed.
@@ -127,8 +128,15 @@ function missing({ repo: { name, url } }: RepoWork, ref: string, names: readonly
   return fail('repo_ref_missing', { repo: name, url, ref, nearest })
 }
 
+/** The git server of the instance as the `origin` of a clone. */
+export interface CloneRemote {
+  url: string
+  /** The program that gives git the token, as the worker sees it. */
+  helper: string
+}
+
 /** Nothing of the upstream or of this machine is in it. */
-export function cloneConfig(url: string, format: string): string {
+export function cloneConfig(url: string, format: string, remote?: CloneRemote): string {
   const isOther = format !== 'sha1'
   const lines = [
     '[core]',
@@ -145,6 +153,14 @@ export function cloneConfig(url: string, format: string): string {
     '\temail = resolve@localhost',
     '[push]',
     '\tautoSetupRemote = true',
+    // The empty helper comes first: no other one is asked, or told the token.
+    ...(remote === undefined
+      ? []
+      : [
+          `[credential "${new URL(remote.url).origin}"]`,
+          '\thelper =',
+          `\thelper = "!'${remote.helper.replace(/["\\]/g, '\\$&')}'"`,
+        ]),
   ]
   return `${lines.join('\n')}\n`
 }

@@ -15,7 +15,7 @@ interface AskedRepo {
   branch: string | null
 }
 
-/** null where no repository is wanted. Throws `repo_refused` with a sentence for the first rule that is broken. */
+/** null where neither a repository nor a git server is wanted. Throws `repo_refused` with a sentence for the first rule that is broken. */
 export function planWorkspace(
   spec: Readonly<Record<string, unknown>> | null,
   hosts: GitHosts,
@@ -26,9 +26,11 @@ export function planWorkspace(
   if (asked.length > REPOS_MAX) throw refused('repos', `a workspace has at most ${REPOS_MAX} repositories`)
   const branch = workingBranch(spec?.['working_branch'])
   const repos = asked.map((repo) => readRepo(repo, hosts))
-  if (repos.length === 0) return null
+  const server = spec?.['git_server'] === true || spec?.['gitea'] === true ? { git_server: true } : {}
+  if (repos.length === 0) return server.git_server === true ? { repos: [], ...server } : null
   const names = namesOf(repos.map(({ address }) => address))
   return {
+    ...server,
     repos: repos.map(({ address: { url }, branch: base }, at): RepoPlan => {
       const name = names[at] as string
       return { name, url, branch: base, working_branch: branch ?? defaultBranch(name, instanceId) }

@@ -27,7 +27,7 @@ resolver({
       description:
         'commit: in the clone alone; pull-request: on the git server of the instance; promote: at the repository itself',
       options: ['commit', 'pull-request', 'promote'],
-      default: 'commit',
+      default: 'pull-request',
     }),
   }),
 

@@ -6,7 +6,7 @@ const plugin = section('Resolver plugin contract', 'PLUG', {
   '02': 'instantiation_schema(params or None) gives the form for a new instance',
   '03': 'workspace_spec(params, available_credentials) gives repos, git_server and working_branch',
   '04': 'The repositories that workspace_spec asks for are cloned and provided',
-  '04-SERVER': waits.workspace('The git server that workspace_spec asks for is provided'),
+  '04-SERVER': 'The git server that workspace_spec asks for is provided',
   '05': 'container_setup(params) gives setup_commands, bundles, environment and volume_mounts',
   '06': 'What container_setup asks for is done in the container',
   '07': 'message_types(instance_state) gives the current message types',

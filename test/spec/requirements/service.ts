@@ -15,7 +15,7 @@ const service = section('What the service does', 'SVC', {
   '11': 'A consumer can fetch data files that the resolver produced',
   '12': 'The host writes config, input responses and messages as files; the resolver writes events, state, input requests and data',
   '13': 'A host monitor mirrors the files to consumers',
-  '14': waits.workspace('A resolver may declare the capability of a local git server sidecar'),
+  '14': 'A resolver may declare the capability of a local git server sidecar',
   '15': 'A resolver may ship a viewport for the web page',
   '16': waits.realityCheck('A resolver may call a reality check and gets a verdict'),
   '17': waits.pipeline('A pipeline in DOT runs each node as an LLM session and passes outputs between nodes'),
@@ -34,14 +34,12 @@ const directory = section('Worker container layout', 'DIR', {
   '07': '.resolve/messages/{N}.json are numbered one after another: 001, 002, …',
   '08': '.resolve/data/{path} holds artifacts in any format, read by consumers on demand',
   '09': '/project/workspace/{repo} is cloned before run()',
-  '10': waits.workspace('/usr/local/bin/create-pr is injected at startup and knows every provider'),
+  '10': '/usr/local/bin/create-pr is injected at startup and knows every provider',
   '11': 'A resolver can run steps in ephemeral sub-containers',
-  '12': waits.workspace(
-    'The sidecar is started before run() when git-server is required, with a mirror of each workspace repo',
-  ),
-  '13': waits.workspace('create-pr pushes to the sidecar and creates PRs there'),
-  '14': waits.workspace("The sidecar's REST API is reachable from the worker at a known URL"),
-  '15': waits.workspace('Mirroring from upstream and promotion of PRs back upstream are done by the platform'),
+  '12': 'The sidecar is started before run() when git-server is required, with a mirror of each workspace repo',
+  '13': 'create-pr pushes to the sidecar and creates PRs there',
+  '14': "The sidecar's REST API is reachable from the worker at a known URL",
+  '15': 'Mirroring from upstream and promotion of PRs back upstream are done by the platform',
 })
 
 export const serviceRequirements = [...service, ...directory]

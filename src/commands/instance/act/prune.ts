@@ -35,6 +35,7 @@ export default class InstancePrune extends BaseCommand<typeof InstancePrune> {
       multipleNonGreedy: true,
       description: 'only these final statuses: separated by commas, or the flag repeated',
     }),
+    'keep-unpromoted': Flags.boolean({ description: 'keep instances with pushed work that was not promoted' }),
     'dry-run': Flags.boolean({ description: 'show what would be removed, and remove nothing' }),
     yes: Flags.boolean({ char: 'y', description: 'do not ask' }),
   }
@@ -46,6 +47,7 @@ export default class InstancePrune extends BaseCommand<typeof InstancePrune> {
     const wanted = {
       older_than_ms: parseDuration(this.flags['older-than']),
       ...(status === undefined ? {} : { status }),
+      ...(this.flags['keep-unpromoted'] ? { keep_unpromoted: true } : {}),
     }
     const isDry = this.flags['dry-run']
     if (!isDry && !this.flags.yes && !this.mayAsk) {
@@ -91,9 +93,10 @@ export default class InstancePrune extends BaseCommand<typeof InstancePrune> {
 }
 
 function listed({ removed }: PruneOutcome): string[] {
-  return removed.map(({ instance_id, status, resolver, name, ended_at, bytes }) => {
+  return removed.map(({ instance_id, status, resolver, name, ended_at, bytes, unpromoted = [] }) => {
     const who = cleanLine(name === null ? resolver : `${resolver} (${name})`)
-    return `${instance_id}  ${statusText(status)}  ${ended_at.slice(0, 10)}  ${bytesText(bytes)}  ${who}`
+    const work = unpromoted.length === 0 ? '' : `  (not promoted: ${cleanLine(unpromoted.join(', '))})`
+    return `${instance_id}  ${statusText(status)}  ${ended_at.slice(0, 10)}  ${bytesText(bytes)}  ${who}${work}`
   })
 }
 

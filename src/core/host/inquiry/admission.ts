@@ -2,13 +2,11 @@
  * Accepts an input for a new instance: its checks, and what the resolver wants for it (R10, R44). The platform asks before it creates
  * the instance where the resolver is prepared; else the host asks after the setup (R48).
  */
-import { fail } from '../../errors.ts'
 import type { SplitPayload } from '../../forms/secret-fields.ts'
 import { gitHosts } from '../../git/git-hosts.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { ContainerOptions, CreationRecord, Executor } from '../../protocol/journal.ts'
-import type { Manifest } from '../../protocol/manifest.ts'
 import type { WorkspacePlan } from '../../protocol/workspace.ts'
 import { openInquiryContainer } from '../../worker/docker/inquiry-container.ts'
 import { planWorkspace } from '../../workspace/workspace-spec.ts'
@@ -21,12 +19,12 @@ export interface Admission extends SplitPayload {
   environment: Record<string, string>
   /** null without a container. */
   container: ContainerOptions | null
-  /** null where no repository is wanted. */
+  /** null where neither a repository nor a git server is wanted. */
   workspace: WorkspacePlan | null
 }
 
 /**
- * Throws `form_invalid`, `form_malformed`, `feature_missing`, `repo_refused`, `setup_malformed`, `environment_refused` and the errors of the
+ * Throws `form_invalid`, `form_malformed`, `repo_refused`, `setup_malformed`, `environment_refused` and the errors of the
  * resolver's process.
  */
 export async function admitInput(
@@ -38,7 +36,6 @@ export async function admitInput(
 ): Promise<Admission> {
   const { name, manifest } = resolver
   const { spec, split } = await inquiry.admit(input, availableCredentials(manifest))
-  refuseWhatIsMissing(manifest, spec)
   const workspace = planWorkspace(spec, gitHosts(), instanceId)
   const environment = environmentOf(spec)
   if (executor !== 'docker') return { ...split, environment, container: null, workspace }
@@ -76,12 +73,4 @@ export async function admitAfterSetup(
     signal.removeEventListener('abort', end)
     await inquiry.close()
   }
-}
-
-/** Throws `feature_missing`. `spec` is null where the resolver has not been asked yet. */
-export function refuseWhatIsMissing(manifest: Manifest, spec: Record<string, unknown> | null): void {
-  const resolver = manifest.name
-  const isAsked = spec?.['git_server'] === true || spec?.['gitea'] === true
-  const needsSidecar = (manifest.capabilities_required ?? []).length > 0 || isAsked
-  if (needsSidecar) throw fail('feature_missing', { resolver, feature: 'a git server beside its worker' })
 }

@@ -71,6 +71,29 @@ export function withWorkspace(
   return { ...config, workspace }
 }
 
+/** Whether the resolver has a git server beside its worker: by its manifest, or by its workspace_spec. */
+export function wantsGitServer({ resolver, workspace }: CreationRecord): boolean {
+  return (resolver.manifest.capabilities_required ?? []).includes(GIT_SERVER) || workspace?.git_server === true
+}
+
+const GIT_SERVER = 'git-server'
+
+/** The config of a worker with a git server: it gets the token of that server, and none of the upstream. */
+export function withGitServer(
+  config: InstanceConfig,
+  access: { baseUrl: string; token: string } | undefined,
+): InstanceConfig {
+  if (access === undefined) return config
+  const { baseUrl, token } = access
+  return {
+    ...config,
+    git_provider: { type: 'gitea', base_url: baseUrl, token },
+    credentials: { ...config.credentials, git_host_token: '' },
+    platform_url: baseUrl,
+    capabilities: [...new Set([...config.capabilities, GIT_SERVER])],
+  }
+}
+
 /**
  * The token that an earlier host gave the worker: an adopted worker keeps it. A resolver that writes another one gains nothing,
  * because the token only opens its own sandboxes.

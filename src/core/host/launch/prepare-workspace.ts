@@ -4,7 +4,6 @@
  */
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hostRepoPath, makeHostRepo } from '../../changes/host-repo.ts'
 import { failpoint } from '../../failpoints.ts'
 import { openGitAccess } from '../../git/git-access.ts'
 import { gitHosts } from '../../git/git-hosts.ts'
@@ -14,6 +13,7 @@ import { ConcurrencyLimiter } from '../../worker/concurrency-limiter.ts'
 import type { CoordinationDirectory, SetupProgress } from '../../worker/worker.ts'
 import type { FetchProgress } from '../../workspace/clone-progress.ts'
 import { cloneFromCache } from '../../workspace/clone-repo.ts'
+import { makeHostRepository } from '../../workspace/host-repository.ts'
 import { withCache } from '../../workspace/repo-cache.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
@@ -27,17 +27,34 @@ interface WorkspaceWork {
   token: string
   write: (line: () => void) => Promise<void>
   signal: AbortSignal
+  /** Starts or finds the git server; absent where the resolver wants none. */
+  openServer?: (() => Promise<GitSeat>) | undefined
+}
+
+/** The git server, for the clones. */
+export interface GitSeat {
+  /** As the worker reaches it. */
+  baseUrl: string
+  /** The path of git-credential-resolve, as the worker sees it. */
+  helper: string
+  /** Makes it serve a copy of the host's repository. */
+  place: (name: string, stage: string, signal: AbortSignal) => Promise<void>
 }
 
 const cloneLimiter = new ConcurrencyLimiter('clones', { atOnce: CLONES_AT_ONCE, waiting: CLONES_WAITING })
 
-/** Throws `repo_…`, `git_missing`, and the signal's reason where it is aborted. */
+/** Throws `repo_…`, `git_missing`, `git_server_failed`, and the signal's reason where it is aborted. */
 export async function prepareWorkspace(work: WorkspaceWork): Promise<void> {
-  const { ledger, epoch, write, signal } = work
+  const { ledger, epoch, write, signal, openServer } = work
   const { creation, repos: cloned } = ledger.story
   const plans = creation.workspace?.repos ?? []
-  if (plans.length === 0 || cloned !== undefined) return
-  const total = plans.length
+  if (cloned !== undefined) {
+    await openServer?.()
+    return
+  }
+  if (plans.length === 0 && openServer === undefined) return
+  const first = openServer === undefined ? 0 : 1
+  const total = plans.length + first
   await write(() => ledger.record('platform.setup.starting', { total }))
   const startedMs = Date.now()
   const giveBack = await cloneLimiter.take('all', signal)
@@ -45,15 +62,17 @@ export async function prepareWorkspace(work: WorkspaceWork): Promise<void> {
   const stages = join(ledger.directory, 'git', 'stage')
   const stage = join(stages, String(epoch))
   const repos: ClonedRepo[] = []
+  let seat: GitSeat | undefined
   try {
     signal.throwIfAborted()
     // What a killed host left: nothing of it is used.
     await rm(stages, { recursive: true, force: true })
+    if (openServer !== undefined) seat = await startServer(work, openServer, total)
     for (const [at, repo] of plans.entries()) {
-      const place = { step: at + 1, total, description: `Clone ${repo.name}` }
+      const place = { step: at + 1 + first, total, description: `Clone ${repo.name}` }
       const used = repos.reduce((bytes, { bytes: more }) => bytes + more, 0)
       const maxBytes = Math.max(1, WORKSPACE_MAX_BYTES - used)
-      repos.push(await cloneOne(work, repo, place, { stage, maxBytes, deadline: startedMs + CLONE_LIMIT_MS }))
+      repos.push(await cloneOne(work, repo, place, { stage, maxBytes, deadline: startedMs + CLONE_LIMIT_MS, seat }))
       failpoint('workspace.placed')
     }
   } finally {
@@ -65,21 +84,34 @@ export async function prepareWorkspace(work: WorkspaceWork): Promise<void> {
   const seconds = (Date.now() - startedMs) / 1000
   const isCached = repos.every(({ cached }) => cached)
   await write(() => ledger.record('platform.setup.completed', { total, cached: isCached, duration_s: seconds }))
-  await write(() => ledger.record('platform.git.ready', { repos, server: null }))
+  await write(() => ledger.record('platform.git.ready', { repos, server: seat?.baseUrl ?? null }))
   failpoint('workspace.ready')
+}
+
+async function startServer(
+  { ledger, write }: WorkspaceWork,
+  openServer: () => Promise<GitSeat>,
+  total: number,
+): Promise<GitSeat> {
+  const place = { step: 1, total, description: 'Start the git server' }
+  await write(() => ledger.record('platform.setup.progress', place))
+  const seat = await openServer()
+  await write(() => ledger.record('platform.setup.progress', { ...place, exit_code: 0 }))
+  return seat
 }
 
 interface Bounds {
   stage: string
   maxBytes: number
   deadline: number
+  seat: GitSeat | undefined
 }
 
 async function cloneOne(
   { home, ledger, coordination, token, write, signal }: WorkspaceWork,
   repo: RepoPlan,
   place: Pick<SetupProgress, 'step' | 'total' | 'description'>,
-  { stage, maxBytes, deadline }: Bounds,
+  { stage, maxBytes, deadline, seat }: Bounds,
 ): Promise<ClonedRepo> {
   await write(() => ledger.record('platform.setup.progress', { ...place, fraction: 0 }))
   const tell = ({ phase, fraction }: FetchProgress) => {
@@ -90,13 +122,15 @@ async function cloneOne(
   const access = await openGitAccess(repo.url, gitHosts(), token)
   try {
     const work = { repo, access, deadline, signal }
-    const hostRepo = hostRepoPath(join(ledger.directory, 'git'), repo.name)
+    const remote = seat && { url: `${seat.baseUrl}/admin/${repo.name}.git`, helper: seat.helper }
     const cloned = await withCache(home, work, tell, async (cached) => {
-      const clone = await cloneFromCache(work, cached, stage, maxBytes)
-      await makeHostRepo(hostRepo, cached.path, clone, { deadline, signal })
-      return clone
+      const made = await cloneFromCache(work, cached, stage, maxBytes, remote)
+      const directory = join(ledger.directory, 'git')
+      await makeHostRepository(work, cached, made, { stage: join(stage, 'bare'), directory })
+      return made
     })
     signal.throwIfAborted()
+    await seat?.place(repo.name, stage, signal)
     failpoint('workspace.cloned')
     await coordination.placeInWorkspace(repo.name, join(stage, repo.name))
     const output = notes(cloned)

@@ -13,7 +13,7 @@ import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
-import { buildConfig, withWorkspace } from '../launch/config.ts'
+import { buildConfig, withGitServer, withWorkspace } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, Naming, News } from '../ledger/ledger.ts'
@@ -66,7 +66,12 @@ export class InstanceHost {
     const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
     this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
     ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
-    this.#resources = new InstanceResources({ ...parts, token: this.#config.sub_container_token, write: this.#write })
+    this.#resources = new InstanceResources({
+      ...parts,
+      token: this.#config.sub_container_token,
+      write: this.#write,
+      promote: (repo, body) => this.promoteForWorker(repo, body),
+    })
     const files = new SentFiles(this.#coordination)
     this.#requests = { ledger, coordination: this.#coordination, files, sealed: this.#sealed }
     this.#requestApi = new RequestApi(this.#requests, () => this.#deliver())
@@ -234,7 +239,10 @@ export class InstanceHost {
     this.#requestApi.open(session.calls)
     // An adopting host calls it again; a resolver must accept that (R42).
     const ready = session.calls.call('resolver.initialize', {
-      config: withWorkspace(this.#config, ledger.story.repos, this.#coordination),
+      config: withGitServer(
+        withWorkspace(this.#config, ledger.story.repos, this.#coordination),
+        this.#resources.git.access,
+      ),
       epoch,
     })
     if (ledger.status !== 'starting' && ledger.inbox.hasRun(worker.incarnation)) {
@@ -352,6 +360,7 @@ export class InstanceHost {
       const asks = ledger.status === 'awaiting_input' && status !== 'cancelled'
       // The questions of a lost worker stay open (R58).
       if (asks) ledger.move('running', { reason: details.reason === WORKER_LOST ? WORKER_LOST : REQUESTS_WITHDRAWN })
+      if (isTerminal(status)) this.#resources.git.forget()
       ledger.move(status, details)
       failpoint('end.told')
       // In the same turn: otherwise the host could accept a request that no host would carry out.

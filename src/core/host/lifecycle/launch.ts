@@ -4,7 +4,7 @@ import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, LaunchPlan, SetupFailure, Worker } from '../../worker/worker.ts'
-import { withWorkspace, writeConfig } from '../launch/config.ts'
+import { withGitServer, withWorkspace, writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
 import { prepareWorkspace } from '../launch/prepare-workspace.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -50,6 +50,7 @@ export async function reachWorker(launch: Launch): Promise<Worker | Ending> {
   if (worker !== undefined) {
     failpoint('adoption.reached')
     launch.resources.egress.reopen()
+    launch.resources.git.reopen()
     coordination.clearDrafts()
     // Its host died between the start and the journal line about it.
     if (incarnation < wantedIncarnation) await noteLaunch(launch)
@@ -88,20 +89,23 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
   try {
     const isChecked = creation.unchecked !== true
     const config = isChecked ? launch.config : await setUpAndCheck(launch, planOf(0))
-    await prepareWorkspace({ ...launch, token: config.git_provider.token })
+    const { egress, git } = resources
+    const openServer = git.isWanted ? () => git.open(() => egress.open()) : undefined
+    await prepareWorkspace({ ...launch, token: config.git_provider.token, openServer })
     await warnOfSetupNotRun(launch)
     // An old result would end the new run at once (R21); a checkpoint is what it resumes from.
     if (!hasStatusCheckpoint(coordination)) coordination.remove(STATUS_FILE)
-    writeConfig(coordination, withWorkspace(config, ledger.story.repos, coordination))
+    writeConfig(coordination, withGitServer(withWorkspace(config, ledger.story.repos, coordination), git.access))
     failpoint('launch.configured')
-    const network = await resources.egress.open()
+    const network = git.within(await egress.open())
     // A driver with setup also ends what an earlier host left of it.
     if (signal.aborted && driver.prepare === undefined) return interrupted()
     const plan = planOf(isChecked ? 0 : 1)
     const { container } = plan
     const worker = await driver.start(coordination, {
       ...plan,
-      ...(container && { container: { ...container, network } }),
+      tools: git.tools,
+      ...(container && { container: { ...container, ...network } }),
     })
     failpoint('launch.started')
     await noteLaunch(launch)
@@ -112,7 +116,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'form_invalid') return failed(error.code, error.errors.join('\n'))
-    const setup = repoFailure(error) ?? (creation.executor === 'docker' ? setupFailure(error) : undefined)
+    const setup = workspaceFailure(error) ?? (creation.executor === 'docker' ? setupFailure(error) : undefined)
     if (setup !== undefined)
       await write(() => ledger.record('platform.setup.failed', { ...setup, error: error.message }))
     await write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
@@ -136,8 +140,9 @@ async function warnOfSetupNotRun({ ledger, write }: Launch): Promise<void> {
   await write(() => ledger.record('platform.watchdog.warning', { kind: 'setup_not_run', value, limit: 0, detail }))
 }
 
-/** A repository that could not be cloned. */
-function repoFailure({ code, details }: ResolveError): Omit<SetupFailure, 'error'> | undefined {
+/** A repository that could not be cloned, or a git server that could not be started. */
+function workspaceFailure({ code, details }: ResolveError): Omit<SetupFailure, 'error'> | undefined {
+  if (code === 'git_server_failed') return { cause: 'git_sidecar', stage: 'git server' }
   const isRepo = code.startsWith('repo_') || code === 'git_missing'
   return isRepo ? { cause: 'repo_clone', stage: String(details['repo'] ?? 'workspace') } : undefined
 }

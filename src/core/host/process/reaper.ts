@@ -67,8 +67,10 @@ async function whyOver(home: string, instance: string): Promise<string | undefin
  */
 async function endNetworks(home: string): Promise<void> {
   const owner = { home: homeLabel(home) }
-  for (const instance of await networkedInstances(theEngine(), owner.home)) {
-    if ((await whyOver(home, instance)) !== undefined) await removeNetwork(theEngine(), { ...owner, instance })
+  for (const role of ['egress', 'git'] as const) {
+    for (const instance of await networkedInstances(theEngine(), owner.home, role)) {
+      if ((await whyOver(home, instance)) !== undefined) await removeNetwork(theEngine(), { ...owner, instance, role })
+    }
   }
   await sweepGuards()
 }

@@ -1,12 +1,13 @@
-/** The resources that a host creates and ends together with a worker: its egress, its sandboxes, and the snapshots of its work. */
+/** The resources that a host creates and ends together with a worker: its egress, its sandboxes, its git server, and the snapshots of its work. */
 import { homeLabel } from '../../worker/engine/container-places.ts'
 import { theEngine } from '../../worker/engine/engine.ts'
 import { chooseImage } from '../../worker/engine/worker-image.ts'
 import { InstanceEgress, type InstanceEgressParts } from './instance-egress.ts'
+import { InstanceGit, type InstanceGitParts } from './instance-git.ts'
 import { InstanceSnapshots } from './instance-snapshots.ts'
 import { SandboxBroker } from './sandbox-broker.ts'
 
-export interface InstanceResourcesParts extends InstanceEgressParts {
+export interface InstanceResourcesParts extends InstanceEgressParts, InstanceGitParts {
   /** The options of sandboxes. */
   token: string
   epoch: number
@@ -15,6 +16,7 @@ export interface InstanceResourcesParts extends InstanceEgressParts {
 export class InstanceResources {
   readonly egress: InstanceEgress
   readonly sandboxes: SandboxBroker
+  readonly git: InstanceGit
   readonly snapshots: InstanceSnapshots
 
   constructor(parts: InstanceResourcesParts) {
@@ -22,6 +24,7 @@ export class InstanceResources {
     const { creation } = ledger.story
     const wanted = creation.container?.image ?? creation.resolver.manifest.container?.image ?? null
     this.egress = new InstanceEgress(parts)
+    this.git = new InstanceGit(parts)
     this.snapshots = new InstanceSnapshots(parts)
     this.sandboxes = new SandboxBroker({
       owner: { instance: creation.instance_id, home: homeLabel(home) },
@@ -42,6 +45,7 @@ export class InstanceResources {
 
   /** Releases them for the next host. */
   close(): void {
+    this.git.close()
     this.sandboxes.close()
     this.snapshots.close()
     void this.egress.close()
@@ -50,6 +54,7 @@ export class InstanceResources {
   /** Called when no worker is left; all of them are removed. The reaper removes what an unreachable engine keeps. */
   async end(): Promise<void> {
     await this.sandboxes.end()
+    await this.git.rest()
     await this.egress.remove()
   }
 }

@@ -3,7 +3,7 @@
  * that is not prepared cannot be asked yet: then the host checks the input after the setup (R48).
  */
 import { fail } from '../../errors.ts'
-import { type Admission, admitInput, refuseWhatIsMissing } from '../../host/inquiry/admission.ts'
+import { type Admission, admitInput } from '../../host/inquiry/admission.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Preparations } from '../../host/inquiry/preparations.ts'
 import { containerOptions } from '../../host/launch/container-launch.ts'
@@ -37,7 +37,6 @@ export async function prepareCreation(
   const { input } = request
   const { name, version, dir, commit, manifest } = entry
   requireSecrets(home, name, manifest.secrets)
-  refuseWhatIsMissing(manifest, null)
   const isReady = await preparations.isReady(entry, executor)
   const id = request.instance_id ?? newInstanceId()
   const { open, secret, environment, container, workspace } = isReady

@@ -16,6 +16,7 @@ import { instancesDirectory, prepareHome } from '../../store/home.ts'
 import { openTokens } from '../../store/tokens.ts'
 import type { HealthRow } from '../platform.ts'
 import { checkCatalog } from './health-catalog.ts'
+import { checkForge } from './health-forge.ts'
 import { checkInstances } from './health-instances.ts'
 import { checkMachine } from './health-machine.ts'
 
@@ -29,7 +30,7 @@ export interface HealthPlan {
 /** Never throws for what it finds. Every check is reported, in the order in which they depend on one another. */
 export async function checkHealth(plan: HealthPlan): Promise<HealthRow[]> {
   const home = checkHome(plan)
-  const rows = [...(await checkMachine(plan.home)), ...home]
+  const rows = [...(await checkMachine(plan.home)), checkForge(), ...home]
   // Without a home, the checks below cannot run.
   if (home.some(({ check, state }) => check === 'home' && state === 'failed')) return rows
   return [

@@ -9,6 +9,7 @@ import { systemCode } from '../../errors.ts'
 import { removeTree } from '../../files/remove-tree.ts'
 import { hasHost } from '../../host/process/reach.ts'
 import { DRAFT_STALE_MS } from '../../limits.ts'
+import { unpromotedIn } from '../../promotion/unpromoted.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { instanceIds, instancePaths, instancesDirectory } from '../../store/home.ts'
 import { readStoryInTurns } from '../../store/journal-projection.ts'
@@ -29,7 +30,9 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
     const story = await readFinished(home, id, options)
     // Its host may not have closed its files yet, although the end is already journaled.
     if (story === undefined || (await hasHost(home, id))) continue
-    const { root } = instancePaths(home, id)
+    const { root, git } = instancePaths(home, id)
+    const unpromoted = await unpromotedIn(git, story.repos ?? [])
+    if (unpromoted.length > 0 && options.keep_unpromoted === true) continue
     const bytes = await bytesBelow(root)
     if (!dryRun && !(await removeWhole(root, join(instancesDirectory(home), removingName(id))))) continue
     const { resolver, name } = story.creation
@@ -41,6 +44,7 @@ export async function pruneInstances(home: string, options: PruneOptions): Promi
         status: story.status,
       },
       ...{ ended_at: story.endedAt ?? story.lastEventAt, bytes },
+      ...(unpromoted.length === 0 ? {} : { unpromoted }),
     })
   }
   return { dry_run: dryRun, removed, leftovers: await removeLeftovers(home, dryRun) }

@@ -144,7 +144,9 @@ class Works {
     })
   }
 
-  async pulls(_id: string, _name: string) {
-    return []
+  async pulls(id: string, name: string) {
+    const { git } = await this.#parts.story(id)
+    const pulls = (git?.pulls ?? []).filter(({ repo }) => repo === name)
+    return pulls.map(({ repo: _, action, ...pull }) => ({ ...pull, state: action }))
   }
 }

@@ -24,7 +24,7 @@ import { form, payload } from '../form.ts'
 import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
 import { STATUSES } from '../status.ts'
-import { clonedRepo } from '../workspace.ts'
+import { clonedRepo, pushedRef, toldPull } from '../workspace.ts'
 
 export const SETUP_CAUSES = ['setup_commands', 'repo_clone', 'container_init', 'manifest_parse', 'git_sidecar'] as const
 
@@ -59,6 +59,9 @@ export const EVENT_DATA = {
   'platform.setup.failed': object({ cause: oneOf(SETUP_CAUSES), error: text(), stage: text() }),
   /** The repositories of the workspace are cloned. `server` is null without a git server. */
   'platform.git.ready': object({ repos: listOf(clonedRepo), server: nullable(text()) }),
+  /** The worker pushed to its git server, and the host has the commits. */
+  'platform.git.pushed': pushedRef,
+  'platform.git.pull_request': toldPull,
   /** The files of a repository in the workspace were kept. The numbers compare with the start. */
   'platform.git.snapshot': object({
     repo: text(),

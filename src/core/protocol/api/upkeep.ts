@@ -24,6 +24,7 @@ export const pruneOptions = closed({
       description: 'Only instances with these statuses; one that has not ended is never removed',
     }),
   ),
+  keep_unpromoted: optional(flag({ description: 'Keep instances with pushed work that was not promoted' })),
   dry_run: optional(flag({ description: 'List what would be removed, without removing it' })),
 })
 
@@ -34,6 +35,7 @@ export const pruned = object({
   status: oneOf(STATUSES),
   ended_at: time(),
   bytes: count(),
+  unpromoted: optional(listOf(text(), { description: 'Repositories with pushed work that was not promoted' })),
 })
 
 export const pruneOutcome = named(

@@ -59,6 +59,16 @@ export function sdkMounts(): ContainerMount[] {
   return register === undefined ? [] : [{ source: dirname(dirname(register)), target: SDK, readOnly: true }]
 }
 
+/** The programs of a directory, each at its own place: the directory in the container has others. */
+export function toolMounts(directory: string | undefined): ContainerMount[] {
+  if (directory === undefined) return []
+  return readdirSync(directory).map((name) => ({
+    source: join(directory, name),
+    target: `/usr/local/bin/${name}`,
+    readOnly: true,
+  }))
+}
+
 /**
  * RESOLVE_DEV_SOURCES names a directory of this machine. For each override in the manifest, `<directory>/<name>` is mounted at
  * `/opt/<name>`; a missing one is left to the image.

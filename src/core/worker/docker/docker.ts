@@ -23,13 +23,14 @@ import {
   workerUser,
 } from '../engine/container-places.ts'
 import { type Engine, isAway, theEngine, toRefusal } from '../engine/engine.ts'
+import { joinNetwork } from '../engine/join-network.ts'
 import { removeContainer } from '../engine/remove-container.ts'
 import { rewriteFiles } from '../output-files.ts'
 import { BRIDGE } from '../sandbox-network.ts'
 import { tailOf } from '../stderr-file.ts'
 import type { ContainerLaunch, CoordinationDirectory, Driver, LaunchPlan, Worker } from '../worker.ts'
 import { containerEnvironment } from './container-environment.ts'
-import { projectMounts, sdkMounts } from './container-mounts.ts'
+import { projectMounts, sdkMounts, toolMounts } from './container-mounts.ts'
 import { beforeAsking, planSetup, prepareImage } from './container-setup.ts'
 import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
@@ -123,7 +124,7 @@ export class DockerDriver implements Driver {
         hasInstance: true,
         bundles: options.bundles,
       }),
-      mounts: [...projectMounts(this.#places.project), ...sdk, ...setup.mounts, ...volumes],
+      mounts: [...projectMounts(this.#places.project), ...sdk, ...toolMounts(plan.tools), ...setup.mounts, ...volumes],
     })
     let worker: DockerWorker | undefined
     try {
@@ -136,6 +137,7 @@ export class DockerDriver implements Driver {
       const saved: Saved = { incarnation: plan.incarnation, container: id }
       writeWholeSync(this.#places.worker, JSON.stringify(saved), { durable: true })
       failpoint('container.saved')
+      if (options.joins !== undefined) await joinNetwork(this.#engine, id, options.joins)
       worker = this.#reach(saved, false)
       await worker.open()
       failpoint('container.attached')
@@ -225,7 +227,9 @@ export class DockerDriver implements Driver {
     const found = await this.#engine.call((docker, abortSignal) =>
       docker.listContainers({ all: true, filters: { label }, abortSignal }),
     )
-    await Promise.all(found.map(({ Id: id }) => removeContainer(this.#engine, id)))
+    // The git server is no worker: its own host ends it, after the last fetch.
+    const workers = found.filter(({ Labels: labels }) => labels['resolve.role'] !== 'git')
+    await Promise.all(workers.map(({ Id: id }) => removeContainer(this.#engine, id)))
   }
 
   async #retryWhileAway<T>(work: () => Promise<T>): Promise<T> {

@@ -30,7 +30,11 @@ export interface NetworkOwner {
   instance: string
   /** The key of the home. */
   home: string
+  /** git: the network of a worker and its git server, beside an open network or none. */
+  role?: NetworkRole
 }
+
+export type NetworkRole = 'egress' | 'git'
 
 const ROLE = 'egress'
 const MTU = 'com.docker.network.driver.mtu'
@@ -66,20 +70,20 @@ export async function openGuardedNetwork(
 
 /** Removes the network and its guard, in this order: it may still be in use. Does nothing where there is none. */
 export async function removeNetwork(engine: Engine, owner: NetworkOwner): Promise<void> {
-  const { instance } = owner
+  const { instance, role } = owner
   try {
-    for (const { Id: id } of await listOwn(engine, instance)) {
+    for (const { Id: id } of await listOwn(engine, instance, role)) {
       await engine.callUnless(404, (docker, abortSignal) => docker.getNetwork(id).remove({ abortSignal }))
     }
   } catch (error) {
     throw toRefusal(error, `remove the network of instance ${instance}`)
   }
-  await removeGuards(bridgeOf(instance))
+  await removeGuards(bridgeOf(instance, role))
 }
 
 /** The instances of this home that have a network; the reaper uses it to find leftovers. */
-export async function networkedInstances(engine: Engine, home: string): Promise<string[]> {
-  const filters = { label: [`resolve.home=${home}`, `resolve.role=${ROLE}`] }
+export async function networkedInstances(engine: Engine, home: string, role: NetworkRole = ROLE): Promise<string[]> {
+  const filters = { label: [`resolve.home=${home}`, `resolve.role=${role}`] }
   const found = await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
   return found.map(({ Labels: labels }) => labels?.['resolve.instance'] ?? '').filter(Boolean)
 }
@@ -102,14 +106,14 @@ async function createNetwork(
   owner: NetworkOwner,
   { isInternal, mtu }: NetworkKind,
 ): Promise<Omit<InstanceNetwork, 'guarded'>> {
-  const { instance } = owner
+  const { instance, role } = owner
   const taken = await takenBlocks(engine)
   const start = createHash('sha256').update(instance).digest().readUInt16BE(0) % BLOCKS
   for (let step = 0; step < BLOCKS; step += 1) {
     const block = (start + step) % BLOCKS
     if (taken.has(block)) continue
     const { subnet, gateway } = addressesOf(block)
-    const name = nameOf(instance)
+    const name = nameOf(instance, role)
     try {
       await engine.call((docker, abortSignal) =>
         docker.createNetwork({
@@ -120,14 +124,14 @@ async function createNetwork(
           EnableIPv6: false,
           IPAM: { Driver: 'default', Config: [{ Subnet: subnet, Gateway: gateway }] },
           Options: {
-            'com.docker.network.bridge.name': bridgeOf(instance),
+            'com.docker.network.bridge.name': bridgeOf(instance, role),
             ...(mtu === undefined ? {} : { [MTU]: mtu }),
           },
-          Labels: { 'resolve.home': owner.home, 'resolve.role': ROLE, 'resolve.instance': instance },
+          Labels: { 'resolve.home': owner.home, 'resolve.role': role ?? ROLE, 'resolve.instance': instance },
           abortSignal,
         }),
       )
-      return { name, bridge: bridgeOf(instance), subnet, gateway }
+      return { name, bridge: bridgeOf(instance, role), subnet, gateway }
     } catch (error) {
       if (!(error instanceof EngineRefusal)) throw error
       // Another host took the block first, or created this very network.
@@ -143,18 +147,18 @@ async function createNetwork(
   })
 }
 
-async function findNetwork(engine: Engine, { instance, home }: NetworkOwner) {
-  for (const { Name: name, Labels: labels, IPAM: ipam } of await listOwn(engine, instance)) {
+async function findNetwork(engine: Engine, { instance, home, role }: NetworkOwner) {
+  for (const { Name: name, Labels: labels, IPAM: ipam } of await listOwn(engine, instance, role)) {
     const { Subnet: subnet, Gateway: gateway } = ipam?.Config?.[0] ?? {}
-    const isOurs = name === nameOf(instance) && labels?.['resolve.home'] === home
+    const isOurs = name === nameOf(instance, role) && labels?.['resolve.home'] === home
     if (isOurs && subnet !== undefined && gateway !== undefined)
-      return { name, bridge: bridgeOf(instance), subnet, gateway }
+      return { name, bridge: bridgeOf(instance, role), subnet, gateway }
   }
   return undefined
 }
 
-async function listOwn(engine: Engine, instance: string) {
-  const filters = { label: [`resolve.instance=${instance}`, `resolve.role=${ROLE}`] }
+async function listOwn(engine: Engine, instance: string, role: NetworkRole = ROLE) {
+  const filters = { label: [`resolve.instance=${instance}`, `resolve.role=${role}`] }
   return await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
 }
 
@@ -188,11 +192,11 @@ export function isInSubnet(address: string, subnet: string): boolean {
   return isIPv4(address) && blocksIn(`${address}/32`)[0] === blocksIn(subnet)[0] && address.startsWith(`${FIRST}.`)
 }
 
-function nameOf(instance: string): string {
-  return `resolve-${instance}-${ROLE}`
+function nameOf(instance: string, role: NetworkRole = ROLE): string {
+  return `resolve-${instance}-${role === ROLE ? role : 'git-network'}`
 }
 
 /** The kernel limits interface names to 15 characters. */
-function bridgeOf(instance: string): string {
-  return `rs${instance}`.slice(0, 15)
+function bridgeOf(instance: string, role: NetworkRole = ROLE): string {
+  return `${role === ROLE ? 'rs' : 'rg'}${instance}`.slice(0, 15)
 }

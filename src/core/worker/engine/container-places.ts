@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 
 /**
  * worker: a resolver during its run. setup: the commands before it, as root, without instance files. inquiry: a resolver that
- * only returns its form and workspace spec, without network or secrets; it ends with its caller.
+ * only returns its form and workspace spec, without network or secrets; it ends with its caller. git: the git server of an instance.
  */
-export type ContainerRole = 'worker' | 'setup' | 'inquiry'
+export type ContainerRole = 'worker' | 'setup' | 'inquiry' | 'git'
 
 export const PROJECT = '/project'
 export const RESOLVE_DIRECTORY = '/project/.resolve'

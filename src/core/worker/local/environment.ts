@@ -12,6 +12,8 @@ export interface EnvironmentOptions {
   compileCache?: string | undefined
   /** The variables that container_setup adds. */
   added?: Readonly<Record<string, string>>
+  /** Searched first for programs. */
+  tools?: string | undefined
   host?: NodeJS.ProcessEnv
 }
 
@@ -27,7 +29,9 @@ export function workerEnvironment(options: EnvironmentOptions = {}): Record<stri
     const value = ALLOWED.test(name) ? host[name] : undefined
     if (value !== undefined) environment[name] = value
   }
-  environment['PATH'] = [dirname(process.execPath), host['PATH'] ?? ''].filter(Boolean).join(delimiter)
+  environment['PATH'] = [options.tools ?? '', dirname(process.execPath), host['PATH'] ?? '']
+    .filter(Boolean)
+    .join(delimiter)
   environment['RESOLVE_CHANNEL'] = '1'
   const register = installedFile('sdk/register.js')
   if (register !== undefined) environment['NODE_OPTIONS'] = `--import=${pathToFileURL(register).href}`

@@ -121,6 +121,7 @@ export class LocalDriver implements Driver {
         resolveDirectory: coordination.seen.resolve,
         compileCache: this.#compileCache,
         added: plan.environment,
+        tools: plan.tools,
       })
       const child = spawn(command, args, {
         cwd: plan.directory,

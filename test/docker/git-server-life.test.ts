@@ -1,0 +1,95 @@
+/** The git server beside a worker in a container: reached over each kind of network, and gone at the end (docs/git.md, The git server). */
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
+import { type Home, newHome } from '../commands/cli.ts'
+import { containersOf, describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
+import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import { eventsOf, until } from '../support/instances.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
+
+process.env['RESOLVE_WORKER_IMAGE'] = testImage()
+
+let cli: Home
+let upstream: GitUpstream
+beforeEach(async () => {
+  cli = newHome()
+  upstream = await openUpstream()
+})
+afterEach(async () => {
+  await cli.end()
+  await removeContainersOf(cli.home)
+  await upstream.close()
+})
+
+const TOOLS = `const { execFileSync } = await import('node:child_process')
+  const [{ path: clone, working_branch: branch }] = me.config.workspace
+  const sh = (line) => execFileSync('/bin/sh', ['-ec', line], { cwd: clone, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+  const work = (name) => sh('echo ' + name + ' > ' + name + ' && git add -A && git commit -qm ' + name)
+`
+
+async function resolver(behaviour: string, container: object, more = {}) {
+  upstream.create('org/app', { a: '1' })
+  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }], git_server: true })`
+  const made = plainResolver(TOOLS + behaviour, { container, ...more }, asks)
+  chmodSync(made.dir, 0o755)
+  expect((await cli.run('resolver', 'add', made.dir, '--no-prepare')).code).toBe(0)
+  return made.name
+}
+
+const left = async (id: string) => [
+  await containersOf(id),
+  await docker('network', 'ls', '-q', '--filter', `label=resolve.instance=${id}`),
+]
+
+describeWithDocker('a git server in a container', { timeout: 120_000 }, () => {
+  test.each([
+    ['open', {}],
+    ['none', { network: 'none' }],
+    ['allowlist', { network: 'allowlist', egress: ['example.org'] }],
+  ])('is reached by name over the network "%s" (S-DIR-12, S-DIR-14)', async (_, container) => {
+    const name = await resolver(
+      `
+      work('one'); sh('git push -q origin HEAD')
+      const url = sh('create-pr --title Work')
+      me.finish({ status: 'completed', output: [url, me.config.platform_url, sh('command -v create-pr')].join(' ') })`,
+      container,
+    )
+    const env = { RESOLVE_GIT_BASE_URL: upstream.base }
+    const run = await cli.with({ env }, 'run', name, '--executor', 'docker', '--json')
+    const { status, output, error } = JSON.parse(run.stdout)
+    expect({ status, error }).toEqual({ status: 'completed', error: null })
+    expect(output).toBe('http://git-server:3000/admin/app/pulls/1 http://git-server:3000 /usr/local/bin/create-pr')
+    const [id = ''] = instanceIds(cli.home)
+    const types = eventsOf(cli.home, id).map(({ event }) => event.event_type)
+    expect(types).toContain('platform.git.pushed')
+    expect(types).toContain('platform.git.pull_request')
+    const bare = join(instancePaths(cli.home, id).git, 'app.git')
+    expect(gitText(bare, ['log', '--format=%s', '--branches', '--not', 'refs/start'])).toBe('one')
+    expect(await left(id)).toEqual([[], ''])
+  })
+
+  test('goes on while its host is killed, and the next host finds it and ends it', async () => {
+    const name = await resolver(
+      `
+      work('one'); sh('git push -q origin HEAD')
+      await me.ask('go', 'Go on?')
+      work('two'); sh('create-pr --title Work')
+      me.finish({ status: 'completed' })`,
+      {},
+    )
+    const host = cli.start({ RESOLVE_GIT_BASE_URL: upstream.base }, 'run', name, '--executor', 'docker')
+    await expect.poll(() => instanceIds(cli.home)[0], { timeout: 30_000 }).toBeDefined()
+    const [id = ''] = instanceIds(cli.home)
+    await until(cli.home, id, ({ requests, git }) => requests.length === 1 && git?.pushes.length === 1, 60_000)
+    host.kill('SIGKILL')
+    await host.ended
+    expect((await containersOf(id)).length).toBe(2)
+    expect((await cli.run('instance', 'answer', id, 'go')).code).toBe(0)
+    const story = await until(cli.home, id, ({ status }) => ['completed', 'failed'].includes(status), 60_000)
+    expect(story).toMatchObject({ status: 'completed', git: { pulls: [{ number: 1, action: 'opened' }] } })
+    expect(eventsOf(cli.home, id).filter(({ event }) => event.event_type === 'platform.git.pushed')).toHaveLength(2)
+    await expect.poll(async () => await left(id), { timeout: 20_000 }).toEqual([[], ''])
+  })
+})
