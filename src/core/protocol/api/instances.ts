@@ -14,7 +14,7 @@ import { instanceName } from '../names.ts'
 import { closed, count, flag, integer, listOf, named, nullable, object, oneOf, optional, text } from '../schema.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
-import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'
+import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE, SEALED_TROUBLE } from './operation.ts'
 
 const name = instanceName()
 
@@ -236,7 +236,7 @@ export const INSTANCE_OPERATIONS = {
         json: instanceState,
       },
     },
-    refuses: ['instance_unknown'],
+    refuses: ['instance_unknown', ...SEALED_TROUBLE],
   },
   postInstancePause: {
     method: 'POST',
@@ -256,7 +256,14 @@ export const INSTANCE_OPERATIONS = {
     body: resumeBody,
     bodyOptional: true,
     answers: record,
-    refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', 'resume_exhausted', ...HOST_TROUBLE],
+    refuses: [
+      'instance_unknown',
+      'invalid_state',
+      'resume_unsupported',
+      'resume_exhausted',
+      ...SEALED_TROUBLE,
+      ...HOST_TROUBLE,
+    ],
   },
   postInstanceStop: {
     method: 'POST',
@@ -295,7 +302,7 @@ export const INSTANCE_OPERATIONS = {
     tag: 'instances',
     summary: "Read the end of its worker's stderr",
     answers: { 200: { description: 'The text, unchanged', type: 'text/plain' } },
-    refuses: ['instance_unknown'],
+    refuses: ['instance_unknown', ...SEALED_TROUBLE],
   },
   getInstanceLogs: {
     method: 'GET',
@@ -326,7 +333,7 @@ export const INSTANCE_OPERATIONS = {
     tag: 'instances',
     summary: 'Export everything about the instance',
     answers: { 200: { description: "A gzip'd tar archive, without secrets", type: 'application/gzip' } },
-    refuses: ['instance_unknown', 'journal_broken'],
+    refuses: ['instance_unknown', 'journal_broken', ...SEALED_TROUBLE],
   },
   getInstanceHost: {
     method: 'GET',
