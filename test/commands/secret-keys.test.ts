@@ -168,3 +168,16 @@ test('a lost key is not replaced while an instance needs it: a paused one is res
   expect((await place.run('run', 'tells', '--detach', '-i', `password=${GIVEN}`)).code).toBe(0)
   expect(existsSync(path)).toBe(true)
 })
+
+// verifies: R55
+test('an instance without secrets is started and stopped without the key that another one needs', async () => {
+  await asking(key)
+  const { dir } = plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`, { name: 'waits' })
+  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  const begun = await place.run('run', 'waits', '--detach')
+  expect(begun.code).toBe(0)
+  const id = begun.stdout.trim()
+  expect(await place.run('instance', 'stop', id)).toMatchObject({ code: 0 })
+  expect(await untilEnded(id)).toMatchObject({ status: 'cancelled' })
+  expect(existsSync(join(place.home, 'secret.key'))).toBe(false)
+})
