@@ -26,8 +26,10 @@ const isLong = process.env['RESOLVE_SOAK'] === '1'
 /** A host's turn takes this long to come to, so it is passed in the long form only. */
 const SLOW: readonly Failpoint[] = ['stop.terminating']
 
-/** No flow of one instance passes these: test/server/queue.test.ts, schedules.test.ts, uploads.test.ts and test/docker/setup.test.ts kill at each of them. */
-const ELSEWHERE: readonly Failpoint[] = FAILPOINTS.filter((name) => /^(queue|schedule|setup|upload)\./.test(name))
+/** No flow of one instance passes these: test/server/queue.test.ts, schedules.test.ts, uploads.test.ts, test/commands/frozen-journals.test.ts and test/docker/setup.test.ts kill at each of them. */
+const ELSEWHERE: readonly Failpoint[] = FAILPOINTS.filter((name) =>
+  /^(queue|schedule|setup|upload)\.|^journal\.frozen$/.test(name),
+)
 
 /** The flow that passes a step; `adopt` is one whose first host is gone before. */
 function flowOf(name: Failpoint): FlowKind | 'adopt' | 'docker' {
