@@ -676,7 +676,8 @@ const catalogue = {
     exit: 10,
     message: (d: { what: string; reason: string }) => `Can't open the sealed ${d.what}: ${d.reason}.`,
     outside: () => "A sealed value can't be opened.",
-    hint: () => 'Put the key file of this home back, or give the value again.',
+    hint: () =>
+      'Put the key file back, or name the one that sealed the value in RESOLVE_SECRET_KEY_FILE. If it is lost, cancel the instance, or set the secret again.',
   },
   secret_key_unusable: {
     kind: 'environment',
@@ -685,7 +686,7 @@ const catalogue = {
     message: (d: { path: string; reason: string }) => `Can't use the key file ${d.path}: ${d.reason}.`,
     outside: () => "The server's key file can't be used.",
     hint: () =>
-      'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE. If it is lost, remove the secrets and targets, and set them again.',
+      'Put the key file back, or name another one in RESOLVE_SECRET_KEY_FILE. If it is lost, cancel the instances that have secret values, remove the secrets and targets, and set them again.',
   },
   secrets_broken: {
     kind: 'environment',

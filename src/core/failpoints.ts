@@ -19,8 +19,8 @@ const STEPS = {
   upload: ['unpacked', 'placed'],
   creation: ['drafted', 'written', 'recorded', 'renamed', 'durable'],
   owner: ['drafted', 'claimed', 'opened', 'releasing', 'released'],
-  /** Appends to the journal, for lines of any kind. */
-  journal: ['writing', 'written'],
+  /** Appends to the journal, for lines of any kind; a damaged journal is kept, and its trusted part takes its name. */
+  journal: ['writing', 'written', 'frozen'],
   /** Appends to the log of an instance. */
   log: ['writing', 'written'],
   move: ['recorded', 'synced', 'saved'],

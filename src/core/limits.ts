@@ -73,6 +73,7 @@ export const SECRET_COMMAND_LIMIT_MS = 10_000
 export const NOTIFY_TARGETS_MAX = 50
 export const NOTIFY_SWEEP_MS = 500 // how often a hosting process looks for something to send
 export const NOTIFY_SEND_LIMIT_MS = 10_000
+export const NOTIFY_SEND_HARD_LIMIT_MS = 10_500 // ends a try that its own limit did not end
 export const NOTIFY_TARGET_SENDS = 4 // at the same time, to one target, of different instances
 export const NOTIFY_ANSWER_MAX_BYTES = 64 * KIB // read and ignored
 export const NOTIFY_RETRY_MIN_MS = 1_000

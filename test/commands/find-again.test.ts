@@ -101,7 +101,7 @@ describe.each(['here', 'served'])('%s', (where) => {
     expect(await listed('--label', `team=${where}`)).toEqual([r])
     expect((await shown(b)).labels).toEqual({ stage: where })
     const table = (await run('instance', 'list', '--label', `team=${where}`)).stdout
-    expect(table).toContain(`${where}-tides stage=test team=${where}`)
+    expect(table).toMatch(new RegExp(`${where}-tides +(\\S+ +)?stage=test team=${where}`))
     expect((await run('instance', 'show', r)).stdout).toContain(`labels    stage=test team=${where}`)
     for (const wrong of ['team', '=x', 'bad key=x', `k=${'x'.repeat(201)}`])
       expect(await run('run', 'works', '-i', 'what=x', '--label', wrong)).toMatchObject({ code: 2 })

@@ -46,9 +46,9 @@ const HARMFUL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2
 
 test('everything printed for a person about a hostile resolver is free of control characters', async () => {
   const ends = [['end=done'], ['end=fail'], ['end=ask']]
-  const runs = await Promise.all(
-    ends.map((end) => place.run('run', 'hostile', '-i', end[0] ?? '', '--name', '\u009bname')),
-  )
+  const refused = await place.run('run', 'hostile', '-i', 'end=done', '--name', '\u009bname')
+  expect(refused.code).toBe(2)
+  const runs = await Promise.all(ends.map((end) => place.run('run', 'hostile', '-i', end[0] ?? '')))
   expect(runs.map(({ code }) => code)).toEqual([0, 1, 8])
   const looks = [
     ['instance', 'list', '--all'],
@@ -57,7 +57,7 @@ test('everything printed for a person about a hostile resolver is free of contro
     ['instance', 'answer', '@last', '--list'],
     ['instance', 'state', '@last'],
   ]
-  const said = [...runs.map(({ stderr }) => stderr)]
+  const said = [refused, ...runs].map(({ stderr }) => stderr)
   for (const words of looks) {
     const { stderr } = await place.run(...words)
     said.push(stderr)

@@ -10,10 +10,10 @@ afterAll(() => arena.close())
 
 const bearable = evilModes.filter(({ only }) => only === undefined)
 
-describe.concurrent('the evil resolver as a process', { timeout: 60_000 }, () => {
+describe.concurrent('the evil resolver as a process', { timeout: 120_000 }, () => {
   for (const evil of bearable.filter(({ isAlone }) => !isAlone)) test(evil.mode, () => endure(arena, evil))
 })
 
-describe('the evil resolver as the only process', { timeout: 60_000 }, () => {
+describe('the evil resolver as the only process', { timeout: 120_000 }, () => {
   for (const evil of bearable.filter(({ isAlone }) => isAlone)) test(evil.mode, () => endure(arena, evil))
 })

@@ -27,11 +27,11 @@ const isLong = process.env['RESOLVE_SOAK'] === '1'
 const SLOW: readonly Failpoint[] = ['stop.terminating']
 
 /**
- * No flow of one instance passes these: test/server/queue.test.ts, schedules.test.ts, uploads.test.ts, test/docker/setup.test.ts,
- * test/promotion/killed.test.ts and test/git/killed-clones.test.ts kill at each of them.
+ * No flow of one instance passes these: test/server/queue.test.ts, schedules.test.ts, uploads.test.ts, test/commands/frozen-journals.test.ts,
+ * test/docker/setup.test.ts, test/promotion/killed.test.ts and test/git/killed-clones.test.ts kill at each of them.
  */
 const ELSEWHERE: readonly Failpoint[] = FAILPOINTS.filter((name) =>
-  /^(queue|schedule|setup|upload|promotion|workspace)\./.test(name),
+  /^(queue|schedule|setup|upload|promotion|workspace)\.|^journal\.frozen$/.test(name),
 )
 
 /** The flow that passes a step; `adopt` is one whose first host is gone before. */

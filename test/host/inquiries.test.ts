@@ -1,7 +1,17 @@
 /** A process that answered a question is asked again for some seconds: never after a change of the resolver's files, and it never stays behind. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -195,8 +205,10 @@ test('the warm inquiry process ends when its host is killed', async () => {
 
 /** Of a host that was killed: a process that ignores the end of its input. */
 async function abandonedInquiry(): Promise<number> {
+  // Any host of this process may sweep it at once, so it leaves a word that it ignored the end.
+  const word = join(mkdtempSync(join(tmpdir(), 'resolve-abandoned-')), 'ignored')
   const entry = entryOf(`${TELLS_ITS_PID}
-    process.stdin.on('end', () => setInterval(() => {}, 1000))`)
+    process.stdin.on('end', () => { fs.writeFileSync(${JSON.stringify(word)}, ''); setInterval(() => {}, 1000) })`)
   const program = `
     const { Inquiries } = await import(${JSON.stringify(join(root, 'src/core/host/inquiry/inquiries.ts'))})
     const form = await new Inquiries(process.argv[2]).ask(JSON.parse(process.argv[1]), 'local', (inquiry) => inquiry.form({}))
@@ -208,10 +220,8 @@ async function abandonedInquiry(): Promise<number> {
   const [text] = (await once(host.stdout, 'data')) as [Buffer]
   host.kill('SIGKILL')
   await once(host, 'exit')
-  await sleep(100)
-  const abandoned = Number(text.toString())
-  expect(isRunning(abandoned)).toBe(true)
-  return abandoned
+  await expect.poll(() => existsSync(word)).toBe(true)
+  return Number(text.toString())
 }
 
 test('a resolver that ignores the end of its input is ended by the next host that makes an inquiry', async () => {

@@ -13,6 +13,7 @@ const makersAllowed: Record<string, string> = {
   'test/store/journal.test.ts': 'tests the journal itself',
   'test/store/record.test.ts': 'adds the line that a killed host has written and its record does not have',
   'test/platform/journal-cache.test.ts': 'a journal of 20,000 lines, and one that is replaced while it is read',
+  'test/platform/export-turns.test.ts': 'a journal of 70 MB, which a resolver would take long to write',
   'test/platform/journal-feed.test.ts': 'a journal that goes on in another file',
   'test/support/event-stream.ts': 'a journal that grows line by line, and stops in the middle of one, as a test says',
   'test/support/seeded-home.ts': 'homes with thousands of instances: a resolver started for each would take hours',

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { isReceiverAddress } from '../../src/core/primitives/network-addresses.ts'
+import { countReads } from '../support/file-reads.ts'
 import { temporaryHome, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
@@ -214,4 +215,64 @@ test('the limit of a notification covers the body of the answer (S-NOTIFY-01)', 
   await platform.over(await create())
   await expect.poll(types).toEqual(['resolve.end plain'])
   await expect.poll(() => receiver.open(), { timeout: 20_000 }).toBe(0)
+})
+
+test('a receiver that switches protocols has failed: it is told, and gets the notification later (S-NOTIFY-02)', {
+  timeout: 40_000,
+}, async () => {
+  receiver.answer = 'upgrade'
+  await target()
+  await added(`me.finish({ status: 'completed' })`)
+  await platform.over(await create())
+  const listed = async () => (await platform.notify.list())[0]
+  await expect.poll(async () => (await listed())?.last_error, { timeout: 11_000 }).toBe('it answered 101')
+  expect(await listed()).toMatchObject({ waiting: 1, failing_since: expect.stringMatching(/Z$/) })
+  receiver.answer = 204
+  receiver.received.length = 0
+  await expect.poll(types, { timeout: 20_000 }).toEqual(['resolve.end plain'])
+  await expect.poll(async () => (await listed())?.waiting).toBe(0)
+})
+
+test('a notification waits from its first try on, not only when that has failed (S-NOTIFY-02)', async () => {
+  receiver.answer = 'hang'
+  await target()
+  await added(`await me.ask('q', '?'); me.finish({ status: 'completed' })`)
+  const id = await create()
+  await expect.poll(() => receiver.open()).toBe(1)
+  expect(await platform.notify.list()).toMatchObject([{ waiting: 1, failing_since: null, last_error: null }])
+  await platform.answer(id, 'q', {}, ACTOR)
+  await platform.over(id)
+})
+
+test('the journal is read once for all targets, in slices, however long it is and however often it grows (S-NOTIFY-02)', {
+  timeout: 60_000,
+}, async () => {
+  await target({ events: ['question'] })
+  for (const name of ['a', 'b', 'c']) {
+    const { url, secret } = receiver
+    await platform.notify.add({ name, kind: 'webhook', url, secret, events: ['failure'] })
+  }
+  // A long journal, which then grows by a little at each question.
+  await added(`const pad = 'x'.repeat(400_000)
+    for (let n = 0; n < 80; n += 1) me.emit('plain.noise', { pad })
+    for (const id of ['q1', 'q2', 'q3', 'q4']) await me.ask(id, '?')
+    me.finish({ status: 'completed' })`)
+  const { reads, stop } = countReads((path) => path.endsWith('/journal'))
+  try {
+    const id = await create()
+    const journal = join(home, 'instances', id, 'journal')
+    for (const [at, question] of ['q1', 'q2', 'q3', 'q4'].entries()) {
+      await expect.poll(() => types().length, { timeout: 20_000 }).toBe(at + 1)
+      await platform.answer(id, question, {}, ACTOR)
+    }
+    await platform.over(id)
+    await expect.poll(() => existsSync(join(home, 'outbox', `${id}.json`))).toBe(false)
+    const { size } = statSync(journal)
+    expect(size).toBeGreaterThan(30_000_000)
+    // Once for the notices and once for the record of the instance.
+    expect(reads.bytes / size).toBeLessThan(3)
+    expect(reads.bytesOfTurn / size).toBeLessThan(0.5)
+  } finally {
+    stop()
+  }
 })

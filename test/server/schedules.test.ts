@@ -2,11 +2,13 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { InstanceRecord, Schedule, ScheduleNews } from '../../src/core/index.ts'
+import { Cron } from 'croner'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type InstanceRecord, type Schedule, type ScheduleNews, ScheduleRunner } from '../../src/core/index.ts'
 import { dueBetween, nextDue } from '../../src/core/schedule/due-times.ts'
 import { type Home, newHome } from '../commands/cli.ts'
 import { client, type ServeProcess, startServe } from '../commands/serving.ts'
+import { countReads } from '../support/file-reads.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 let place: Home
@@ -391,4 +393,53 @@ test('over HTTP: reading needs the scope read, changing needs admin; a damaged f
   await server.said('Schedules are not run: ')
   expect((await admin('GET', '/schedules')).status).toBe(500)
   expect(await (await fetch(`${server.url}/api/health`)).json()).toEqual({ status: 'degraded' })
+})
+
+test('a look at schedules that did not change reads no file and computes no due time; a change is seen (R72)', {
+  timeout: 60_000,
+}, async () => {
+  await add('2026-05-04T06:59:00.000Z', '0 7 * * *', '-i', 'do=this', '--name', 'first')
+  const path = join(place.home, 'schedules.json')
+  const file = JSON.parse(readFileSync(path, 'utf8')) as { schedules: Schedule[] }
+  const [first] = file.schedules
+  const write = (name: string, cron: string) =>
+    writeFileSync(path, JSON.stringify({ ...file, schedules: [{ ...first, name, cron }, ...others] }))
+  const others = Array.from({ length: 20 }, (_, at) => {
+    return { ...first, id: `${at + 10}`.padStart(12, '0'), name: `other-${at}`, timezone: 'America/New_York' }
+  })
+  write('first', '0 7 * * *')
+  let now = new Date('2026-05-04T04:30:00Z')
+  const created: string[] = []
+  const runner = new ScheduleRunner({
+    home: place.home,
+    platform: {
+      create: async ({ schedule }) => created.push(schedule.name),
+      statusOf: async () => undefined,
+    },
+    tell: () => {},
+    now: () => now,
+  })
+  const { reads, stop } = countReads((opened) => opened === path)
+  const computed = vi.spyOn(Cron.prototype, 'nextRun')
+  const costOf = async (looks: number) => {
+    const [before] = [reads.opens, computed.mockClear()]
+    for (let n = 0; n < looks; n += 1) await runner.look()
+    return { opens: reads.opens - before, computed: computed.mock.calls.length }
+  }
+  try {
+    await runner.look()
+    await expect.poll(() => costOf(5), { timeout: 10_000, interval: 200 }).toEqual({ opens: 0, computed: 0 })
+    // Only what another process changed is computed anew.
+    write('first', '0 5 * * *')
+    expect((await costOf(1)).computed).toBe(1)
+    await expect.poll(() => costOf(5), { timeout: 10_000, interval: 200 }).toEqual({ opens: 0, computed: 0 })
+    now = new Date('2026-05-05T05:00:01Z')
+    await runner.look()
+    await runner.settled()
+    expect(created).toEqual(['first'])
+  } finally {
+    stop()
+    computed.mockRestore()
+    await runner.close()
+  }
 })

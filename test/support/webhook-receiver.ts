@@ -21,8 +21,8 @@ export interface Receiver {
   url: string
   secret: string
   received: Received[]
-  /** How it answers: a status, `hang`, or `endless`: a status and a body without an end. */
-  answer: number | 'hang' | 'endless'
+  /** How it answers: a status, `hang`, `endless`: a status and a body without an end, or `upgrade`: status 101, and the connection stays open. */
+  answer: number | 'hang' | 'endless' | 'upgrade'
   /** How many connections wait for an answer, or for its end. */
   open(): number
   valid(): Delivered[]
@@ -41,6 +41,10 @@ export async function startReceiver(): Promise<Receiver> {
     })
     request.on('end', async () => {
       received.push({ headers: request.headers, body, isValid: await isSigned(secret, request.headers, body) })
+      if (receiver.answer === 'upgrade') {
+        request.socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+        return
+      }
       if (receiver.answer === 'hang' || receiver.answer === 'endless') {
         open += 1
         response.on('close', () => {

@@ -36,7 +36,9 @@ describePage('the page: the log and labels', () => {
     await page.getByText('team=red').waitFor()
     await page.getByRole('searchbox').fill('TEAM=blue')
     await page.getByText('team=red').waitFor({ state: 'detached' })
-    expect(await page.locator(`[data-instance="${blue}"]`).count()).toBe(1)
+    // The list is asked for again: it is empty for a moment.
+    await page.locator(`[data-instance="${blue}"]`).waitFor()
+    expect(await page.locator('[data-instance]').count()).toBe(1)
     expect(page.url()).toContain('text=TEAM%3Dblue')
     expect(complaints).toEqual([])
     await context.close()

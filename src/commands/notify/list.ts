@@ -48,6 +48,7 @@ function rowAt(now: number): (target: NotifyTarget) => string[] {
 
 function stateOf({ waiting, given_up, failing_since, last_error }: NotifyTarget, now: number): string {
   const parts = [
+    ...(failing_since === null && waiting > 0 ? [`${waiting} being sent`] : []),
     ...(failing_since === null ? [] : [`${waiting} waiting since ${agoText(failing_since, now)}: ${last_error}`]),
     ...(given_up === 0 ? [] : [`${given_up} given up`]),
   ]

@@ -3,27 +3,21 @@ import { failpoint } from '../failpoints.ts'
 import { NOTIFY_GIVE_UP_MS, NOTIFY_RETRY_MAX_MS, NOTIFY_RETRY_MIN_MS } from '../limits.ts'
 import { backoffMs } from '../primitives/backoff.ts'
 import type { Notice } from '../protocol/api/notify.ts'
-import type { CreationRecord } from '../protocol/journal.ts'
-import { instancePaths } from '../store/home.ts'
-import { parseEnvelope } from '../store/journal-line.ts'
-import { JournalReader, readCreationRecord } from '../store/journal-reader.ts'
-import { noticeOf } from './notices.ts'
-import { type Cursor, type Cursors, FIRST, writeCursors } from './outbox.ts'
+import type { NoticeScan } from './notice-scan.ts'
+import { type Cursor, type Cursors, FIRST, markSending, writeCursors } from './outbox.ts'
 import type { TargetEntry } from './target-file.ts'
 
 /** The outbox of one instance, held by this process. */
 export class Box {
   readonly #home: string
   readonly #id: string
-  readonly #journal: string
-  readonly #creation: CreationRecord
+  readonly #scan: NoticeScan
   readonly #cursors: Cursors
 
-  constructor(home: string, id: string, cursors: Cursors) {
+  constructor(home: string, id: string, scan: NoticeScan, cursors: Cursors) {
     this.#home = home
     this.#id = id
-    this.#journal = instancePaths(home, id).journal
-    this.#creation = readCreationRecord(this.#journal)
+    this.#scan = scan
     this.#cursors = cursors
   }
 
@@ -31,9 +25,24 @@ export class Box {
     return this.#cursors
   }
 
+  /** How far the targets are, past what was read and is not for them. */
+  passed(targets: readonly TargetEntry[]): Cursors {
+    const passed = targets.map(({ id }): [string, Cursor] => {
+      const cursor = this.#cursors[id] ?? FIRST
+      return [id, { ...cursor, after: this.#scan.passedBy(id, cursor.after) }]
+    })
+    return { ...this.#cursors, ...Object.fromEntries(passed) }
+  }
+
+  /** The target that is furthest behind first: the journal is then read from there, once for all. */
+  inOrder(targets: readonly TargetEntry[]): TargetEntry[] {
+    const afterOf = ({ id }: TargetEntry) => this.#scan.passedBy(id, this.#cursors[id]?.after ?? 0)
+    return targets.toSorted((a, b) => afterOf(a) - afterOf(b))
+  }
+
   /** Whether the instance is one that the target is told of. */
   isFor({ resolver }: TargetEntry): boolean {
-    return resolver === null || resolver === this.#creation.resolver.name
+    return resolver === null || resolver === this.#scan.creation.resolver.name
   }
 
   /** Sends what one target has not got, in order, up to a failure or the signal. Returns whether something is left. */
@@ -41,8 +50,12 @@ export class Box {
     let cursor = this.#cursors[target.id] ?? FIRST
     for (;;) {
       if (cursor.next_at > Date.now() || signal.aborted) return true
-      const notice = this.#next(target, cursor.after)
-      if (notice === undefined) return false
+      const notice = await this.#scan.next(target, cursor.after, signal)
+      if (notice === undefined) return signal.aborted
+      if (cursor.failing_since === null) {
+        this.#cursors[target.id] = { ...cursor, sending: true }
+        markSending(this.#home, this.#id, this.#cursors)
+      }
       failpoint('outbox.sending')
       // Loaded with the first notice: most commands send none.
       const { sendNotice } = await import('./send.ts')
@@ -54,27 +67,7 @@ export class Box {
       if (cursor.tries > 0) return true
     }
   }
-
-  #next({ events, created_at }: TargetEntry, after: number): Notice | undefined {
-    const reader = new JournalReader(this.#journal, after)
-    try {
-      for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-        for (const { seq, text } of lines) {
-          if (seq <= after || !CANDIDATE.test(text)) continue
-          const event = parseEnvelope(text)
-          const notice = event === undefined ? undefined : noticeOf(this.#creation, seq, event)
-          if (notice !== undefined && events.includes(notice.event) && notice.at >= created_at) return notice
-        }
-      }
-      return undefined
-    } finally {
-      reader.close()
-    }
-  }
 }
-
-/** Most lines are of the resolver, and are not parsed. */
-const CANDIDATE = /"platform\.(?:input\.requested|instance\.status_changed)"/
 
 /** The cursor after a try: past the notice, or with the time of the next try. Pure but for the jitter. */
 export function moved(cursor: Cursor, { seq }: Notice, error: string | undefined, now: number): Cursor {
@@ -84,5 +77,6 @@ export function moved(cursor: Cursor, { seq }: Notice, error: string | undefined
     return { ...FIRST, after: seq, given_up: cursor.given_up + 1, last_error: error }
   }
   const pause = backoffMs(cursor.tries, NOTIFY_RETRY_MIN_MS, NOTIFY_RETRY_MAX_MS) * (0.5 + Math.random())
-  return { ...cursor, tries: cursor.tries + 1, next_at: now + pause, failing_since: since, last_error: error }
+  const { sending: _, ...kept } = cursor
+  return { ...kept, tries: cursor.tries + 1, next_at: now + pause, failing_since: since, last_error: error }
 }

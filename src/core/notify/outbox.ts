@@ -23,6 +23,8 @@ export interface Cursor {
   failing_since: string | null
   last_error: string | null
   given_up: number
+  /** A first try is under way, or was when its process ended. */
+  sending?: true
 }
 
 /** By the id of the target. */
@@ -79,6 +81,15 @@ export function readCursors(home: string, id: string): Cursors | undefined {
 export function writeCursors(home: string, id: string, cursors: Cursors): void {
   writeWholeSync(outboxPath(home, id), JSON.stringify(cursors), { mode: 0o600, durable: true })
   failpoint('outbox.kept')
+}
+
+/** For lists only, so it is neither durable nor needed: a full disk must not keep a notice back. */
+export function markSending(home: string, id: string, cursors: Cursors): void {
+  try {
+    writeWholeSync(outboxPath(home, id), JSON.stringify(cursors), { mode: 0o600 })
+  } catch {
+    // The notice is sent all the same.
+  }
 }
 
 export function removeOutbox(home: string, id: string): void {

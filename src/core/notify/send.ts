@@ -7,16 +7,26 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { ResolveError, systemCode } from '../errors.ts'
-import { NOTIFY_ANSWER_MAX_BYTES, NOTIFY_SEND_LIMIT_MS } from '../limits.ts'
+import { NOTIFY_ANSWER_MAX_BYTES, NOTIFY_SEND_HARD_LIMIT_MS, NOTIFY_SEND_LIMIT_MS } from '../limits.ts'
 import { isReceiverAddress } from '../primitives/network-addresses.ts'
+import { within } from '../primitives/within.ts'
 import type { Notice } from '../protocol/api/notify.ts'
 import { showOnDesktop } from './desktop.ts'
 import { bodyOf, signatureHeaders, slackBody, titleOf, webhookBody, webhookId } from './notices.ts'
 import type { TargetEntry } from './target-file.ts'
 import { type Destination, destinationOf } from './targets.ts'
 
-/** Undefined where the target took it, else why not: a reason that names neither the path of the address nor the content. */
+/**
+ * Undefined where the target took it, else why not: a reason that names neither the path of the address nor the content. It always ends:
+ * a try that ended in no way that is known here would stop its target for good.
+ */
 export async function sendNotice(home: string, target: TargetEntry, notice: Notice): Promise<string | undefined> {
+  const tried = trySend(home, target, notice).then((error) => ({ error }))
+  const ended = await within(NOTIFY_SEND_HARD_LIMIT_MS, tried)
+  return ended === undefined ? TOO_LATE : ended.error
+}
+
+async function trySend(home: string, target: TargetEntry, notice: Notice): Promise<string | undefined> {
   try {
     const destination = destinationOf(home, target)
     if (destination === undefined) return await showOnDesktop(titleOf(notice), bodyOf(notice))
@@ -54,10 +64,19 @@ function post(url: URL, headers: Record<string, string>, body: string): Promise<
   })
   // It covers the body of the answer too: a receiver that never ends it would hold the connection, and with it the process.
   const limit = setTimeout(() => {
-    resolve(`it did not answer within ${NOTIFY_SEND_LIMIT_MS / 1_000} s`)
+    resolve(TOO_LATE)
     call.destroy()
   }, NOTIFY_SEND_LIMIT_MS)
-  call.on('close', () => clearTimeout(limit))
+  call.on('close', () => {
+    clearTimeout(limit)
+    // Whatever ended it before said so; this is for a connection that ended without an error and without an answer.
+    resolve('it closed the connection without an answer')
+  })
+  // A request to change the protocol has neither a response nor an error, and the connection stays open.
+  call.on('upgrade', ({ statusCode = 0 }, socket) => {
+    resolve(`it answered ${statusCode}`)
+    socket.destroy()
+  })
   call.on('error', (error) =>
     resolve(systemCode(error) === CLOSED ? REFUSED : `it can't be reached (${systemCode(error) ?? 'unknown'})`),
   )
@@ -78,6 +97,7 @@ function post(url: URL, headers: Record<string, string>, body: string): Promise<
   return promise
 }
 
+const TOO_LATE = `it did not answer within ${NOTIFY_SEND_LIMIT_MS / 1_000} s`
 const REFUSED = 'its address is link-local or reserved'
 const CLOSED = 'ERR_RESOLVE_ADDRESS'
 

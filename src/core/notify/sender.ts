@@ -13,6 +13,7 @@ import { instancePaths } from '../store/home.ts'
 import { readRecordInTurns } from '../store/record.ts'
 import type { Story } from '../view/story.ts'
 import { Box } from './box.ts'
+import { NoticeScan } from './notice-scan.ts'
 import { type Cursors, FIRST, instancesInOutbox, openOutbox, outboxPath, readCursors, removeOutbox } from './outbox.ts'
 import { readTargetFile, type TargetEntry, targetsPath } from './target-file.ts'
 
@@ -34,6 +35,8 @@ export class NotifySender {
   readonly #sent = new Map<string, Cursors>()
   /** Where nothing is to do before a time, or before the journal has grown. */
   readonly #idle = new Map<string, { bytes: number; dueAt: number }>()
+  /** What was read of the journals, while something may have to be sent. */
+  readonly #scans = new Map<string, NoticeScan>()
   /** The instances whose outbox this process has locked. */
   readonly #held = new Map<string, Held>()
   /** By target: how many sendings to it are under way. */
@@ -116,6 +119,8 @@ export class NotifySender {
       if (known !== this.#targets) this.#idle.clear()
       this.#targets = known
       for (const id of waiting) await this.#work(id, targets).catch(() => {})
+      const open = new Set(waiting)
+      for (const id of this.#scans.keys()) if (!open.has(id) && !this.#held.has(id)) this.#scans.delete(id)
       // Their outbox or journal was removed meanwhile.
       for (const [id, { sending }] of this.#held) if (sending.size === 0 && !waiting.includes(id)) await this.#drop(id)
     } catch {
@@ -137,13 +142,14 @@ export class NotifySender {
     if (bytes === undefined) {
       if (before !== undefined && before.sending.size > 0) return
       removeOutbox(this.#home, id)
+      this.#scans.delete(id)
       return await this.#drop(id)
     }
     const idle = this.#idle.get(id)
     if (before === undefined && idle?.bytes === bytes && Date.now() < idle.dueAt) return
     const held = before ?? (await this.#hold(id))
     if (held === undefined) return
-    for (const target of targets) this.#begin(id, held, target, bytes)
+    for (const target of held.box.inOrder(targets)) this.#begin(id, held, target, bytes)
     if (held.sending.size === 0) await this.#letGo(id, held, targets, bytes)
   }
 
@@ -154,7 +160,14 @@ export class NotifySender {
     try {
       const cursors = readCursors(this.#home, id)
       if (cursors !== undefined) {
-        const held = { box: new Box(this.#home, id, cursors), release, sending: new Set<string>(), tried: new Map() }
+        const scan = this.#scans.get(id) ?? new NoticeScan(instancePaths(this.#home, id).journal)
+        this.#scans.set(id, scan)
+        const held = {
+          box: new Box(this.#home, id, scan, cursors),
+          release,
+          sending: new Set<string>(),
+          tried: new Map(),
+        }
         this.#held.set(id, held)
         return held
       }
@@ -223,7 +236,8 @@ export class NotifySender {
       if (isDone && !Object.values(cursors).some(({ given_up }) => given_up > 0)) removeOutbox(this.#home, id)
       if (!isDone) return
       this.#watched.set(id, bytes)
-      this.#sent.set(id, cursors)
+      this.#sent.set(id, held.box.passed(targets))
+      this.#scans.delete(id)
     } finally {
       await this.#drop(id)
     }
@@ -255,10 +269,11 @@ export function describeTarget(target: TargetEntry, all: readonly Cursors[] = []
   const own = all.flatMap((cursors) => cursors[id] ?? [])
   const failing = own.filter(({ failing_since }) => failing_since !== null)
   const [oldest = null] = failing.map(({ failing_since }) => failing_since).sort()
+  const unsent = own.filter(({ failing_since, sending }) => failing_since !== null || sending === true)
   const [last = null] = own.map(({ last_error }) => last_error).filter((error) => error !== null)
   return {
     ...shown,
-    waiting: failing.length,
+    waiting: unsent.length,
     given_up: own.reduce((sum, { given_up }) => sum + given_up, 0),
     failing_since: oldest,
     last_error: last,

@@ -1,8 +1,8 @@
 /** Which repositories of an ended instance have work that is not upstream: what prune asks before it deletes. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { UNPROMOTED_LIMIT_MS } from '../limits.ts'
 import { BareGit } from '../git/bare-git.ts'
+import { UNPROMOTED_LIMIT_MS } from '../limits.ts'
 import { readPromotions } from './promotions-file.ts'
 
 /**

@@ -8,10 +8,12 @@ const INSTANCE_NAME_MAX_CHARS = 200
 
 /** The word @last and ids are taken where a name is, so no name looks like one. */
 const NO_ID = '(?![0-9a-fA-F]{12}$)'
+/** As {@link NO_ID}, whatever stands between the digits that a list does not show. */
+const NO_ID_SEEN = '(?!(?:\\p{Default_Ignorable_Code_Point}*[0-9a-fA-F]){12}\\p{Default_Ignorable_Code_Point}*$)'
 /** Not a space or a joiner at the beginning: a list would show the name as another one. */
 const ENDS = '(?![@\\s\\u200c\\u200d])(?!.*\\s$)'
-/** At least one character that is seen: not only joiners and fillers. */
-const SEEN = '(?=.*[^\\s\\u200c\\u200d\\u115f\\u1160\\u2800\\u3164\\uffa0])'
+/** At least one letter, digit, sign or symbol that is seen: not only marks, joiners, variation selectors and fillers. */
+const SEEN = '(?=.*(?![\\p{Default_Ignorable_Code_Point}\\u2800])[\\p{L}\\p{N}\\p{P}\\p{S}])'
 /** No control characters, line separators and lone surrogates, and none that are invisible or change the reading direction; joiners stay, for scripts and emoji that need them. */
 const CHARACTER = '(?:[\\u200c\\u200d]|[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}])'
 
@@ -21,7 +23,7 @@ export const instanceName = () =>
   nullable(
     text({
       maxLength: INSTANCE_NAME_MAX_CHARS,
-      pattern: `^${ENDS}${NO_ID}${SEEN}${CHARACTER}{1,${INSTANCE_NAME_MAX_CHARS}}$`,
+      pattern: `^${ENDS}${NO_ID_SEEN}${SEEN}${CHARACTER}{1,${INSTANCE_NAME_MAX_CHARS}}$`,
     }),
     { description: `A name for people: ${INSTANCE_NAME_RULE}` },
   )

@@ -14,7 +14,8 @@ import { isTerminal, type Status } from '../protocol/status.ts'
 import { newInstanceId } from '../store/home.ts'
 import { CreationPlaces } from './creation-places.ts'
 import { dueBetween } from './due-times.ts'
-import { changeSchedules, type KeptSchedule, readSchedules } from './schedule-file.ts'
+import { KnownSchedules } from './known-schedules.ts'
+import { changeSchedules, type KeptSchedule } from './schedule-file.ts'
 
 /** The part of a platform that the runner needs. */
 export interface SchedulePlatform {
@@ -71,6 +72,7 @@ export class ScheduleRunner {
   readonly #platform: SchedulePlatform
   readonly #tell: (news: ScheduleNews) => void
   readonly #now: () => Date
+  readonly #known: KnownSchedules
   readonly #places = new CreationPlaces()
   /** By schedule: what waits for a place, or is being created. */
   readonly #creations = new Map<string, Promise<void>>()
@@ -82,6 +84,7 @@ export class ScheduleRunner {
 
   constructor({ home, platform, tell, now = () => new Date() }: RunnerParts) {
     this.#home = home
+    this.#known = new KnownSchedules(home)
     this.#platform = platform
     this.#tell = tell
     this.#now = now
@@ -92,12 +95,14 @@ export class ScheduleRunner {
    * not keep the others. Throws `schedules_broken` and errors of the home, when all have been looked at.
    */
   async look(): Promise<void> {
-    const schedules = readSchedules(this.#home)
+    const schedules = this.#known.read()
     for (const id of this.#troubles.keys()) if (!schedules.some((one) => one.id === id)) this.#troubles.delete(id)
     const troubles = new Map<string, unknown>(this.#troubles)
-    for (const { id } of schedules.filter((one) => isToDecide(one, this.#now()))) {
+    for (const one of schedules) {
+      const { id } = one
       if (this.#creations.has(id)) continue
       try {
+        if (!this.#isToDecide(one)) continue
         await this.#claim(id)
         await this.#begin(id)
         if (!this.#creations.has(id)) troubles.delete(id)
@@ -119,9 +124,14 @@ export class ScheduleRunner {
     await this.settled()
   }
 
+  #isToDecide(one: KeptSchedule): boolean {
+    if (one.claim !== null) return !isHeldElsewhere(one.claim.owner)
+    return !one.paused && this.#known.isDue(one, this.#now())
+  }
+
   /** Decides about all due times since the last decision. Where an instance is to be created, the file says so when this returns. */
   async #claim(id: string): Promise<void> {
-    const before = readSchedules(this.#home).find((one) => one.id === id)
+    const before = this.#known.read().find((one) => one.id === id)
     if (before === undefined || before.claim !== null) return
     const former = before.last_instance_id
     const formerNow = former === null ? undefined : await this.#statusOf(former)
@@ -279,11 +289,6 @@ function becameSecret({ details }: ResolveError): Created {
 function removeSecrets(one: KeptSchedule, secrets: readonly string[]): void {
   one.input = Object.fromEntries(Object.entries(one.input).filter(([field]) => !secrets.includes(field)))
   one.paused = true
-}
-
-function isToDecide(one: KeptSchedule, now: Date): boolean {
-  if (one.claim !== null) return !isHeldElsewhere(one.claim.owner)
-  return !one.paused && dueBetween(one.cron, one.timezone, new Date(one.handled_until), now).count > 0
 }
 
 /** Keeps an outcome in the schedule; what came before it is decided with it. */

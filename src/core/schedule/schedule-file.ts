@@ -34,9 +34,13 @@ export type KeptSchedule = Schedule & Static<typeof bookkeeping>
 const FILE = 'schedules.json'
 const SHAPE = object({ schema: constant('resolve.schedules/1'), schedules: listOf(schedule) })
 
+export function schedulesPath(home: string): string {
+  return join(home, FILE)
+}
+
 /** None where there is no file. Throws `schedules_broken`. */
 export function readSchedules(home: string): KeptSchedule[] {
-  const path = join(home, FILE)
+  const path = schedulesPath(home)
   const broken = (reason: string) => fail('schedules_broken', { path, reason })
   let text: string
   try {
@@ -80,7 +84,7 @@ export async function changeSchedules<T>(
       const { result, unchanged = false } = change(schedules)
       if (!unchanged) {
         const whole = { schema: 'resolve.schedules/1', schedules }
-        await writeWhole(join(home, FILE), `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, durable: true })
+        await writeWhole(schedulesPath(home), `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, durable: true })
       }
       return result
     }),

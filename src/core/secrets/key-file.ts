@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { diskFull, fail, systemCode } from '../errors.ts'
 import { readRegularFile } from '../files/read-regular-file.ts'
 import { createExclusiveSync } from '../files/write-whole.ts'
+import { needsSealedValues } from './sealed-instances.ts'
 
 export const KEY_FILE = 'secret.key'
 
@@ -45,7 +46,8 @@ export function ensureKey(home: string, env: NodeJS.ProcessEnv = process.env): B
   if (found !== undefined) return found
   const path = keyPath(home, env)
   // Another key in its place would hide that they can't be opened, until the old one is lost.
-  if (hasSealedValues(home)) throw unusable(path, 'it is missing, and values of this home are sealed with it')
+  if (hasSealedValues(home) || needsSealedValues(home))
+    throw unusable(path, 'it is missing, and values of this home are sealed with it')
   try {
     createExclusiveSync(path, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, durable: true })
   } catch (error) {

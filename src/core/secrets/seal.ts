@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { fail } from '../errors.ts'
-import { ensureKey, readKey } from './key-file.ts'
+import { ensureKey, keyPath, readKey } from './key-file.ts'
 
 const VERSION = 'v1'
 const NONCE_BYTES = 12
@@ -22,7 +22,8 @@ export function seal(home: string, place: string, text: string): string {
 /** Throws `secret_unreadable` for a value that was sealed with another key or is damaged, `secret_key_unusable`. */
 export function open(home: string, place: string, sealed: unknown): string {
   const key = readKey(home)
-  if (key === undefined) throw fail('secret_unreadable', { what: place, reason: 'the key file is missing' })
+  if (key === undefined)
+    throw fail('secret_unreadable', { what: place, reason: `the key file is missing (${keyPath(home)})` })
   const [version, text = ''] = typeof sealed === 'string' ? sealed.split('.') : []
   const bytes = Buffer.from(text, 'base64url')
   if (version !== VERSION || bytes.length < NONCE_BYTES + TAG_BYTES) {
@@ -34,6 +35,7 @@ export function open(home: string, place: string, sealed: unknown): string {
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8')
   } catch (cause) {
-    throw fail('secret_unreadable', { what: place, reason: 'it was sealed with another key, or is damaged' }, { cause })
+    const reason = `it was sealed with another key than that in ${keyPath(home)}, or is damaged`
+    throw fail('secret_unreadable', { what: place, reason }, { cause })
   }
 }

@@ -7,22 +7,30 @@ import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { syncDirectoryTogether } from '../files/sync-together.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
+import { SEALED_TEXTS_FILE } from '../secrets/sealed-instances.ts'
 import { beginStory } from '../view/story.ts'
 import { type InstancePaths, instancesDirectory, pathsIn } from './home.ts'
 import { creationLine, formatPrivateLine } from './journal-line.ts'
 import { writeRecord } from './record.ts'
 
+export interface SealedCreation {
+  /** The values of secret fields, or an input that is not checked yet. */
+  input: string
+  /** The content of the list of secret texts. */
+  texts: string
+}
+
 /**
  * Returns once the creation is on disk (R12): its journal is synced, and then, together with those of other creations, the name of its
  * directory. `prepare` makes what else belongs into the directory meanwhile; what it fails at is left to the launch.
- * `sealedInput`: the values of secret fields, or an input that is not checked yet, for a private line behind the creation record.
+ * `sealed`: what of the input is sealed, for a private line behind the creation record and the list of secret texts.
  * Throws `disk_full`, `home_unusable`.
  */
 export async function createInstance(
   home: string,
   creation: CreationRecord,
   prepare: (paths: InstancePaths) => Promise<void> = async () => {},
-  sealedInput?: string,
+  sealed?: SealedCreation,
 ): Promise<void> {
   const instances = instancesDirectory(home)
   const draft = join(instances, `.new-${randomBytes(8).toString('hex')}`)
@@ -33,7 +41,9 @@ export async function createInstance(
     failpoint('creation.drafted')
     prepared = prepare(paths).catch(() => {})
     const kind = creation.unchecked === true ? 'unchecked_input' : 'sealed_input'
-    const lines = sealedInput === undefined ? '' : formatPrivateLine({ kind, sealed: sealedInput })
+    const lines = sealed === undefined ? '' : formatPrivateLine({ kind, sealed: sealed.input })
+    // From here on the key of the home is not replaced, and readers know what to redact before a host does.
+    if (sealed !== undefined) await writeFile(join(draft, SEALED_TEXTS_FILE), sealed.texts, { mode: 0o600, flag: 'wx' })
     await writeFile(paths.journal, creationLine(creation) + lines, { mode: 0o600, flag: 'wx', flush: true })
     failpoint('creation.written')
     writeRecord(paths, beginStory(creation))

@@ -146,20 +146,22 @@ export function instancePaths(home: string, id: string): InstancePaths {
   return pathsIn(join(instancesDirectory(home), id))
 }
 
-export function pathsIn(root: string): InstancePaths {
+/** Lists call it for each of thousands of instances, and joining a dozen names would take most of their time. */
+export function pathsIn(directory: string): InstancePaths {
+  const root = join(directory)
   return {
     root,
-    journal: join(root, 'journal'),
-    record: join(root, 'record.json'),
-    owners: join(root, 'owners'),
-    keptStop: join(root, 'owners', 'stop.json'),
-    worker: join(root, 'worker.json'),
-    stdin: join(root, 'stdin'),
-    stdout: join(root, 'stdout'),
-    stderr: join(root, 'stderr'),
-    lifeline: join(root, 'lifeline'),
-    log: join(root, 'log'),
-    project: join(root, 'project'),
-    git: join(root, 'git'),
+    journal: `${root}/journal`,
+    record: `${root}/record.json`,
+    owners: `${root}/owners`,
+    keptStop: `${root}/owners/stop.json`,
+    worker: `${root}/worker.json`,
+    stdin: `${root}/stdin`,
+    stdout: `${root}/stdout`,
+    stderr: `${root}/stderr`,
+    lifeline: `${root}/lifeline`,
+    log: `${root}/log`,
+    project: `${root}/project`,
+    git: `${root}/git`,
   }
 }

@@ -6,7 +6,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fail, systemCode } from '../errors.ts'
+import { fail, ResolveError, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { homeError } from '../files/home-errors.ts'
 import { createExclusive, writeWhole } from '../files/write-whole.ts'
@@ -148,14 +148,28 @@ export class IdempotencyKeys {
 
   /** Entries of an earlier version have a digest without a key. */
   #sameBody(kept: Kept, body: string): Kept {
-    const isSame = kept.body.startsWith(KEYED) ? kept.body === this.#keyed(body) : kept.body === digest([body])
+    const now = this.#keyed(body)
+    // Without the key of the home the bodies cannot be compared: then the request's own key alone identifies it.
+    const isUnknown = kept.body === UNKEYED || (kept.body.startsWith(KEYED) && now === UNKEYED)
+    const isSame = isUnknown || kept.body === (kept.body.startsWith(KEYED) ? now : digest([body]))
     if (!isSame) throw fail('key_reused', {})
     return kept
   }
 
   /** Keyed, because a body may have the value of a secret field: it could be guessed from a plain digest (threats B9). */
   #keyed(body: string): string {
-    return `${KEYED}${createHmac('sha256', ensureKey(this.#home)).update(body).digest('hex')}`
+    const key = this.#key()
+    return key === undefined ? UNKEYED : `${KEYED}${createHmac('sha256', key).update(body).digest('hex')}`
+  }
+
+  /** Undefined where it cannot be used: requests without secret values must go on, for example a stop. */
+  #key(): Buffer | undefined {
+    try {
+      return ensureKey(this.#home)
+    } catch (error) {
+      if (error instanceof ResolveError && error.code === 'secret_key_unusable') return undefined
+      throw error
+    }
   }
 
   #path(name: string): string {
@@ -165,6 +179,8 @@ export class IdempotencyKeys {
 
 /** The beginning of a digest that is keyed with the key of the home. */
 const KEYED = 'k1:'
+/** Instead of a digest, where the key of the home could not be used. */
+const UNKEYED = 'k0'
 const SWEEP_EVERY_MS = 60 * 60_000
 
 function digest(words: readonly string[]): string {

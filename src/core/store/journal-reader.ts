@@ -1,6 +1,7 @@
 /** Reads an instance's journal from any sequence number on, once or while it grows. Any process may call it. */
 import * as fs from 'node:fs'
-import { fail } from '../errors.ts'
+import { basename, dirname, join } from 'node:path'
+import { fail, systemCode } from '../errors.ts'
 import { JOURNAL_LINE_MAX_BYTES } from '../limits.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
@@ -36,7 +37,7 @@ export class JournalReader {
   /** Positions the cursor before the first line whose number is greater than `after`, or at a known offset. */
   constructor(path: string, after = 0, offset?: number) {
     this.#path = path
-    this.#fd = fs.openSync(path, 'r')
+    this.#fd = openJournal(path)
     this.#offset = offset ?? seekAfter(this.#fd, after)
   }
 
@@ -94,6 +95,51 @@ export class JournalReader {
     if (line === undefined) return { kind: DAMAGED, text, place: { path: this.#path, offset, bytes } }
     const prefix = privatePrefixOf(line.kind).length
     return { ...line, place: { path: this.#path, offset: offset + prefix, bytes: bytes - prefix } }
+  }
+}
+
+/** Between the name of a journal and the time at which it was found damaged and kept. */
+export const FROZEN_MARK = '.frozen-'
+
+/** Where the trusted part of a damaged journal is copied to. */
+export function freshNameOf(path: string): string {
+  return `${path}.new`
+}
+
+/** The damaged journals that were kept beside this one. Throws the file system's error. */
+export function frozenOf(path: string): string[] {
+  const directory = dirname(path)
+  const start = `${basename(path)}${FROZEN_MARK}`
+  return fs
+    .readdirSync(directory)
+    .filter((name) => name.startsWith(start))
+    .map((name) => join(directory, name))
+}
+
+/**
+ * Opens a journal for reading; where a host of an earlier version was killed while it replaced a damaged one, the replacement is completed
+ * first. Throws the file system's error.
+ */
+export function openJournal(path: string, flags: string | number = 'r'): number {
+  try {
+    return fs.openSync(path, flags)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT' || !completeFreeze(path)) throw error
+    return fs.openSync(path, flags)
+  }
+}
+
+/** The earlier version moved the damaged file aside only when the copy was on disk, so the copy is whole. False where there is nothing to complete. */
+function completeFreeze(path: string): boolean {
+  const fresh = freshNameOf(path)
+  try {
+    if (frozenOf(path).length === 0 || !fs.lstatSync(fresh).isFile()) return false
+    // A link never replaces a journal that another process completed meanwhile, and may have continued.
+    fs.linkSync(fresh, path)
+    fs.rmSync(fresh, { force: true })
+    return true
+  } catch {
+    return fs.existsSync(path)
   }
 }
 
@@ -175,7 +221,7 @@ export function readEnvelope(path: string, line: JournalLine): EventEnvelope {
 export function readCreationRecord(path: string): CreationRecord {
   let text: string
   try {
-    const fd = fs.openSync(path, 'r')
+    const fd = openJournal(path)
     try {
       text = firstLine(fd)
     } finally {

@@ -1,5 +1,6 @@
 /** Appends to an instance's journal. Only the owner of the instance opens one (docs/decisions/0001-foundation.md). */
 import * as fs from 'node:fs'
+import { dirname } from 'node:path'
 import { fail, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { JOURNAL_LINE_MAX_BYTES, JOURNAL_SYNC_MS } from '../limits.ts'
@@ -18,6 +19,7 @@ import {
   prefixOf,
   privatePrefixOf,
 } from './journal-line.ts'
+import { FROZEN_MARK, freshNameOf, frozenOf } from './journal-reader.ts'
 
 /** One line to append: the envelope as streamed, and its end offset in the worker's events file. */
 export interface Entry {
@@ -231,13 +233,15 @@ function areGapless(lines: readonly JournalLine[]): boolean {
 }
 
 /**
- * Moves a damaged journal aside and starts a new one with its trusted part; pauses after each part. A damaged private line is left out, and
+ * Keeps a damaged journal under another name and starts a new one with its trusted part; pauses after each part. A damaged private line is left out, and
  * what comes after it stays trusted. A damaged numbered line ends the trusted part: of what comes after it only whole private lines are
  * copied, so that accepted requests stay accepted. Returns the path to open.
  */
 export function* freeze(path: string): Generator<void, string> {
-  const fresh = `${path}.new`
-  const [from, to] = [fs.openSync(path, 'r'), fs.openSync(fresh, 'w', 0o600)]
+  const fresh = freshNameOf(path)
+  // Never truncated in place: the name may still belong to a file that is the journal by now.
+  fs.rmSync(fresh, { force: true })
+  const [from, to] = [fs.openSync(path, 'r'), fs.openSync(fresh, 'wx', 0o600)]
   let count = 0
   try {
     let isTrusted = true
@@ -258,9 +262,31 @@ export function* freeze(path: string): Generator<void, string> {
     fs.closeSync(from)
     fs.closeSync(to)
   }
-  fs.renameSync(path, `${path}.frozen-${Date.now()}`)
+  // The journal is under its name at every moment: a host that is killed here leaves an instance that every reader finds.
+  if (!isKeptFrozen(path)) fs.linkSync(path, frozenNameOf(path))
+  failpoint('journal.frozen')
   fs.renameSync(fresh, path)
+  syncDirectory(dirname(path))
   return path
+}
+
+function frozenNameOf(path: string): string {
+  return `${path}${FROZEN_MARK}${Date.now()}`
+}
+
+/** Whether a host that was killed while it froze this file has kept it already. */
+function isKeptFrozen(path: string): boolean {
+  const { ino } = fs.statSync(path)
+  return frozenOf(path).some((kept) => fs.lstatSync(kept).ino === ino)
+}
+
+function syncDirectory(path: string): void {
+  const fd = fs.openSync(path, 'r')
+  try {
+    fs.fsyncSync(fd)
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
 /** The lines of a file in parts; of a line that is longer than any that a host writes only pieces, which are no lines of a journal. */

@@ -176,7 +176,8 @@ class Stream {
     response.on('error', () => response.destroy())
     response.on('drain', () => {
       this.#waitsSince = undefined
-      this.#pump()
+      // A fast reader drains before the event loop turns: pumped at once, its stream would keep the loop until the end of the journal.
+      this.#pumpSoon()
     })
     if (this.#request.follow) this.#stopFollowing = this.#request.feed.follow(() => this.#pump())
     if (response.destroyed) {
@@ -232,6 +233,11 @@ class Stream {
       this.#response.destroy()
       return
     }
+    this.#pumpSoon()
+  }
+
+  #pumpSoon(): void {
+    if (this.#isOver) return
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined
       this.#pump()

@@ -60,6 +60,7 @@ const EXAMPLES = {
   schedules_broken: { path: '', reason: '' },
   container_refused: { what: 'start the container', reason: '' },
   secret_unknown: { name: 'DEPLOY_KEY' },
+  secret_unreadable: { what: '', reason: '' },
   secret_key_unusable: { path: '', reason: '' },
   secrets_broken: { path: '', reason: '' },
   notify_unknown: { name: 'team' },

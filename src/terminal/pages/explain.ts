@@ -116,15 +116,17 @@ async function holdersOf(platform: Platform, resolver: string, { bound }: QueueP
   return found.slice(0, HOLDERS_KEPT)
 }
 
-/** Undefined if the token's scope does not allow reading stderr. */
+/** Undefined if the token's scope does not allow reading stderr, or its secrets cannot be redacted here. */
 async function stderrOf(platform: Platform, id: string): Promise<string | undefined> {
   try {
     return await platform.stderrTail(id)
   } catch (error) {
-    if (error instanceof ResolveError && error.code === 'scope_missing') return undefined
+    if (error instanceof ResolveError && NO_STDERR.includes(error.code)) return undefined
     throw error
   }
 }
+
+const NO_STDERR: readonly string[] = ['scope_missing', 'secret_unreadable', 'secret_key_unusable']
 
 interface Facts {
   failing: Explanation['failing_event']

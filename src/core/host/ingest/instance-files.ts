@@ -4,8 +4,10 @@ import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../../limits.ts'
 import { DATA_DIR, STATE_FILE } from '../../protocol/coordination.ts'
+import { isTerminal } from '../../protocol/status.ts'
 import { readSealedTexts } from '../../secrets/sealed-texts.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
+import { readRecord } from '../../store/record.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
 import type { CoordinationDirectory, OpenFile } from '../../worker/worker.ts'
@@ -18,10 +20,10 @@ export function readInstanceState(paths: InstancePaths): Record<string, unknown>
   return readSnapshot(paths)?.state ?? null
 }
 
-/** The state snapshot and when it was saved; undefined before the first one. Known secrets are redacted. */
+/** The state snapshot and when it was saved; undefined before the first one. Known secrets are redacted; throws as {@link readStderrTail}. */
 export function readSnapshot(paths: InstancePaths): { state: Record<string, unknown>; savedMs: number } | undefined {
   return withCoordination(paths, undefined, (coordination) => {
-    const state = redactorFor(paths, coordination).value(readState(coordination))
+    const state = redactorWith(secretTexts(paths), coordination).value(readState(coordination))
     return state === null ? undefined : { state, savedMs: savedAt(coordination) }
   })
 }
@@ -65,12 +67,13 @@ export function openData(paths: InstancePaths, path: string): OpenFile {
   throw fail('file_unknown', { path })
 }
 
-/** Known secrets are redacted (threats B9). */
+/** Known secrets are redacted (threats B9). Throws `secret_unreadable`, `secret_key_unusable` where they are not known. */
 export function readStderrTail(paths: InstancePaths): string {
   const driver = new LocalDriver(paths)
-  let redactor = redactorOf(secretsOfHost())
+  const sealed = secretTexts(paths)
+  let redactor = redactorOf([...secretsOfHost(), ...sealed])
   try {
-    redactor = withCoordination(paths, redactor, (coordination) => redactorFor(paths, coordination))
+    redactor = withCoordination(paths, redactor, (coordination) => redactorWith(sealed, coordination))
   } catch (error) {
     // A coordination directory that the resolver damaged has no valid config.
     if (!(error instanceof ResolveError)) throw error
@@ -82,9 +85,32 @@ export function readStderrTail(paths: InstancePaths): string {
  * While the instance runs, its secrets are in the worker's config. Afterwards the host has redacted its files, and only this
  * process's own credentials are left to look for.
  */
-function redactorFor({ root }: InstancePaths, coordination: CoordinationDirectory): Redactor {
-  const sealed = readSealedTexts(dirname(dirname(root)), root, basename(root))
+function redactorWith(sealed: readonly string[], coordination: CoordinationDirectory): Redactor {
   return redactorOf([...new Set([...secretsInCoordination(coordination), ...secretsOfHost(), ...sealed])])
+}
+
+/**
+ * The list of secret texts. Throws `secret_unreadable`, `secret_key_unusable` where it cannot be opened: then nothing of a worker is handed
+ * out. After an end or a pause it is not needed, because the host has redacted the files before it recorded that.
+ */
+function secretTexts(paths: InstancePaths): string[] {
+  const { root } = paths
+  try {
+    return readSealedTexts(dirname(dirname(root)), root, basename(root))
+  } catch (error) {
+    if (error instanceof ResolveError && isScrubbed(paths)) return []
+    throw error
+  }
+}
+
+function isScrubbed(paths: InstancePaths): boolean {
+  const { status } = readRecord(paths)
+  return isTerminal(status) || status === 'paused'
+}
+
+/** Throws as {@link readStderrTail}, before anything is sent. */
+export function requireSecretTexts(paths: InstancePaths): void {
+  secretTexts(paths)
 }
 
 /** Running processes of the workers of this home, by instance id. They are found by the mark in their environment. */

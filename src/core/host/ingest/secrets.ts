@@ -1,5 +1,6 @@
 /** Finds the secrets of an instance, and redacts them in its files at its end: state, result, stderr (R43, R45; threats B9). */
 import { ResolveError } from '../../errors.ts'
+import { textsIn } from '../../forms/secret-fields.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
 import { isObject } from '../../primitives/is-object.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
@@ -8,13 +9,20 @@ import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 import type { Redactor } from '../ledger/redact.ts'
 
-/** The secret values in a config. */
+/** The secret values in a config: credentials, passwords in addresses, and the secret fields of the input. */
 export function secretsOf(config: InstanceConfig): string[] {
   const { credentials, git_provider: git, sub_container_token: token, llm } = config
   const named = isObject(credentials) ? Object.values(credentials) : []
-  return [...named, git?.token, token, passwordIn(git?.base_url), passwordIn(llm?.base_url)]
+  const given = secretInputIn(config)
+  return [...named, ...given, git?.token, token, passwordIn(git?.base_url), passwordIn(llm?.base_url)]
     .filter((value) => typeof value === 'string')
     .filter((value) => value !== '')
+}
+
+/** The resolver can write to its config, so `secret_fields` may be anything. */
+function secretInputIn({ params, secret_fields: fields }: InstanceConfig): string[] {
+  if (!isObject(params) || !Array.isArray(fields)) return []
+  return [...new Set(fields)].flatMap((field) => (Object.hasOwn(params, field) ? textsIn(params[field]) : []))
 }
 
 /** The secrets in the worker's config, because an earlier host may have had others. Empty without a config. */

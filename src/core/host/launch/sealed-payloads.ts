@@ -7,7 +7,7 @@ import { failpoint } from '../../failpoints.ts'
 import { textsIn } from '../../forms/secret-fields.ts'
 import type { Payload } from '../../protocol/form.ts'
 import { open, seal } from '../../secrets/seal.ts'
-import { writeSealedTexts } from '../../secrets/sealed-texts.ts'
+import { removeSealedTexts, writeSealedTexts } from '../../secrets/sealed-texts.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 export class SealedPayloads {
@@ -15,6 +15,7 @@ export class SealedPayloads {
   readonly #id: string
   readonly #ledger: Ledger
   readonly #texts = new Set<string>()
+  #isListed = false
   /** The first value that could not be opened; then the worker cannot get what it was given. */
   problem: ResolveError | undefined
 
@@ -27,9 +28,9 @@ export class SealedPayloads {
       if (sealed !== undefined) this.#note(sealed)
     }
     try {
-      if (this.#texts.size > 0) this.#list()
+      this.list()
     } catch {
-      // Readers in other processes find the input's secrets in the worker's config too.
+      // The host lists them before it goes on, where the disk was full.
     }
   }
 
@@ -59,7 +60,8 @@ export class SealedPayloads {
   take(secret: Payload): string {
     const sealed = sealPayload(this.#home, this.#id, secret)
     for (const text of textsIn(secret)) this.#texts.add(text)
-    this.#list()
+    this.#isListed = false
+    this.list()
     this.#ledger.hide(this.texts)
     failpoint('seal.listed')
     return sealed
@@ -79,9 +81,20 @@ export class SealedPayloads {
     }
   }
 
-  /** The file is only a list for readers; the journal has the values. Not durable: after a power failure there is no live worker, and the next host lists them anew. */
-  #list(): void {
+  /**
+   * The file is only a list for readers; the journal has the values. Not durable: after a power failure there is no live worker, and the next host
+   * lists them anew. Throws `secret_key_unusable`, and the system's error.
+   */
+  list(): void {
+    // A list without the texts that cannot be opened must not replace the whole one.
+    if (this.#isListed || this.#texts.size === 0 || this.problem !== undefined) return
     writeSealedTexts(this.#home, this.#ledger.directory, this.#id, this.texts)
+    this.#isListed = true
+  }
+
+  /** After the check of an input that has none: readers then need no key. */
+  removeList(): void {
+    if (this.#texts.size === 0 && this.problem === undefined) removeSealedTexts(this.#ledger.directory)
   }
 }
 

@@ -25,6 +25,7 @@ export async function checkAfterSetup({ home, ledger, sealed, write, signal }: U
     const fields = secret === null ? [] : Object.keys(secret)
     const kept = secret === null ? null : sealed.take(secret)
     await write(() => ledger.admit({ kind: 'admitted', ...found, input: open, secret_fields: fields, sealed: kept }))
+    if (secret === null) sealed.removeList()
   }
   const none = { accepted: false, environment: {}, container: creation.container ?? null }
   try {

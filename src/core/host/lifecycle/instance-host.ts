@@ -21,7 +21,7 @@ import { retryWhile, retryWhileDiskFull } from '../ledger/retry-while-disk-full.
 import type { PromotionParts, WorkerAnswer } from '../promotion/run-promotion.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
-import { SentFiles } from '../requests/publish.ts'
+import { SentFiles, textsInSent } from '../requests/publish.ts'
 import { RequestApi } from '../requests/request-api.ts'
 import { InstanceResources } from '../resources/instance-resources.ts'
 import { checkAfterSetup } from './check-after-setup.ts'
@@ -72,10 +72,17 @@ export class InstanceHost {
       write: this.#write,
       promote: (repo, body) => this.promoteForWorker(repo, body),
     })
+    if (this.#sealed.problem !== undefined) ledger.hide(this.#textsSent())
     const files = new SentFiles(this.#coordination)
     this.#requests = { ledger, coordination: this.#coordination, files, sealed: this.#sealed }
     this.#requestApi = new RequestApi(this.#requests, () => this.#deliver())
     this.#stopping = new Stopping(ledger, driver)
+  }
+
+  /** Without the key of the home, only the files of the worker have these texts: they must be known to be redacted. */
+  #textsSent(): string[] {
+    const { ledger } = this.#parts
+    return ledger.inbox.all().flatMap((kept) => textsInSent(this.#coordination, kept, () => ledger.payloadOf(kept)))
   }
 
   get ledger(): Ledger {
@@ -170,10 +177,11 @@ export class InstanceHost {
 
   /** Undefined where the config is complete; else why there can be no worker. */
   async #completeSecrets(signal: AbortSignal): Promise<Ending | undefined> {
-    const { home, ledger } = this.#parts
+    const { home, ledger, driver, epoch } = this.#parts
     const { creation, incarnation, wantedIncarnation } = ledger.story
     try {
       if (this.#sealed.problem !== undefined) throw this.#sealed.problem
+      await this.#write(() => this.#sealed.list())
       const config = await completeConfig({
         home,
         creation,
@@ -192,6 +200,9 @@ export class InstanceHost {
       if (!(error instanceof ResolveError)) throw error
       // The caller that stopped the launch knows the reason.
       if (signal.aborted || error.code === 'coordination_tampered') return undefined
+      // An earlier host's worker must not outlive the instance, nor write secrets into files that are redacted now.
+      if (epoch > 1) await driver.sweep()
+      if (this.#isReleased) return undefined
       await this.#write(() => ledger.record('platform.worker.failed', { cause: error.code, error: error.message }))
       return { status: 'failed', output: null, error: { code: error.code, detail: error.message } }
     }

@@ -5,7 +5,9 @@
  */
 import { isDiskFull } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import { textsIn } from '../../forms/secret-fields.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { messageFile, responseFile } from '../../protocol/coordination.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { Message } from '../../protocol/instance.ts'
@@ -55,7 +57,7 @@ export class SentFiles {
 /** Removes the values of secret fields from the file of an answer or message: for the end of a run (R43, R55). */
 export function scrubSent(coordination: CoordinationDirectory, kept: Kept, openPayload: () => Payload): void {
   if (kept.sealed === undefined) return
-  const path = kept.kind === 'answer' ? responseFile(kept.request_id) : messageFile(kept.number)
+  const path = pathOf(kept)
   try {
     if (coordination.read(path, COORDINATION_FILE_MAX_BYTES * 2) === undefined) return
     const { content } = fileOf({ ...kept, payload: openPayload() })
@@ -67,9 +69,32 @@ export function scrubSent(coordination: CoordinationDirectory, kept: Kept, openP
   }
 }
 
+/**
+ * The secret texts in the file of an answer or message, for a host that cannot open what the journal has. The resolver can write to the
+ * file: a broken one has none.
+ */
+export function textsInSent(coordination: CoordinationDirectory, kept: Kept, openPayload: () => Payload): string[] {
+  if (kept.sealed === undefined) return []
+  try {
+    const bytes = coordination.read(pathOf(kept), COORDINATION_FILE_MAX_BYTES * 2)
+    const content: unknown = bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'))
+    const sent = kept.kind === 'message' && isObject(content) ? content['payload'] : content
+    if (!isObject(sent)) return []
+    const open = openPayload()
+    return textsIn(Object.fromEntries(Object.entries(sent).filter(([id]) => !Object.hasOwn(open, id))))
+  } catch {
+    return []
+  }
+}
+
+function pathOf(sent: Named): string {
+  return sent.kind === 'answer' ? responseFile(sent.request_id) : messageFile(sent.number)
+}
+
 function fileOf(sent: Sent): { path: string; content: unknown } {
-  if (sent.kind === 'answer') return { path: responseFile(sent.request_id), content: sent.payload }
+  const path = pathOf(sent)
+  if (sent.kind === 'answer') return { path, content: sent.payload }
   const { number, message_type, payload } = sent
   const content: Message = { number, message_type, payload }
-  return { path: messageFile(number), content }
+  return { path, content }
 }

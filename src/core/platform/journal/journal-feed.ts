@@ -8,7 +8,7 @@ import { performance } from 'node:perf_hooks'
 import { fail } from '../../errors.ts'
 import { SWEEP_MS } from '../../limits.ts'
 import type { JournalLine } from '../../store/journal-line.ts'
-import { linesIn, offsetAfter, readWholeLines, seekAfter } from '../../store/journal-reader.ts'
+import { linesIn, offsetAfter, openJournal, readWholeLines, seekAfter } from '../../store/journal-reader.ts'
 import { formatPage, type Page } from './journal-page.ts'
 
 export type { Page } from './journal-page.ts'
@@ -275,7 +275,7 @@ export class JournalFeed {
 
 function openFile(path: string): { fd: number; ino: number } {
   // Non-blocking, so that a FIFO in place of the journal cannot block.
-  const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  const fd = openJournal(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
   const stat = fs.fstatSync(fd)
   if (stat.isFile()) return { fd, ino: stat.ino }
   fs.closeSync(fd)

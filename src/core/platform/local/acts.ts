@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
+import { SealedPayloads } from '../../host/launch/sealed-payloads.ts'
 import type { InstanceHost } from '../../host/lifecycle/instance-host.ts'
 import type { HostProcess } from '../../host/process/host-process.ts'
 import { endOwner } from '../../host/process/reach.ts'
@@ -139,6 +140,9 @@ export class Acts {
     const host = await hosts.own(id, (ledger) => {
       if (ledger.status !== 'paused') throw fail('invalid_state', { action: 'resume', status: ledger.status })
       if (how.lost === true) requireLost(ledger.story)
+      const { problem } = new SealedPayloads(home, ledger)
+      // A run that cannot get its values back would fail, and its checkpoint would be lost.
+      if (problem !== undefined) throw problem
       failpoint('resume.moving')
       ledger.move('running', { reason: how.lost === true ? RESUMED_LOST : 'resumed' })
     })

@@ -3,12 +3,14 @@
  * the beginning.
  */
 import { pipeline, Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import { ResolveError } from '../../errors.ts'
 import { type TarEntry, tar } from '../../files/tar.ts'
 import { type ListedFile, listData, openData, readStderrTail } from '../../host/ingest/instance-files.ts'
 import { LOG_PAGE_MAX_LINES } from '../../limits.ts'
 import { readLog } from '../../log/log-reader.ts'
+import { inTurns } from '../../primitives/in-turns.ts'
 import { messageFile, requestFile } from '../../protocol/coordination.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
@@ -66,10 +68,9 @@ async function* entriesOf({
 
   yield json('record.json', record)
   for (const { path, of } of JOURNALS) {
-    const lines = () => linesUpTo(paths.journal, story.lastSeq, (line) => of(told(line, tell)))
-    let bytes = 0
-    for (const line of lines()) bytes += line.length
-    yield { path: `${folder}/${path}`, bytes, modifiedMs, content: lines() }
+    const parts = () => partsUpTo(paths.journal, story.lastSeq, (line) => of(told(line, tell)))
+    const bytes = await inTurns(sizeOf(parts()), PART_A_TURN)
+    yield { path: `${folder}/${path}`, bytes, modifiedMs, content: inParts(parts()) }
   }
   if (state !== null) yield json('state.json', state)
   yield* intentsOf(inbox, story, json)
@@ -136,8 +137,28 @@ function told(line: JournalLine, tell: ExportOptions['tell']): JournalLine {
   return { ...line, text: JSON.stringify(tell(JSON.parse(line.text) as CreationRecord)) }
 }
 
-/** The lines up to a sequence number, so that both files describe the same state although the journal grows meanwhile. */
-function* linesUpTo(
+/** After each part of a journal other work gets its turn, however fast it was read. */
+const PART_A_TURN = 0
+
+/** Counted before the first byte of the file, because its header tells the size. */
+function* sizeOf(parts: Iterable<Buffer>): Generator<void, number> {
+  let bytes = 0
+  for (const part of parts) {
+    bytes += part.length
+    yield
+  }
+  return bytes
+}
+
+async function* inParts(parts: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  for (const part of parts) {
+    yield part
+    await setImmediate()
+  }
+}
+
+/** The lines up to a sequence number, read by read, so that both files describe the same state although the journal grows meanwhile. */
+function* partsUpTo(
   journal: string,
   lastSeq: number,
   of: (line: JournalLine) => string | undefined,
@@ -145,11 +166,10 @@ function* linesUpTo(
   const reader = new JournalReader(journal, -1)
   try {
     for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const line of lines) {
-        if (line.seq > lastSeq) return
-        const text = of(line)
-        if (text !== undefined) yield Buffer.from(text)
-      }
+      let part = ''
+      for (const line of lines) if (line.seq <= lastSeq) part += of(line) ?? ''
+      yield Buffer.from(part)
+      if ((lines.at(-1)?.seq ?? 0) >= lastSeq) return
     }
   } finally {
     reader.close()

@@ -47,7 +47,8 @@ async function readPage(
     if (!fitsForever(entry, filter) || (entry.isFinal && filter.status?.includes(entry.status) === false)) continue
     const pause = yieldTurn()
     if (pause !== undefined) await pause
-    await index.ready(entry.id)
+    const prepared = isReadToFit(filter) ? index.ready(entry.id) : undefined
+    if (prepared !== undefined) await prepared
     if (!mayFit(entry, filter, index)) continue
     const record = await readSoundRecord(instancePaths(home, entry.id))
     // It was removed or changed its status meanwhile.
@@ -76,10 +77,15 @@ function fitsForever(entry: IndexEntry, filter: InstanceFilter): boolean {
   return (filter.resolver === undefined || filter.resolver === entry.resolver) && isInTime(createdAt(entry), filter)
 }
 
+/** Whether an instance must be read to say that it fits. */
+function isReadToFit(filter: InstanceFilter): boolean {
+  return filter.status !== undefined || needsWords(filter)
+}
+
 function mayFit(entry: IndexEntry, filter: InstanceFilter, index: InstanceIndex): boolean {
-  const anew = needsWords(filter)
-  if (filter.status === undefined && !anew) return true
+  if (!isReadToFit(filter)) return true
   try {
+    const anew = needsWords(filter)
     const now = index.read(entry.id, { anew })
     return filter.status?.includes(now.status) !== false && (!anew || isFound(findableIn(now), filter))
   } catch {

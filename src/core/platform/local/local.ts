@@ -1,7 +1,7 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
 import { fail } from '../../errors.ts'
-import { listData, readStderrTail } from '../../host/ingest/instance-files.ts'
+import { listData, readStderrTail, requireSecretTexts } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
 import { Preparations } from '../../host/inquiry/preparations.ts'
@@ -259,9 +259,9 @@ class HomePlatform implements LocalPlatform {
     const executor = chooseExecutor(entry, request.executor ?? 'auto')
     refuseTooLarge(request.input)
     const parts = { home: this.#home, inquiries: this.#inquiries, preparations: this.#preparations }
-    const { creation, sealedInput } = await prepareCreation(parts, entry, request, executor)
+    const { creation, sealed } = await prepareCreation(parts, entry, request, executor)
     const { instance_id: id } = creation
-    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths), sealedInput)
+    await createInstance(this.#home, creation, (paths) => prepareLaunch(executor, paths), sealed)
     const record = await this.record(id)
     await this.#startHost(id, request.host)
     return record
@@ -418,6 +418,7 @@ class HomePlatform implements LocalPlatform {
 
   async export(id: string, options: ExportOptions = {}): Promise<AsyncIterable<Buffer>> {
     const paths = this.#reads.paths(id)
+    requireSecretTexts(paths)
     const [record, story] = [await this.record(id), await this.story(id)]
     const { exportInstance } = await import('./export.ts')
     const { exportWork } = await import('../work/export-work.ts')

@@ -3,6 +3,7 @@
  * that is not prepared cannot be asked yet: then the host checks the input after the setup (R48).
  */
 import { fail } from '../../errors.ts'
+import { textsIn } from '../../forms/secret-fields.ts'
 import { type Admission, admitInput } from '../../host/inquiry/admission.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Preparations } from '../../host/inquiry/preparations.ts'
@@ -11,7 +12,9 @@ import { sealPayload } from '../../host/launch/sealed-payloads.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { CreationRecord, Executor } from '../../protocol/journal.ts'
+import { sealTexts } from '../../secrets/sealed-texts.ts'
 import { requireSecrets } from '../../secrets/secret-store.ts'
+import type { SealedCreation } from '../../store/create-instance.ts'
 import { newInstanceId } from '../../store/home.ts'
 import type { CreateRequest } from '../platform.ts'
 
@@ -24,7 +27,7 @@ export interface CreationParts {
 export interface PreparedCreation {
   creation: CreationRecord
   /** The values of secret fields, or an input that is not checked yet: the creation record does not have them. */
-  sealedInput: string | undefined
+  sealed: SealedCreation | undefined
 }
 
 /** The creation record of the instance. Throws `secret_missing`, `schedule_secret`, as {@link admitInput}, and as {@link Preparations.isReady}. */
@@ -62,7 +65,10 @@ export async function prepareCreation(
     ...(workspace === null ? {} : { workspace }),
     resolver: { name, version, dir, commit, manifest },
   }
-  return { creation, sealedInput: secret === null ? undefined : sealPayload(home, id, secret) }
+  if (secret === null) return { creation, sealed: undefined }
+  // Which texts of an unchecked input are secret is not known yet.
+  const texts = sealTexts(home, id, isReady ? textsIn(secret) : [])
+  return { creation, sealed: { input: sealPayload(home, id, secret), texts } }
 }
 
 /** Which fields are secret is not known yet, so all of them are kept like secrets. */

@@ -106,7 +106,7 @@ function checkNotifications(home: string): HealthRow[] {
       const mend = `resolve notify test ${quoteWord(name)}`
       const waits = `${name} could not be told of ${waiting} ${waiting === 1 ? 'instance' : 'instances'} since ${failing_since}: ${last_error}`
       const lost = `${given_up} ${given_up === 1 ? 'notification' : 'notifications'} for ${name} were given up`
-      return [...(waiting > 0 ? [waits] : []), ...(given_up > 0 ? [lost] : [])].map((message) => {
+      return [...(failing_since !== null ? [waits] : []), ...(given_up > 0 ? [lost] : [])].map((message) => {
         return { check: 'notify', state: 'note', message, mend }
       })
     })

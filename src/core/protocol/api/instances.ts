@@ -26,7 +26,7 @@ import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
-import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE } from './operation.ts'
+import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE, SEALED_TROUBLE } from './operation.ts'
 
 const name = instanceName()
 
@@ -255,7 +255,7 @@ export const INSTANCE_OPERATIONS = {
         json: instanceState,
       },
     },
-    refuses: ['instance_unknown'],
+    refuses: ['instance_unknown', ...SEALED_TROUBLE],
   },
   postInstancePause: {
     method: 'POST',
@@ -275,7 +275,14 @@ export const INSTANCE_OPERATIONS = {
     body: resumeBody,
     bodyOptional: true,
     answers: record,
-    refuses: ['instance_unknown', 'invalid_state', 'resume_unsupported', 'resume_exhausted', ...HOST_TROUBLE],
+    refuses: [
+      'instance_unknown',
+      'invalid_state',
+      'resume_unsupported',
+      'resume_exhausted',
+      ...SEALED_TROUBLE,
+      ...HOST_TROUBLE,
+    ],
   },
   postInstanceStop: {
     method: 'POST',
@@ -314,7 +321,7 @@ export const INSTANCE_OPERATIONS = {
     tag: 'instances',
     summary: "Read the end of its worker's stderr",
     answers: { 200: { description: 'The text, unchanged', type: 'text/plain' } },
-    refuses: ['instance_unknown'],
+    refuses: ['instance_unknown', ...SEALED_TROUBLE],
   },
   getInstanceLogs: {
     method: 'GET',
@@ -345,7 +352,7 @@ export const INSTANCE_OPERATIONS = {
     tag: 'instances',
     summary: 'Export everything about the instance',
     answers: { 200: { description: "A gzip'd tar archive, without secrets", type: 'application/gzip' } },
-    refuses: ['instance_unknown', 'journal_broken'],
+    refuses: ['instance_unknown', 'journal_broken', ...SEALED_TROUBLE],
   },
   getInstanceHost: {
     method: 'GET',

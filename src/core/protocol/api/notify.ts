@@ -37,7 +37,7 @@ export const notifyTarget = named(
     resolver: nullable(text(), { description: 'The only resolver whose instances are told; null for all' }),
     link: nullable(text(), { description: 'The address of the page, for links' }),
     created_at: time(),
-    waiting: count({ description: 'Instances with a notification that could not be sent yet' }),
+    waiting: count({ description: 'Instances with a notification that is being sent, or could not be sent yet' }),
     given_up: count({ description: 'Notifications that were given up' }),
     failing_since: nullable(text()),
     last_error: nullable(text()),

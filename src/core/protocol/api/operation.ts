@@ -95,6 +95,9 @@ export const PREPARING = [
 /** The errors of reaching the host of an instance. */
 export const HOST_TROUBLE = ['host_unreachable', 'host_silent', 'lock_held', 'disk_full', 'journal_broken'] as const
 
+/** The errors of a process that cannot open the sealed values of an instance, so that it does not know what to redact (threats B9). */
+export const SEALED_TROUBLE = ['secret_unreadable', 'secret_key_unusable'] as const
+
 /** Every error code of an operation: its own, and those of every operation of its kind. */
 export function refusalsOf(operation: Operation): ErrorCode[] {
   const { method, scope, refuses = [] } = operation
