@@ -150,7 +150,7 @@ test('nothing in a hostile tree runs, and what cannot be kept is named', async (
 test('the work is fetched into a clone by the command line, and is in the export', async () => {
   upstream.create('org/app', { 'a.txt': 'one\n' })
   const clone = join(outside, 'clone')
-  gitText(outside, ['clone', '--quiet', upstream.urlOf('org/app'), clone])
+  gitText(outside, ['clone', '--quiet', upstream.pathOf('org/app'), clone])
   const { id } = await worked(['echo two >> a.txt; printf "\\0\\1\\2" > bin'])
   await ended(id)
   const cli = (...args: string[]) => {

@@ -158,7 +158,9 @@ export async function patchText(
     ...only,
   ]
   const { stdout, isCut } = await git.run(args, { maxOutputChars })
-  return { text: isCut ? stdout.slice(0, stdout.lastIndexOf('\n') + 1) : stdout, isCut }
+  if (isCut) return { text: stdout.slice(0, stdout.lastIndexOf('\n') + 1), isCut }
+  // runGit takes the last line feed away; without it `git apply` leaves a binary file out.
+  return { text: stdout === '' ? '' : `${stdout}\n`, isCut }
 }
 
 function sum(numbers: readonly number[]): number {

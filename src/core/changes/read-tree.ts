@@ -3,7 +3,7 @@
  * own `.git` is read, so its configuration, hooks, filters and attributes of drivers have no effect. {@link file://./snapshot.ts} calls it.
  */
 import { constants } from 'node:fs'
-import { access, lstat, rm, writeFile } from 'node:fs/promises'
+import { access, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../errors.ts'
 import { BareGit, type GitOutput, type RunOptions } from '../git/bare-git.ts'
@@ -92,7 +92,9 @@ class TreeGit {
   }
 
   async attributes(text: string): Promise<void> {
-    await writeFile(join(this.#work.gitDir, 'info', 'attributes'), text)
+    const info = join(this.#work.gitDir, 'info')
+    await mkdir(info, { recursive: true })
+    await writeFile(join(info, 'attributes'), text)
   }
 
   /** One index for all snapshots: files that did not change are not read again. */
