@@ -148,8 +148,10 @@ export class InstanceHost {
   }
 
   async #live(): Promise<void> {
+    const { incarnation, wantedIncarnation } = this.#parts.ledger.story
     const launched = await this.#launch()
     if (launched === undefined) return
+    if (incarnation > 0 && incarnation < wantedIncarnation) this.#refreshUpstream()
     const session = await this.#getReady(launched)
     if (session === undefined) return
     const end = await this.#run(session)
@@ -503,6 +505,20 @@ export class InstanceHost {
       // The next host carries it on.
       if (!this.#isReleased) throw error
     })
+  }
+
+  /** Beside the resumed run, which does not wait for it. */
+  #refreshUpstream(): void {
+    const { home, ledger } = this.#parts
+    if ((ledger.story.repos ?? []).length === 0) return
+    const { token } = this.#config.git_provider
+    const { tell } = this.#promotionParts
+    const parts = { home, story: ledger.story, token, tell, signal: this.#promoting.signal }
+    import('../promotion/refresh-upstream.ts')
+      .then(({ refreshUpstream }) => refreshUpstream(parts))
+      .catch((error: unknown) => {
+        if (!this.#isReleased) this.#warn(error)
+      })
   }
 
   get #promotionParts(): PromotionParts {

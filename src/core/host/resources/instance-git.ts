@@ -90,6 +90,14 @@ export class InstanceGit {
     return this.#access
   }
 
+  /** For a resolver that asks for `gitea` by this name; config.json has the same (R45). Setup commands do not get it. */
+  get environment(): Record<string, string> {
+    const { resolver, workspace } = this.#creation
+    const isGitea = resolver.manifest.gitea === true || workspace?.gitea === true
+    if (this.#access === undefined || !isGitea) return {}
+    return { GITEA_URL: this.#access.baseUrl, GITEA_TOKEN: this.#access.token }
+  }
+
   /** The directory of create-pr on this machine; undefined where there is no git server. */
   get tools(): string | undefined {
     return this.isWanted ? toolsDirectory() : undefined
