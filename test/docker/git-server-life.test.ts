@@ -29,10 +29,10 @@ const TOOLS = `const { execFileSync } = await import('node:child_process')
   const work = (name) => sh('echo ' + name + ' > ' + name + ' && git add -A && git commit -qm ' + name)
 `
 
-async function resolver(behaviour: string, container: object, more = {}) {
+async function resolver(behaviour: string, container: object, asked = 'git_server') {
   upstream.create('org/app', { a: '1' })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }], git_server: true })`
-  const made = plainResolver(TOOLS + behaviour, { container, ...more }, asks)
+  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }], ${asked}: true })`
+  const made = plainResolver(TOOLS + behaviour, { container }, asks)
   chmodSync(made.dir, 0o755)
   expect((await cli.run('resolver', 'add', made.dir, '--no-prepare')).code).toBe(0)
   return made.name
@@ -45,22 +45,26 @@ const left = async (id: string) => [
 
 describeWithDocker('a git server in a container', { timeout: 120_000 }, () => {
   test.each([
-    ['open', {}],
-    ['none', { network: 'none' }],
-    ['allowlist', { network: 'allowlist', egress: ['example.org'] }],
-  ])('is reached by name over the network "%s" (S-DIR-12, S-DIR-14)', async (_, container) => {
+    ['open', {}, 'git_server'],
+    ['none', { network: 'none' }, 'gitea'],
+    ['allowlist', { network: 'allowlist', egress: ['example.org'] }, 'git_server'],
+  ])('is reached by name over the network "%s" (S-DIR-12, S-DIR-14, S-DIR-14-GITEA)', async (_, container, asked) => {
     const name = await resolver(
       `
       work('one'); sh('git push -q origin HEAD')
+      const { GITEA_URL, GITEA_TOKEN } = process.env
+      const variables = GITEA_URL === undefined ? GITEA_TOKEN : GITEA_URL + ' ' + (GITEA_TOKEN === me.config.git_provider.token)
       const url = sh('create-pr --title Work')
-      me.finish({ status: 'completed', output: [url, me.config.platform_url, sh('command -v create-pr')].join(' ') })`,
+      me.finish({ status: 'completed', output: [url, me.config.platform_url, sh('command -v create-pr'), variables].join(' ') })`,
       container,
+      asked,
     )
     const env = { RESOLVE_GIT_BASE_URL: upstream.base }
     const run = await cli.with({ env }, 'run', name, '--executor', 'docker', '--json')
     const { status, output, error } = JSON.parse(run.stdout)
     expect({ status, error }).toEqual({ status: 'completed', error: null })
-    expect(output).toBe('http://git-server:3000/admin/app/pulls/1 http://git-server:3000 /usr/local/bin/create-pr')
+    const seen = 'http://git-server:3000/admin/app/pulls/1 http://git-server:3000 /usr/local/bin/create-pr'
+    expect(output).toBe(`${seen} ${asked === 'gitea' ? 'http://git-server:3000 true' : ''}`)
     const [id = ''] = instanceIds(cli.home)
     const types = eventsOf(cli.home, id).map(({ event }) => event.event_type)
     expect(types).toContain('platform.git.pushed')

@@ -211,7 +211,7 @@ test('a server that is killed is started again; a lost directory is made again f
   await expect.poll(() => isServerGone(id), { timeout: 5_000 }).toBe(true)
 })
 
-test('a pause stops the server, and a resume starts it with the same address and token', {
+test('a pause stops the server, and a resume starts it with the same address and token (S-DIR-14-GITEA)', {
   timeout: 60_000,
 }, async () => {
   upstream.create('org/app', { 'a.txt': 'a\n' })
@@ -219,7 +219,8 @@ test('a pause stops the server, and a resume starts it with the same address and
     `
     work('run' + (me.resume ? 2 : 1)); sh('create-pr --title Work' + (me.resume ? 'Again' : ''))
     const seen = server + ' ' + token
-    if (!me.resume) { fs.writeFileSync(clone + '/../seen', seen); me.finish({ status: 'paused' }) }
+    if (seen !== process.env.GITEA_URL + ' ' + process.env.GITEA_TOKEN) me.finish({ status: 'failed', error: 'no GITEA_' })
+    else if (!me.resume) { fs.writeFileSync(clone + '/../seen', seen); me.finish({ status: 'paused' }) }
     else me.finish({ status: 'completed', output: String(fs.readFileSync(clone + '/../seen', 'utf8') === seen) })`,
     { ...NEEDS, supports_resume: true },
   )

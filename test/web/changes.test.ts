@@ -193,6 +193,26 @@ describePage('the page: changes', () => {
     LIMIT,
   )
 
+  test(
+    'a branch that is behind is rebased where the person wants it',
+    async () => {
+      const id = await worked(stand, { scripts: [FIRST], push: 'Shut it' })
+      const main = stand.upstream.commit('tea/repo', { 'later.txt': 'later' })
+      const { context } = await openContext()
+      const page = await signedIn(context, stand.server)
+      await open(page, id)
+      await page.getByRole('button', { name: 'Promote…' }).click()
+      await check(page, 'note', 'main has 1 commit that the branch does not have').waitFor()
+      await page.getByLabel('Rebase').check()
+      await check(page, 'fine', 'The branch has every commit of main').waitFor()
+      await page.getByRole('button', { name: 'Open the pull request' }).click()
+      await page.getByRole('heading', { name: 'The pull request is open' }).waitFor()
+      expect(stand.upstream.git('tea/repo', 'rev-parse', `resolve/repo-${id.slice(0, 8)}^`)).toBe(main)
+      await context.close()
+    },
+    LIMIT,
+  )
+
   // verifies: S-CHANGES-04
   test(
     'a reader sees the changes and no way to promote; the server refuses it anyway',

@@ -104,6 +104,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     const { container } = plan
     const worker = await driver.start(coordination, {
       ...plan,
+      environment: { ...git.environment, ...plan.environment },
       tools: git.tools,
       ...(container && { container: { ...container, ...network } }),
     })

@@ -2,6 +2,7 @@
 import { bytesText } from '../../../../core/view/bytes-text.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import type { PromotionFound } from '../../../api/calls.ts'
+import { Problem, sentenceOf } from '../../../api/problem.ts'
 
 export interface PromotionCheck {
   /** `note`: told, not refused. */
@@ -33,6 +34,18 @@ export function promotionChecks(found: PromotionFound): PromotionCheck[] {
       note('Files that run or decide with the rights of the forge:'),
     ),
   ]
+}
+
+/** Hints of the catalogue that name flags of the command line, as the form says them. */
+const HINTS: Readonly<Record<string, string>> = {
+  promotion_needs_approval: '',
+  promotion_commit_changed: 'Look at the checks again, then promote.',
+  promotion_conflict: 'Promote without the rebase, or let the resolver bring the target in and push again.',
+}
+
+export function refusalText(error: unknown): string {
+  const hint = error instanceof Problem && Object.hasOwn(HINTS, error.code) ? HINTS[error.code] : undefined
+  return hint === undefined ? sentenceOf(error) : `${(error as Problem).message} ${hint}`.trim()
 }
 
 export function several(number: number, what: string): string {

@@ -4,10 +4,9 @@ import { type FormEvent, type KeyboardEvent, type RefObject, useEffect, useRef, 
 import type { ChangedRepo, RepoHistory } from '../../../../core/protocol/changes.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { checkPromotion, type PromotionFound, promote } from '../../../api/calls.ts'
-import { Problem, sentenceOf } from '../../../api/problem.ts'
 import { Loading, Trouble } from '../../../parts/notice.tsx'
 import { hostOf, OutsideLink } from './outside-link.tsx'
-import { CHECK_MARKS, promotionChecks } from './promotion-checks.ts'
+import { CHECK_MARKS, promotionChecks, refusalText } from './promotion-checks.ts'
 import type { Promoted } from './use-repo-news.ts'
 
 const TITLE_MAX_CHARS = 255
@@ -28,6 +27,7 @@ export function Promotion({ id, repo, branches, promoted, onClose }: PromotionPr
   const [title, setTitle] = useState<string | null>(null)
   const [text, setText] = useState('')
   const [isDraft, setDraft] = useState(false)
+  const [isRebase, setRebase] = useState(false)
   const [looked, setLooked] = useState<string | null>(null)
   const [isSending, setSending] = useState(false)
   const [trouble, setTrouble] = useState<string | null>(null)
@@ -35,7 +35,7 @@ export function Promotion({ id, repo, branches, promoted, onClose }: PromotionPr
   const names = branches.map(({ name }) => name)
   const branch = [wanted, repo.working_branch].find((name) => name !== null && names.includes(name)) ?? names[0] ?? ''
   const commit = branches.find(({ name }) => name === branch)?.commit
-  const ask = { branch, target_branch: target === '' ? null : target }
+  const ask = { branch, target_branch: target === '' ? null : target, rebase: isRebase }
   const check = useQuery({
     queryKey: ['promotion', id, repo.name, ask, commit],
     queryFn: ({ signal }) => checkPromotion(id, repo.name, ask, signal),
@@ -61,11 +61,19 @@ export function Promotion({ id, repo, branches, promoted, onClose }: PromotionPr
       const own = title === null || title.trim() === '' ? {} : { pr_title: title.trim() }
       const allow = needsLook ? { allow: ['workflows' as const] } : {}
       const update = before === undefined || title !== null || text !== ''
-      setDone(await promote(id, repo.name, { ...ask, ...own, ...allow, pr_body: text, draft: isDraft, update }))
+      setDone(
+        await promote(id, repo.name, {
+          ...ask,
+          ...own,
+          ...allow,
+          pr_body: text,
+          draft: isDraft,
+          update,
+          commit: found.commit,
+        }),
+      )
     } catch (error) {
-      // The hint of this one is for the command line; here the box beside the files is meant.
-      const isForTerminal = error instanceof Problem && error.code === 'promotion_needs_approval'
-      setTrouble(isForTerminal ? error.message : sentenceOf(error))
+      setTrouble(refusalText(error))
       void check.refetch()
     } finally {
       setSending(false)
@@ -146,11 +154,22 @@ export function Promotion({ id, repo, branches, promoted, onClose }: PromotionPr
             />
             <label htmlFor="promote-draft">Open as a draft</label>
           </div>
+          {(isRebase || (found?.behind ?? 0) > 0) && (
+            <div className="field field-check">
+              <input
+                id="promote-rebase"
+                type="checkbox"
+                checked={isRebase}
+                onChange={(event) => setRebase(event.target.checked)}
+              />
+              <label htmlFor="promote-rebase">Rebase: make the commits again on top of the target</label>
+            </div>
+          )}
         </div>
         <section className="promotion-checks" aria-labelledby="promote-checks" aria-busy={check.isFetching}>
           <h3 id="promote-checks">Checks</h3>
           {check.isError && (
-            <Trouble error={check.error}>
+            <Trouble error={refusalText(check.error)}>
               <button type="button" className="button button-small" onClick={() => void check.refetch()}>
                 Check again
               </button>
