@@ -332,6 +332,14 @@ const catalogue = {
     outside: () => "Can't fetch the source.",
     hint: () => 'Check the address, the ref, and that this machine has access.',
   },
+  work_unreadable: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { reason: string }) => `Can't read the work in the repository: ${d.reason}`,
+    outside: () => "Can't read the work in the repository.",
+    hint: () => 'See what was kept before: resolve instance diff ID --snapshot last',
+  },
   repo_refused: {
     kind: 'user',
     http: 422,

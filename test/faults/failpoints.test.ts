@@ -28,10 +28,10 @@ const SLOW: readonly Failpoint[] = ['stop.terminating']
 
 /**
  * No flow of one instance passes these: test/server/queue.test.ts, schedules.test.ts, uploads.test.ts, test/commands/frozen-journals.test.ts,
- * test/docker/setup.test.ts, test/promotion/killed.test.ts and test/git/killed-clones.test.ts kill at each of them.
+ * test/docker/setup.test.ts, test/promotion/killed.test.ts, test/git/killed-clones.test.ts and test/git/snapshots-kept.test.ts kill at each of them.
  */
 const ELSEWHERE: readonly Failpoint[] = FAILPOINTS.filter((name) =>
-  /^(queue|schedule|setup|upload|promotion|workspace)\.|^journal\.frozen$/.test(name),
+  /^(queue|schedule|setup|upload|promotion|workspace|snapshot)\.|^journal\.frozen$/.test(name),
 )
 
 /** The flow that passes a step; `adopt` is one whose first host is gone before. */

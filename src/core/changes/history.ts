@@ -72,7 +72,7 @@ export interface Bundle {
 
 /** The change since the start, with the content of binary files, for `git apply`; undefined without a snapshot. */
 export async function patchOfWork(path: string): Promise<{ text: string; isCut: boolean } | undefined> {
-  const git = new BareGit({ path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS })
+  const git = new BareGit({ fails: 'work_unreadable', path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS })
   const last = (await listSnapshots(git)).at(-1)
   if (last === undefined) return undefined
   const from = (await git.commitOf(START)) ?? (await emptyTree(git))
@@ -84,7 +84,7 @@ export async function patchOfWork(path: string): Promise<{ text: string; isCut: 
  * `change_unknown` where there is nothing in it.
  */
 export async function bundleOf(path: string, whole: boolean, signal?: AbortSignal): Promise<Bundle> {
-  const git = new BareGit({ path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS, signal })
+  const git = new BareGit({ fails: 'work_unreadable', path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS, signal })
   const start = await git.commitOf(START)
   const last = (await listSnapshots(git)).at(-1)
   const work = (await git.commitOf(LIVE)) === undefined ? last && `${SNAPSHOTS}${last.seq}` : LIVE

@@ -16,7 +16,7 @@ const isId = (one: unknown): one is string => typeof one === 'string' && COMMIT.
 const deadline = Date.now() + SNAPSHOT_LIMIT_MS
 const from = isId(start) ? start : null
 const found = await readTree({ gitDir: GIT, tree: '/tree', start: from, deadline })
-const git = new BareGit({ path: GIT, deadline })
+const git = new BareGit({ fails: 'work_unreadable', path: GIT, deadline })
 const revisions = [
   found.tree,
   '--not',

@@ -55,7 +55,7 @@ const SETTINGS = [
   'status.submoduleSummary=false',
 ]
 
-/** Throws `git_failed`, `git_missing`; the signal's reason where it is aborted. */
+/** Throws `work_unreadable`, `git_missing`; the signal's reason where it is aborted. */
 export async function readTree(work: TreeWork): Promise<ReadTree> {
   const git = new TreeGit(work)
   await git.attributes(NO_FILTERS)
@@ -84,7 +84,7 @@ class TreeGit {
   constructor(work: TreeWork) {
     this.#work = work
     const { deadline, signal, tree, gitDir } = work
-    this.#git = new BareGit({ path: tree, gitDir, deadline, signal, settings: SETTINGS })
+    this.#git = new BareGit({ fails: 'work_unreadable', path: tree, gitDir, deadline, signal, settings: SETTINGS })
   }
 
   async run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
@@ -113,7 +113,7 @@ class TreeGit {
   async changed(): Promise<ChangedPath[]> {
     const args = ['ls-files', '-z', '-t', '--modified', '--deleted', '--others', '--exclude-standard']
     const { stdout, isCut } = await this.run(args, { maxOutputChars: SNAPSHOT_LIST_MAX_CHARS })
-    if (isCut) throw fail('git_failed', { url: 'the workspace', reason: 'too many files changed.' })
+    if (isCut) throw fail('work_unreadable', { reason: 'too many files changed.' })
     const found = new Map<string, ChangedPath>()
     for (const entry of stdout.split('\0')) {
       const path = entry.slice(2)
@@ -142,7 +142,7 @@ class TreeGit {
       const refused = /Unable to process path ([^\n]*)/.exec(stderr)?.[1]
       const left = rest.filter((path) => path !== refused)
       if (refused === undefined || left.length === rest.length || tries > TRIES) {
-        throw fail('git_failed', { url: 'the workspace', reason: 'its files cannot be read.' })
+        throw fail('work_unreadable', { reason: 'its files cannot be read.' })
       }
       skipped.push({ path: shownPath(refused), reason: 'unreadable' })
       rest = left

@@ -5,6 +5,7 @@
 import { lstat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { tryLock } from '../files/lock.ts'
 import { BareGit } from '../git/bare-git.ts'
 import { SNAPSHOT_LIMIT_MS, SNAPSHOT_SKIPPED_MAX, SNAPSHOTS_MAX } from '../limits.ts'
@@ -34,7 +35,7 @@ export interface Taken {
 
 /**
  * The next numbered snapshot. Undefined where the clone is gone, or where there are too many already and this is not the last one. Throws
- * `git_failed`, `git_missing`, `lock_held`.
+ * `work_unreadable`, `git_missing`, `lock_held`.
  */
 export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: boolean): Promise<Taken | undefined> {
   return await inTurn(work, async (git) => {
@@ -51,7 +52,9 @@ export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: bo
     }
     const message = messageOf(`Snapshot ${seq}: ${cause}`, found.skipped)
     const commit = await commitOf(work, git, found.tree, message)
+    failpoint('snapshot.made')
     await git.run(['update-ref', `${SNAPSHOTS}${seq}`, commit])
+    failpoint('snapshot.kept')
     const [snapshot] = await listed(git, `${SNAPSHOTS}${seq}`)
     return snapshot === undefined ? undefined : { snapshot, isNew: true }
   })
@@ -129,7 +132,13 @@ const LOOK_MS = 50
 /** One at a time for each repository, in this process and in others: they share the index. */
 async function inTurn<T>(work: SnapshotWork, act: (git: BareGit) => Promise<T>): Promise<T> {
   const deadline = Date.now() + 2 * SNAPSHOT_LIMIT_MS
-  const git = new BareGit({ path: work.path, deadline, signal: work.signal, settings: IDENTITY })
+  const git = new BareGit({
+    fails: 'work_unreadable',
+    path: work.path,
+    deadline,
+    signal: work.signal,
+    settings: IDENTITY,
+  })
   const lock = `${work.path}.lock`
   for (;;) {
     work.signal?.throwIfAborted()

@@ -345,8 +345,6 @@ export class InstanceHost {
     if (this.#isReleased) return
     await this.#finishMonitor(session)
     failpoint('end.drained')
-    await this.#resources.snapshots.finish(this.#stopping.request?.kind === 'pause' ? 'pause' : 'end')
-    if (this.#isReleased) return
     const completion = ledger.story.completion ?? end.completion
     const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(this.#coordination) }
     const { sessions_used } = end.result ?? {}
@@ -360,6 +358,9 @@ export class InstanceHost {
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger } = this.#parts
     // Before the end is recorded: a reader of the end finds no secret left, even if this host dies in between (R43).
+    if (this.#isReleased) return
+    await this.#resources.preserveWork(decideEnding(this.#stopping.request).status === 'paused' ? 'pause' : 'end')
+    failpoint('end.preserved')
     if (this.#isReleased) return
     await cleanUp(this.#held)
     failpoint('end.cleaned')
