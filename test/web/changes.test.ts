@@ -79,7 +79,7 @@ describePage('the page: changes', () => {
       await page.getByText('Nothing differs.').waitFor()
       await page.getByLabel('Show', { exact: true }).selectOption({ label: 'the work as it is now' })
       await page.getByText('2 changed files').waitFor()
-      expect(await page.getByLabel('Show', { exact: true }).locator('optgroup option').count()).toBeGreaterThan(0)
+      await page.getByLabel('Show', { exact: true }).locator('optgroup option').first().waitFor({ state: 'attached' })
 
       await page.getByLabel('Compare with').selectOption('start')
       await page.getByText('4 changed files').waitFor()
@@ -224,6 +224,7 @@ describePage('the page: changes', () => {
       await open(page, id)
       await page.getByText('3 changed files').waitFor()
       await page.locator('[data-pull="1"]').waitFor()
+      await page.getByText('1 commit pushed').waitFor()
       expect(await page.getByRole('button', { name: 'Promote…' }).count()).toBe(0)
       for (const dry_run of [true, false]) {
         const response = await fetch(`${stand.server.url}/api/instances/${id}/repos/repo/promote`, {
@@ -290,7 +291,7 @@ describePage('the page: changes', () => {
         await page.getByText('Only the first 3,000 files are listed.').waitFor()
         await expect.poll(() => inserted(page).allTextContents()).toEqual(['if (admin) ⟨U+202E⟩ {␛[31m␍', 'two'])
         await page.getByText('They are shown as their code').waitFor()
-        expect(await rows(page).count()).toBeLessThan(100)
+        await expect.poll(() => rows(page).count()).toBeLessThan(100)
         await page.getByLabel('Search the files').fill('onerror')
         await expect.poll(() => rows(page).count()).toBe(1)
         await rows(page).first().click()

@@ -25,9 +25,12 @@ interface BranchProps {
   promoted: readonly Promoted[]
 }
 
-export function Branch({ id, repo, history, trouble, pulls, promoted }: BranchProps) {
+export function Branch({ id, repo, history, trouble, pulls, promoted: told }: BranchProps) {
   const mayAct = useMayAct()
   const [isOpen, setOpen] = useState(false)
+  // The page follows no events of an instance that has ended: what is promoted here is known from the answer.
+  const [own, setOwn] = useState<readonly Promoted[]>([])
+  const promoted = [...told, ...own.filter(({ url }) => !told.some((one) => one.url === url))]
   const button = useRef<HTMLButtonElement>(null)
   const branches = history?.branches ?? []
   const commits = history?.commits ?? []
@@ -59,7 +62,14 @@ export function Branch({ id, repo, history, trouble, pulls, promoted }: BranchPr
       </div>
       {trouble !== null && <Trouble error={trouble} />}
       {isOpen && mayAct && branches.length > 0 && (
-        <Promotion id={id} repo={repo} branches={branches} promoted={promoted} onClose={close} />
+        <Promotion
+          id={id}
+          repo={repo}
+          branches={branches}
+          promoted={promoted}
+          onPromoted={(one) => setOwn((before) => [...before.filter(({ url }) => url !== one.url), one])}
+          onClose={close}
+        />
       )}
       <PullRequests pulls={pulls} promoted={promoted} />
       <Commits commits={commits} />
