@@ -1,7 +1,7 @@
 /** Hosts that are frozen, clocks that jump, machines that start anew, lines that come byte by byte (reliability F3, F8, F10, F23). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
@@ -26,6 +26,12 @@ function startHost(id: string): ChildProcess {
   return spawn(process.execPath, [installedFile('host.js') as string, home, id], { stdio: 'inherit' })
 }
 
+/** Every thread of it stands still. */
+function isFrozen(pid: number): boolean {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.every((thread) => / T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')))
+}
+
 test('a host that is frozen keeps its instance: no other takes it, the worker works on, and nothing is missing (reliability F3)', {
   timeout: FROZEN_MS + 40_000,
 }, async () => {
@@ -41,6 +47,8 @@ test('a host that is frozen keeps its instance: no other takes it, the worker wo
   const gone = once(host, 'exit')
   await until(home, id, (story) => story.status === 'running')
   host.kill('SIGSTOP')
+  // The signal is sent, and the process may still be in the middle of a write.
+  await expect.poll(() => isFrozen(host.pid as number)).toBe(true)
   const before = storyOf(home, id).lastSeq
   const other = startHost(id)
   await sleep(FROZEN_MS)
