@@ -61,7 +61,7 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
     {
       session,
       ...options
-    }: { session: SessionPlan } & Pick<GatherOptions, 'edit' | 'checksNow' | 'again' | 'keepsFields'>,
+    }: { session: SessionPlan } & Pick<GatherOptions, 'edit' | 'checksNow' | 'again' | 'changed'>,
   ): Promise<Record<string, unknown>> {
     return await gatherInput(await this.platform(), resolver, given, {
       ...options,

@@ -2,7 +2,7 @@
 
 import { fail } from '../../core/errors.ts'
 import type { FormCheck, Platform } from '../../core/index.ts'
-import type { Payload } from '../../core/protocol/form.ts'
+import type { Component, Payload } from '../../core/protocol/form.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { oddities } from '../../core/view/misfits.ts'
 import { askForm } from '../form/ask-form.ts'
@@ -27,8 +27,8 @@ export interface GatherOptions {
   timeoutMs?: number | undefined
   /** The same command with these fields. */
   again: (fields: readonly string[]) => string
-  /** The repeated command has the fields that are not named: it runs an instance again. */
-  keepsFields?: boolean
+  /** The fields that the repeated command needs: one that runs an instance again has the others. Default: all. */
+  changed?: ReadonlySet<string>
   /** Called with the duration of such a setup. */
   onPrepared?: (durationMs: number) => void
 }
@@ -110,11 +110,11 @@ function invalid(
   resolver: string,
   { form, errors, fields }: FormCheck,
   given: GivenInput,
-  { again, keepsFields = false }: GatherOptions,
+  { again, changed }: GatherOptions,
 ): CommandError {
   const wrong = fields.map(({ id }) => id)
-  const named = new Set([...given.named, ...wrong])
-  const components = (form?.components ?? []).filter(({ id }) => !keepsFields || named.has(id))
+  const isNeeded = ({ id }: Component) => changed === undefined || changed.has(id) || wrong.includes(id)
+  const components = (form?.components ?? []).filter(isNeeded)
   return new CommandError(fail('form_invalid', { errors, fields }), {
     next: [commandLine('resolver', 'schema', resolver), again(fieldFlags(components, given, wrong))],
   })

@@ -51,8 +51,8 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
     const opens = edit || missing.length > 0 || isSealed
     const input = await this.gather(
       resolver,
-      { ...given, payload, file: undefined },
-      { session, edit: opens, checksNow: false, again, keepsFields: true },
+      { ...given, payload },
+      { session, edit: opens, checksNow: false, again, changed: new Set(Object.keys(given.payload)) },
     )
     return await platform.create({
       resolver,
