@@ -244,7 +244,7 @@ test('Ctrl-C and signals leave an instance to its server', async () => {
   const started = client.start({ RESOLVE_TOKEN: token }, ...words)
   const find = async () =>
     (await served.platform.list({ status: ['running'] })).records.find((one) => one.name === 'signalled')
-  await expect.poll(find, { timeout: 20_000 }).toBeDefined()
+  await expect.poll(find).toBeDefined()
   const id = (await find())?.instance_id as string
   await started.said('"to":"running"')
   started.kill('SIGTERM')

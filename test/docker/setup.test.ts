@@ -121,7 +121,7 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       await until(id, (record) => record.status === 'starting')
       // What a step says is told while it runs.
       const spoken = () => dataOf(id, 'platform.setup.progress').some(({ output }) => output === 'words')
-      await expect.poll(spoken, { timeout: 20_000 }).toBe(true)
+      await expect.poll(spoken).toBe(true)
       await docker('exec', (await setUps())[0] as string, 'touch', '/go-on')
       // DEBIAN_FRONTEND is for setup alone.
       expect(await ended(id)).toMatchObject({ status: 'completed', output: 'undefined' })
@@ -281,7 +281,7 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
         expect(body).toMatchObject({ code: 'resolver_preparing' })
       }
       // A busy engine may need longer for the container.
-      await expect.poll(async () => (await askFor(1)).body.detail, { timeout: 20_000 }).toContain('setup step 1 of 2')
+      await expect.poll(async () => (await askFor(1)).body.detail).toContain('setup step 1 of 2')
       expect(await setUps()).toHaveLength(1)
       await docker('exec', (await setUps())[0] as string, 'touch', '/go-on')
       const late = await ask('GET', `/resolvers/${resolver.name}/schema`)
