@@ -58,10 +58,7 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
   protected async gather(
     resolver: string,
     given: GivenInput,
-    {
-      session,
-      ...options
-    }: { session: SessionPlan } & Pick<GatherOptions, 'edit' | 'checksNow' | 'again' | 'changed'>,
+    { session, ...options }: { session: SessionPlan } & Pick<GatherOptions, 'edit' | 'checksNow' | 'again' | 'changed'>,
   ): Promise<Record<string, unknown>> {
     return await gatherInput(await this.platform(), resolver, given, {
       ...options,
