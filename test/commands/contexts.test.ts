@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parseConfig } from '../../src/terminal/config/config-file.ts'
-import { type Ended, type Home, newHome } from './cli.ts'
+import { type Ended, type Home, inTime, newHome } from './cli.ts'
 import { type ServeProcess, startServe } from './serving.ts'
 
 let over: Home
@@ -117,7 +117,7 @@ test('flags win over variables, these over the context in use; an error names th
   expect(await where({}, '--server', 'http://x', '--context', 'build')).toContain('not both')
   for (const before of [['--context', 'build'], ['--context=build']])
     expect((await run(...before, 'instance', 'show', 'abcd')).stderr).toContain(named)
-  const suggested = async (...words: string[]) => (await run('__complete', '--', ...words)).stdout
+  const suggested = async (...words: string[]) => (await inTime(() => run('__complete', '--', ...words))).stdout
   expect(await suggested('--context', 'local', 'inbo')).toMatch(/^inbox\t/)
   expect(await suggested('--context=local', 'instance', 'sho')).toMatch(/^show\t/)
   for (const words of [['--context'], ['context', 'use'], ['instance', 'list', '--context']])

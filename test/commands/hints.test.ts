@@ -155,7 +155,8 @@ resolver({
   expect(await told('a text')).toMatch(/: only a text \(unexpected_error\)$/)
 })
 
-test('the command of the hint for a program that hangs runs it, with the SDK', async () => {
+// The check alone takes its 10 s.
+test('the command of the hint for a program that hangs runs it, with the SDK', { timeout: 60_000 }, async () => {
   const program = `import { resolver } from 'resolve-platform/sdk'
     console.error('asking the moon')
     if (process.env.RESOLVE_CHANNEL) setInterval(() => {}, 1000), await new Promise(() => {})
@@ -265,6 +266,7 @@ test('events and show have one line for a question and one for its answer, with 
 test('paused is told once, in words', async () => {
   const { stdout } = await place.run('run', 'doer', '-i', 'do=sleep', '--detach')
   const id = stdout.trim()
+  await place.reaches(id, 'running')
   expect((await place.run('instance', 'wait', id, '--until', 'settled', '--timeout', '1')).code).toBe(124)
   expect((await place.run('instance', 'pause', id)).code).toBe(0)
   const { stdout: shown } = await place.run('instance', 'show', id)

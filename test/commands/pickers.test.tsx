@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { render } from 'ink-testing-library'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Choice, narrowed, Picker } from '../../src/terminal/input/picker.tsx'
+import { drawn } from '../support/drawn.ts'
 import { doer, type Home, newHome } from './cli.ts'
 
 const CHOICES: Choice<string>[] = [
@@ -31,7 +32,7 @@ function picker(columns: number, rows = 24, choices = CHOICES) {
   )
   const press = async (keys: string) => {
     view.stdin.write(keys)
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await drawn()
   }
   return { done, press, frame: () => view.lastFrame() ?? '' }
 }

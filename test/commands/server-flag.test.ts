@@ -51,6 +51,8 @@ function same({ code, stdout }: Ended): { code: number | null; stdout: string } 
 /** What differs; undefined where nothing does. */
 async function difference(code: number, args: string[]): Promise<object | undefined> {
   const [here, there] = [await local.run(...args), await remote(...args)]
+  // Such a command returns before the instance runs.
+  if (args.includes('--detach')) for (const place of [local, over]) await place.reaches('@last', 'running')
   const [wanted, found] = [same(here), same(there)]
   if (here.code === code && wanted.code === found.code && wanted.stdout === found.stdout) return undefined
   const lines = [wanted, found].map(({ stdout }) => stdout.split('\n'))

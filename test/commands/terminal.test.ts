@@ -69,7 +69,10 @@ describe.skipIf(!hasPython)('on a terminal', () => {
 
   test('d detaches, and the instance goes on', async () => {
     const { code, shown } = onTerminal(
-      [['d: leave it running', 'd']],
+      [
+        ['● running', ''],
+        ['d: leave it running', 'd'],
+      ],
       'run',
       'doer',
       '-i',

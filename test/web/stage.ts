@@ -1,5 +1,6 @@
 /** Every screen of the page with something on it: the accessibility test and the screenshots walk through the same ones. */
 import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { type Caller, createInstance, untilStatus } from './stand.ts'
 
@@ -69,11 +70,18 @@ export async function setStage(call: Caller): Promise<Stage> {
   await untilStatus(call, piped, 'running')
   const asking = await createInstance(call, 'tour', { subject: 'a bridge over the river', pace: 'brisk' })
   await untilStatus(call, asking, 'awaiting_input')
+  // An event that came before the question may be read after it.
+  await untilPhase(call, asking, 'planning')
   await call('PATCH', `/instances/${asking}`, { name: 'Bridge' })
   await call('PATCH', `/instances/${piped}`, { name: 'Quarterly report' })
   await call('PATCH', `/instances/${done}`, { name: 'Lighthouse' })
   await call('POST', `/instances/${asking}/messages`, { message_type: 'note', payload: { text: 'Bring a ladder' } })
   return { asking, piped, failed, done }
+}
+
+async function untilPhase(call: Caller, id: string, phase: string): Promise<void> {
+  const look = async () => (await call<{ phase: string | null }>('GET', `/instances/${id}/story`)).phase
+  await expect.poll(look, { timeout: 20_000 }).toBe(phase)
 }
 
 export interface Scene {
