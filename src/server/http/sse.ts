@@ -29,10 +29,11 @@ const RETRY_MS = 1_000
  * for a stalled one.
  */
 const PIECE_BYTES = 64 * 1024
-/** Pieces per turn of the event loop: replaying a long journal does not block other readers. */
-const PIECES_PER_TURN = 4
-/** The same for a socket that takes each piece at once: a turn for each would make a replay a quarter slower. */
-const DRAINS_PER_TURN = 8
+/**
+ * Pieces per turn of the event loop: replaying a long journal does not block other readers. A fast reader drains within a turn; one
+ * piece per turn would make its replay a quarter slower.
+ */
+const PIECES_PER_TURN = 6
 /** How long a stream that the server ends has to drain. */
 const FAREWELL_MS = 1_000
 
@@ -153,8 +154,8 @@ class Stream {
   #waitsSince: number | undefined
   #nextHeartbeat: number
   #turn: NodeJS.Immediate | undefined
-  /** How often the socket drained since the last turn that the stream began. */
-  #drains = 0
+  /** How many pieces were written since a turn of the event loop was awaited. */
+  #pieces = 0
   #stopFollowing: () => void = () => {}
   #isOver = false
 
@@ -180,7 +181,7 @@ class Stream {
     response.on('error', () => response.destroy())
     response.on('drain', () => {
       this.#waitsSince = undefined
-      this.#goOn()
+      this.#pump()
     })
     if (this.#request.follow) this.#stopFollowing = this.#request.feed.follow(() => this.#pump())
     if (response.destroyed) {
@@ -226,9 +227,10 @@ class Stream {
   /** Writes available data while the socket accepts it. */
   #pump(): void {
     try {
-      for (let pieces = 0; pieces < PIECES_PER_TURN; pieces += 1) {
+      while (this.#pieces < PIECES_PER_TURN) {
         if (this.#isOver || this.#waitsSince !== undefined) return
         if (!this.#fetch()) return
+        this.#pieces += 1
         this.#handPiece()
       }
     } catch (error) {
@@ -239,18 +241,11 @@ class Stream {
     this.#pumpSoon()
   }
 
-  /** A fast reader drains before the event loop turns: pumped at once each time, its stream would keep the loop until the end of the journal. */
-  #goOn(): void {
-    this.#drains += 1
-    if (this.#drains < DRAINS_PER_TURN) this.#pump()
-    else this.#pumpSoon()
-  }
-
   #pumpSoon(): void {
     if (this.#isOver) return
     this.#turn ??= setImmediate(() => {
       this.#turn = undefined
-      this.#drains = 0
+      this.#pieces = 0
       this.#pump()
     })
   }
