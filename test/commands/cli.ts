@@ -90,7 +90,7 @@ export function newHome(): Home {
         const { stdout } = await start({}, ['instance', 'show', id, '--json']).ended
         return (JSON.parse(stdout) as { status: string }).status
       }
-      await expect.poll(look, { timeout: 20_000 }).toBe(status)
+      await expect.poll(look).toBe(status)
     },
     async end() {
       const platform = await openLocalPlatform({

@@ -109,9 +109,7 @@ test('it suggests the fields of a form that are not given yet, and the values of
 test('it suggests message types of a live instance, but no word that a shell would execute', async () => {
   const { stdout } = await place.run('run', 'talker', '--detach')
   const id = stdout.trim()
-  await expect
-    .poll(async () => await suggested('instance', 'message', id, ''), { timeout: 15_000 })
-    .toEqual(['note\tA word'])
+  await expect.poll(async () => await suggested('instance', 'message', id, '')).toEqual(['note\tA word'])
   expect((await place.run('instance', 'stop', id)).code).toBe(0)
   expect(await suggested('instance', 'message', id, '')).toEqual([])
 })
@@ -194,7 +192,7 @@ describe.skipIf(skipsTmux || lacks('zsh'))('zsh', () => {
       terminal.keys('Tab')
       return await isShown()
     }
-    await expect.poll(press, { timeout: 20_000 }).toBe(true)
+    await expect.poll(press).toBe(true)
   }
 
   beforeAll(async () => {

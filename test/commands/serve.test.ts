@@ -62,7 +62,7 @@ async function newInstance(call: Call, what: string, resolver = 'doer'): Promise
 
 async function reaches(call: Call, id: string, status: string): Promise<void> {
   const look = async () => ((await call('GET', `/instances/${id}`)).body as InstanceRecord).status
-  await expect.poll(look, { timeout: 15_000, interval: 50 }).toBe(status)
+  await expect.poll(look, { interval: 50 }).toBe(status)
 }
 
 /** Everything that lies in the home, as one text. */
@@ -120,7 +120,7 @@ test('after kill -9 in the middle of a run the next server adopts it, and the jo
   const token = await newToken()
   const first = await start()
   const id = await newInstance(client(first.url, token), '-', 'plain')
-  await expect.poll(() => eventsOf(place.home, id).length, { timeout: 10_000 }).toBeGreaterThan(50)
+  await expect.poll(() => eventsOf(place.home, id).length).toBeGreaterThan(50)
   first.kill('SIGKILL')
   expect(await first.ended).toBe('SIGKILL')
   writeFileSync(join(instancePaths(place.home, id).project, '.resolve', 'go-on'), '')
@@ -352,7 +352,7 @@ test.skipIf(process.platform !== 'linux')(
         () => 0,
       )
     try {
-      await expect.poll(status, { timeout: 15_000 }).toBe(200)
+      await expect.poll(status).toBe(200)
       for (let n = 0; n < 20; n += 1) expect(await status()).toBe(200)
     } finally {
       child.kill('SIGTERM')

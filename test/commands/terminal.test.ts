@@ -36,7 +36,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
   ): { code: number | null; shown: string } {
     const words = [
       join(import.meta.dirname, 'on-terminal.py'),
-      '20',
+      '60',
       JSON.stringify(keys),
       '--',
       process.execPath,

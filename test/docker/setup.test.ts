@@ -111,15 +111,18 @@ async function served(resolver: PlainResolver, work: (api: ReturnType<typeof cli
 
 describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, () => {
   test('POST answers 202 with the new instance before its setup has run, and starting is where it runs (R48)', async () => {
-    const resolver = fresh(['echo one', 'echo words; sleep 4', 'true'])
+    const waits = 'echo words; while [ ! -e /go-on ]; do sleep 0.1; done'
+    const resolver = fresh(['echo one', waits, 'true'])
     await served(resolver, async ({ ask, until, ended }) => {
-      const startedMs = Date.now()
       const { status, body } = await ask('POST', '/instances', { resolver: resolver.name, input: {} })
       expect(status).toBe(202)
       expect(body).toMatchObject({ status: 'created', error: null })
-      expect(Date.now() - startedMs).toBeLessThan(4_000)
       const id = body.instance_id as string
       await until(id, (record) => record.status === 'starting')
+      // What a step says is told while it runs.
+      const spoken = () => dataOf(id, 'platform.setup.progress').some(({ output }) => output === 'words')
+      await expect.poll(spoken).toBe(true)
+      await docker('exec', (await setUps())[0] as string, 'touch', '/go-on')
       // DEBIAN_FRONTEND is for setup alone.
       expect(await ended(id)).toMatchObject({ status: 'completed', output: 'undefined' })
       const types = typesOf(id).filter((type) => /setup|status|launched/.test(type))
@@ -133,12 +136,8 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       ])
       const steps = dataOf(id, 'platform.setup.progress')
       expect(steps[0]).toEqual({ step: 1, total: 4, description: 'echo one' })
-      expect(steps).toContainEqual({ step: 2, total: 4, description: 'echo words; sleep 4', output: 'words' })
+      expect(steps).toContainEqual({ step: 2, total: 4, description: waits, output: 'words' })
       expect(steps.filter((step) => step['exit_code'] === 0).map((step) => step['step'])).toEqual([1, 2, 3, 4])
-      const times = eventsOf(cli.home, id)
-        .filter(({ event }) => event.event_type.startsWith('platform.setup'))
-        .map(({ event }) => Date.parse(event.timestamp))
-      expect((times.at(-1) as number) - (times[0] as number)).toBeGreaterThan(3_500)
     })
     await noneLeft()
   })
@@ -274,13 +273,15 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
   test('GET schema waits for the setup, then answers 503 with Retry-After; callers share one preparation (R48-SCHEMA, R48-PREPARE)', async () => {
     const resolver = fresh(['while [ ! -e /go-on ]; do sleep 0.1; done'], { form: FORM })
     await served(resolver, async ({ ask }) => {
-      const early = await Promise.all([1, 2, 3].map(() => ask('GET', `/resolvers/${resolver.name}/schema?wait=2`)))
+      const askFor = (waitS: number) => ask('GET', `/resolvers/${resolver.name}/schema?wait=${waitS}`)
+      const early = await Promise.all([1, 2, 3].map(() => askFor(2)))
       for (const { status, headers, body } of early) {
         expect(status).toBe(503)
         expect(headers.get('retry-after')).toMatch(/^\d+$/)
         expect(body).toMatchObject({ code: 'resolver_preparing' })
       }
-      expect(early[0]?.body.detail).toContain('setup step 1 of 2')
+      // A busy engine may need longer for the container.
+      await expect.poll(async () => (await askFor(1)).body.detail).toContain('setup step 1 of 2')
       expect(await setUps()).toHaveLength(1)
       await docker('exec', (await setUps())[0] as string, 'touch', '/go-on')
       const late = await ask('GET', `/resolvers/${resolver.name}/schema`)

@@ -114,7 +114,7 @@ test('half-lines', async () => {
   await resolver.result()
   // The last piece is written after the result is told.
   const text = () => resolver.read('events.jsonl') ?? ''
-  await vi.waitUntil(() => text().includes('unfinished'), { timeout: 10_000 })
+  await vi.waitUntil(() => text().includes('unfinished'), { timeout: 30_000 })
   const lines = text().split('\n')
   expect(lines).toHaveLength(5)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ data: { text: 'žluťoučký 🐎' } })

@@ -12,7 +12,7 @@ import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { InstanceConfig } from '../../src/core/protocol/instance.ts'
 
 export const INSTANCE_ID = '0123456789ab'
-const WAIT_LIMIT_MS = 15_000
+const WAIT_LIMIT_MS = 30_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -199,7 +199,7 @@ describePage('the page: live', () => {
     'when the token expires during typing the user signs in again and goes on typing',
     async () => {
       const { context } = await openContext()
-      // As long as this page's steps may take at most: it must not end before the text is typed.
+      // It must not end before the text is typed.
       const short = await newToken(server.home, 'admin', 15_000)
       const page = await signedIn(context, server, short)
       const id = await createInstance(call, 'chatty')
@@ -257,7 +257,7 @@ describePage('the page: live', () => {
       for (const page of pages) await connection(page, 'live').waitFor()
       const before = await Promise.all(pages.map(eventCount))
       for (const [at, page] of pages.entries()) {
-        await expect.poll(() => eventCount(page), { timeout: 15_000 }).toBeGreaterThan((before[at] ?? 0) + 5)
+        await expect.poll(() => eventCount(page)).toBeGreaterThan((before[at] ?? 0) + 5)
       }
       const last = pages.at(-1)
       await last?.getByRole('tab', { name: 'State' }).click()
@@ -305,7 +305,7 @@ describePage('the page: live', () => {
       expect(streams.length).toBe(before)
       const seen = await eventCount(page)
       await look('visible')
-      await expect.poll(() => eventCount(page), { timeout: 10_000 }).toBeGreaterThan(seen)
+      await expect.poll(() => eventCount(page)).toBeGreaterThan(seen)
       expect(streams.at(-1)).toMatch(/after=[1-9]/)
       await call('DELETE', `/instances/${id}`)
       await context.close()

@@ -81,7 +81,7 @@ export async function setStage(call: Caller): Promise<Stage> {
 
 async function untilPhase(call: Caller, id: string, phase: string): Promise<void> {
   const look = async () => (await call<{ phase: string | null }>('GET', `/instances/${id}/story`)).phase
-  await expect.poll(look, { timeout: 20_000 }).toBe(phase)
+  await expect.poll(look).toBe(phase)
 }
 
 export interface Scene {

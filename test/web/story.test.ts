@@ -107,9 +107,7 @@ describePage('the page: one story', () => {
         const lines = terminal('instance', 'events', id, '--jsonl').trim().split('\n')
         await page.goto(`${server.url}/instances/${id}/raw`)
         const text = page.getByRole('region', { name: 'The last events, a line each' })
-        await expect
-          .poll(async () => (await text.textContent())?.split('\n').length, { timeout: 15_000 })
-          .toBe(told.lastSeq)
+        await expect.poll(async () => (await text.textContent())?.split('\n').length).toBe(told.lastSeq)
         const shown = ((await text.textContent()) ?? '')
           .split('\n')
           .map((line) => JSON.parse(line.slice(line.indexOf('\t') + 1)) as unknown)
