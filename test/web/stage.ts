@@ -1,6 +1,6 @@
 /** Every screen of the page with something on it: the accessibility test and the screenshots walk through the same ones. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import { expect } from 'vitest'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { type Caller, createInstance, untilStatus } from './stand.ts'
 
@@ -79,9 +79,12 @@ export async function setStage(call: Caller): Promise<Stage> {
   return { asking, piped, failed, done }
 }
 
-async function untilPhase(call: Caller, id: string, phase: string): Promise<void> {
-  const look = async () => (await call<{ phase: string | null }>('GET', `/instances/${id}/story`)).phase
-  await expect.poll(look).toBe(phase)
+async function untilPhase(call: Caller, id: string, wanted: string): Promise<void> {
+  for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
+    const { phase } = await call<{ phase: string | null }>('GET', `/instances/${id}/story`)
+    if (phase === wanted) return
+    if (Date.now() > deadline) throw new Error(`${id} is in phase ${phase}, not ${wanted}`)
+  }
 }
 
 export interface Scene {
