@@ -91,6 +91,11 @@ export interface InstanceFilter extends Narrowing {
   limit?: number
   /** From {@link InstancePage.cursor}. */
   cursor?: string
+  /**
+   * An instance that has ended by the index of the home is not looked at again. It is missing only where a person put back files of the
+   * time before its end, until the index is written anew (docs/on-disk.md, The index).
+   */
+  trustsEnds?: boolean
 }
 
 export interface InstancePage {

@@ -187,7 +187,9 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       cursor = page.cursor
     } while (this.flags.all && cursor !== null)
     if (cursor !== null && filter.status?.includes('awaiting_input') !== false) {
-      const waiting = await platform.list({ ...filter, status: ['awaiting_input'], limit: WAITING_MAX })
+      const older: InstanceFilter = { ...filter, status: ['awaiting_input'], limit: WAITING_MAX }
+      // With --status, what is asked for is exact; here a list of thousands would be read for a few.
+      const waiting = await platform.list({ ...older, trustsEnds: filter.status === undefined })
       const listed = new Set(records.map((record) => record.instance_id))
       records.push(...waiting.records.filter((record) => !listed.has(record.instance_id)))
     }

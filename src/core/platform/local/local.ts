@@ -300,6 +300,8 @@ class HomePlatform implements LocalPlatform {
   }
 
   async ensureHost(id: string): Promise<void> {
+    // Readers call it every few seconds, and the record of a busy instance is behind its journal: much would be read for nothing.
+    if (this.#hosts.get(id) !== undefined) return
     const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
     if (await this.hasHost(id)) return

@@ -162,7 +162,7 @@ class ServerPlatform implements Platform {
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
     const http = await this.#http()
-    const { status, labels, limit: _limit, cursor: _cursor, ...narrowing } = filter
+    const { status, labels, limit: _limit, cursor: _cursor, trustsEnds: _trustsEnds, ...narrowing } = filter
     const chosen = {
       ...narrowing,
       ...(status === undefined ? {} : { status: [...status] }),
