@@ -346,6 +346,10 @@ const catalogue = {
     exit: 5,
     message: (d: { what: string; reason: string }) =>
       `The resolver wants a workspace that can't be made. ${d.what}: ${d.reason}.`,
+    hint: (d: { reason: string }) =>
+      d.reason.includes('RESOLVE_GIT_LOCAL')
+        ? 'export RESOLVE_GIT_LOCAL=DIRECTORY, for example ~/src'
+        : 'The rules are in docs/git.md, section "What is refused".',
   },
   repo_clone_failed: {
     kind: 'environment',

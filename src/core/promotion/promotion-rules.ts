@@ -103,6 +103,11 @@ function nameFault(name: string): string | null {
 
 /** The operator may have forbidden since what was cloned then. Throws `promotion_invalid`. */
 export function checkAddress(url: string, hosts: GitHosts): void {
+  if (url.startsWith('file:')) {
+    const problem =
+      'its upstream is a directory, which has no pull requests; "resolve instance pull" brings the work into a clone'
+    throw fail('promotion_invalid', { problem })
+  }
   try {
     parseRepoAddress(url, hosts)
   } catch (error) {
