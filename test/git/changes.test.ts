@@ -189,7 +189,11 @@ test('the work is fetched into a clone by the command line, and is in the export
   expect(cli('instance', 'diff', id, '--name-only')).toBe('a.txt\nbin\n')
   expect(cli('instance', 'diff', id)).toContain('2 files, +1 -0')
   expect(cli('instance', 'diff', id, '--stat', '--path', 'bin')).toBe('A  binary  bin\n1 file, +0 -0\n')
-  expect(cli('instance', 'diff', id, '--snapshot', '1', '--base', 'upstream', '--json')).toContain('"snapshot":1')
+  const first = JSON.parse(cli('instance', 'diff', id, '--snapshot', '1', '--base', 'upstream', '--json'))
+  expect(first).toMatchObject({
+    schema: 'resolve.diff/1',
+    diff: { head: { snapshot: 1, live: false }, files_total: 2 },
+  })
   expect(() => cli('instance', 'diff', id, '--snapshot', '7')).toThrow(/no snapshot 7/i)
   expect(cli('instance', 'diff', id, '--patch', '--path', 'a.txt', '--color', 'always')).toContain(
     '\u001b[32m+two\u001b[39m',
