@@ -51,7 +51,7 @@ function snapshotsOf(id: string): { told: string[]; kept: string[] } {
   return { told, kept }
 }
 
-test('the last push is fetched, then the last snapshot is made on top of it, then the end is told (R12)', async () => {
+test('the last push is fetched, then the last snapshot is made on top of it, then the end is told (S-DIR-15-SNAPSHOT)', async () => {
   const name = await added(
     `sh('echo 2 >> a && git commit -qam Work && git push -q origin HEAD && echo 3 >> a')
     me.finish({ status: 'completed' })`,
@@ -74,6 +74,7 @@ test('the last push is fetched, then the last snapshot is made on top of it, the
   expect(gitText(bare, ['show', `refs/heads/resolve/app-${id.slice(0, 8)}:a`])).toBe('1\n2')
 })
 
+// verifies: S-DIR-15-SNAPSHOT
 test('a pause leaves a snapshot, and so do the phases after the resume', async () => {
   const name = await added(
     `if (!me.resume) {
@@ -108,7 +109,7 @@ test('a pause leaves a snapshot, and so do the phases after the resume', async (
 const steps = FAILPOINTS.filter((name) => name.startsWith('snapshot.'))
 
 test.each([...steps, ...steps.map((step) => `${step}@2`), 'end.drained', 'end.preserved'])(
-  'a host killed at %s neither loses nor repeats a snapshot (reliability F1)',
+  'a host killed at %s neither loses nor repeats a snapshot (reliability F40)',
   { timeout: 60_000 },
   async (step) => {
     const name = await added(

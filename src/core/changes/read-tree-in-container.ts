@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { chown, copyFile, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fail } from '../errors.ts'
 import { installedFile } from '../files/installation.ts'
 import { BareGit, COMMIT } from '../git/bare-git.ts'
@@ -93,7 +93,8 @@ async function runProgram(owner: TreeOwner, scratch: string, work: TreeWork): Pr
   if (program === undefined) throw fail('work_unreadable', { reason: 'dist/read-tree.js is missing.' })
   const engine = theEngine()
   const mounts = [
-    mount(work.tree, '/tree', true),
+    // Not the clone: the worker may put a link in its place, which the engine would follow on this machine.
+    mount(dirname(dirname(work.tree)), '/project', true),
     mount(scratch, '/git', false),
     mount(join(work.gitDir, 'objects'), '/base', true),
     mount(program, PROGRAM, true),
@@ -136,7 +137,7 @@ function treeContainerSpec(owner: TreeOwner, work: TreeWork, mounts: ReturnType<
     WorkingDir: '/tmp',
     Env: ['HOME=/tmp', 'NODE_OPTIONS=--max-old-space-size=256'],
     Entrypoint: [],
-    Cmd: ['node', PROGRAM, JSON.stringify({ start: work.start, known: work.known ?? [] })],
+    Cmd: ['node', PROGRAM, JSON.stringify({ repo: owner.repo, start: work.start, known: work.known ?? [] })],
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       Init: true,

@@ -130,9 +130,7 @@ class TreeGit {
     let rest = [...paths]
     let isPlain = false
     for (let tries = 0; rest.length > 0; tries++) {
-      const input = Buffer.from(rest.map((path) => `${path}\0`).join(''), 'latin1')
-      const args = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
-      const { code, stderr } = await this.run(args, { input, codes: [128] })
+      const { code, stderr } = await this.#updateIndex(rest)
       if (code === 0) return
       if (!isPlain) {
         isPlain = true
@@ -141,16 +139,38 @@ class TreeGit {
       }
       const refused = /Unable to process path ([^\n]*)/.exec(stderr)?.[1]
       const left = rest.filter((path) => path !== refused)
-      if (refused === undefined || left.length === rest.length || tries > TRIES) {
-        throw fail('work_unreadable', { reason: 'its files cannot be read.' })
+      if (left.length === rest.length || tries > TRIES) {
+        await this.#updateByHalves(rest, skipped)
+        return
       }
-      skipped.push({ path: shownPath(refused), reason: 'unreadable' })
+      skipped.push({ path: shownPath(refused ?? ''), reason: 'unreadable' })
       rest = left
     }
+  }
+
+  /** Where git does not say which file it refuses, for example because of a line feed in its name. */
+  async #updateByHalves(paths: readonly string[], skipped: SkippedPath[]): Promise<void> {
+    const waiting = [paths]
+    for (let runs = 0; ; runs++) {
+      const some = waiting.pop()
+      if (some === undefined) return
+      if (runs >= HALVES_MAX) throw fail('work_unreadable', { reason: 'too many of its files cannot be read.' })
+      if ((await this.#updateIndex(some)).code === 0) continue
+      const [only = ''] = some
+      if (some.length === 1) skipped.push({ path: shownPath(only), reason: 'unreadable' })
+      else waiting.push(some.slice(some.length / 2), some.slice(0, some.length / 2))
+    }
+  }
+
+  async #updateIndex(paths: readonly string[]): Promise<GitOutput> {
+    const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1')
+    const args = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
+    return await this.run(args, { input, codes: [128] })
   }
 }
 
 const TRIES = 20
+const HALVES_MAX = 400
 
 /** What a snapshot takes of the changed paths. */
 async function choose(
@@ -159,7 +179,10 @@ async function choose(
 ): Promise<{ paths: string[]; skipped: SkippedPath[] }> {
   const paths: string[] = []
   const skipped: SkippedPath[] = []
+  /** Tracked files that became directories; removed first, because git refuses a directory whose files it knows. */
+  const replaced: string[] = []
   let bytes = 0
+  const placeOf = (path: string) => Buffer.concat([Buffer.from(`${tree}/`), Buffer.from(path, 'latin1')])
   for (const { path, kind } of changed) {
     const skip = (reason: SkippedPath['reason']) => skipped.push({ path: shownPath(path), reason })
     if (kind === 'removed') {
@@ -170,17 +193,19 @@ async function choose(
       skip('repository')
       continue
     }
-    const place = Buffer.concat([Buffer.from(tree), Buffer.from(`/${path}`, 'latin1')])
+    const place = placeOf(path)
     const found = await lstat(place).catch(() => undefined)
     if (found === undefined) continue
     if (found.isDirectory()) {
-      skip('repository')
+      if (await lstat(placeOf(`${path}/.git`)).then(yes, no)) skip('repository')
+      else replaced.push(path)
       continue
     }
     if (!found.isFile() && !found.isSymbolicLink()) continue
     const limit = kind === 'new' ? SNAPSHOT_UNTRACKED_MAX_BYTES : SNAPSHOT_TRACKED_MAX_BYTES
     const isReadable = found.isSymbolicLink() || (await access(place, constants.R_OK).then(yes, no))
-    if (found.size > limit || bytes + found.size > SNAPSHOT_TOTAL_MAX_BYTES) skip('too_large')
+    if (isRefusedName(path, found.isSymbolicLink())) skip('unreadable')
+    else if (found.size > limit || bytes + found.size > SNAPSHOT_TOTAL_MAX_BYTES) skip('too_large')
     else if (!isReadable) skip('unreadable')
     else if (paths.length >= SNAPSHOT_PATHS_MAX) skip('too_many')
     else {
@@ -188,7 +213,12 @@ async function choose(
       paths.push(path)
     }
   }
-  return { paths, skipped }
+  return { paths: [...replaced, ...paths], skipped }
+}
+
+/** Names that git leaves out of every index without an error. */
+function isRefusedName(path: string, isLink: boolean): boolean {
+  return /(?:^|\/)\.git(?:\/|$)/i.test(path) || (isLink && /(?:^|\/)\.gitmodules$/i.test(path))
 }
 
 const yes = () => true

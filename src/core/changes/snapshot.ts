@@ -3,6 +3,7 @@
  * instance and the platform call it.
  */
 import { lstat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
@@ -111,8 +112,11 @@ function skippedIn(text: string): SkippedPath[] {
 }
 
 async function read(work: SnapshotWork, git: BareGit, before?: string): Promise<ReadTree | undefined> {
-  const found = await lstat(work.tree).catch(() => undefined)
-  if (found?.isDirectory() !== true) return undefined
+  // A link in place of the clone, or of the workspace, is no clone.
+  for (const path of [dirname(work.tree), work.tree]) {
+    const found = await lstat(path).catch(() => undefined)
+    if (found?.isDirectory() !== true) return undefined
+  }
   const start = (await git.commitOf(START)) ?? null
   const { path: gitDir, tree, signal, read: readIn = readTree } = work
   const known = before === undefined ? [] : [before]

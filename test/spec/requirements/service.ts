@@ -47,6 +47,12 @@ const directory = section('Worker container layout', 'DIR', {
   '15-REBASE':
     'A promotion can make the commits again on top of a target that has moved on; a conflict is told with its files',
   '15-SEEN': 'Workflow files are allowed by a person for the commit that was seen; a later push needs a new approval',
+  '15-SNAPSHOT':
+    'Each phase, a pause and the end keep a snapshot of each repository; the last one is kept before the end is told, on top of the last push',
+  '15-DIFF':
+    'A consumer can see and fetch what an instance changed, while it runs and afterwards, also what was never committed',
+  '15-TREE':
+    'Nothing that a resolver put into its clone runs or is followed when the host reads it; what is left out is named',
   '15-TOKEN':
     'The token of the upstream is in no file, argument, variable, log, journal, export or answer that a worker or reader sees',
 })

@@ -17,10 +17,11 @@ interface PromotionProps {
   /** Those that were pushed: at least one. */
   branches: RepoHistory['branches']
   promoted: readonly Promoted[]
+  onPromoted: (promoted: Promoted) => void
   onClose: () => void
 }
 
-export function Promotion({ id, repo, branches, promoted, onClose }: PromotionProps) {
+export function Promotion({ id, repo, branches, promoted, onPromoted, onClose }: PromotionProps) {
   const [wanted, setWanted] = useState<string | null>(null)
   const [target, setTarget] = useState('')
   const [typedTarget, setTypedTarget] = useState('')
@@ -61,17 +62,17 @@ export function Promotion({ id, repo, branches, promoted, onClose }: PromotionPr
       const own = title === null || title.trim() === '' ? {} : { pr_title: title.trim() }
       const allow = needsLook ? { allow: ['workflows' as const] } : {}
       const update = before === undefined || title !== null || text !== ''
-      setDone(
-        await promote(id, repo.name, {
-          ...ask,
-          ...own,
-          ...allow,
-          pr_body: text,
-          draft: isDraft,
-          update,
-          commit: found.commit,
-        }),
-      )
+      const more = { pr_body: text, draft: isDraft, update, commit: found.commit }
+      const made = await promote(id, repo.name, { ...ask, ...own, ...allow, ...more })
+      setDone(made)
+      onPromoted({
+        repo: repo.name,
+        branch: cleanLine(made.branch),
+        target: cleanLine(made.target_branch),
+        number: made.number ?? 0,
+        url: cleanLine(made.pr_url ?? ''),
+        at: new Date().toISOString(),
+      })
     } catch (error) {
       setTrouble(refusalText(error))
       void check.refetch()
