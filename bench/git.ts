@@ -21,7 +21,7 @@ const PUSH = 'push of 20 MiB to the git server'
 const PULL = 'create-pr with one small commit'
 const FILES = sized(2_800, 50)
 const FILE_BYTES = 27 * 1024
-const TIMES = sized(3, 1)
+const TIMES = sized(2, 1)
 const PUSH_KIB = sized(20 * 1024, 256)
 
 export const git: Part = {

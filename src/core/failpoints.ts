@@ -39,7 +39,7 @@ const STEPS = {
   snapshot: ['made', 'kept', 'told'],
   run: ['sent', 'acknowledged', 'marked', 'published'],
   events: ['read', 'carried'],
-  request: ['noticed', 'noted'],
+  request: ['listed', 'noticed', 'noted'],
   /** The values of secret fields that are about to be accepted. */
   seal: ['listed'],
   answer: ['appended', 'accepted', 'published', 'called', 'marked'],

@@ -170,6 +170,8 @@ test('a target that moved on is told, and --rebase brings the work on top of it;
   expect(upstream.git('tea/repo', 'rev-parse', `refs/heads/${branch}`, `refs/heads/${branch}~1`)).toBe(
     `${made.commit}\n${tip}`,
   )
+  const [pruned] = (await platform.prune({ older_than_ms: 0, dry_run: true })).removed
+  expect(pruned).not.toHaveProperty('unpromoted')
   upstream.commit('tea/repo', { 'README.md': 'The gate is ajar.\n' })
   const refused = await cli.git.promote(id, 'repo', { rebase: true }, ADA).catch((error: Error) => error)
   expect(refused).toMatchObject({ code: 'promotion_conflict' })

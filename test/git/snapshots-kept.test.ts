@@ -109,7 +109,7 @@ test('a pause leaves a snapshot, and so do the phases after the resume', async (
 const steps = FAILPOINTS.filter((name) => name.startsWith('snapshot.'))
 
 test.each([...steps, ...steps.map((step) => `${step}@2`), 'end.drained', 'end.preserved'])(
-  'a host killed at %s neither loses nor repeats a snapshot (reliability F39)',
+  'a host killed at %s neither loses nor repeats a snapshot (reliability F40)',
   { timeout: 60_000 },
   async (step) => {
     const name = await added(

@@ -87,7 +87,7 @@ export async function promote(
       const { target, found, source } = await look(place, wanted, upstream, tools, request.rebase)
       checkSeen(wanted.branch, request.seen, [found.commit, source])
       checkFound(wanted.branch, found, request)
-      const kept = await intend(place, request, wanted, target, found.commit)
+      const kept = await intend(place, request, wanted, target, { commit: found.commit, source })
       const { url, number, created } = await finish(place, kept, upstream, tools).catch((error: unknown) =>
         giveUp(place, kept, tools, error),
       )
@@ -201,13 +201,13 @@ async function intend(
   { by, draft, update }: PromotionRequest,
   { branch, title, body }: Wanted,
   target: string,
-  commit: string,
+  { commit, source }: { commit: string; source: string },
 ): Promise<KeptPromotion> {
   const promotions = readPromotions(file)
   const before = promotions.find((one) => one.repo === repo && one.branch === branch && one.target === target)
   const pushed = [...new Set(pushedTo(promotions, repo, branch))].filter((one) => one !== commit)
   const kept: KeptPromotion = {
-    ...{ repo, branch, target, commit, by, title, body, draft, update },
+    ...{ repo, branch, target, commit, source, by, title, body, draft, update },
     pushed: [...pushed.slice(1 - PUSHED_KEPT), commit],
     stage: 'pushing',
     url: before?.url ?? null,

@@ -35,6 +35,7 @@ import {
   type Ending,
   type EndingOf,
   orEndedBeforeRun,
+  orEndedWithoutWorker,
   PAUSED_AGAIN,
   REQUESTS_WITHDRAWN,
   type RunEnd,
@@ -173,7 +174,8 @@ export class InstanceHost {
       (await this.#completeSecrets(launch.signal)) ??
       (await reachWorker({ ...this.#held, signal: launch.signal, isReleased }))
     if (!('status' in reached)) return reached
-    if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(reached))
+    if (this.#enter({ name: 'ending-before-run', session: undefined }))
+      await this.#finish(orEndedWithoutWorker(reached))
     return undefined
   }
 
@@ -233,7 +235,7 @@ export class InstanceHost {
     if (this.#isReleased) return false
     if (!wait.signal.aborted) return true
     if (this.#enter({ name: 'ending-before-run', session: undefined }))
-      await this.#finish(orEndedBeforeRun(PAUSED_AGAIN))
+      await this.#finish(orEndedWithoutWorker(PAUSED_AGAIN))
     return false
   }
 
