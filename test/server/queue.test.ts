@@ -189,7 +189,8 @@ test('max_running of a manifest binds background hosts without a server; --timeo
     documentIn((await place.run('run', 'single', '-i', 'do=ask', '--detach', '--json')).stdout)['instance_id'] as string
   const first = await detached()
   await until(place.home, first, ({ status }) => status === 'awaiting_input')
-  const left = await place.run('run', 'single', '-i', 'do=work', '--timeout', '1s')
+  // Time enough for its host to look at the queue, also on a crowded machine: it is what is told when the time is over.
+  const left = await place.run('run', 'single', '-i', 'do=work', '--timeout', '4s')
   expect(left.code).toBe(124)
   expect(left.stderr).toContain(
     'It waits in the queue, place 1: at most 1 instance of this resolver runs at the same time.',
@@ -208,7 +209,7 @@ test('RESOLVE_MAX_RUNNING binds hosts of "run", and a wrong value is refused (R7
     'instance_id'
   ] as string
   await until(place.home, first, ({ status }) => status === 'awaiting_input')
-  const second = await place.with({ env }, 'run', 'any', '-i', 'do=work', '--timeout', '1s')
+  const second = await place.with({ env }, 'run', 'any', '-i', 'do=work', '--timeout', '4s')
   expect(second.stderr).toContain('It waits in the queue, place 1: at most 1 instance runs at the same time here.')
   for (const wrong of ['0', '-1', 'many', '1.5', '99999']) {
     expect(await place.with({ env: { RESOLVE_MAX_RUNNING: wrong } }, 'instance', 'list')).toMatchObject({
