@@ -38,8 +38,7 @@ afterAll(async () => {
   await served.close()
 })
 
-async function collect(events: AsyncIterable<JournalEvent>): Promise<JournalEvent[]> {
-  const all: JournalEvent[] = []
+async function collect(events: AsyncIterable<JournalEvent>, all: JournalEvent[] = []): Promise<JournalEvent[]> {
   for await (const event of events) all.push(event)
   return all
 }
@@ -178,9 +177,10 @@ test('a stream that cannot be continued fails with exit code 10, and never ends 
   const remote = openRemotePlatform({ url: gone.url, token, waitLimitMs: 1_000 })
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
   await reaches(remote, id, 'awaiting_input')
-  const following = collect(remote.events(id, { follow: true }))
+  const seen: JournalEvent[] = []
+  const following = collect(remote.events(id, { follow: true }), seen)
   const outcome = expect(following).rejects.toMatchObject({ code: 'server_unreachable', exitCode: 10 })
-  await sleep(300)
+  await expect.poll(() => seen.length).toBeGreaterThan(0)
   await gone.close()
   await outcome
   await expect(remote.record(id)).rejects.toMatchObject({ code: 'server_unreachable', exitCode: 10 })
@@ -207,8 +207,9 @@ test('a follower is notified when the connection is lost and when it is back, bu
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
   await reaches(remote, id, 'awaiting_input')
   const told: Connection[] = []
-  const following = collect(remote.events(id, { follow: true, onConnection: (one) => told.push(one) }))
-  await sleep(300)
+  const seen: JournalEvent[] = []
+  const following = collect(remote.events(id, { follow: true, onConnection: (one) => told.push(one) }), seen)
+  await expect.poll(() => seen.length).toBeGreaterThan(0)
   const gone = Date.now()
   await first.close()
   await expect.poll(() => told.length, { timeout: 10_000 }).toBe(1)
