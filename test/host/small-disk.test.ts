@@ -209,10 +209,8 @@ test.skipIf(!isThere)(
     const { messages } = await reading
     const ticks = eventsOf(home, ticking).filter(({ event }) => event.event_type === 'plain.tick')
     expect(ticks.map(({ event }) => event.data['n'])).toEqual(Array.from({ length: TICKS }, (_, n) => n + 1))
-    await expect
-      .poll(() => storyOf(home, asking), { timeout: 20_000 })
-      .toMatchObject({ status: 'completed', output: 'in time' })
-    await expect.poll(() => storyOf(home, waiting).status, { timeout: 20_000 }).toBe('cancelled')
+    await expect.poll(() => storyOf(home, asking)).toMatchObject({ status: 'completed', output: 'in time' })
+    await expect.poll(() => storyOf(home, waiting).status).toBe('cancelled')
     expect(storyOf(home, ticking)).toMatchObject({ status: 'completed', output: 'all said' })
     sound(ticking, { streams: [[{ after: 0, frames: messages, isWhole: true }]] })
     sound(asking)
@@ -241,11 +239,9 @@ test.skipIf(!isThere)(
     disk?.makeRoom()
     expect((await call('POST', `/instances/${asking}/input-requests/q`, { x: 'in time' })).status).toBe(204)
     await expect
-      .poll(() => storyOf(home, ticking), { timeout: 40_000 })
+      .poll(() => storyOf(home, ticking), { timeout: 90_000 })
       .toMatchObject({ status: 'completed', output: 'all said' })
-    await expect
-      .poll(() => storyOf(home, asking), { timeout: 20_000 })
-      .toMatchObject({ status: 'completed', output: 'in time' })
+    await expect.poll(() => storyOf(home, asking)).toMatchObject({ status: 'completed', output: 'in time' })
     sound(ticking)
     sound(asking)
   },
@@ -276,11 +272,9 @@ test.skipIf(!isThere)(
     } finally {
       disk?.allowWriting()
     }
-    await expect
-      .poll(() => storyOf(home, asking), { timeout: 20_000 })
-      .toMatchObject({ status: 'completed', output: `early ${LONG}` })
+    await expect.poll(() => storyOf(home, asking)).toMatchObject({ status: 'completed', output: `early ${LONG}` })
     expect((await call('DELETE', `/instances/${waiting}`)).status).toBe(200)
-    await expect.poll(() => storyOf(home, waiting).status, { timeout: 20_000 }).toBe('cancelled')
+    await expect.poll(() => storyOf(home, waiting).status).toBe('cancelled')
     sound(asking)
     sound(waiting)
   },
