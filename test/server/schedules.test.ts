@@ -266,6 +266,8 @@ test('a paused schedule misses nothing; what is wrong with a schedule is refused
   await refused(2, 'is no cron expression of five fields', '0 7 * *', 'works', '-i', 'do=x')
   await refused(2, 'is no cron expression of five fields', '* * * * * *', 'works', '-i', 'do=x')
   await refused(2, 'is no cron expression of five fields', '2030-01-01T00:00:00', 'works', '-i', 'do=x')
+  await refused(2, '"25" is no hour of a cron expression, in "0 25 * * *"; it is 0 to 23.', '0 25 * * *', 'works')
+  await refused(2, '"JUNK" is no month of a cron expression', '0 7 1 JUNK *', 'works')
   await refused(2, 'is never due', '0 7 31 2 *', 'works', '-i', 'do=x')
   await refused(2, 'There is no time zone "Mars/Base"', '0 7 * * *', 'works', '-i', 'do=x', '--timezone', 'Mars/Base')
   await refused(6, 'nothere', '0 7 * * *', 'nothere')
@@ -422,7 +424,7 @@ test('a look at schedules that did not change reads no file and computes no due 
     home: place.home,
     platform: {
       create: async ({ schedule }) => created.push(schedule.name),
-      statusOf: async () => undefined,
+      recordOf: async () => undefined,
     },
     tell: () => {},
     now: () => now,
