@@ -762,6 +762,7 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { image: string; mend: string }) => `There is no image "${d.image}" on this machine.`,
+    outside: (d: { image: string }) => `There is no image "${d.image}" on the server's machine.`,
     hint: (d: { mend: string }) => `Get it with "${d.mend}".`,
   },
   setup_failed: {

@@ -59,6 +59,11 @@ export const LOG_WAITING_MAX = 64 // requests of one process that wait at once; 
 export const LOG_WAITING_OF_TOKEN_MAX = 32 // of one token; the next one is refused
 export const LOG_LOOK_MS = 200
 
+/** Exports that a server sends at once: each holds files open and parts of a journal in memory. */
+export const EXPORTS_MAX = 16
+export const EXPORTS_OF_TOKEN_MAX = 4
+export const EXPORT_RETRY_S = 5
+
 /** Input from a consumer. */
 export const INPUT_MAX_BYTES = 1 * MIB // own: HTTP body
 export const MESSAGES_MAX_BYTES = 64 * MIB // all messages to one instance together

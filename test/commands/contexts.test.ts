@@ -137,6 +137,18 @@ test('hints name the context, and commands that work where a context is in use (
   expect((await login('--name', 'build')).code).toBe(0)
   const scope = (await run('secret', 'list')).stderr
   expect(scope).toContain('"resolve token create --context local --scope admin" on the server\'s machine')
+  expect(scope).toContain(`Then sign in with it: "resolve login ${server.url} --name build".`)
+  const image = (await run('worker', 'build')).stderr
+  expect(image).toContain('add --context local')
+  writeFileSync(path, JSON.stringify({ context: 'old', contexts: { old: { url: server.url, token: 'rslv_unknown' } } }))
+  expect((await run('instance', 'list')).stderr).toContain(
+    `Sign in again: "resolve login ${server.url} --name old". "resolve token create --context local" on the server's machine`,
+  )
+  const bare = await run('instance', 'list', '--server', server.url)
+  expect(bare.stderr).toContain(`Set RESOLVE_TOKEN, or sign in with "resolve login ${server.url}" and omit --server.`)
+  const refused = await here.with({ stdin: 'rslv_unknown\n' }, 'login', server.url, '--token-stdin')
+  expect([refused.code, refused.stderr]).toEqual([4, expect.not.stringContaining('RESOLVE_TOKEN')])
+  expect(refused.stderr).toContain('"resolve token create" on the server\'s machine creates a token')
   writeFileSync(path, JSON.stringify({ context: 'dead', contexts: { dead: { url: 'http://127.0.0.1:1' } } }))
   expect((await run('instance', 'list')).stderr).toContain(
     'the address of the context "dead" is right, or use this machine: "resolve context use local".',

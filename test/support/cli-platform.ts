@@ -82,6 +82,7 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     async resolver(name) {
       return (await document(['resolver', 'show', name]))['resolver'] as never
     },
+    async requireScope() {},
     async addArchive() {
       throw new Error('The command line packs the archive itself.')
     },

@@ -106,7 +106,7 @@ export class Monitor {
 
   #carry(swept: boolean, isLast = false): void {
     if (swept) this.#guard(() => this.#noticeReset(), isLast)
-    this.#guard(() => this.#listRequests(), isLast)
+    this.#guard(() => this.#listRequests(isLast), isLast)
     let isDrained = false
     this.#guard(() => {
       isDrained = this.#carryEvents(isLast)
@@ -236,8 +236,8 @@ export class Monitor {
    * Before the events are read: what a resolver wrote before it asked is journaled before the question. A question that came while the
    * events were read is for the next check.
    */
-  #listRequests(): void {
-    if (this.#listing !== undefined || !this.#mayAsk) return
+  #listRequests(isLast: boolean): void {
+    if ((this.#listing !== undefined && !isLast) || !this.#mayAsk) return
     const names = new Set(this.#coordination.names(REQUESTS_DIR, INPUT_REQUESTS_MAX_FILES * 3))
     this.#listing = { names, eventsEnd: this.#eventsEnd() }
     failpoint('request.listed')

@@ -32,6 +32,7 @@ import {
   type Ending,
   type EndingOf,
   orEndedBeforeRun,
+  orEndedWithoutWorker,
   PAUSED_AGAIN,
   REQUESTS_WITHDRAWN,
   type RunEnd,
@@ -160,7 +161,8 @@ export class InstanceHost {
       (await this.#completeSecrets(launch.signal)) ??
       (await reachWorker({ ...this.#held, signal: launch.signal, isReleased }))
     if (!('status' in reached)) return reached
-    if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(reached))
+    if (this.#enter({ name: 'ending-before-run', session: undefined }))
+      await this.#finish(orEndedWithoutWorker(reached))
     return undefined
   }
 
@@ -220,7 +222,7 @@ export class InstanceHost {
     if (this.#isReleased) return false
     if (!wait.signal.aborted) return true
     if (this.#enter({ name: 'ending-before-run', session: undefined }))
-      await this.#finish(orEndedBeforeRun(PAUSED_AGAIN))
+      await this.#finish(orEndedWithoutWorker(PAUSED_AGAIN))
     return false
   }
 

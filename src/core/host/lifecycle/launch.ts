@@ -109,6 +109,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'form_invalid') return failed(error.code, error.errors.join('\n'))
+    if (error.code === 'schedule_secret') return failed(error.code, error.message)
     const setup = creation.executor === 'docker' ? setupFailure(error) : undefined
     if (setup !== undefined)
       await write(() => ledger.record('platform.setup.failed', { ...setup, error: error.message }))
