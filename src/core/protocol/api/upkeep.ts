@@ -35,7 +35,9 @@ export const pruned = object({
   status: oneOf(STATUSES),
   ended_at: time(),
   bytes: count(),
-  unpromoted: optional(listOf(text(), { description: 'Repositories with work that was not promoted: pushed, or only changed' })),
+  unpromoted: optional(
+    listOf(text(), { description: 'Repositories with work that was not promoted: pushed, or only changed' }),
+  ),
 })
 
 export const pruneOutcome = named(
