@@ -119,9 +119,10 @@ export const gitErrors = {
     kind: 'user',
     http: 409,
     exit: 7,
-    message: (d: { branch: string; paths: readonly string[] }) =>
+    message: (d: { branch: string; paths: readonly string[]; commit: string }) =>
       `The branch "${d.branch}" changes what runs with the rights of the forge: ${d.paths.join(', ')}.`,
-    hint: () => 'A person must look at these files and promote with --allow workflows.',
+    hint: (d: { commit: string }) =>
+      `A person must look at these files, then promote with --allow workflows --commit ${d.commit}.`,
   },
   promotion_commit_changed: {
     kind: 'user',
