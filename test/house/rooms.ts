@@ -153,7 +153,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol/api',
     'core/protocol',
   ],
-  'core/platform/work': ['core/platform', 'core/changes', 'core/store', 'core/view', 'core/protocol'],
+  'core/platform/work': ['core/platform', 'core/changes', 'core/git', 'core/store', 'core/view', 'core/protocol'],
   'core/platform/upkeep': [
     'core/platform',
     'core/host/process',

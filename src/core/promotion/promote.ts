@@ -13,6 +13,7 @@ import { openPull } from '../forge/open-pull.ts'
 import { findForge } from '../forge/which-forge.ts'
 import { BareGit } from '../git/bare-git.ts'
 import { gitHosts } from '../git/git-hosts.ts'
+import { HEADS, UPSTREAM } from '../git/host-layout.ts'
 import { PROMOTION_GIT_LIMIT_MS } from '../limits.ts'
 import { type Examination, examine } from './examine.ts'
 import { withoutSecrets } from './find-secrets.ts'
@@ -163,7 +164,7 @@ async function look(
   isRebased: boolean,
 ): Promise<{ target: string; found: Examination; source: string }> {
   const { branch, target: asked } = wanted
-  const source = await git.commitOf(`refs/heads/${branch}`)
+  const source = await git.commitOf(`${HEADS}${branch}`)
   if (source === undefined) throw fail('promotion_branch_refused', { branch, reason: 'the instance has not pushed it' })
   const { defaultBranch, tips } = await remote.look(asked === null ? [] : [asked])
   const target = asked ?? defaultBranch
@@ -172,7 +173,7 @@ async function look(
   }
   checkBranch(branch, target, defaultBranch)
   await remote.fetch(target)
-  const targetCommit = await git.commitOf(`refs/upstream/${target}`)
+  const targetCommit = await git.commitOf(`${UPSTREAM}${target}`)
   if (targetCommit === undefined) throw fail('git_failed', { url: path, reason: 'the target is not there.' })
   const names = { branch, target }
   // What the branch has itself is looked at first: a branch without common history or without commits is told as such.

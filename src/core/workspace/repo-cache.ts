@@ -11,6 +11,7 @@ import { failpoint } from '../failpoints.ts'
 import { bytesBelow } from '../files/disk-usage.ts'
 import { tryLock } from '../files/lock.ts'
 import { writeWhole } from '../files/write-whole.ts'
+import { ALL_BRANCHES_AND_TAGS, FETCH } from '../git/fetch-arguments.ts'
 import { CACHE_LOOK_MS, CLONE_RETRY_MS, CLONE_TRIES, DISK_SAMPLE_MAX_ENTRIES, REPO_CACHE_MAX_BYTES } from '../limits.ts'
 import { type FetchProgress, progressReporter } from './clone-progress.ts'
 import { isCommitId } from './ref-names.ts'
@@ -138,17 +139,6 @@ async function removeLeftovers(path: string): Promise<void> {
   await walk(path)
 }
 
-const FETCH = [
-  'fetch',
-  '--prune',
-  '--no-auto-gc',
-  '--no-write-commit-graph',
-  '--no-write-fetch-head',
-  '--no-recurse-submodules',
-  '--progress',
-]
-const ALL_REFS = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
-
 /** Whether nothing had to be transferred. */
 async function fetchAll(
   path: string,
@@ -163,17 +153,14 @@ async function fetchAll(
     if (/^(?:Receiving|Unpacking) objects/.test(line)) isFresh = false
     onReport(line)
   }
-  const fetch = (...refs: string[]) =>
-    tryRepoGit(work, path, [...FETCH, '--', url, ...refs], { ...LIMITED, onProgress })
-  const end = await withRetries(work, () => fetch(...ALL_REFS))
+  const fetch = (...args: string[]) =>
+    tryRepoGit(work, path, [...FETCH, '--progress', ...args], { ...LIMITED, onProgress })
+  const end = await withRetries(work, () => fetch('--prune', '--', url, ...ALL_BRANCHES_AND_TAGS))
   work.signal.throwIfAborted()
   if (end.kind !== 'done') throw toRepoError(work, movedOr(end), REPO_CACHE_MAX_BYTES)
   if (branch === null || !isCommitId(branch) || (await hasCommit(path, work, branch))) return isFresh
   // On no branch: a server may give it by its whole id.
-  const found = await tryRepoGit(work, path, [...FETCH.filter((arg) => arg !== '--prune'), '--', url, branch], {
-    ...LIMITED,
-    onProgress,
-  })
+  const found = await fetch('--', url, branch)
   work.signal.throwIfAborted()
   if (found.kind !== 'done' && found.kind !== 'failed') throw toRepoError(work, found, REPO_CACHE_MAX_BYTES)
   return isFresh

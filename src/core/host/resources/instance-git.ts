@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, ResolveError } from '../../errors.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
+import { hostRepoPath } from '../../git/host-layout.ts'
 import { GIT_SERVER_ALIAS } from '../../git-server/container-server.ts'
 import type { GitServerNotice, HostDoor } from '../../git-server/host-door.ts'
 import { pullOfLine, pullsAgain } from '../../git-server/pulls-told.ts'
@@ -237,7 +238,7 @@ export class InstanceGit {
 
   /** Copies the host's repository into the directory of the server. */
   async #place(name: string, stage: string, signal: AbortSignal): Promise<void> {
-    const copy = await copyForServer(join(this.#directory, `${name}.git`), name, join(stage, 'server'), signal)
+    const copy = await copyForServer(hostRepoPath(this.#directory, name), name, join(stage, 'server'), signal)
     if (this.#driver.owner !== undefined) await giveTo(copy, this.#driver.owner)
     const place = join(this.#places.repos, `${name}.git`)
     await mkdir(this.#places.repos, { recursive: true })
@@ -361,7 +362,7 @@ export class InstanceGit {
   async #fetchNow(repo: string): Promise<void> {
     const { signal } = this.#closed
     const [door, access] = [this.#door, this.#access]
-    const place = { repo, bare: join(this.#directory, `${repo}.git`), signal }
+    const place = { repo, bare: hostRepoPath(this.#directory, repo), signal }
     if (door === undefined || access === undefined || signal.aborted || !existsSync(place.bare)) return
     const relay = await door.openRelay()
     let trouble: string | undefined

@@ -4,10 +4,11 @@
  */
 import { join } from 'node:path'
 import { diffRepo } from '../../changes/diff.ts'
-import { hostRepoPath, openHostRepo } from '../../changes/host-repo.ts'
+import { openHostRepo } from '../../changes/host-repo.ts'
 import { readTreeInContainer } from '../../changes/read-tree-in-container.ts'
 import { listSnapshots, takeSnapshot } from '../../changes/snapshot.ts'
 import { failpoint } from '../../failpoints.ts'
+import { hostRepoPath } from '../../git/host-layout.ts'
 import { SNAPSHOT_LIMIT_MS } from '../../limits.ts'
 import type { Snapshot } from '../../protocol/changes.ts'
 import type { ClonedRepo } from '../../protocol/workspace.ts'

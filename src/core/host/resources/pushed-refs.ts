@@ -4,6 +4,8 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ALL_BRANCHES_AND_TAGS, FETCH_QUIETLY } from '../../git/fetch-arguments.ts'
+import { SEEDED } from '../../git/host-layout.ts'
 import { runGit } from '../../git/run-git.ts'
 import { whyGitFailed } from '../../git/why-git-failed.ts'
 import {
@@ -21,17 +23,6 @@ export interface PushPlace {
   bare: string
   signal: AbortSignal
 }
-
-const FETCH = [
-  'fetch',
-  '--quiet',
-  '--no-tags',
-  '--no-recurse-submodules',
-  '--no-write-fetch-head',
-  '--no-auto-gc',
-  '--no-write-commit-graph',
-]
-const ALL = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
 
 /** Undefined where it succeeded; else why not. `origin`: where the server answers, `http://host:port`. */
 export async function fetchPushed(
@@ -57,7 +48,7 @@ export async function fetchPushed(
   const listed = await ask(['ls-remote', '--quiet', '--refs', '--', url, 'refs/heads/*', 'refs/tags/*'])
   if (listed.kind !== 'done') return reasonOf(listed)
   if (listed.stdout.trim() === '') return undefined
-  const fetched = await ask([...FETCH, '--prune', '--', url, ...ALL])
+  const fetched = await ask([...FETCH_QUIETLY, '--prune', '--', url, ...ALL_BRANCHES_AND_TAGS])
   return fetched.kind === 'done' ? undefined : reasonOf(fetched)
 }
 
@@ -116,5 +107,3 @@ export async function untoldRefs(
   }
   return pushes
 }
-
-const SEEDED = 'refs/seeded/'

@@ -1,6 +1,7 @@
 /** The work of instances in their repositories, on this machine (docs/git.md, Seeing the work). The room of git is loaded when it is used. */
 import { join } from 'node:path'
 import { fail } from '../../errors.ts'
+import { HEADS, hostRepoPath, START } from '../../git/host-layout.ts'
 import { LIVE_SNAPSHOT_MS } from '../../limits.ts'
 import type { ChangedRepo, RepoDiff, Snapshot } from '../../protocol/changes.ts'
 import { isTerminal } from '../../protocol/status.ts'
@@ -61,7 +62,7 @@ class Works {
   }
 
   async find(id: string, name: string) {
-    const { hostRepoPath, openHostRepo } = await import('../../changes/host-repo.ts')
+    const { openHostRepo } = await import('../../changes/host-repo.ts')
     const story = await this.#parts.story(id)
     const repo = this.named(story, name)
     const paths = this.#parts.paths(id)
@@ -73,7 +74,7 @@ class Works {
   }
 
   async look(id: string, repo: ClonedRepo): Promise<ChangedRepo> {
-    const { HEADS, START, hostRepoPath, openHostRepo } = await import('../../changes/host-repo.ts')
+    const { openHostRepo } = await import('../../changes/host-repo.ts')
     const { listSnapshots } = await import('../../changes/snapshot.ts')
     const git = await openHostRepo(hostRepoPath(this.#parts.paths(id).git, repo.name))
     const { name, url, base, working_branch } = repo
@@ -101,7 +102,6 @@ class Works {
 
   async #head(found: Awaited<ReturnType<Works['find']>>, wanted: WorkDiffOptions['snapshot']) {
     const { listSnapshots } = await import('../../changes/snapshot.ts')
-    const { HEADS } = await import('../../changes/host-repo.ts')
     const { git, repo, id, isLive } = found
     if (wanted === 'pushed') {
       const commit = await git.commitOf(`${HEADS}${repo.working_branch}`)
