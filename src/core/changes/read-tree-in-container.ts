@@ -3,9 +3,10 @@
  * the host, which may be root, a directory that is swapped for a link could put a file of the host into a snapshot.
  */
 import { randomBytes } from 'node:crypto'
-import { chown, copyFile, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail } from '../errors.ts'
+import { giveTo } from '../files/give-to.ts'
 import { installedFile } from '../files/installation.ts'
 import { BareGit, COMMIT } from '../git/bare-git.ts'
 import { runGit } from '../git/run-git.ts'
@@ -76,15 +77,8 @@ async function prepareScratch(path: string, { deadline, signal, start }: TreeWor
   await mkdir(join(draft, 'info'), { recursive: true })
   await mkdir(join(draft, 'objects', 'info'), { recursive: true })
   await writeFile(join(draft, 'objects', 'info', 'alternates'), '/base\n')
-  if (process.getuid?.() === 0) await giveAway(draft, workerUser())
+  if (process.getuid?.() === 0) await giveTo(draft, workerUser())
   await rename(draft, path)
-}
-
-async function giveAway(directory: string, user: { uid: number; gid: number }): Promise<void> {
-  await chown(directory, user.uid, user.gid)
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    await chown(join(entry.parentPath, entry.name), user.uid, user.gid)
-  }
 }
 
 /** Runs {@link file://./read-tree-main.ts}. */

@@ -4,10 +4,8 @@
  */
 import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { fail } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { tryLock } from '../files/lock.ts'
+import { withLock } from '../files/lock.ts'
 import { BareGit } from '../git/bare-git.ts'
 import { HEADS, LIVE, SNAPSHOTS, START } from '../git/host-layout.ts'
 import { SNAPSHOT_LIMIT_MS, SNAPSHOT_SKIPPED_MAX, SNAPSHOTS_MAX } from '../limits.ts'
@@ -143,18 +141,5 @@ async function inTurn<T>(work: SnapshotWork, act: (git: BareGit) => Promise<T>):
     signal: work.signal,
     settings: IDENTITY,
   })
-  const lock = `${work.path}.lock`
-  for (;;) {
-    work.signal?.throwIfAborted()
-    const release = await tryLock(lock)
-    if (release !== undefined) {
-      try {
-        return await act(git)
-      } finally {
-        await release()
-      }
-    }
-    if (Date.now() > deadline) throw fail('lock_held', { path: lock })
-    await sleep(LOOK_MS)
-  }
+  return await withLock(`${work.path}.lock`, () => act(git), { deadline, retryMs: LOOK_MS, signal: work.signal })
 }

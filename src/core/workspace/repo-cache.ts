@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failpoint } from '../failpoints.ts'
 import { bytesBelow } from '../files/disk-usage.ts'
-import { tryLock } from '../files/lock.ts'
+import { takeLock } from '../files/lock.ts'
 import { writeWhole } from '../files/write-whole.ts'
 import { ALL_BRANCHES_AND_TAGS, FETCH } from '../git/fetch-arguments.ts'
 import { CACHE_LOOK_MS, CLONE_RETRY_MS, CLONE_TRIES, DISK_SAMPLE_MAX_ENTRIES, REPO_CACHE_MAX_BYTES } from '../limits.ts'
@@ -50,7 +50,10 @@ export async function withCache<T>(
   const directory = cacheDirectory(home)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const key = cacheKey(work.repo.url)
-  const release = await takeLock(join(directory, `${key}.lock`), work)
+  const { deadline, signal } = work
+  // A fetch may take minutes, so a host that waits for another one waits as long as its own work may take.
+  const release = await takeLock(join(directory, `${key}.lock`), { deadline, retryMs: CACHE_LOOK_MS, signal })
+  if (release === undefined) throw toRepoError(work, { kind: 'timeout' }, 0)
   try {
     const path = join(directory, `${key}.git`)
     const cached = await refresh(path, work, onProgress)
@@ -59,17 +62,6 @@ export async function withCache<T>(
     return await use(cached)
   } finally {
     await release()
-  }
-}
-
-/** A fetch may take minutes, so a host that waits for another one waits as long as its own work may take. */
-async function takeLock(path: string, { deadline, signal, ...work }: RepoWork): Promise<() => Promise<void>> {
-  for (;;) {
-    signal.throwIfAborted()
-    const release = await tryLock(path)
-    if (release !== undefined) return release
-    if (Date.now() > deadline) throw toRepoError({ deadline, signal, ...work }, { kind: 'timeout' }, 0)
-    await sleep(CACHE_LOOK_MS, undefined, { signal }).catch(() => {})
   }
 }
 
