@@ -211,6 +211,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/host/ledger',
     'core/promotion',
     'core/git',
+    'core/worker',
     'core/store',
     'core/secrets',
     'core/view',
