@@ -1,32 +1,22 @@
 /** The built-in resolver `change`: the first commit of a new user, through the platform (docs/git.md). */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { root } from '../house/source-files.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
-import { temporaryHome, until } from '../support/instances.ts'
-import { platformOn } from '../support/platforms.ts'
+import { eachWithGitPlatform } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { until } from '../support/instances.ts'
 
 let home: string
 let platform: LocalPlatform
 let upstream: GitUpstream
 
-beforeEach(async () => {
-  home = temporaryHome()
-  upstream = await openUpstream()
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
+eachWithGitPlatform((made) => {
+  ;({ home, platform, upstream } = made)
   upstream.create('org/app', { 'README.md': 'The gate is open.\nThe gate is old.\n', 'src/a.txt': 'a' })
-  platform = await platformOn(home)
-})
-
-afterEach(async () => {
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true })
 })
 
 async function change(input: Record<string, unknown>) {

@@ -1,28 +1,21 @@
 /** When snapshots are taken: in which order at the end of a run, and that a host which is killed around one neither loses nor repeats it. */
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { FAILPOINTS } from '../../src/core/failpoints.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { type Home, newHome } from '../commands/cli.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import type { Home } from '../commands/cli.ts'
+import { asksFor, eachWithGitHome, IN_CLONE } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
 import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 let cli: Home
 let upstream: GitUpstream
-beforeEach(async () => {
-  cli = newHome()
-  upstream = await openUpstream()
-})
-afterEach(async () => {
-  await cli.end()
-  await upstream.close()
+eachWithGitHome((made) => {
+  ;({ cli, upstream } = made)
 })
 
-const TOOLS = `const { execFileSync } = await import('node:child_process')
-  const [{ path: clone, working_branch: branch }] = me.config.workspace
-  const sh = (line) => execFileSync('/bin/sh', ['-ec', line], { cwd: clone, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
-  // Until the host's repository has a snapshot of the phase: a phase is told, and only then the next one changes the clone.
+const TOOLS = `${IN_CLONE}  // Until the host's repository has a snapshot of the phase: a phase is told, and only then the next one changes the clone.
   const kept = clone + '/../../../git/app.git/refs/snapshots/'
   const phase = async (name, seq) => {
     me.emit('resolver:phase', { name })
@@ -32,7 +25,7 @@ const TOOLS = `const { execFileSync } = await import('node:child_process')
 
 async function added(behaviour: string, hasServer = false, manifest: Record<string, unknown> = {}): Promise<string> {
   upstream.create('org/app', { a: '1\n' })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }], git_server: ${hasServer} })`
+  const asks = asksFor(['org/app'], { git_server: hasServer })
   const resolver = plainResolver(TOOLS + behaviour, manifest, asks)
   expect((await cli.run('resolver', 'add', resolver.dir)).code).toBe(0)
   return resolver.name
