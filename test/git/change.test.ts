@@ -58,9 +58,26 @@ test("the way of the README: a repository of this machine, its difference, and t
   const edit = ['-i', 'file=README.md', '-i', 'search=gate', '-i', 'replacement=door']
   const ran = cli('run', 'change', '-i', `repository=${app}`, ...edit)
   expect(ran, ran.words).toMatchObject({ status: 0 })
+  expect(ran.words).toContain('resolve instance pull')
+  expect(ran.words).not.toContain('promote')
   expect(cli('instance', 'diff', '@last').words).toContain('1 file, +2 -2')
   expect(cli('instance', 'pull', '@last', '--into', app, '--switch').status).toBe(0)
   expect(readFileSync(join(app, 'README.md'), 'utf8')).toBe('The door is open.\nThe door is old.\n')
+  // The commit of the resolver, not a snapshot of its files.
+  expect(gitText(app, ['log', '--format=%s', 'origin/main..HEAD'])).toBe('Change README.md')
+  for (const place of [join(src, 'nowhere'), src]) {
+    const wrong = cli('instance', 'pull', '@last', '--into', place)
+    expect(wrong).toMatchObject({
+      status: 2,
+      words: expect.stringMatching(/(does not exist|is no clone)\. .*--into DIR/s),
+    })
+  }
+  const missing = cli('run', 'change', '-i', `repository=${join(src, 'nowhere')}`, ...edit)
+  expect(missing.words).toContain('it does not exist')
+  expect(missing.words).not.toContain('export RESOLVE_GIT_LOCAL')
+  const tilde = cli('run', 'change', '-i', 'repository=~/src/app', ...edit)
+  expect(tilde.words).toContain('$HOME')
+  expect(cli('instance', 'diff', '@last', 'README.md').words).toContain('--path README.md')
   const refused = cli('instance', 'promote', '@last')
   expect(refused).toMatchObject({ status: 5, words: expect.stringContaining('resolve instance pull') })
 })

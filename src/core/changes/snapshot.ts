@@ -46,7 +46,7 @@ export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: bo
     if (found === undefined) return undefined
     // The next reader gets this one.
     await git.run(['update-ref', '-d', LIVE])
-    if (before !== undefined && lastTree === found.tree) {
+    if (before !== undefined && lastTree === found.tree && (await hasPushed(work, git, before.commit, lastTree))) {
       return { snapshot: before, isNew: false }
     }
     const message = messageOf(`Snapshot ${seq}: ${cause}`, found.skipped)
@@ -123,9 +123,25 @@ async function read(work: SnapshotWork, git: BareGit, before?: string): Promise<
 
 /** On top of what was pushed, so that it shows what was not. */
 async function commitOf({ workingBranch }: SnapshotWork, git: BareGit, tree: string, message: string): Promise<string> {
-  const parent = (await git.commitOf(`${HEADS}${workingBranch}`)) ?? (await git.commitOf(START))
+  const parent = await parentOf(workingBranch, git)
   const parents = parent === undefined ? [] : ['-p', parent]
   return (await git.run(['commit-tree', tree, ...parents], { input: Buffer.from(`${message}\n`) })).stdout.trim()
+}
+
+async function parentOf(workingBranch: string, git: BareGit): Promise<string | undefined> {
+  return (await git.commitOf(`${HEADS}${workingBranch}`)) ?? (await git.commitOf(START))
+}
+
+/** Whether a snapshot is on top of what was pushed by now, or what was pushed has the same files and needs no snapshot. */
+async function hasPushed(
+  { workingBranch }: SnapshotWork,
+  git: BareGit,
+  commit: string,
+  tree: string,
+): Promise<boolean> {
+  const pushed = await parentOf(workingBranch, git)
+  if (pushed === undefined || (await git.commitOf(`${commit}^`)) === pushed) return true
+  return (await git.text('rev-parse', `${pushed}^{tree}`)) === tree
 }
 
 const IDENTITY = ['user.name=resolve', 'user.email=resolve@localhost', 'commit.gpgSign=false']

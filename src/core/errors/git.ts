@@ -33,7 +33,7 @@ export const gitErrors = {
       `The resolver wants a workspace that can't be made. ${d.what}: ${d.reason}.`,
     hint: (d: { reason: string }) =>
       d.reason.includes('RESOLVE_GIT_LOCAL')
-        ? 'export RESOLVE_GIT_LOCAL=DIRECTORY, for example ~/src'
+        ? 'export RESOLVE_GIT_LOCAL=DIRECTORY, for example $HOME/src'
         : 'The rules are in docs/git.md, section "What is refused".',
   },
   repo_clone_failed: {

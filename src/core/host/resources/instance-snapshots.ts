@@ -6,6 +6,7 @@ import { diffRepo } from '../../changes/diff.ts'
 import { openHostRepo } from '../../changes/host-repo.ts'
 import { listSnapshots, takeSnapshot } from '../../changes/snapshot.ts'
 import { sidesOf, snapshotWork } from '../../changes/work-place.ts'
+import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { SNAPSHOT_LIMIT_MS } from '../../limits.ts'
 import type { ClonedRepo } from '../../protocol/workspace.ts'
@@ -103,7 +104,8 @@ export class InstanceSnapshots {
     if (git === undefined) return
     try {
       const isKept = cause === this.#inherited && (await listSnapshots(git)).at(-1)?.cause === cause
-      if (!isKept) await takeSnapshot(work, cause, isLast)
+      const taken = isKept || (await takeSnapshot(work, cause, isLast)) !== undefined
+      if (!taken && isLast) throw fail('work_unreadable', { reason: 'its clone was removed.' })
     } finally {
       await this.#tell(repo, work.path)
     }
