@@ -67,6 +67,41 @@ test('the last push is fetched, then the last snapshot is made on top of it, the
   expect(gitText(bare, ['show', `refs/heads/resolve/app-${id.slice(0, 8)}:a`])).toBe('1\n2')
 })
 
+test('work that went back after a push is kept on top of the push (S-DIR-15-SNAPSHOT)', async () => {
+  const name = await added(
+    `sh('echo 2 >> a')
+    await phase('first', 1)
+    sh('git commit -qam Work && echo 3 >> a && git commit -qam More && git push -q origin HEAD && git checkout -q HEAD^ -- a')
+    me.finish({ status: 'completed' })`,
+    true,
+  )
+  expect((await cli.with({ env: env() }, 'run', name)).code).toBe(0)
+  const [id = ''] = instanceIds(cli.home)
+  expect(gitText(bareOf(id), ['log', '--format=%s', 'refs/start..refs/snapshots/2'])).toBe(
+    'Snapshot 2: end\nMore\nWork',
+  )
+  expect(gitText(bareOf(id), ['show', 'refs/snapshots/2:a'])).toBe('1\n2')
+})
+
+test('a clone that needs a token names the setting, in run and in explain', async () => {
+  const name = await added(`me.finish({ status: 'completed' })`)
+  const closed = await openUpstream({ token: 'sesame' })
+  closed.create('org/app', { a: '1\n' })
+  const ran = await cli.with({ env: { RESOLVE_GIT_BASE_URL: closed.base } }, 'run', name)
+  await closed.close()
+  expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Set RESOLVE_GIT_HOST_TOKEN') })
+  expect((await cli.run('instance', 'explain', '@last')).stdout).toContain('Set RESOLVE_GIT_HOST_TOKEN')
+})
+
+test('a clone that the resolver removed is told, and the run completes (reliability F41)', async () => {
+  const name = await added(`fs.rmSync(clone, { recursive: true })
+    me.finish({ status: 'completed' })`)
+  expect((await cli.with({ env: env() }, 'run', name)).code).toBe(0)
+  const [id = ''] = instanceIds(cli.home)
+  const warnings = eventsOf(cli.home, id).filter(({ event }) => event.data['kind'] === 'snapshot_failed')
+  expect(warnings.map(({ event }) => event.data['detail'])).toEqual([expect.stringContaining('its clone was removed')])
+})
+
 // verifies: S-DIR-15-SNAPSHOT
 test('a pause leaves a snapshot, and so do the phases after the resume', async () => {
   const name = await added(
