@@ -218,6 +218,19 @@ test('the host that adopts an instance finishes the promotion that another one b
   await platform.stop(id)
 })
 
+test('a subject of megabytes is cut to a title', async () => {
+  const { id, branch } = await changed()
+  const bare = join(instancePaths(home, id).git, 'repo.git')
+  const message = join(home, 'message.txt')
+  writeFileSync(message, `Shut ${'x'.repeat(3_000_000)}`)
+  const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org']
+  const commit = gitText(bare, [...who, 'commit-tree', '-p', branch, '-F', message, `${branch}^{tree}`])
+  gitText(bare, ['update-ref', `refs/heads/${branch}`, commit])
+  const made = await platform.git.promote(id, 'repo', {}, ADA)
+  expect(made.pr_title).toMatch(/^Shut x+$/)
+  expect(forge.pulls).toMatchObject([{ title: made.pr_title }])
+})
+
 // verifies: S-DIR-15
 test('a worker with a git server promotes its branch, where the input wants it', { timeout: 60_000 }, async () => {
   const run = async (delivery_mode: string) => {
