@@ -5,7 +5,7 @@ import { FAILPOINTS } from '../../src/core/failpoints.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
 import type { Home } from '../commands/cli.ts'
 import { asksFor, eachWithGitHome, IN_CLONE } from '../support/git-setting.ts'
-import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
 import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
