@@ -54,6 +54,19 @@ test('the SDK loads no module of Node before it uses it', () => {
   ).toEqual([])
 })
 
+test('a list loads no HTTP, and so not the fetch of Node, and no compression', () => {
+  const home = mkdtempSync(join(tmpdir(), 'resolve-list-'))
+  const last = "data:text/javascript,process.on('exit',()=>console.error(process.moduleLoadList.join()))"
+  const env = { ...process.env, RESOLVE_HOME: home, NODE_COMPILE_CACHE: '' }
+  const args = ['--import', last, join(root, 'bin/run.js'), 'instance', 'list']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env })
+  rmSync(home, { recursive: true, force: true })
+  expect(status).toBe(0)
+  const loaded = stderr.split(',').map((name) => name.replace('NativeModule ', ''))
+  expect(loaded).toContain('fs')
+  expect(loaded.filter((name) => /^(https?|zlib|internal\/deps\/undici\/undici)$/.test(name))).toEqual([])
+})
+
 test('no program needs node_modules: every dependency is bundled', () => {
   for (const entry of ['cli/main.js', 'core/index.js', 'host.js', 'git-server.js'])
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })

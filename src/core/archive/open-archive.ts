@@ -1,6 +1,5 @@
 /** Opens an untrusted archive that a client sent: unpacks it in memory, within limits, and checks all of it. The catalog calls it. */
 import { createHash } from 'node:crypto'
-import { gunzip } from 'node:zlib'
 import { systemCode } from '../errors.ts'
 import { UPLOAD_MAX_BYTES, UPLOAD_TAR_MAX_BYTES } from '../limits.ts'
 import { type ArchiveTree, readTar } from './read-tar.ts'
@@ -25,6 +24,7 @@ export function digestOfTar(tar: Uint8Array): string {
 
 /** The sizes in the archive are not believed: unpacking stops at the limit. */
 async function unzipped(archive: Buffer): Promise<Buffer> {
+  const { gunzip } = await import('node:zlib')
   const options = { maxOutputLength: UPLOAD_TAR_MAX_BYTES, info: true }
   return await new Promise((done, failed) => {
     gunzip(archive, options, (error, result) => {

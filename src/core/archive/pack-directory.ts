@@ -3,7 +3,6 @@ import { constants, type Stats } from 'node:fs'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { fail } from '../errors.ts'
 import { readRegularFile } from '../files/read-regular-file.ts'
 import { type TarEntry, tar } from '../files/tar.ts'
@@ -50,6 +49,7 @@ export async function packDirectory(path: string): Promise<PackedDirectory> {
   const chunks: Buffer[] = []
   for await (const chunk of tar(entries)) chunks.push(chunk)
   const whole = Buffer.concat(chunks)
+  const { gzip } = await import('node:zlib')
   // What the server would refuse is refused here, before it is sent.
   readTar(whole)
   return {

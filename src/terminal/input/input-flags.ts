@@ -1,6 +1,5 @@
 /** Reads the input flags `-i key=value`, `-i key=@file` and `--input-file F|-` into one payload for a form. */
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import { fail, systemCode } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
@@ -53,7 +52,7 @@ export async function readJsonObject(path: string): Promise<Payload> {
   const where = path === '-' ? 'stdin' : path
   let parsed: unknown
   try {
-    parsed = JSON.parse(path === '-' ? await text(process.stdin) : await readText(path))
+    parsed = JSON.parse(path === '-' ? await readStdin() : await readText(path))
   } catch (error) {
     if (error instanceof SyntaxError)
       throw new CommandError(fail('invalid_json', { where: `${where}: ${error.message}` }, { cause: error }))
@@ -163,4 +162,9 @@ function toBoolean(id: string, value: unknown): boolean {
 /** Sets an own property, also for the name `__proto__`. */
 function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+}
+
+async function readStdin(): Promise<string> {
+  const { text } = await import('node:stream/consumers')
+  return await text(process.stdin)
 }

@@ -4,7 +4,6 @@
  * file://./follow.ts} reads lines.
  */
 import * as fs from 'node:fs'
-import { performance } from 'node:perf_hooks'
 import { fail } from '../../errors.ts'
 import { SWEEP_MS } from '../../limits.ts'
 import type { JournalLine } from '../../store/journal-line.ts'
