@@ -289,7 +289,6 @@ function* tools(flow: Flow): Generator<Found> {
           `tool_env names "${name}", which is no name of an environment variable in capitals.`,
           {
             ...ofNode(node),
-            at: exported?.at,
           },
         )
     }

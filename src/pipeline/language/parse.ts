@@ -272,7 +272,7 @@ class Parser {
       const token = this.#peek()
       if (token.kind === '{' || token.kind === '}' || token.kind === '->') {
         this.#report(open.at, 'A bracket opens here and is not closed.', 'write ] at its end')
-        this.#recover()
+        if (token.kind !== '}') this.#recover()
         return false
       }
       this.#report(token.at, `Expected the name of an attribute, and found ${shown(token)}.`)
