@@ -1,7 +1,9 @@
 /** Checks the source of a pipeline: syntax, then rules. Commands, the resolver `pipeline` and the page call it. */
+
 import { type Diagnostic, Lines } from '../language/diagnostic.ts'
 import type { PipelineGraph } from '../language/graph.ts'
 import { parsePipeline } from '../language/parse.ts'
+import { ADVICE } from './advice.ts'
 import { type Flow, flowOf } from './flow.ts'
 import { RULES } from './rules.ts'
 
@@ -19,9 +21,10 @@ export function checkPipeline(source: string): Checked {
   const flow = flowOf(graph)
   const lines = new Lines(source)
   const found = [...syntax]
-  // A graph that was read in part would break rules that the whole one keeps.
-  if (syntax.every(({ severity }) => severity !== 'error')) {
-    for (const rule of RULES) {
+  // A graph that was read in part would break rules that the whole one keeps; a graph that cannot run needs no advice.
+  for (const rules of [RULES, ADVICE]) {
+    if (found.some(({ severity }) => severity === 'error')) break
+    for (const rule of rules) {
       for (const { at, ...diagnostic } of rule(flow))
         found.push({ ...diagnostic, ...(at === undefined ? {} : lines.of(at)) })
     }
