@@ -62,10 +62,11 @@ test.each([
   ['plan [timeout=soon]', 'error duration_valid plan 15'],
   ['plan [timeout="1800"]', undefined],
   ['plan -> test [weight=heavy]', 'error limit_valid plan->test 15'],
+  ['plan -> test [weight=2.5]', undefined],
   ['plan [tool_command=ls]', 'error tool_command_requires_tool_handler plan 5'],
   ['test [tool_command=""]', 'error tool_command_missing test 8'],
   ['test [tool_env="1x"]', 'error tool_env_posix_identifier test 8'],
-  ['who [shape=hexagon]; plan -> who', 'error human_has_choices who 15'],
+  ['who [shape=hexagon]; plan -> who', 'warning human_has_choices who 15'],
   ['child [shape=folder]; plan -> child', 'error dot_file_missing child 15'],
   ['child [type=subgraph, graph_ref="c.dot"]; plan -> child', undefined],
 ])('%s: %s', (line, wanted) => {

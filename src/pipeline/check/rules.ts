@@ -6,6 +6,7 @@ import {
   durationOf,
   integerOf,
   isOn,
+  numberOf,
   type PipelineEdge,
   type PipelineNode,
   textOf,
@@ -254,8 +255,8 @@ function* numbers({ graph }: Flow): Generator<Found> {
   }
   for (const edge of graph.edges) {
     const weight = edge.attributes.get('weight')
-    if (weight !== undefined && integerOf(edge.attributes, 'weight') === undefined)
-      yield error('limit_valid', `weight is "${weight.text}"; it is a whole number.`, {
+    if (weight !== undefined && numberOf(edge.attributes, 'weight') === undefined)
+      yield error('limit_valid', `weight is "${weight.text}"; it is a number.`, {
         ...ofEdge(edge),
         at: weight.at,
       })
@@ -303,9 +304,9 @@ export function listOf(text: string): string[] {
 function* people(flow: Flow): Generator<Found> {
   for (const node of nodesOf(flow, 'wait.human'))
     if (flow.outgoing.get(node.id)?.length === 0)
-      yield error(
+      yield warning(
         'human_has_choices',
-        `"${node.id}" asks a person, but no edge leaves it: there is nothing to choose.`,
+        `"${node.id}" asks a person, but no edge leaves it: a run that comes there fails.`,
         ofNode(node),
       )
 }

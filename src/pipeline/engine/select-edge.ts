@@ -1,7 +1,7 @@
 /** Which edge a walk takes after a node (docs/pipelines.md, Which edge is taken): five steps, in this order. */
 import type { Flow } from '../check/flow.ts'
 import { asText, type Condition, isTrue, parseCondition } from '../language/condition.ts'
-import { integerOf, type PipelineEdge, textOf } from '../language/graph.ts'
+import { numberOf, type PipelineEdge, textOf } from '../language/graph.ts'
 import type { Outcome } from './outcome.ts'
 
 export type Context = Readonly<Record<string, unknown>>
@@ -64,7 +64,7 @@ function suggested(edges: readonly PipelineEdge[], ids: readonly string[] | unde
 
 /** The heaviest; of equals the one whose target comes first by its code units. */
 function strongest(edges: readonly PipelineEdge[]): PipelineEdge | undefined {
-  const weight = (edge: PipelineEdge) => integerOf(edge.attributes, 'weight') ?? 0
+  const weight = (edge: PipelineEdge) => numberOf(edge.attributes, 'weight') ?? 0
   return edges.toSorted(
     (one, other) => weight(other) - weight(one) || (one.to < other.to ? -1 : one.to > other.to ? 1 : 0),
   )[0]

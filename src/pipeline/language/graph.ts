@@ -50,6 +50,12 @@ export function integerOf(attributes: Attributes, name: string): number | undefi
   return text !== undefined && /^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 
+/** Undefined also for what is no number. */
+export function numberOf(attributes: Attributes, name: string): number | undefined {
+  const text = attributes.get(name)?.text.trim()
+  return text !== undefined && /^[+-]?\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : undefined
+}
+
 export function isOn(attributes: Attributes, name: string): boolean {
   return attributes.get(name)?.text.trim().toLowerCase() === 'true'
 }
