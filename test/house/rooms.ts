@@ -210,6 +210,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/host/ingest',
     'core/host/ledger',
     'core/promotion',
+    'core/git-server',
     'core/git',
     'core/worker',
     'core/store',
