@@ -72,6 +72,7 @@ export const EVENT_DATA = {
     additions: count(),
     deletions: count(),
     skipped: listOf(skippedPath),
+    skipped_total: optional(count()),
   }),
   /** At a resume: the branch that the work began at has `commits` upstream that the start of the work does not have. */
   'platform.git.behind': object({ repo: text(), branch: text(), commit: text(), commits: count() }),
