@@ -3,6 +3,7 @@
  * manifests.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
@@ -126,7 +127,19 @@ function inPieces(programs: Readonly<Record<string, string>>): Plugin {
 const lazyNode: Plugin = {
   name: 'lazy-node',
   setup(build) {
-    build.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'lazy-node', sideEffects: false }))
+    build.onResolve({ filter: /^node:/ }, ({ path, importer }) =>
+      // LLM sessions are loaded late and whole, with packages that use classes and default exports of Node.
+      /[\\/](?:node_modules|src[\\/]sessions)[\\/]/.test(importer)
+        ? { path, external: true }
+        : { path, namespace: 'lazy-node', sideEffects: false },
+    )
+    // A package written for CommonJS has no `require` in a module.
+    build.onResolve({ filter: BUILTIN }, ({ path, kind }) =>
+      kind === 'require-call' ? { path, namespace: 'required-node' } : undefined,
+    )
+    build.onLoad({ filter: /.*/, namespace: 'required-node' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}')`,
+    }))
     build.onLoad({ filter: /.*/, namespace: 'lazy-node' }, ({ path }) => {
       const load = `process.getBuiltinModule('${path}')`
       const lines = Object.entries(process.getBuiltinModule(path) as object).map(([name, value]) =>
@@ -138,6 +151,8 @@ const lazyNode: Plugin = {
     })
   },
 }
+
+const BUILTIN = new RegExp(`^(?:node:)?(?:${builtinModules.filter((name) => !name.startsWith('_')).join('|')})$`)
 
 /** Packages written for CommonJS load Node's modules with `require`. */
 const requireBanner =

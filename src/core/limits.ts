@@ -400,3 +400,67 @@ export const REPO_BRANCHES_MAX = 200 // own: pushed branches that are listed
 export const BUNDLE_MAX_BYTES = 2 * GIB // own
 export const CHANGES_GIT_LIMIT_MS = 30_000 // own: the git commands of one answer
 export const PROMOTIONS_FILE_MAX_BYTES = 8 * MIB // own: twice what PROMOTIONS_MAX of them can have
+
+/** LLM sessions (decisions/0033). */
+export const SESSIONS_AT_ONCE = 8 // own: runs of sessions of one instance; the others wait
+export const SESSIONS_MAX = 1_000 // own: of one instance
+export const SESSIONS_TOLD_MAX = 500 // own: sessions that the story of an instance holds; the latest stay
+export const SESSION_NAME_MAX_CHARS = 64 // own
+export const SESSION_STEPS_MAX = 200 // own: model calls in one run, unless the resolver says another number
+export const SESSION_PROMPT_MAX_BYTES = 1 * MIB
+export const SESSION_INSTRUCTIONS_MAX_BYTES = 256 * KIB
+export const SESSION_AGENTS_FILE_MAX_BYTES = 32 * KIB // one file with advice for agents
+export const SESSION_AGENTS_MAX_BYTES = 64 * KIB // all of them
+export const SESSION_TOOL_INPUT_MAX_BYTES = 1 * MIB
+export const SESSION_RESULT_MAX_BYTES = 50 * KIB // one result of a tool
+export const SESSION_STEP_RESULTS_MAX_BYTES = 400 * KIB // the results of one step together
+export const SESSION_RESULT_LEAST_BYTES = 4 * KIB // however many calls a step has
+export const SESSION_OUTPUT_MAX_TOKENS = 32_000 // of one answer of a model
+export const SESSION_CUT_ANSWERS_MAX = 3 // in a row
+export const SESSION_FIRST_CHUNK_MS = 120_000
+export const SESSION_CHUNK_MS = 120_000 // between two parts of an answer
+export const SESSION_RETRIES_MAX = 4 // of one step
+export const SESSION_RETRY_MIN_MS = 1_000
+export const SESSION_RETRY_MAX_MS = 60_000
+export const SESSION_RETRY_SPREAD = 0.25 // a wait is up to this fraction shorter or longer
+export const SESSION_RETRY_AFTER_MAX_MS = 5 * 60_000 // a longer Retry-After is an error
+export const SESSION_SAME_NOTED = 3 // the same call with the same result in a row: the model is told
+export const SESSION_SAME_MAX = 6 // then the run ends
+export const SESSION_WINDOW_TOKENS = 200_000 // where the size of a model's context is not known
+export const SESSION_WINDOW_RESERVE_TOKENS = 20_000 // compaction begins this far below the window
+export const SESSION_KEPT_OUTPUT_TOKENS = 40_000 // results of tools within the last tokens stay whole
+export const SESSION_KEPT_TOKENS = 20_000 // of the end of a history that is summarized
+export const SESSION_CHARS_A_TOKEN = 4
+export const SESSION_OUTPUT_FILE_MAX_BYTES = 8 * MIB // one output of a command that is kept whole
+export const SESSION_OUTPUTS_MAX_BYTES = 64 * MIB // of one session
+export const TRANSCRIPT_READ_MAX_BYTES = 16 * MIB // in an answer
+export const TRANSCRIPT_RESUME_MAX_BYTES = 256 * MIB
+export const TRANSCRIPT_FIELD_MAX_CHARS = 64 * KIB // a text in an answer
+export const SCRIPT_MAX_BYTES = 4 * MIB // a file of a scripted model
+
+/** Tools of sessions. */
+export const TOOL_READ_LINES = 2_000
+export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB
+export const TOOL_LINE_MAX_CHARS = 2_000
+export const TOOL_WRITE_MAX_BYTES = 1 * MIB
+export const TOOL_EDITS_MAX = 50
+export const TOOL_SEARCH_HITS = 100
+export const TOOL_SEARCH_LINE_MAX_CHARS = 500
+export const TOOL_SEARCH_MAX_BYTES = 20 * KIB
+export const TOOL_SEARCH_LIMIT_MS = 30_000
+export const TOOL_GLOB_PATHS = 1_000
+export const TOOL_SHELL_LIMIT_MS = 120_000
+export const TOOL_SHELL_LONGEST_MS = 10 * 60_000
+export const TOOL_JOB_LIMIT_MS = 10 * 60_000 // a command in the background
+export const TOOL_JOB_LONGEST_MS = 2 * 60 * 60_000
+export const TOOL_JOBS_MAX = 16
+export const TOOL_SHELL_HEAD_BYTES = 8 * KIB
+export const TOOL_SHELL_TAIL_BYTES = 22 * KIB
+export const TOOL_SHELL_DRAIN_MS = 100 // what a command printed last, after its exit
+export const TOOL_SHELL_KILL_MS = 2_000 // from SIGTERM to SIGKILL
+
+/** The guardian (spec, Limits, layer 2). */
+export const GUARDIAN_TASKS_MAX = 128
+export const GUARDIAN_TASKS_WARNING = 64 // own
+export const GUARDIAN_REPEATS_MAX = 5
+export const GUARDIAN_REPEATS_MS = 60_000

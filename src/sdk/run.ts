@@ -12,13 +12,14 @@ import type { ResolverContract } from './instance/contract.ts'
 import type { InstanceContext } from './instance/instance-context.ts'
 import { replaceFile } from './instance/replace-file.ts'
 import { secondsSince } from './instance/seconds-since.ts'
-import { noSessions } from './instance/sessions.ts'
+import { LazySessions } from './instance/sessions.ts'
 import { ownPlace } from './own-place.ts'
 
 export class Run {
   readonly #resolver: ResolverContract
   readonly #instance: InstanceContext
   readonly #peer: Peer
+  readonly #sessions: LazySessions
   readonly #startedAt = process.uptime()
   readonly #handled = new Set<number>()
   #stopReason: string | undefined
@@ -31,6 +32,7 @@ export class Run {
     this.#resolver = resolver
     this.#instance = instance
     this.#peer = peer
+    this.#sessions = new LazySessions(instance)
   }
 
   get isOver(): boolean {
@@ -50,7 +52,7 @@ export class Run {
     let outcome: Outcome
     try {
       this.#instance.signal.throwIfAborted()
-      outcome = { returned: toResult(await this.#resolver.run(config, noSessions, this.#instance, resume)) }
+      outcome = { returned: toResult(await this.#resolver.run(config, this.#sessions, this.#instance, resume)) }
     } catch (error) {
       outcome = { threw: error }
     }
@@ -119,9 +121,10 @@ export class Run {
       status: result.status,
       output: result.output ?? null,
       error: result.error ?? null,
-      sessions_used: result.sessions_used ?? 0,
+      sessions_used: result.sessions_used ?? this.#sessions.used,
     }
     const instance = this.#instance
+    this.#endSessions(result)
     instance.emit('resolver:completed', {
       outcome: completed.outcome,
       summary: completed.summary,
@@ -138,6 +141,16 @@ export class Run {
       this.#isWritten = true
       this.reportAgain()
     })
+  }
+
+  /** A turn of a session that a pause cut stays open, for the resume. */
+  #endSessions({ status, error }: ResolverResult): void {
+    if (status === 'paused') return
+    try {
+      this.#sessions.endOpen({ code: 'instance_stopped', detail: error ?? `the run ended as ${status}` })
+    } catch (thrown) {
+      console.error('The end of a session could not be written:', thrown)
+    }
   }
 }
 

@@ -27,6 +27,7 @@ import type {
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
+import type { SessionSummary, TranscriptDocument } from '../protocol/session/session.ts'
 import type { Static } from '../schema/schema.ts'
 import type { Narrowing } from '../view/find-words.ts'
 import type { Story } from '../view/story.ts'
@@ -216,6 +217,10 @@ export interface Platform {
   hostState(id: string): Promise<HostState>
   /** A page of what its worker printed and logged; read on with `after`. Text may have control characters. */
   logs(id: string, options?: LogOptions): Promise<LogPage>
+  /** Its LLM sessions as its events tell them: the latest 500, oldest first. */
+  sessions(id: string): Promise<SessionSummary[]>
+  /** What a session did. Throws `session_unknown`. Text may have control characters. */
+  transcript(id: string, sessionId: string): Promise<TranscriptDocument>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 

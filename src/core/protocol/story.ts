@@ -18,6 +18,7 @@ import {
 import { form } from './form.ts'
 import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
+import { sessionSummary } from './session/session.ts'
 import { STATUSES } from './status.ts'
 import { clonedRepo, PULL_ACTIONS } from './workspace.ts'
 
@@ -130,6 +131,8 @@ export const story = named(
     repos: optional(listOf(clonedRepo)),
     /** What was pushed to its git server: the latest of each branch and tag, and its pull requests. */
     git: optional(storyGit),
+    /** Its LLM sessions, as they were told; the latest. */
+    sessions: optional(listOf(sessionSummary)),
     artifacts: listOf(storyArtifact),
     requests: listOf(storyRequest),
     messages: listOf(storyMessage),

@@ -53,6 +53,13 @@ export function instanceHandlers({ platform }: AppParts) {
     postInstanceStop: ({ params, body, request }) =>
       keptOutcome({ request, platform, id: params.id, action: 'stop' }, () => platform.stop(params.id, body ?? {})),
 
+    getInstanceSessions: async ({ params }) => platform.sessions(params.id),
+
+    getInstanceSessionTranscript: async ({ params, reply }) => {
+      reply.header('cache-control', 'no-store')
+      return platform.transcript(params.id, params.sid)
+    },
+
     getInstanceStderr: async ({ params, reply }) => {
       const text = await platform.stderrTail(params.id)
       return reply.type('text/plain; charset=utf-8').send(text)

@@ -18,6 +18,7 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import type { SessionSummary, TranscriptDocument } from '../../protocol/session/session.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   Addition,
@@ -246,6 +247,14 @@ class ServerPlatform implements Platform {
       ...(waitMs === 0 ? {} : { wait: Math.ceil(waitMs / 1_000) }),
     }
     return await this.#json('getInstanceLogs', { params: { id }, query, ...(signal === undefined ? {} : { signal }) })
+  }
+
+  async sessions(id: string): Promise<SessionSummary[]> {
+    return await this.#json('getInstanceSessions', { params: { id } })
+  }
+
+  async transcript(id: string, sessionId: string): Promise<TranscriptDocument> {
+    return await this.#json('getInstanceSessionTranscript', { params: { id, sid: sessionId } })
   }
 
   async stderrTail(id: string): Promise<string> {

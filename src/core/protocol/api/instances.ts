@@ -24,6 +24,7 @@ import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from 
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
+import { sessionSummary, transcriptDocument } from '../session/session.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE, SEALED_TROUBLE } from './operation.ts'
@@ -344,6 +345,27 @@ export const INSTANCE_OPERATIONS = {
       },
     },
     refuses: ['instance_unknown', 'request_invalid', 'journal_broken', 'too_many'],
+  },
+  getInstanceSessions: {
+    method: 'GET',
+    path: '/instances/{id}/sessions',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'List its LLM sessions',
+    description: 'The latest 500, oldest first. Each with its status, model, usage and estimated cost.',
+    answers: { 200: { description: 'The sessions', json: listOf(sessionSummary) } },
+    refuses: ['instance_unknown', 'journal_broken'],
+  },
+  getInstanceSessionTranscript: {
+    method: 'GET',
+    path: '/instances/{id}/sessions/{sid}/transcript',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Read what an LLM session did',
+    description:
+      'Prompts, answers of the model, calls of tools and their results, in order. Known secrets are redacted.',
+    answers: { 200: { description: 'The transcript; of a very long one its beginning', json: transcriptDocument } },
+    refuses: ['instance_unknown', 'session_unknown', ...SEALED_TROUBLE],
   },
   getInstanceExport: {
     method: 'GET',

@@ -1,0 +1,71 @@
+/** What a resolver sees of LLM sessions: the types of `ctx.sessions`. Types alone, so that the SDK loads nothing with them. */
+import type { SessionUsage } from '../../core/protocol/session/session.ts'
+
+/** The tools that a session can have. `tools` of the options chooses among them. */
+export const TOOL_NAMES = ['read', 'write', 'edit', 'search', 'glob', 'shell', 'jobs', 'todo_list'] as const
+
+export type ToolName = (typeof TOOL_NAMES)[number]
+
+export interface SessionLimits {
+  /** Model calls in one run. Default 200. */
+  steps?: number
+  /** Input and output tokens of the session together. Default: none. */
+  tokens?: number
+  /** Estimated cost of the session in US dollars. Default: none. A model without a known price is refused. */
+  usd?: number
+}
+
+/** A tool of the resolver's author: it runs in the process of the resolver. */
+export interface OwnTool {
+  description: string
+  /** JSON Schema of the input, an object. */
+  input: Readonly<Record<string, unknown>>
+  /** Offered in a session that is `readOnly` too. */
+  readOnly?: boolean
+  /** A thrown error is told to the model, and the session goes on. */
+  run(input: Record<string, unknown>, call: { signal: AbortSignal }): Promise<string> | string
+}
+
+export interface SessionOptions {
+  /** `provider/model`. Default: RESOLVE_LLM_MODEL of the host. */
+  model?: string
+  /** What the model is told first. */
+  instructions?: string
+  /** Default: all. */
+  tools?: readonly ToolName[]
+  /** Tools of the author's own, by name. */
+  ownTools?: Readonly<Record<string, OwnTool>>
+  /** Only tools that change nothing: read, search, glob, todo_list. */
+  readOnly?: boolean
+  /** Where tools work. Default: the repository of the workspace if there is one only, else the directory of the workspace. */
+  cwd?: string
+  limits?: SessionLimits
+}
+
+export interface SessionAnswer {
+  /** What the model answered last. */
+  output: string
+  usage: SessionUsage
+  /** An estimate in US dollars; null where the price of the model is not known, and for a scripted model. */
+  cost_usd: number | null
+  /** Model calls. */
+  steps: number
+}
+
+/** One independent LLM session, with its own context. */
+export interface Session {
+  /** `<name>`, or `<name>-k` for the k-th session of a name. */
+  readonly id: string
+  /**
+   * Works on a prompt until the model answers. A prompt that was answered before a pause is answered from the transcript at once. Throws
+   * `session_failed`, `session_refused`, `session_limit`, `session_stuck`, and the stop of the instance.
+   */
+  run(prompt: string, options?: { signal?: AbortSignal }): Promise<SessionAnswer>
+  /** Says something to the model before its next step. Without a run, it is said with the next prompt. */
+  steer(text: string): void
+}
+
+export interface SessionFactory {
+  /** Throws `sessions_missing` without a key, `session_model_unknown`, `session_options_invalid`. */
+  create(name: string, options?: SessionOptions): Promise<Session>
+}

@@ -1,0 +1,155 @@
+/**
+ * One turn of a session: asks the model and runs its calls until it answers. Everything that happens is a line of the transcript first, so a
+ * turn that was cut goes on where its lines end. {@link file://./../session.ts} calls it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fail } from '../../core/errors.ts'
+import {
+  SESSION_CUT_ANSWERS_MAX,
+  SESSION_OUTPUT_MAX_TOKENS,
+  SESSION_RETRIES_MAX,
+  SESSION_SAME_MAX,
+  SESSION_SAME_NOTED,
+  SESSION_STEPS_MAX,
+} from '../../core/limits.ts'
+import { type Answer, askModel } from './ask-model.ts'
+import { compact, isNearWindow } from './compact.ts'
+import { judgeError, retryWaitMs } from './judge-error.ts'
+import type { TurnParts } from './parts.ts'
+import { runOpenCalls } from './run-calls.ts'
+
+/** The answer. Throws the errors of a session, and the signal's reason. */
+export async function runTurn(parts: TurnParts, turn: number): Promise<string> {
+  const { transcript, signal, steering } = parts
+  const { history } = transcript
+  const repeats = new Repeats()
+  let cutAnswers = 0
+  for (;;) {
+    signal.throwIfAborted()
+    if (history.calls.length > 0) {
+      const { calls } = history
+      await runOpenCalls(parts, turn)
+      const advice = repeats.take(calls, (id) => history.results.get(id)?.output ?? '', parts.session)
+      if (advice !== undefined) await transcript.append('steer', { turn, text: advice, by: 'session' }, signal)
+    }
+    for (const text of steering.splice(0)) await transcript.append('steer', { turn, text, by: 'resolver' }, signal)
+    const { last } = history
+    if (last !== undefined) {
+      if (last.finish === 'content-filter') throw fail('session_refused', { session: parts.session })
+      if (last.finish !== 'length') return last.text
+      cutAnswers += 1
+      if (cutAnswers > SESSION_CUT_ANSWERS_MAX)
+        throw overLimit(parts, 'tokens of one answer', SESSION_OUTPUT_MAX_TOKENS, SESSION_OUTPUT_MAX_TOKENS)
+      await transcript.append('steer', { turn, text: GO_ON, by: 'session' }, signal)
+    }
+    const maxOutputTokens = checkLimits(parts)
+    if (isNearWindow(history, parts.model.window)) await compact(parts, turn)
+    const answer = await askPatiently(parts, turn, maxOutputTokens)
+    const { message, calls, text, finish, usage } = answer
+    const step = (history.turns.at(-1)?.steps ?? 0) + 1
+    await transcript.append('step', {
+      turn,
+      step,
+      message,
+      calls,
+      text,
+      finish,
+      usage,
+      cost_usd: parts.model.price(usage),
+    })
+  }
+}
+
+const GO_ON = 'Your last message was cut at the limit of its length. Go on from there, in smaller parts.'
+
+/** Asks again where that may help. A request that is too long for the model is made shorter, once. */
+async function askPatiently(parts: TurnParts, turn: number, maxOutputTokens: number): Promise<Answer> {
+  const { transcript, model, instructions, toolbox, pace, signal } = parts
+  let hasCompacted = false
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { messages } = transcript.history
+      const { firstChunkMs, chunkMs } = pace
+      const question = {
+        model,
+        instructions,
+        messages,
+        tools: toolbox.tools,
+        maxOutputTokens,
+        firstChunkMs,
+        chunkMs,
+        signal,
+      }
+      const answer = await askModel(question)
+      if (answer.finish !== 'error') return answer
+      throw new DOMException('the answer ended with an error', 'OperationError')
+    } catch (error) {
+      signal.throwIfAborted()
+      // Errors of the catalogue are ours: a script that has ended.
+      if (isOwn(error)) throw error
+      const judged = judgeError(error)
+      const detail = transcript.redactor.text(judged.reason).slice(0, 1_000)
+      if (judged.isTooLong && !hasCompacted) {
+        hasCompacted = true
+        await compact(parts, turn)
+        continue
+      }
+      const status = judged.status === undefined || judged.status === 200 ? {} : { status: judged.status }
+      if (!judged.again || attempt > SESSION_RETRIES_MAX)
+        throw fail('session_failed', { session: parts.session, detail, ...status }, { cause: error })
+      const wait_ms = retryWaitMs(attempt, judged.waitMs, pace.retryMs)
+      await transcript.append(
+        'retry',
+        { turn, attempt, wait_ms, reason: detail, status: judged.status ?? null },
+        signal,
+      )
+      await sleep(wait_ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  }
+}
+
+function isOwn(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'script_ended'
+}
+
+/** How long the next answer may be. Throws `session_limit`. */
+function checkLimits(parts: TurnParts): number {
+  const { limits } = parts
+  const { usage, cost, turns } = parts.transcript.history
+  const { steps = SESSION_STEPS_MAX, tokens, usd } = limits
+  const done = turns.at(-1)?.steps ?? 0
+  if (done >= steps) throw overLimit(parts, 'steps of a run', steps, done)
+  if (usd !== undefined && cost !== null && cost >= usd)
+    throw overLimit(parts, 'US dollars', usd, Number(cost.toFixed(4)))
+  const used = usage.input_tokens + usage.output_tokens
+  if (tokens === undefined) return SESSION_OUTPUT_MAX_TOKENS
+  if (used >= tokens) throw overLimit(parts, 'tokens', tokens, used)
+  return Math.min(SESSION_OUTPUT_MAX_TOKENS, tokens - used)
+}
+
+function overLimit({ session }: TurnParts, what: string, limit: number, value: number): Error {
+  return fail('session_limit', { session, what, limit, value })
+}
+
+/** Notices that a model makes the same call again and again, and gets the same result. */
+class Repeats {
+  #last = ''
+  #times = 0
+
+  /** What to tell the model. Throws `session_stuck`. */
+  take(
+    calls: readonly { id: string; tool: string; input: unknown }[],
+    outputOf: (id: string) => string,
+    session: string,
+  ) {
+    for (const { id, tool, input } of calls) {
+      const key = JSON.stringify([tool, input, outputOf(id)])
+      this.#times = key === this.#last ? this.#times + 1 : 1
+      this.#last = key
+      if (this.#times >= SESSION_SAME_MAX) throw fail('session_stuck', { session, tool, times: this.#times })
+    }
+    const tool = calls.at(-1)?.tool ?? ''
+    if (this.#times !== SESSION_SAME_NOTED) return undefined
+    return `You made the same call of "${tool}" ${this.#times} times in a row, and its result was the same. Do something else, or say what stands in the way.`
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * Opens the LLM sessions of an instance. {@link file://./../sdk/instance/sessions.ts} loads it at the first `create`: a resolver without
+ * sessions loads nothing of it.
+ */
+import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fail } from '../core/errors.ts'
+import {
+  SESSION_INSTRUCTIONS_MAX_BYTES,
+  SESSION_NAME_MAX_CHARS,
+  SESSIONS_AT_ONCE,
+  SESSIONS_MAX,
+} from '../core/limits.ts'
+import type { InstanceConfig, InstanceError } from '../core/protocol/instance.ts'
+import { SESSIONS_DIR, type SessionCompleted, type SessionDispatched } from '../core/protocol/session/session.ts'
+import { Redactor } from '../core/redaction/redact.ts'
+import { type Session, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
+import { Guardian, type GuardianNote } from './guardian/guardian.ts'
+import { instructionsWith } from './instructions.ts'
+import { Lock } from './loop/lock.ts'
+import { type Pace, USUAL_PACE } from './loop/parts.ts'
+import { openModel } from './provider/model.ts'
+import { hashOf, OpenSession } from './session.ts'
+import { Toolbox } from './tools/toolbox.ts'
+import { Transcript } from './transcript/transcript.ts'
+
+export interface SessionsOptions {
+  config: InstanceConfig
+  /** The path of `.resolve`. */
+  dir: string
+  /** Aborted by a stop of the instance. */
+  signal: AbortSignal
+  tellDispatched(data: SessionDispatched): void
+  tellCompleted(data: SessionCompleted): void
+  /** The first warning of each rule of the guardian. */
+  onGuardian?: (note: GuardianNote) => void
+  pace?: Partial<Pace>
+}
+
+export class Sessions {
+  readonly #options: SessionsOptions
+  readonly #guardian: Guardian
+  readonly #redactor: Redactor
+  readonly #places = new Lock(SESSIONS_AT_ONCE)
+  readonly #taken = new Set<string>()
+  readonly #open: OpenSession[] = []
+
+  constructor(options: SessionsOptions) {
+    const { config, dir, onGuardian } = options
+    this.#options = options
+    // The container of a worker has its own control group; a local worker shares the one of its user.
+    const isContainer = config.project_path === CONTAINER_PROJECT
+    const onFirst = onGuardian === undefined ? {} : { onFirst: onGuardian }
+    this.#guardian = new Guardian({ resolveDir: dir, isContainer, ...onFirst })
+    this.#redactor = new Redactor(secretsOf(config))
+  }
+
+  async create(name: string, options: SessionOptions = {}): Promise<Session> {
+    this.#options.signal.throwIfAborted()
+    // Before anything waits, so that the order of the calls decides about ids.
+    const id = this.#idFor(name)
+    this.#taken.add(id)
+    try {
+      const session = await this.#make(id, name, options)
+      this.#open.push(session)
+      return session
+    } catch (error) {
+      this.#taken.delete(id)
+      throw error
+    }
+  }
+
+  /** How many this process has opened. */
+  get used(): number {
+    return this.#open.length
+  }
+
+  /** Tells the end of every turn that is under way: for a run that ends and is not paused. */
+  endOpen(error: InstanceError): void {
+    for (const session of this.#open) session.endOpen(error)
+  }
+
+  async #make(id: string, name: string, options: SessionOptions): Promise<OpenSession> {
+    const { config, dir, signal, pace, tellDispatched, tellCompleted } = this.#options
+    const problem = problemWith(options)
+    if (problem !== undefined) throw fail('session_options_invalid', { session: name, problem })
+    const { credentials, llm } = config
+    let transcript: Transcript | undefined
+    const model = await openModel({
+      model: options.model ?? llm?.model ?? '',
+      apiKey: credentials.llm_provider_api_key ?? '',
+      baseUrl: llm?.base_url ?? '',
+      name,
+      session: id,
+      nextStep: () => transcript?.history.steps ?? 0,
+    })
+    const { limits = {}, readOnly = false, tools, ownTools = {} } = options
+    if (limits.usd !== undefined && model.kind === 'live' && model.price(ONE_TOKEN) === null)
+      throw fail('session_options_invalid', {
+        session: name,
+        problem: `the price of ${model.id} is not known, so "limits.usd" can't hold`,
+      })
+    const directory = join(dir, SESSIONS_DIR, id)
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    transcript = new Transcript(directory, name, this.#redactor)
+    const toolbox = new Toolbox({
+      session: id,
+      cwd: options.cwd ?? placeOf(config),
+      roots: [config.workspace_path, config.project_path],
+      resolveDir: dir,
+      directory,
+      guardian: this.#guardian,
+      chosen: tools,
+      own: ownTools,
+      readOnly,
+      signal,
+    })
+    const instructions = instructionsWith(options.instructions)
+    await transcript.append('session', {
+      name,
+      model: model.id,
+      kind: model.kind,
+      parent: null,
+      instructions_sha256: hashOf(instructions),
+      tools: [...toolbox.tools.keys()],
+    })
+    return new OpenSession({
+      ...{ id, name, model, instructions, toolbox, transcript, limits, signal, tellDispatched, tellCompleted },
+      parent: undefined,
+      guardian: this.#guardian,
+      pace: { ...USUAL_PACE, ...pace },
+      places: this.#places,
+    })
+  }
+
+  /** `<name>`, or `<name>-k` for the k-th of a name; other characters than those of a file name become `-`. */
+  #idFor(name: string): string {
+    const problem = (what: string) =>
+      fail('session_options_invalid', { session: String(name).slice(0, 80), problem: what })
+    if (typeof name !== 'string' || name.length > SESSION_NAME_MAX_CHARS)
+      throw problem(`a name is a text of at most ${SESSION_NAME_MAX_CHARS} characters`)
+    if (this.#taken.size >= SESSIONS_MAX) throw problem(`an instance has at most ${SESSIONS_MAX} sessions`)
+    const base = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'session'
+    let id = base
+    for (let number = 2; this.#taken.has(id); number += 1) id = `${base}-${number}`
+    return id
+  }
+}
+
+const CONTAINER_PROJECT = '/project'
+const ONE_TOKEN = { input_tokens: 1, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 1 }
+
+/** The repository, if there is one only; else the directory that holds them. */
+function placeOf({ workspace_path, workspace = [], project_path }: InstanceConfig): string {
+  const [only, ...others] = workspace
+  if (only !== undefined && others.length === 0) return only.path
+  return isDirectory(workspace_path) ? workspace_path : project_path
+}
+
+function problemWith({
+  instructions = '',
+  tools = [],
+  ownTools = {},
+  cwd,
+  limits = {},
+}: SessionOptions): string | undefined {
+  if (Buffer.byteLength(instructions) > SESSION_INSTRUCTIONS_MAX_BYTES)
+    return `its instructions have more than ${SESSION_INSTRUCTIONS_MAX_BYTES} bytes`
+  const unknown = tools.find((one) => !TOOL_NAMES.includes(one))
+  if (unknown !== undefined) return `there is no tool "${unknown}"; there are ${TOOL_NAMES.join(', ')}`
+  const odd = Object.keys(ownTools).find((one) => !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(one))
+  if (odd !== undefined) return `"${odd}" can't be the name of a tool`
+  const taken = Object.keys(ownTools).find((one) => (TOOL_NAMES as readonly string[]).includes(one))
+  if (taken !== undefined) return `"${taken}" is the name of a tool of its own`
+  if (cwd !== undefined && !isDirectory(cwd)) return `there is no directory ${cwd}`
+  const wrong = Object.entries(limits).find(([, one]) => !(Number.isFinite(one) && one > 0))
+  return wrong === undefined ? undefined : `its limit "${wrong[0]}" is no positive number`
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** The secrets of the instance, which belong in no transcript and no request. */
+function secretsOf({
+  credentials,
+  git_provider,
+  sub_container_token,
+  params,
+  secret_fields = [],
+  llm,
+}: InstanceConfig): string[] {
+  const inAddresses = [git_provider?.base_url, llm?.base_url].flatMap((url) => {
+    const password = url !== undefined && URL.canParse(url) ? new URL(url).password : ''
+    return password === '' ? [] : [decodeURIComponent(password)]
+  })
+  const inParams = secret_fields.flatMap((field) => textsIn(params?.[field]))
+  return [
+    ...Object.values(credentials ?? {}),
+    git_provider?.token,
+    sub_container_token,
+    ...inAddresses,
+    ...inParams,
+  ].filter((value) => typeof value === 'string' && value !== '')
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}

@@ -1,0 +1,74 @@
+/** The tools of one session, with what they share: which files it has read, its commands, and where it works. */
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { OUTPUTS_DIR } from '../../core/protocol/session/session.ts'
+import type { OwnTool, ToolName } from '../contract/contract.ts'
+import type { Guardian } from '../guardian/guardian.ts'
+import { editTool, readTool, type Seen, todoTool, writeTool } from './files.ts'
+import { Place } from './place.ts'
+import { globTool, searchTool } from './search.ts'
+import { Shell } from './shell.ts'
+import type { Tool } from './tool.ts'
+
+export interface ToolboxOptions {
+  session: string
+  cwd: string
+  /** Directories that tools may use besides the working directory and /tmp. */
+  roots: readonly string[]
+  resolveDir: string
+  /** Of the session. */
+  directory: string
+  guardian: Guardian
+  chosen: readonly ToolName[] | undefined
+  own: Readonly<Record<string, OwnTool>>
+  readOnly: boolean
+  signal: AbortSignal
+}
+
+/** Tools of a session that is readOnly: what runs a command can write. */
+const READ_ONLY: readonly string[] = ['read', 'search', 'glob', 'todo_list']
+
+export class Toolbox {
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly cwd: string
+  readonly #shell: Shell
+
+  constructor(options: ToolboxOptions) {
+    const { session, cwd, roots, resolveDir, directory, guardian, chosen, own, readOnly, signal } = options
+    const outputs = join(directory, OUTPUTS_DIR)
+    mkdirSync(outputs, { recursive: true })
+    const place = new Place({ cwd, roots: [...roots, '/tmp', tmpdir()], closed: resolveDir, readable: [outputs] })
+    const seen: Seen = new Map()
+    this.cwd = place.cwd
+    this.#shell = new Shell({ place, guardian, session, resolveDir, outputs, signal })
+    const built = [
+      readTool(place, seen),
+      writeTool(place, seen),
+      editTool(place, seen),
+      searchTool(place),
+      globTool(place),
+      ...this.#shell.tools(),
+      todoTool(),
+    ]
+    const given = built.filter(({ name }) => chosen === undefined || chosen.includes(name as ToolName))
+    const allowed = readOnly ? given.filter(({ name }) => READ_ONLY.includes(name)) : given
+    const owns = Object.entries(own).filter(([, one]) => !readOnly || one.readOnly === true)
+    this.tools = new Map([...allowed, ...owns.map(([name, one]) => ownTool(name, one))].map((one) => [one.name, one]))
+  }
+
+  /** Ends what runs in the background. */
+  close(): Promise<void> {
+    return this.#shell.close()
+  }
+}
+
+function ownTool(name: string, { description, input, readOnly = false, run }: OwnTool): Tool {
+  return {
+    name,
+    description,
+    input,
+    effect: readOnly ? 'reads' : 'runs',
+    run: async (value, { signal }) => ({ text: String(await run(value, { signal })) }),
+  }
+}
