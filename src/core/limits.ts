@@ -438,6 +438,8 @@ export const TRANSCRIPT_RESUME_MAX_BYTES = 256 * MIB
 export const TRANSCRIPT_FIELD_MAX_CHARS = 64 * KIB // a text in an answer
 export const SCRIPT_MAX_BYTES = 4 * MIB // a file of a scripted model
 
+export const SESSION_AGENTS_AT_ONCE = 4 // own: tasks of one session that it gave to agents
+
 /** Tools of sessions. */
 export const TOOL_READ_LINES = 2_000
 export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB

@@ -4,6 +4,7 @@ export type { ArtifactKind, EventEnvelope } from '../core/protocol/event.ts'
 export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/protocol/form.ts'
 export type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
 export type {
+  AgentOptions,
   OwnTool,
   Session,
   SessionAnswer,

@@ -6,6 +6,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import {
+  SESSION_AGENTS_AT_ONCE,
   SESSION_INSTRUCTIONS_MAX_BYTES,
   SESSION_NAME_MAX_CHARS,
   SESSIONS_AT_ONCE,
@@ -14,13 +15,15 @@ import {
 import type { InstanceConfig, InstanceError } from '../core/protocol/instance.ts'
 import { SESSIONS_DIR, type SessionCompleted, type SessionDispatched } from '../core/protocol/session/session.ts'
 import { Redactor } from '../core/redaction/redact.ts'
-import { type Session, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
+import { type AgentOptions, type Session, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
 import { Guardian, type GuardianNote } from './guardian/guardian.ts'
 import { instructionsWith } from './instructions.ts'
 import { Lock } from './loop/lock.ts'
 import { type Pace, USUAL_PACE } from './loop/parts.ts'
 import { openModel } from './provider/model.ts'
 import { hashOf, OpenSession } from './session.ts'
+import { AGENT_TOOL, agentTool } from './tools/agent.ts'
+import type { Tool } from './tools/tool.ts'
 import { Toolbox } from './tools/toolbox.ts'
 import { Transcript } from './transcript/transcript.ts'
 
@@ -42,6 +45,8 @@ export class Sessions {
   readonly #guardian: Guardian
   readonly #redactor: Redactor
   readonly #places = new Lock(SESSIONS_AT_ONCE)
+  /** Places for the agents of each session. */
+  readonly #agents = new Map<string, Lock>()
   readonly #taken = new Set<string>()
   readonly #open: OpenSession[] = []
 
@@ -80,7 +85,8 @@ export class Sessions {
     for (const session of this.#open) session.endOpen(error)
   }
 
-  async #make(id: string, name: string, options: SessionOptions): Promise<OpenSession> {
+  /** `parent`: the session whose agent it is. */
+  async #make(id: string, name: string, options: SessionOptions, parent?: string): Promise<OpenSession> {
     const { config, dir, signal, pace, tellDispatched, tellCompleted } = this.#options
     const problem = problemWith(options)
     if (problem !== undefined) throw fail('session_options_invalid', { session: name, problem })
@@ -94,7 +100,7 @@ export class Sessions {
       session: id,
       nextStep: () => transcript?.history.steps ?? 0,
     })
-    const { limits = {}, readOnly = false, tools, ownTools = {} } = options
+    const { limits = {}, readOnly = false, tools, ownTools = {}, agents } = options
     if (limits.usd !== undefined && model.kind === 'live' && model.price(ONE_TOKEN) === null)
       throw fail('session_options_invalid', {
         session: name,
@@ -112,6 +118,7 @@ export class Sessions {
       guardian: this.#guardian,
       chosen: tools,
       own: ownTools,
+      more: agents === undefined ? [] : [this.#agentTool(id, options, () => transcript as Transcript)],
       readOnly,
       signal,
     })
@@ -120,17 +127,51 @@ export class Sessions {
       name,
       model: model.id,
       kind: model.kind,
-      parent: null,
+      parent: parent ?? null,
       instructions_sha256: hashOf(instructions),
       tools: [...toolbox.tools.keys()],
     })
     return new OpenSession({
       ...{ id, name, model, instructions, toolbox, transcript, limits, signal, tellDispatched, tellCompleted },
-      parent: undefined,
+      parent,
       guardian: this.#guardian,
       pace: { ...USUAL_PACE, ...pace },
-      places: this.#places,
+      // A session that waits for its agents holds a place: they need others.
+      places: parent === undefined ? this.#places : this.#ofAgents(parent),
     })
+  }
+
+  #agentTool(id: string, options: SessionOptions, transcriptOf: () => Transcript): Tool {
+    const { agents = {}, model, cwd, readOnly, ownTools } = options
+    return agentTool(agents, async (name, task, call) => {
+      const inherited = { model, cwd, readOnly, ownTools }
+      const given = Object.entries(inherited).filter(([, value]) => value !== undefined)
+      const { description: _, ...own } = agents[name] as AgentOptions
+      const agent = {
+        ...(Object.fromEntries(given) as SessionOptions),
+        ...own,
+        ...(readOnly === true ? { readOnly } : {}),
+      }
+      // The same session where the call is made again after a crash.
+      const child = await this.#make(`${id}.${hashOf(call.id).slice(0, 8)}`, name, agent, id)
+      this.#open.push(child)
+      const transcript = transcriptOf()
+      const turn = transcript.history.lastTurn
+      try {
+        return (await child.run(task, { signal: call.signal })).output
+      } finally {
+        const { usage, cost_usd } = child.spent
+        await child.close()
+        if (!call.signal.aborted)
+          await transcript.append('agent', { turn, call: call.id, session: child.id, usage, cost_usd })
+      }
+    })
+  }
+
+  #ofAgents(parent: string): Lock {
+    const places = this.#agents.get(parent) ?? new Lock(SESSION_AGENTS_AT_ONCE)
+    this.#agents.set(parent, places)
+    return places
   }
 
   /** `<name>`, or `<name>-k` for the k-th of a name; other characters than those of a file name become `-`. */
@@ -170,7 +211,7 @@ function problemWith({
   if (unknown !== undefined) return `there is no tool "${unknown}"; there are ${TOOL_NAMES.join(', ')}`
   const odd = Object.keys(ownTools).find((one) => !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(one))
   if (odd !== undefined) return `"${odd}" can't be the name of a tool`
-  const taken = Object.keys(ownTools).find((one) => (TOOL_NAMES as readonly string[]).includes(one))
+  const taken = Object.keys(ownTools).find((one) => [...TOOL_NAMES, AGENT_TOOL].includes(one))
   if (taken !== undefined) return `"${taken}" is the name of a tool of its own`
   if (cwd !== undefined && !isDirectory(cwd)) return `there is no directory ${cwd}`
   const wrong = Object.entries(limits).find(([, one]) => !(Number.isFinite(one) && one > 0))

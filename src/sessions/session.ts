@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { fail, ResolveError } from '../core/errors.ts'
 import { SESSION_PROMPT_MAX_BYTES } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
-import type { SessionCompleted, SessionDispatched } from '../core/protocol/session/session.ts'
+import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
 import type { Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
@@ -84,9 +84,15 @@ export class OpenSession implements Session {
     this.#tellCompleted(turn)
   }
 
+  /** What all its turns used. */
+  get spent(): { usage: SessionUsage; cost_usd: number | null } {
+    const { usage, cost } = this.#parts.transcript.history
+    return { usage, cost_usd: cost }
+  }
+
+  /** Ends what it runs in the background. */
   async close(): Promise<void> {
     await this.#parts.toolbox.close()
-    this.#parts.transcript.close()
   }
 
   /**

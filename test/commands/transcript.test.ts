@@ -174,7 +174,7 @@ test('a scripted model needs no key; its tools run, its kind is told, and no sec
   const first = await json<TranscriptDocument>('instance', 'transcript', id, 'plan')
   expect(first.events.find(({ type }) => type === 'tool:error')?.data['output']).toContain('There is no tool "shell"')
   const second = await json<TranscriptDocument>('instance', 'transcript', id, 'plan-2')
-  expect(second.events.find(({ type }) => type === 'tool:post')?.data['output']).toBe('0\\nend\\n[exit code 0]')
+  expect(second.events.find(({ type }) => type === 'tool:post')?.data['output']).toBe('0\nend\n[exit code 0]')
 }, 60_000)
 
 test('a failed session fails the run with its code', async () => {

@@ -54,6 +54,14 @@ test('the SDK loads no module of Node before it uses it', () => {
   ).toEqual([])
 })
 
+test('a resolver without LLM sessions loads no client of a model; the part with them is there', () => {
+  const clients = /^ *\/\/ node_modules\/(?:ai|@ai-sdk|zod|@pydantic)\//m
+  const holders = (files: readonly string[]) => files.filter((file) => clients.test(readFileSync(file, 'utf8')))
+  for (const entry of ['sdk/index.js', 'sdk/register.js', 'resolvers/hello/resolver.js'])
+    expect({ entry, clients: holders(loadedAtStart(entry)) }).toEqual({ entry, clients: [] })
+  expect(holders(reachedFrom('sdk/index.js', [STATIC, DYNAMIC])).length).toBeGreaterThan(0)
+})
+
 test('no program needs node_modules: every dependency is bundled', () => {
   for (const entry of ['cli/main.js', 'core/index.js', 'host.js', 'git-server.js'])
     expect({ entry, others: strangersOf(entry) }).toEqual({ entry, others: [] })

@@ -119,7 +119,7 @@ test.each([
   [['python3', 'run.py', '-m', 'pytest'], false],
   [['node', '--test', 'a.js'], true],
   [['node', '--test-reporter=tap', '--test'], true],
-  [['/usr/bin/node', '/work/node_modules/vitest/vitest.mjs', 'run'], true],
+  [['/usr/bin/node', '/app/node_modules/vitest/vitest.mjs', 'run'], true],
   [['node (vitest 2)'], true],
   [['node', 'node_modules/.bin/jest'], true],
   [['node', 'contest.js', '--test'], false],

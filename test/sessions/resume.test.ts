@@ -91,9 +91,9 @@ test('killed at every line of the transcript, a session goes on, and no answer o
     expect(llm.requests.map(stepOf), `${lines} ${at}`).toEqual([1, 2, 3, 4])
     const effects = join(project, 'workspace/effects')
     const ran = existsSync(effects) ? readFileSync(effects, 'utf8').split('\n').length - 1 : 0
-    // A call that had begun is not run again: the model is told.
-    const after = readFileSync(transcript, 'utf8')
-    expect(ran, `${lines} ${at}`).toBe(after.includes('"call":"c1","tool":"shell","output":"Interrupted') ? 0 : 1)
+    // A call that had begun is not run again: the model is told that it may have had an effect.
+    const isTold = readFileSync(transcript, 'utf8').includes('"call":"c1","tool":"shell","output":"Interrupted')
+    expect(isTold ? [0, 1] : [1], `${lines} ${at}`).toContain(ran)
     rmSync(project, { recursive: true })
   }
   expect(new Set(seen)).toEqual(new Set(['session', 'prompt', 'steer', 'step', 'tool_call', 'tool_result', 'answer']))

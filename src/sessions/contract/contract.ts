@@ -26,6 +26,12 @@ export interface OwnTool {
   run(input: Record<string, unknown>, call: { signal: AbortSignal }): Promise<string> | string
 }
 
+/** A session that a model can give a task to. What is absent is as in the session that it belongs to, except `agents`: agents have none. */
+export interface AgentOptions extends Omit<SessionOptions, 'agents'> {
+  /** When it is to be used; the model reads it. */
+  description: string
+}
+
 export interface SessionOptions {
   /** `provider/model`. Default: RESOLVE_LLM_MODEL of the host. */
   model?: string
@@ -35,6 +41,8 @@ export interface SessionOptions {
   tools?: readonly ToolName[]
   /** Tools of the author's own, by name. */
   ownTools?: Readonly<Record<string, OwnTool>>
+  /** Sessions of their own that the model can give tasks to, by name. */
+  agents?: Readonly<Record<string, AgentOptions>>
   /** Only tools that change nothing: read, search, glob, todo_list. */
   readOnly?: boolean
   /** Where tools work. Default: the repository of the workspace if there is one only, else the directory of the workspace. */

@@ -12,6 +12,7 @@ import {
   SESSION_SAME_NOTED,
   SESSION_STEPS_MAX,
 } from '../../core/limits.ts'
+import { addCost, addUsage } from '../../core/protocol/session/session.ts'
 import { type Answer, askModel } from './ask-model.ts'
 import { compact, isNearWindow } from './compact.ts'
 import { judgeError, retryWaitMs } from './judge-error.ts'
@@ -115,7 +116,8 @@ function isOwn(error: unknown): boolean {
 /** How long the next answer may be. Throws `session_limit`. */
 function checkLimits(parts: TurnParts): number {
   const { limits } = parts
-  const { usage, cost, turns } = parts.transcript.history
+  const { turns, usage: own, usageOfAgents, cost: ownCost, costOfAgents } = parts.transcript.history
+  const [usage, cost] = [addUsage(own, usageOfAgents), addCost(ownCost, costOfAgents)]
   const { steps = SESSION_STEPS_MAX, tokens, usd } = limits
   const done = turns.at(-1)?.steps ?? 0
   if (done >= steps) throw overLimit(parts, 'steps of a run', steps, done)

@@ -22,15 +22,16 @@ export function readWish(model: string, apiKey: string, baseUrl: string): Wish |
   const name = provider === undefined ? wanted : wanted.slice(slash + 1)
   if (name === '') return { problem: `"${wanted}" names no model` }
   if (provider !== undefined) return { provider, model: name }
-  if (baseUrl !== '') return { provider: 'openai-compatible', model: name }
+  if (slash > 0 && baseUrl !== '') return { provider: 'openai-compatible', model: name }
   if (slash > 0)
     return { problem: `"${wanted.slice(0, slash)}" is no known provider, and no RESOLVE_LLM_BASE_URL is set` }
-  return { provider: providerOfKey(apiKey), model: name }
+  return { provider: providerOf(apiKey, baseUrl), model: name }
 }
 
-function providerOfKey(apiKey: string): Provider {
+function providerOf(apiKey: string, baseUrl: string): Provider {
   if (apiKey.startsWith('sk-ant-')) return 'anthropic'
-  return apiKey.startsWith('AIza') ? 'google' : 'openai'
+  if (apiKey.startsWith('AIza')) return 'google'
+  return baseUrl === '' ? 'openai' : 'openai-compatible'
 }
 
 /** An address without a path gets the one of the provider's API; user and password become a header. */

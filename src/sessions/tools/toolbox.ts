@@ -22,6 +22,8 @@ export interface ToolboxOptions {
   guardian: Guardian
   chosen: readonly ToolName[] | undefined
   own: Readonly<Record<string, OwnTool>>
+  /** Tools that need more than a directory. */
+  more: readonly Tool[]
   readOnly: boolean
   signal: AbortSignal
 }
@@ -35,7 +37,7 @@ export class Toolbox {
   readonly #shell: Shell
 
   constructor(options: ToolboxOptions) {
-    const { session, cwd, roots, resolveDir, directory, guardian, chosen, own, readOnly, signal } = options
+    const { session, cwd, roots, resolveDir, directory, guardian, chosen, own, more, readOnly, signal } = options
     const outputs = join(directory, OUTPUTS_DIR)
     mkdirSync(outputs, { recursive: true })
     const place = new Place({ cwd, roots: [...roots, '/tmp', tmpdir()], closed: resolveDir, readable: [outputs] })
@@ -54,7 +56,9 @@ export class Toolbox {
     const given = built.filter(({ name }) => chosen === undefined || chosen.includes(name as ToolName))
     const allowed = readOnly ? given.filter(({ name }) => READ_ONLY.includes(name)) : given
     const owns = Object.entries(own).filter(([, one]) => !readOnly || one.readOnly === true)
-    this.tools = new Map([...allowed, ...owns.map(([name, one]) => ownTool(name, one))].map((one) => [one.name, one]))
+    this.tools = new Map(
+      [...allowed, ...owns.map(([name, one]) => ownTool(name, one)), ...more].map((one) => [one.name, one]),
+    )
   }
 
   /** Ends what runs in the background. */

@@ -43,6 +43,9 @@ export class History {
   /** Of all turns; dropped ones too, because they were paid. */
   usage: SessionUsage = NO_USAGE
   cost: number | null = 0
+  /** What agents used. */
+  usageOfAgents: SessionUsage = NO_USAGE
+  costOfAgents: number | null = 0
   /** Model calls of all turns that are not dropped: the place in a script. */
   steps = 0
   /** Input and output tokens of the last step: how much of the model's window is used. */
@@ -50,6 +53,7 @@ export class History {
   last: LastStep | undefined
   /** The highest number of a turn. */
   lastTurn = 0
+  readonly #delegated = new Set<string>()
   #marks: { messages: number; steps: number }[] = []
 
   apply(line: Line): void {
@@ -82,6 +86,13 @@ export class History {
       case 'tool_result':
         this.results.set(line.call, { output: line.output, isError: line.is_error })
         this.#closeStep()
+        return
+      case 'agent':
+        // A task that a crash cut is told twice.
+        if (this.#delegated.has(line.call)) return
+        this.#delegated.add(line.call)
+        this.usageOfAgents = addUsage(this.usageOfAgents, line.usage)
+        this.costOfAgents = addCost(this.costOfAgents, line.cost_usd)
         return
       case 'compaction':
         this.#pay(line.usage, line.cost_usd)

@@ -30,6 +30,8 @@ export interface LineOf {
   }
   tool_call: { turn: number; call: string; tool: string; input: unknown }
   tool_result: { turn: number; call: string; tool: string; output: string; is_error: boolean; duration_ms: number }
+  /** What a task of an agent used: it counts for the limits of the session, not for its own usage. */
+  agent: { turn: number; call: string; session: string; usage: SessionUsage; cost_usd: number | null }
   guardian: { turn: number; rule: string; action: 'refused' | 'warned' | 'ended'; detail: string }
   /** The history that replaces the one before. */
   compaction: {

@@ -74,10 +74,6 @@ export class Transcript {
     this.history.apply(line)
   }
 
-  close(): void {
-    fs.closeSync(this.#fd)
-  }
-
   #write(bytes: Buffer): void {
     const { size } = fs.fstatSync(this.#fd)
     try {
