@@ -440,6 +440,10 @@ export const SCRIPT_MAX_BYTES = 4 * MIB // a file of a scripted model
 
 export const SESSION_AGENTS_AT_ONCE = 4 // own: tasks of one session that it gave to agents
 
+export const SKILLS_MAX = 64 // own: of one session
+export const SKILL_FILE_MAX_BYTES = 256 * KIB // own
+export const SKILL_DESCRIPTION_MAX_CHARS = 1_000 // own
+
 /** Tools of sessions. */
 export const TOOL_READ_LINES = 2_000
 export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB

@@ -11,17 +11,18 @@ export function instructionsWith(own: string | undefined): string {
 }
 
 /** The directory, and what the repository says to agents, from its root down. */
-export function describePlace(cwd: string): string {
-  const files = agentsFiles(cwd)
+export function describePlace(cwd: string, top: string): string {
+  const files = agentsFiles(cwd, top)
   return [`[Working directory: ${cwd}]`, ...files].join('\n\n')
 }
 
-function agentsFiles(cwd: string): string[] {
+function agentsFiles(cwd: string, top: string): string[] {
   const found: string[] = []
   let left = SESSION_AGENTS_MAX_BYTES
-  for (const directory of fromRoot(cwd)) {
+  const chain = fromRoot(cwd, top)
+  for (const directory of chain) {
     // The second is the same under an older name.
-    const name = ['AGENTS.md', 'CLAUDE.md'].find((one) => isFileBelow(join(directory, one), cwd))
+    const name = ['AGENTS.md', 'CLAUDE.md'].find((one) => isFileBelow(join(directory, one), chain[0] ?? cwd))
     if (name === undefined || left <= 0) continue
     const path = join(directory, name)
     const bytes = readFileSync(path)
@@ -34,20 +35,22 @@ function agentsFiles(cwd: string): string[] {
   return found
 }
 
-/** From the directory with `.git` to the working directory; only the working directory where there is no repository. */
-function fromRoot(cwd: string): string[] {
+/**
+ * From the directory with `.git` to the working directory; only the working directory where there is no repository. Never above the
+ * directory of the instance: there the files are the operator's.
+ */
+function fromRoot(cwd: string, top: string): string[] {
   const chain: string[] = []
   for (let at = cwd; ; at = dirname(at)) {
     chain.unshift(at)
     if (statSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined) return chain
-    if (dirname(at) === at) return [cwd]
+    if (dirname(at) === at || at === top) return [cwd]
   }
 }
 
 /** A link could lead to any file of the machine. */
-function isFileBelow(path: string, cwd: string): boolean {
+function isFileBelow(path: string, root: string): boolean {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined || !stat.isFile()) return false
-  const [real, root] = [realpathSync(path), fromRoot(cwd)[0] ?? cwd]
-  return real.startsWith(`${realpathSync(root)}/`)
+  return realpathSync(path).startsWith(`${realpathSync(root)}/`)
 }

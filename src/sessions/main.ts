@@ -2,7 +2,7 @@
  * Opens the LLM sessions of an instance. {@link file://./../sdk/instance/sessions.ts} loads it at the first `create`: a resolver without
  * sessions loads nothing of it.
  */
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import {
@@ -23,6 +23,7 @@ import { type Pace, USUAL_PACE } from './loop/parts.ts'
 import { openModel } from './provider/model.ts'
 import { hashOf, OpenSession } from './session.ts'
 import { AGENT_TOOL, agentTool } from './tools/agent.ts'
+import { findSkills, skillTool } from './tools/skills.ts'
 import type { Tool } from './tools/tool.ts'
 import { Toolbox } from './tools/toolbox.ts'
 import { Transcript } from './transcript/transcript.ts'
@@ -106,6 +107,7 @@ export class Sessions {
         session: name,
         problem: `the price of ${model.id} is not known, so "limits.usd" can't hold`,
       })
+    const skills = findSkills(options.skills ?? [])
     const directory = join(dir, SESSIONS_DIR, id)
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     transcript = new Transcript(directory, name, this.#redactor)
@@ -116,9 +118,14 @@ export class Sessions {
       resolveDir: dir,
       directory,
       guardian: this.#guardian,
+      redactor: this.#redactor,
       chosen: tools,
       own: ownTools,
-      more: agents === undefined ? [] : [this.#agentTool(id, options, () => transcript as Transcript)],
+      more: [
+        ...(agents === undefined ? [] : [this.#agentTool(id, options, () => transcript as Transcript)]),
+        ...(skills.length === 0 ? [] : [skillTool(skills)]),
+      ],
+      readable: skills.map((one) => one.directory),
       readOnly,
       signal,
     })
@@ -134,6 +141,7 @@ export class Sessions {
     return new OpenSession({
       ...{ id, name, model, instructions, toolbox, transcript, limits, signal, tellDispatched, tellCompleted },
       parent,
+      top: realpathSync(config.project_path),
       guardian: this.#guardian,
       pace: { ...USUAL_PACE, ...pace },
       // A session that waits for its agents holds a place: they need others.
@@ -142,9 +150,9 @@ export class Sessions {
   }
 
   #agentTool(id: string, options: SessionOptions, transcriptOf: () => Transcript): Tool {
-    const { agents = {}, model, cwd, readOnly, ownTools } = options
+    const { agents = {}, model, cwd, readOnly, ownTools, skills } = options
     return agentTool(agents, async (name, task, call) => {
-      const inherited = { model, cwd, readOnly, ownTools }
+      const inherited = { model, cwd, readOnly, ownTools, skills }
       const given = Object.entries(inherited).filter(([, value]) => value !== undefined)
       const { description: _, ...own } = agents[name] as AgentOptions
       const agent = {
@@ -204,6 +212,7 @@ function problemWith({
   ownTools = {},
   cwd,
   limits = {},
+  skills = [],
 }: SessionOptions): string | undefined {
   if (Buffer.byteLength(instructions) > SESSION_INSTRUCTIONS_MAX_BYTES)
     return `its instructions have more than ${SESSION_INSTRUCTIONS_MAX_BYTES} bytes`
@@ -211,8 +220,10 @@ function problemWith({
   if (unknown !== undefined) return `there is no tool "${unknown}"; there are ${TOOL_NAMES.join(', ')}`
   const odd = Object.keys(ownTools).find((one) => !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(one))
   if (odd !== undefined) return `"${odd}" can't be the name of a tool`
-  const taken = Object.keys(ownTools).find((one) => [...TOOL_NAMES, AGENT_TOOL].includes(one))
+  const taken = Object.keys(ownTools).find((one) => [...TOOL_NAMES, AGENT_TOOL, 'skill'].includes(one))
   if (taken !== undefined) return `"${taken}" is the name of a tool of its own`
+  const gone = skills.find((one) => !isDirectory(one))
+  if (gone !== undefined) return `there is no directory ${gone}`
   if (cwd !== undefined && !isDirectory(cwd)) return `there is no directory ${cwd}`
   const wrong = Object.entries(limits).find(([, one]) => !(Number.isFinite(one) && one > 0))
   return wrong === undefined ? undefined : `its limit "${wrong[0]}" is no positive number`

@@ -26,6 +26,8 @@ export interface SessionParts {
   transcript: Transcript
   limits: SessionLimits
   pace: Pace
+  /** The directory of the instance: what is above it is not read. */
+  top: string
   /** Of the instance. */
   signal: AbortSignal
   /** Places for runs at the same time, shared by all sessions of the instance. */
@@ -121,7 +123,7 @@ export class OpenSession implements Session {
     const turn = history.turns.at(-1) as Turn
     this.#tellDispatched(turn)
     if (history.turns.length === 1) {
-      const text = describePlace(this.#parts.toolbox.cwd)
+      const text = describePlace(this.#parts.toolbox.cwd, this.#parts.top)
       await transcript.append('steer', { turn: turn.number, text, by: 'session' }, signal)
     }
     return undefined

@@ -94,7 +94,7 @@ export function brokenCitations(path: string, text: string): Broken[] {
 }
 
 /** Files of other repositories that sessions read. */
-const FOREIGN = ['AGENTS.md', 'CLAUDE.md']
+const FOREIGN = ['AGENTS.md', 'CLAUDE.md', 'SKILL.md']
 
 const shortOf = (rest: string) => /^[^;)]{0,40}/.exec(rest)?.[0] ?? ''
 

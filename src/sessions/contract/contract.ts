@@ -43,6 +43,8 @@ export interface SessionOptions {
   ownTools?: Readonly<Record<string, OwnTool>>
   /** Sessions of their own that the model can give tasks to, by name. */
   agents?: Readonly<Record<string, AgentOptions>>
+  /** Directories with skills: `SKILL.md`, or folders with one each. Readable for the tools. */
+  skills?: readonly string[]
   /** Only tools that change nothing: read, search, glob, todo_list. */
   readOnly?: boolean
   /** Where tools work. Default: the repository of the workspace if there is one only, else the directory of the workspace. */

@@ -2,9 +2,10 @@
  * What a command prints: its beginning and end for the model, and the whole in a file that the model can read. {@link
  * file://./run-command.ts} fills it.
  */
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { SESSION_OUTPUT_FILE_MAX_BYTES, TOOL_SHELL_HEAD_BYTES, TOOL_SHELL_TAIL_BYTES } from '../../core/limits.ts'
+import type { Redactor } from '../../core/redaction/redact.ts'
 
 export class OutputSink {
   readonly #path: string
@@ -52,8 +53,12 @@ export class OutputSink {
     return `${clean(this.#head.subarray(0, TOOL_SHELL_HEAD_BYTES))}\n[${left} of ${this.#bytes} bytes left out${where}]\n${clean(tail)}`
   }
 
-  close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd)
+  /** The file is the last place that known secrets could stand in: they are redacted now that each is whole in it. */
+  close(redactor: Redactor): void {
+    if (this.#fd === undefined) return
+    closeSync(this.#fd)
+    const bytes = readFileSync(this.#path)
+    if (redactor.holds(bytes)) writeFileSync(this.#path, redactor.text(bytes.toString('utf8')))
   }
 
   #keep(chunk: Buffer): void {

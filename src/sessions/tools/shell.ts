@@ -9,6 +9,7 @@ import {
   TOOL_SHELL_LIMIT_MS,
   TOOL_SHELL_LONGEST_MS,
 } from '../../core/limits.ts'
+import type { Redactor } from '../../core/redaction/redact.ts'
 import { flag, number, object, optional, type Static, text } from '../../core/schema/schema.ts'
 import type { Guardian } from '../guardian/guardian.ts'
 import { commandLine, processesOfCall } from '../guardian/processes.ts'
@@ -20,6 +21,7 @@ import { type Call, mistaken, type Tool, type ToolOutput, told } from './tool.ts
 export interface ShellParts {
   place: Place
   guardian: Guardian
+  redactor: Redactor
   /** The id of the session. */
   session: string
   resolveDir: string
@@ -123,7 +125,7 @@ export class Shell {
       return await runCommand({ command, cwd, mark, sink, limitMs, signal, resolveDir })
     } finally {
       leave()
-      sink.close()
+      sink.close(this.#parts.redactor)
       this.#keptBytes += sink.keptBytes
     }
   }

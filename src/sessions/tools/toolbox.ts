@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OUTPUTS_DIR } from '../../core/protocol/session/session.ts'
+import type { Redactor } from '../../core/redaction/redact.ts'
 import type { OwnTool, ToolName } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
 import { editTool, readTool, type Seen, todoTool, writeTool } from './files.ts'
@@ -20,10 +21,13 @@ export interface ToolboxOptions {
   /** Of the session. */
   directory: string
   guardian: Guardian
+  redactor: Redactor
   chosen: readonly ToolName[] | undefined
   own: Readonly<Record<string, OwnTool>>
   /** Tools that need more than a directory. */
   more: readonly Tool[]
+  /** Directories that are only read. */
+  readable: readonly string[]
   readOnly: boolean
   signal: AbortSignal
 }
@@ -37,13 +41,32 @@ export class Toolbox {
   readonly #shell: Shell
 
   constructor(options: ToolboxOptions) {
-    const { session, cwd, roots, resolveDir, directory, guardian, chosen, own, more, readOnly, signal } = options
+    const {
+      session,
+      cwd,
+      roots,
+      resolveDir,
+      directory,
+      guardian,
+      redactor,
+      chosen,
+      own,
+      more,
+      readable,
+      readOnly,
+      signal,
+    } = options
     const outputs = join(directory, OUTPUTS_DIR)
     mkdirSync(outputs, { recursive: true })
-    const place = new Place({ cwd, roots: [...roots, '/tmp', tmpdir()], closed: resolveDir, readable: [outputs] })
+    const place = new Place({
+      cwd,
+      roots: [...roots, '/tmp', tmpdir()],
+      closed: resolveDir,
+      readable: [outputs, ...readable],
+    })
     const seen: Seen = new Map()
     this.cwd = place.cwd
-    this.#shell = new Shell({ place, guardian, session, resolveDir, outputs, signal })
+    this.#shell = new Shell({ place, guardian, redactor, session, resolveDir, outputs, signal })
     const built = [
       readTool(place, seen),
       writeTool(place, seen),
