@@ -10,10 +10,10 @@ export default defineConfig({
     pool: 'forks',
     // One more worker than CI has cores, because many tests wait.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    // Tests often wait for a process, which is slower while others run.
-    expect: { poll: { timeout: 15_000 } },
+    // These end what hangs, and say nothing about speed: a test that runs twenty commands takes 10 s on a quiet machine, and 40 s beside others.
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 30_000 } },
     // In CI the figures are also written to a file, for the closing line of .ci/run.
     ...(inCi ? { reporters: ['default', 'json'], outputFile: { json: 'coverage/test-results.json' } } : {}),
   },

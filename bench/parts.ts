@@ -5,6 +5,7 @@ import { create } from './create.ts'
 import { docker } from './docker.ts'
 import type { Part } from './figure.ts'
 import { forms } from './forms.ts'
+import { git } from './git.ts'
 import { ingest } from './ingest.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
@@ -26,4 +27,5 @@ export const PARTS: Readonly<Record<string, Part>> = {
   memory,
   scale,
   adopt,
+  git,
 }

@@ -1,4 +1,4 @@
-/** Finds the command in the arguments, for main.ts. Global flags may precede the command; its words end at the first flag. */
+/** Finds the command in the arguments, for main.ts. Global flags may precede the command and its verb; its words end at the first other flag. */
 import { splitFlagsBefore } from '../terminal/command/flags-before.ts'
 import { TOPICS } from '../terminal/help/help-topics.ts'
 import { COMMANDS, NOUNS } from './index.ts'
@@ -9,15 +9,17 @@ export type Found =
   | { kind: 'help'; id?: string; noun?: string; topic?: string }
   | { kind: 'version' }
   | { kind: 'unknown'; words: string[] }
+  /** A flag where a command was expected. */
+  | { kind: 'unknown flag'; flag: string; noun?: string }
 
 export function findCommand(argv: readonly string[]): Found {
-  const { before, after } = splitFlagsBefore(argv)
+  const { before, after } = inFront(argv)
   const [first, second] = after
   if (first === undefined) return { kind: 'overview', rest: before }
   if (first === 'version' || first === '--version' || first === '-v') return { kind: 'version' }
   if (first === 'help') return aboutHelp(after.slice(1))
   if (isHelpFlag(first)) return { kind: 'help' }
-  if (first.startsWith('-')) return { kind: 'unknown', words: [first] }
+  if (first.startsWith('-')) return { kind: 'unknown flag', flag: flagOf(first) }
 
   const pair = second === undefined || second.startsWith('-') ? undefined : `${first}:${second}`
   for (const [id, words] of [
@@ -30,11 +32,29 @@ export function findCommand(argv: readonly string[]): Found {
     if ((end === -1 ? rest : rest.slice(0, end)).some(isHelpFlag)) return { kind: 'help', id }
     return { kind: 'command', id, rest: [...before, ...rest] }
   }
-  if (NOUNS.includes(first) && pair === undefined) return { kind: 'help', noun: first }
+  if (NOUNS.includes(first) && pair === undefined) {
+    const wrong = after.slice(1).find((word) => !isHelpFlag(word))
+    return wrong === undefined
+      ? { kind: 'help', noun: first }
+      : { kind: 'unknown flag', flag: flagOf(wrong), noun: first }
+  }
   return {
     kind: 'unknown',
     words: pair === undefined ? [first] : [first, second ?? ''],
   }
+}
+
+/** The global flags before the command, and those between a noun and its verb. */
+function inFront(argv: readonly string[]): { before: string[]; after: string[] } {
+  const { before, after } = splitFlagsBefore(argv)
+  const [noun] = after
+  if (noun === undefined || !NOUNS.includes(noun)) return { before, after }
+  const between = splitFlagsBefore(after.slice(1))
+  return { before: [...before, ...between.before], after: [noun, ...between.after] }
+}
+
+function flagOf(word: string): string {
+  return word.split('=', 1)[0] ?? word
 }
 
 function aboutHelp(words: readonly string[]): Found {

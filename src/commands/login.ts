@@ -2,12 +2,13 @@
 import { text as textOf } from 'node:stream/consumers'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import { type ErrorCode, ResolveError } from '../core/errors.ts'
 import { verifyToken } from '../core/index.ts'
 import { cleanLine } from '../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../terminal/command/base-command.ts'
 import { configPath, isContextName, readConfig, writeConfig } from '../terminal/config/config-file.ts'
 import { promptSecret } from '../terminal/form/quiet-lines.ts'
-import { usage } from '../terminal/output/command-error.ts'
+import { CommandError, usage } from '../terminal/output/command-error.ts'
 import { EXIT } from '../terminal/output/exit-codes.ts'
 import { minuteText } from '../terminal/pages/token-words.ts'
 
@@ -39,7 +40,9 @@ export default class Login extends BaseCommand<typeof Login> {
     const name = this.flags.name ?? (URL.canParse(url) ? new URL(url).host : '')
     const token = await this.askToken()
     if (token === undefined) return EXIT.interrupted
-    const verified = await verifyToken(url, token)
+    const verified = await verifyToken(url, token).catch((error: unknown) => {
+      throw ofLogin(error)
+    })
     if (!isContextName(name)) throw usage(`"${cleanLine(name)}" can't name a context; give another with --name.`)
     config.contexts[name] = { url: verified.url, token }
     if (!this.flags['no-use']) config.context = name
@@ -74,4 +77,16 @@ export default class Login extends BaseCommand<typeof Login> {
     if (!this.mayAsk) throw usage('The token is asked for on a terminal; elsewhere use --token-stdin.')
     return (await promptSecret('Token (not shown)'))?.trim()
   }
+}
+
+/** The hints of the catalogue name flags and variables, which this command does not use. */
+function ofLogin(error: unknown): unknown {
+  const hint = error instanceof ResolveError ? HINTS[error.code] : undefined
+  return error instanceof ResolveError && hint !== undefined ? new CommandError(error, { hint }) : error
+}
+
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  token_refused: '"resolve token create" on the server\'s machine creates a token, and prints it once.',
+  server_unreachable: 'Check that it is running and that the address is right.',
+  server_strange: 'Check the address, and that the server has the same version.',
 }

@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
+import { nearest } from '../core/primitives/nearest.ts'
 import { socketApi } from '../server/socket-api.ts'
+import { FLAGS_BEFORE } from '../terminal/command/flags-before.ts'
 import { reportError } from '../terminal/command/report-error.ts'
-import { CommandError } from '../terminal/output/command-error.ts'
+import { CommandError, usage } from '../terminal/output/command-error.ts'
 import { endQuietlyOnClosedPipe, flushed, outputFrom } from '../terminal/output/output.ts'
 import { setSurroundings, surroundings } from '../terminal/output/surroundings.ts'
 import { findCommand } from './find-command.ts'
@@ -39,6 +41,8 @@ async function dispatch(argv: string[]): Promise<number> {
       return await runCommand((await import('./overview.ts')).default, 'overview', found.rest)
     case 'unknown':
       throw unknownCommand(found.words)
+    case 'unknown flag':
+      throw unknownFlag(found.flag, found.noun)
     case 'command': {
       const load = COMMANDS[found.id]
       if (load === undefined) throw unknownCommand(found.id.split(':'))
@@ -58,6 +62,16 @@ async function printVersion(argv: string[]): Promise<number> {
   if (output.json) await output.document({ schema: 'resolve.version/1', version, node: process.version })
   else await output.result(`resolve ${version}`)
   return 0
+}
+
+/** A flag that no command before it could have. */
+function unknownFlag(flag: string, noun: string | undefined): CommandError {
+  const meant = nearest(flag, FLAGS_BEFORE)
+  const problem =
+    meant === undefined
+      ? `There is no flag ${flag} before a command.`
+      : `There is no flag ${flag}; did you mean ${meant}?`
+  return usage(problem, { next: [['resolve', noun, '--help'].filter(Boolean).join(' ')] })
 }
 
 /** Offers what was probably meant, as commands to run. */

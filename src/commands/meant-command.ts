@@ -71,7 +71,8 @@ export function meantCommands(given: readonly string[]): string[] {
   ])
   if (alone !== undefined) return [alone]
   const verb = nearest(first, new Set(commands.map((command) => command.split(' ').at(-1) ?? '')))
-  return verb === undefined ? [] : commands.filter((command) => command.split(' ').at(-1) === verb)
+  if (verb !== undefined) return commands.filter((command) => command.split(' ').at(-1) === verb)
+  return otherNames(nearest(first, Object.keys(OTHER_NAMES)) ?? '', commands)
 }
 
 function ofNoun(noun: string, verb: string, commands: readonly string[]): string[] {
@@ -82,8 +83,15 @@ function ofNoun(noun: string, verb: string, commands: readonly string[]): string
     verb,
     own.map((command) => command.slice(noun.length + 1)),
   )
+  if (near !== undefined) return [`${noun} ${near}`]
   // `instance add`: the verb belongs to another noun.
-  return near === undefined ? commands.filter((command) => command.split(' ').at(-1) === verb) : [`${noun} ${near}`]
+  const elsewhere = commands.filter((command) => command.split(' ').at(-1) === verb)
+  if (elsewhere.length > 0) return elsewhere
+  // `resolver ad`: a verb that is not written to its end. `instance delet`: another name, misspelt.
+  const begun = own.filter((command) => verb.length > 1 && command.startsWith(`${noun} ${verb}`))
+  if (begun.length > 0) return begun
+  const misspelt = nearest(verb, Object.keys(OTHER_NAMES))
+  return misspelt === undefined ? [] : otherNames(misspelt, own)
 }
 
 function otherNames(word: string, commands: readonly string[]): string[] {

@@ -332,12 +332,24 @@ const catalogue = {
     outside: () => "Can't fetch the source.",
     hint: () => 'Check the address, the ref, and that this machine has access.',
   },
+  work_unreadable: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { reason: string }) => `Can't read the work in the repository: ${d.reason}`,
+    outside: () => "Can't read the work in the repository.",
+    hint: () => 'See what was kept before: resolve instance diff ID --snapshot last',
+  },
   repo_refused: {
     kind: 'user',
     http: 422,
     exit: 5,
     message: (d: { what: string; reason: string }) =>
       `The resolver wants a workspace that can't be made. ${d.what}: ${d.reason}.`,
+    hint: (d: { reason: string }) =>
+      d.reason.includes('RESOLVE_GIT_LOCAL')
+        ? 'export RESOLVE_GIT_LOCAL=DIRECTORY, for example ~/src'
+        : 'The rules are in docs/git.md, section "What is refused".',
   },
   repo_clone_failed: {
     kind: 'environment',
@@ -872,6 +884,7 @@ const catalogue = {
     http: 502,
     exit: 10,
     message: (d: { image: string; mend: string }) => `There is no image "${d.image}" on this machine.`,
+    outside: (d: { image: string }) => `There is no image "${d.image}" on the server's machine.`,
     hint: (d: { mend: string }) => `Get it with "${d.mend}".`,
   },
   setup_failed: {
@@ -974,6 +987,23 @@ const catalogue = {
     message: (d: { branch: string; paths: readonly string[] }) =>
       `The branch "${d.branch}" changes what runs with the rights of the forge: ${d.paths.join(', ')}.`,
     hint: () => 'A person must look at these files and promote with --allow workflows.',
+  },
+  promotion_commit_changed: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { branch: string; seen: string; commit: string }) =>
+      `The branch "${d.branch}" would be promoted as ${d.commit.slice(0, 10)} now, not as ${d.seen.slice(0, 10)} that was looked at.`,
+    hint: () => 'Look again with --dry-run, then promote.',
+  },
+  promotion_conflict: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { branch: string; target: string; paths: readonly string[] }) =>
+      `The branch "${d.branch}" can't be rebased on "${d.target}": in conflict are ${d.paths.join(', ')}.`,
+    hint: () =>
+      'Let the resolver bring the target in and push again, or promote without --rebase and resolve it there.',
   },
   promotion_branch_moved: {
     kind: 'user',

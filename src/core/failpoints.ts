@@ -35,9 +35,11 @@ const STEPS = {
   container: ['prepared', 'created', 'saved', 'attached', 'started'],
   adoption: ['reached', 'noted'],
   ready: ['answered', 'noted'],
+  /** A snapshot of a repository: its commit made, its ref written, told in the journal. */
+  snapshot: ['made', 'kept', 'told'],
   run: ['sent', 'acknowledged', 'marked', 'published'],
   events: ['read', 'carried'],
-  request: ['noticed', 'noted'],
+  request: ['listed', 'noticed', 'noted'],
   /** The values of secret fields that are about to be accepted. */
   seal: ['listed'],
   answer: ['appended', 'accepted', 'published', 'called', 'marked'],
@@ -47,7 +49,7 @@ const STEPS = {
   resume: ['moving'],
   /** A promotion: its intent kept, pushed, that kept, the forge asked to create, its answer there, the end kept. */
   promotion: ['intended', 'pushed', 'opening', 'asked', 'created', 'kept'],
-  end: ['known', 'asked', 'terminating', 'gone', 'drained', 'scrubbing', 'cleaned', 'told'],
+  end: ['known', 'asked', 'terminating', 'gone', 'drained', 'preserved', 'scrubbing', 'cleaned', 'told'],
 } as const
 
 type Steps = typeof STEPS

@@ -59,6 +59,11 @@ export const LOG_WAITING_MAX = 64 // requests of one process that wait at once; 
 export const LOG_WAITING_OF_TOKEN_MAX = 32 // of one token; the next one is refused
 export const LOG_LOOK_MS = 200
 
+/** Exports that a server sends at once: each holds files open and parts of a journal in memory. */
+export const EXPORTS_MAX = 16
+export const EXPORTS_OF_TOKEN_MAX = 4
+export const EXPORT_RETRY_S = 5
+
 /** Input from a consumer. */
 export const INPUT_MAX_BYTES = 1 * MIB // own: HTTP body
 export const MESSAGES_MAX_BYTES = 64 * MIB // all messages to one instance together
@@ -381,9 +386,11 @@ export const PROMOTION_ANSWER_LIMIT_MS = 12 * 60_000 // own: what a client waits
 export const PROMOTION_GIT_LIMIT_MS = 10 * 60_000 // own: all git commands of a promotion
 export const UNPROMOTED_LIMIT_MS = 10_000 // own: to list the branches of one repository
 export const PROMOTION_DIFF_MAX_CHARS = 64 * MIB // own: all changes of all commits, read for known secrets
+export const PROMOTION_REBASE_MAX_COMMITS = 500 // own: commits that a rebase makes again
+export const UPSTREAM_REFRESH_LIMIT_MS = 2 * 60_000 // own: a look at one upstream when an instance is resumed
 export const PROMOTION_PATHS_MAX = 200 // own: paths that are told
 export const PROMOTIONS_MAX = 500 // own: branches of an instance
-export const SNAPSHOT_LIMIT_MS = 60_000 // own: one snapshot of one repository
+export const SNAPSHOT_LIMIT_MS = 60_000 // own: one snapshot of one repository; after one that takes longer only the end gets another
 export const SNAPSHOTS_MAX = 200 // own: of a repository; the last one is always taken
 export const SNAPSHOT_UNTRACKED_MAX_BYTES = 10 * MIB // a new file that is larger is left out and named
 export const SNAPSHOT_TRACKED_MAX_BYTES = 100 * MIB // own: a file of the upstream that grew beyond it

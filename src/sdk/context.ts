@@ -10,7 +10,7 @@ import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import { type Promoted, type PromoteOptions, promote } from './instance/promote.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'
-import { type Repository, repositoriesOf } from './instance/workspace.ts'
+import { type Repository, repositoriesOf, workingDirectoryOf } from './instance/workspace.ts'
 
 export interface Context<V = Payload, P extends string = string> {
   /** The input, typed by `params`. Missing values have their defaults; undeclared keys are kept. */
@@ -25,6 +25,8 @@ export interface Context<V = Payload, P extends string = string> {
   readonly sessions: SessionFactory
   /** The repositories that the platform cloned, in the order of the workspace spec. */
   readonly workspace: readonly Repository[]
+  /** The directory that tools begin in: the clone where there is one repository, else the workspace. */
+  readonly workingDirectory: string
   readonly data: DataFiles
   readonly checkpoint: Checkpoint
   /** The current state snapshot. */
@@ -79,6 +81,7 @@ export function createContext<V, P extends string>(options: ContextOptions<V>): 
     resume: options.resume,
     sessions: options.sessions,
     workspace: repositoriesOf(instance.config),
+    workingDirectory: workingDirectoryOf(instance.config),
     data: instance.data,
     checkpoint: instance.checkpoint,
     get state() {

@@ -18,9 +18,9 @@ export function startSchedules({ home, platform, onNews, onProblem }: SchedulesP
   const stopped = new AbortController()
   const runs = {
     create: (request: Parameters<typeof platform.create>[0]) => platform.create(request),
-    statusOf: async (id: string) => {
+    recordOf: async (id: string) => {
       try {
-        return (await platform.record(id)).status
+        return await platform.record(id)
       } catch (error) {
         if (error instanceof ResolveError && error.code === 'instance_unknown') return undefined
         throw error

@@ -83,8 +83,11 @@ class Sweeper {
       const { live, counts, lost = [], broken } = await this.#parts.report.look()
       this.counts = counts
       this.#forget(new Set([...[...live, ...broken].map(({ id }) => id), ...lost]))
-      for (const { id, error } of broken) this.#trouble(id, error)
       const hosted = new Set(this.#parts.platform.hosted())
+      for (const { id, error, isLive = false } of broken) {
+        if (isLive && !hosted.has(id)) await this.#adoptDamaged(id, error)
+        else this.#trouble(id, error)
+      }
       const waiting = live.filter(({ id, status, createdAt }) => {
         // The process that creates an instance owns it a moment later.
         const isNewborn = status === 'created' && Math.abs(Date.now() - createdAt) < ATTEND_NEWBORN_MS
@@ -118,6 +121,24 @@ class Sweeper {
       this.adoptions += 1
       if (before !== undefined && now - before < STEADY_MS) this.#postpone(id, 'it loses its host again and again')
       else this.troubles.delete(id)
+      onAdopted?.(id)
+    } catch (error) {
+      this.#trouble(id, error)
+    }
+  }
+
+  /** Its host replaces the journal by the part of it that can be trusted. One that has a host is only reported: that host does so when it ends. */
+  async #adoptDamaged(id: string, why: unknown): Promise<void> {
+    if (!this.#isDue(id)) return
+    const { platform, onAdopted } = this.#parts
+    try {
+      const isAttended = await platform.hasHost(id)
+      // Reported before a try, and not again at each: a try that fails has its own reason.
+      if (isAttended || !this.troubles.has(id)) this.#trouble(id, why)
+      if (isAttended || !(await platform.host(id))) return
+      this.#adoptedAt.set(id, performance.now())
+      this.adoptions += 1
+      this.troubles.delete(id)
       onAdopted?.(id)
     } catch (error) {
       this.#trouble(id, error)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { doer, type Home, newHome } from './cli.ts'
+import { startServe } from './serving.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const folder = mkdtempSync(join(tmpdir(), 'resolve-ci-'))
@@ -143,6 +144,35 @@ describe('the action', () => {
     const unknown = runAction({ resolver: '--help' })
     expect([unknown.code, unknown.outputs['instance-id']]).toEqual([6, ''])
   })
+})
+
+describe('the action with a server', () => {
+  test('adds the resolver there, not on the runner', async () => {
+    const over = newHome()
+    const token = (await over.run('token', 'create', '--scope', 'admin')).stdout.trim()
+    const server = await startServe(over.home, ['--no-ui', '--uploads'])
+    const source = join(folder, 'sent')
+    mkdirSync(source)
+    const manifest = {
+      name: 'sent',
+      version: '1.0.0',
+      description: 'Is sent',
+      command: ['node', 'x.mjs'],
+      container: {},
+    }
+    writeFileSync(join(source, 'manifest.json'), JSON.stringify(manifest))
+    try {
+      // Its program is missing, or there is no engine: the run fails after it was added.
+      const { code } = runAction({ resolver: 'sent', source, server: server.url, token, timeout: '60s' })
+      expect(code).not.toBe(0)
+      expect(await over.run('resolver', 'show', 'sent')).toMatchObject({ code: 0 })
+      expect(await place.run('resolver', 'show', 'sent')).toMatchObject({ code: 6 })
+    } finally {
+      server.kill('SIGTERM')
+      await server.ended
+      await over.end()
+    }
+  }, 120_000)
 })
 
 /** Runs the steps as the runner does: expressions are replaced in `if` and `env`, and the script runs in bash. */

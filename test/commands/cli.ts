@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { expect } from 'vitest'
 import { openLocalPlatform, ResolveError } from '../../src/core/index.ts'
 import { awaitStatus, untilTerminal } from '../../src/terminal/command/await-status.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -29,6 +30,8 @@ export interface Home {
   run(...args: string[]): Promise<Ended>
   with(options: { env?: Record<string, string>; stdin?: string; cwd?: string }, ...args: string[]): Promise<Ended>
   start(env: Record<string, string>, ...args: string[]): Started
+  /** Resolves once the instance has this status: a command that leaves one may leave it before it runs. */
+  reaches(id: string, status: string): Promise<void>
   /** Ends every instance that still lives, and removes the home: nothing of a test outlives it. */
   end(): Promise<void>
 }
@@ -82,6 +85,13 @@ export function newHome(): Home {
     run: (...args) => start({}, args).ended,
     with: (options, ...args) => start(options.env ?? {}, args, options.stdin, options.cwd).ended,
     start: (env, ...args) => start(env, args),
+    async reaches(id, status) {
+      const look = async () => {
+        const { stdout } = await start({}, ['instance', 'show', id, '--json']).ended
+        return (JSON.parse(stdout) as { status: string }).status
+      }
+      await expect.poll(look).toBe(status)
+    },
     async end() {
       const platform = await openLocalPlatform({
         home,
@@ -102,6 +112,18 @@ export function newHome(): Home {
       await platform.close()
       rmSync(dirname(home), { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
     },
+  }
+}
+
+/** The time that `__complete` has (src/commands/complete.ts). */
+export const COMPLETION_LIMIT_MS = 1_500
+
+/** A suggestion that takes longer is dropped, because the shell waits for it: TAB is pressed again then. */
+export async function inTime(complete: () => Promise<Ended>): Promise<Ended> {
+  for (;;) {
+    const began = performance.now()
+    const ended = await complete()
+    if (ended.stdout !== '' || performance.now() - began < COMPLETION_LIMIT_MS) return ended
   }
 }
 

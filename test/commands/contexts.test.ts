@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { parseConfig } from '../../src/terminal/config/config-file.ts'
-import { type Ended, type Home, newHome } from './cli.ts'
+import { type Ended, type Home, inTime, newHome } from './cli.ts'
 import { type ServeProcess, startServe } from './serving.ts'
 
 let over: Home
@@ -117,7 +117,7 @@ test('flags win over variables, these over the context in use; an error names th
   expect(await where({}, '--server', 'http://x', '--context', 'build')).toContain('not both')
   for (const before of [['--context', 'build'], ['--context=build']])
     expect((await run(...before, 'instance', 'show', 'abcd')).stderr).toContain(named)
-  const suggested = async (...words: string[]) => (await run('__complete', '--', ...words)).stdout
+  const suggested = async (...words: string[]) => (await inTime(() => run('__complete', '--', ...words))).stdout
   expect(await suggested('--context', 'local', 'inbo')).toMatch(/^inbox\t/)
   expect(await suggested('--context=local', 'instance', 'sho')).toMatch(/^show\t/)
   for (const words of [['--context'], ['context', 'use'], ['instance', 'list', '--context']])
@@ -137,6 +137,18 @@ test('hints name the context, and commands that work where a context is in use (
   expect((await login('--name', 'build')).code).toBe(0)
   const scope = (await run('secret', 'list')).stderr
   expect(scope).toContain('"resolve token create --context local --scope admin" on the server\'s machine')
+  expect(scope).toContain(`Then sign in with it: "resolve login ${server.url} --name build".`)
+  const image = (await run('worker', 'build')).stderr
+  expect(image).toContain('add --context local')
+  writeFileSync(path, JSON.stringify({ context: 'old', contexts: { old: { url: server.url, token: 'rslv_unknown' } } }))
+  expect((await run('instance', 'list')).stderr).toContain(
+    `Sign in again: "resolve login ${server.url} --name old". "resolve token create --context local" on the server's machine`,
+  )
+  const bare = await run('instance', 'list', '--server', server.url)
+  expect(bare.stderr).toContain(`Set RESOLVE_TOKEN, or sign in with "resolve login ${server.url}" and omit --server.`)
+  const refused = await here.with({ stdin: 'rslv_unknown\n' }, 'login', server.url, '--token-stdin')
+  expect([refused.code, refused.stderr]).toEqual([4, expect.not.stringContaining('RESOLVE_TOKEN')])
+  expect(refused.stderr).toContain('"resolve token create" on the server\'s machine creates a token')
   writeFileSync(path, JSON.stringify({ context: 'dead', contexts: { dead: { url: 'http://127.0.0.1:1' } } }))
   expect((await run('instance', 'list')).stderr).toContain(
     'the address of the context "dead" is right, or use this machine: "resolve context use local".',

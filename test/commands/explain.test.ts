@@ -79,6 +79,7 @@ test('a paused instance is explained with the command that resumes it', async ()
 test('a running instance is explained by its duration and whether it has a host; explaining starts no host', async () => {
   const { stdout } = await place.run('run', 'doer', '-i', 'do=sleep', '--detach')
   const id = stdout.trim()
+  await place.reaches(id, 'running')
   const alive = await explained(id)
   expect(alive.told.host_alive).toBe(true)
   expect(alive.told.why).toMatch(/^It has been running for .* s; its last event came /)

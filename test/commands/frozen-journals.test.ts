@@ -96,6 +96,23 @@ test('a host killed between both steps of replacing a damaged journal loses noth
   expect(readFileSync(`${paths.root}/${kept}`, 'utf8')).toBe(broken)
 })
 
+test('an instance whose record is older than its damaged journal is adopted all the same; one that had ended is not (F35)', {
+  timeout: 60_000,
+}, async () => {
+  const { id, paths } = await damaged()
+  const stale = JSON.parse(readFileSync(paths.record, 'utf8')) as { journal_bytes: number }
+  writeFileSync(paths.record, JSON.stringify({ ...stale, journal_bytes: stale.journal_bytes - 7 }))
+  expect((await place.run('instance', 'show', id)).stderr).toContain("Can't read the journal")
+  const ended = JSON.parse((await place.run('run', 'doer', '-i', 'do=work', '--json')).stdout) as InstanceRecord
+  const other = instancePaths(place.home, ended.instance_id)
+  writeFileSync(other.journal, readFileSync(other.journal, 'utf8').replace('{"schema_version"', '!'))
+  await goesOn(id)
+  expect(server?.stderr()).toContain(`${id} can't be read and is put aside`)
+  expect(server?.stderr()).toContain(`${id} had no host: adopted.`)
+  await server?.said(`${ended.instance_id} can't be read and is put aside`)
+  expect(namesIn(other)).toEqual(['journal'])
+})
+
 test('where an earlier version was killed between both renames, the next reader completes the move', {
   timeout: 60_000,
 }, async () => {

@@ -37,6 +37,9 @@ test.each([
   [['status'], 'resolve instance show'],
   [['instance', 'add'], 'resolve resolver add'],
   [['instence', 'list'], 'resolve instance list'],
+  [['instance', 'delet'], 'resolve instance prune'],
+  [['delet'], 'resolve instance prune'],
+  [['resolver', 'ad'], 'resolve resolver add'],
   [['run', 'tuor'], 'resolve run tour'],
   [['run', 'tour', '--timeot', '3'], 'resolve run tour --timeout 3'],
   [['run', 'tour', '--timeot=3'], 'resolve run tour --timeout=3'],
@@ -54,7 +57,13 @@ test('a misspelt value, name, label or time is told with what was meant', async 
     [['secret', 'remove', 'API_KYE'], 'resolve secret remove API_KEY'],
     [['run', 'doer', '--on-input', 'promt'], 'Did you mean "prompt"?'],
     [['instance', 'list', '--status', 'waiting'], 'Did you mean "awaiting_input"?'],
-    [['instance', 'list', '--resolver', 'deor'], 'No instance matches. Did you mean "doer"?'],
+    [
+      ['instance', 'list', '--resolver', 'deor'],
+      'No instance matches: no resolver is named "deor". Did you mean "doer"?',
+    ],
+    [['instance', 'list', '--resolver', 'helo'], 'no resolver is named "helo". Did you mean "hello"?'],
+    [['instance', 'list', '--resolver', 'other'], 'no resolver is named "other". See "resolve resolver list".'],
+    [['instance', 'list', '--resolver', 'tour'], 'No instance matches. See "resolve instance list".'],
     [['instance', 'list', '--name', 'nigthly'], 'No instance matches. Did you mean "nightly"?'],
     [['instance', 'list', '--label', 'team=rad'], 'No instance matches. Did you mean "team=red"?'],
     [['instance', 'list', '--text', 'nowhere'], 'No instance matches. See "resolve instance list".'],
@@ -68,14 +77,76 @@ test('a misspelt value, name, label or time is told with what was meant', async 
   expect((await place.run('schedule', 'remove', 'evrey')).stderr).toContain('resolve schedule remove every')
 })
 
+test('a flag that no command before it could have ends with 2 and what was meant; global flags may also precede the verb', async () => {
+  const before = await place.run('--contxt', 'local', 'instance', 'list')
+  expect([before.code, before.stderr]).toEqual([
+    2,
+    expect.stringContaining('no flag --contxt; did you mean --context?'),
+  ])
+  const between = await place.run('instance', '--alll', 'list')
+  expect([between.code, between.stdout]).toEqual([2, ''])
+  expect(between.stderr).toContain('There is no flag --alll before a command.')
+  expect((await place.run('instance', '--context', 'local', '--json', 'list')).stdout).toContain('resolve.instances/1')
+  expect((await place.run('instance', 'list', '--limit', 'many')).stderr).toContain(
+    '✗ --limit must be an integer, not "many".',
+  )
+})
+
+test('a repeated command has what was given: fields as they were typed, files, labels and other flags', async () => {
+  const what = join(folder, 'what.txt')
+  writeFileSync(what, 'work')
+  const more = ['--label', 'team=red', '--name', 'kept', '--timeout', '9s']
+  const next = async (...words: string[]) => {
+    const { code, stdout } = await place.run(...words, '--json')
+    expect(code, stdout).toBe(5)
+    return (JSON.parse(stdout) as { next: string[] }).next.at(-1)
+  }
+  const flags = '--label team=red --name kept --timeout 9s'
+  expect(await next('run', 'doer', '-i', `do=@${what}`, '-i', 'count=many', ...more)).toBe(
+    `resolve run doer -i do=@${what} -i count=many -i loud=false ${flags}`,
+  )
+  // A field that may stay empty is not suggested: its name would become its value.
+  expect(await next('run', 'doer', '--executor', 'local')).toBe(
+    "resolve run doer -i 'do=<do>' -i loud=false --executor local",
+  )
+  const file = join(folder, 'input.json')
+  writeFileSync(file, JSON.stringify({ do: 'work', count: 'many', more: [1] }))
+  expect(await next('run', 'doer', '--input-file', file, '-i', 'loud=yes', '--dry-run')).toBe(
+    `resolve run doer --input-file ${file} -i count=many -i loud=yes --dry-run`,
+  )
+  const { stdout } = await place.run('run', 'doer', '-i', 'do=fail', '--label', 'team=red', '--json')
+  const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+  expect(await next('instance', 'retry', id, '-i', 'count=many', '--label', 'try=2')).toBe(
+    `resolve instance retry ${id} -i count=many --label try=2`,
+  )
+  const explained = JSON.parse((await place.run('instance', 'explain', id, '--json')).stdout) as { next: string[] }
+  expect(explained.next).toContain(`resolve instance retry ${id}`)
+  const asks = JSON.parse((await place.run('run', 'doer', '-i', 'do=ask', '--json')).stdout) as { instance_id: string }
+  expect(await next('instance', 'answer', asks.instance_id, '-i', 'go=no')).toBe(
+    `resolve instance answer ${asks.instance_id} gate-1 -i go=no -i 'why=<why>'`,
+  )
+})
+
+test('a target of notifications for a resolver that does not exist is refused, and its address not repeated', async () => {
+  const add = ['notify', 'add', 'ops', '--webhook', 'https://hooks.example.org/a-long-secret', '--resolver', 'deor']
+  const { code, stderr } = await place.run(...add)
+  expect(code).toBe(6)
+  expect(stderr).toContain('No resolver is named "deor". Did you mean "doer"?')
+  expect(stderr).toContain("resolve notify add ops --webhook '<address>' --resolver doer")
+  expect(stderr).not.toContain('a-long-secret')
+  expect((await place.run('notify', 'list', '--json')).stdout).toContain('"targets": []')
+})
+
 test('no help command stands below an error without a near word, and the value of a field is not repeated', async () => {
   const unknown = await place.run('frobnicate')
   expect(unknown.stderr.trimEnd().split('\n')).toEqual([
     '✗ There is no command "resolve frobnicate".',
     '  "resolve --help" lists the commands.',
   ])
-  const slip = await place.run('run', 'tuor', '-i', 'key=hush')
-  expect(slip.stderr).toContain("resolve run tour -i 'key=<key>'")
+  const file = join(folder, 'third.txt')
+  writeFileSync(file, 'hush')
+  const slip = await place.run('run', 'tuor', '-i', 'key=hush', '--input=other=hush', '-i', `third=@${file}`)
+  expect(slip.stderr).toContain(`resolve run tour -i 'key=<key>' '--input=other=<other>' -i third=@${file}`)
   expect(slip.stderr).not.toContain('hush')
 })
 
@@ -101,6 +172,8 @@ test('a retry without a terminal says once which secret it needs, and how it is 
   const { code, stderr } = await place.run('instance', 'retry', id)
   expect([code, stderr]).toEqual([5, expect.stringContaining('  - password: give this secret again\n')])
   expect(stderr).toContain(`  resolve instance retry ${id} -i password=@file\n`)
+  const more = await place.run('instance', 'retry', id, '-i', 'other=x', '--label', 'try=2')
+  expect(more.stderr).toContain(`  resolve instance retry ${id} -i other=x -i password=@file --label try=2\n`)
 })
 
 test('an id with other characters, and a directory that is not there, are named', async () => {
@@ -155,7 +228,8 @@ resolver({
   expect(await told('a text')).toMatch(/: only a text \(unexpected_error\)$/)
 })
 
-test('the command of the hint for a program that hangs runs it, with the SDK', async () => {
+// The check alone takes its 10 s.
+test('the command of the hint for a program that hangs runs it, with the SDK', { timeout: 60_000 }, async () => {
   const program = `import { resolver } from 'resolve-platform/sdk'
     console.error('asking the moon')
     if (process.env.RESOLVE_CHANNEL) setInterval(() => {}, 1000), await new Promise(() => {})
@@ -265,6 +339,7 @@ test('events and show have one line for a question and one for its answer, with 
 test('paused is told once, in words', async () => {
   const { stdout } = await place.run('run', 'doer', '-i', 'do=sleep', '--detach')
   const id = stdout.trim()
+  await place.reaches(id, 'running')
   expect((await place.run('instance', 'wait', id, '--until', 'settled', '--timeout', '1')).code).toBe(124)
   expect((await place.run('instance', 'pause', id)).code).toBe(0)
   const { stdout: shown } = await place.run('instance', 'show', id)

@@ -43,6 +43,8 @@ test('an empty inbox ends with exit code 0', async () => {
 
 test('every open question of every instance is listed, oldest first, with the command that answers it', async () => {
   for (const what of ['ask', 'ask-twice']) await place.run('run', 'doer', '-i', `do=${what}`, '--name', what)
+  // The command leaves at the first question; the second one may come after that.
+  await expect.poll(async () => (await questions()).length).toBe(3)
   const open = await questions()
   expect(open.map((question) => question.request_id)).toEqual(['gate-1', 'gate-1', 'gate-2'])
   expect(open.map((question) => question.asked_at)).toEqual(open.map((question) => question.asked_at).toSorted())

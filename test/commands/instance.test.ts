@@ -128,7 +128,11 @@ test('a question is answered by the exact command that was printed', async () =>
 })
 
 test('with two questions open, an answer must name one', async () => {
-  const { instance_id: id } = await made('-i', 'do=ask-twice', '--timeout', '2s', '--on-input', 'wait')
+  const { instance_id: id } = await made('-i', 'do=ask-twice')
+  // The command leaves at the first question; the second one may come after that.
+  await expect
+    .poll(async () => (await place.run('instance', 'answer', id, '--list', '--json')).stdout)
+    .toMatch(/gate-1[\s\S]*gate-2|gate-2[\s\S]*gate-1/)
   const unnamed = await place.run('instance', 'answer', id, '-i', 'why=x')
   expect(unnamed.code).toBe(2)
   expect(unnamed.stderr).toMatch(/gate-1, gate-2|gate-2, gate-1/)
@@ -181,6 +185,7 @@ test('--detach prints the id and nothing else, and the instance ends by itself',
 
 test('pause, show, resume', async () => {
   const { instance_id: id } = await made('-i', 'do=sleep', '--timeout', '1s')
+  await place.reaches(id, 'running')
   const paused = await place.run('instance', 'pause', id)
   expect([paused.code, paused.stderr]).toEqual([0, `${id} ‖ paused\n`])
   const shown = await place.run('instance', 'show', id)
@@ -256,6 +261,7 @@ test('events are filtered by type, tier and number', async () => {
 
 test('message lists the current types, sends one, and refuses an unknown type', async () => {
   const { instance_id: id } = await made('-i', 'do=sleep', '--timeout', '1s')
+  await place.reaches(id, 'running')
   expect((await place.run('instance', 'message', id, '--list')).stdout).toContain(
     `resolve instance message ${id} note -i 'text=<text>'`,
   )
@@ -314,10 +320,11 @@ test('a closed pipe ends the command without an error, and the instance goes on'
   expect(stdout.split('\n').length).toBe(2)
   expect(stderr).not.toMatch(/EPIPE|Error/)
   const { stdout: listed } = await place.run('instance', 'list', '--all', '--json')
-  const { instances } = JSON.parse(listed) as { instances: { instance_id: string; name: string; status: string }[] }
-  const piped = instances.find((one) => one.name === 'piped')
-  expect(piped?.status).toBe('awaiting_input')
-  await place.run('instance', 'cancel', piped?.instance_id ?? '')
+  const { instances } = JSON.parse(listed) as { instances: { instance_id: string; name: string }[] }
+  const piped = instances.find((one) => one.name === 'piped')?.instance_id ?? ''
+  // The pipe may be closed before the question is asked.
+  await place.reaches(piped, 'awaiting_input')
+  await place.run('instance', 'cancel', piped)
 })
 
 test('show suggests other commands than itself, and the document of --dry-run is indented like every other', async () => {

@@ -1,27 +1,29 @@
 /** The live view on a real terminal: leaving, stopping, watching from another pane, what scrolls away, colour, size. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { instancePaths } from '../../src/core/store/home.ts'
 import { fixture } from '../support/fixtures.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { openTerminal, resolveLine, skipsTmux, type Terminal, type TerminalOptions } from '../support/tmux-terminal.ts'
 import { doer, type Home, newHome } from './cli.ts'
 
-/** Says `count` numbered phases, `pause` ms apart, then waits to be stopped where `wait` is given. */
+/** Says `count` numbered phases, `pause` ms apart; at number `hold` until it is told to go on; then waits to be stopped where `wait` is given. */
 function counter(): string {
   const behaviour = `
     me.emit('resolver:progress', { milestone: 'counting', fraction: 0.25, label: 'Counting' })
     for (let n = 1; n <= Number(me.params.count); n += 1) {
       me.emit('resolver:phase', { name: 'number ' + n + '.' })
       await sleep(Number(me.params.pause ?? 5))
+      while (n === Number(me.params.hold) && !fs.existsSync(root + '/go-on')) await sleep(20)
     }
     if (me.params.wait === 'yes') await me.stopped
     me.finish({ status: me.params.wait === 'yes' ? 'cancelled' : 'completed', output: 'counted to ' + me.params.count })
   `
   const field = (id: string) => ({ type: 'text', id })
-  const form = { type: 'form', components: ['count', 'pause', 'wait'].map(field) }
+  const form = { type: 'form', components: ['count', 'pause', 'hold', 'wait'].map(field) }
   const setup = `me.on['resolver.getInstantiationSchema'] = () => (${JSON.stringify(form)})`
   return plainResolver(behaviour, { name: 'counter' }, setup).dir
 }
@@ -48,6 +50,13 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
     return terminal
   }
 
+  /** Lets the newest instance go on where it holds. */
+  async function goOn(): Promise<void> {
+    const { stdout } = await place.run('instance', 'show', '@last', '--json')
+    const { instance_id: id } = JSON.parse(stdout) as { instance_id: string }
+    writeFileSync(join(instancePaths(place.home, id).project, '.resolve', 'go-on'), '')
+  }
+
   async function statusOf(name: string): Promise<string | undefined> {
     const { stdout } = await place.run('instance', 'list', '--all', '--json')
     const { instances } = JSON.parse(stdout) as { instances: { name: string | null; status: string }[] }
@@ -57,6 +66,7 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
   test('d detaches: the instance goes on under another host, and a second terminal watches it', async () => {
     const first = open()
     first.resolve('run', 'doer', '-i', 'do=sleep', '--name', 'left')
+    await first.until('● running')
     await first.until('d: leave it running')
     first.keys('d')
     expect(await first.until('[ended 0]')).toContain('Left; the instance continues')
@@ -105,6 +115,7 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
   test('a terminal that is closed leaves the instance running under another host', async () => {
     const terminal = open()
     terminal.resolve('run', 'doer', '-i', 'do=sleep', '--name', 'closed')
+    await terminal.until('● running')
     await terminal.until('d: leave it running')
     terminal.close()
     const adopted = async () => {
@@ -122,11 +133,10 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
     const terminal = open({ rows: 12 })
     terminal.shell('seq -f "before %g." 1 30')
     await terminal.until('[ended 0]')
-    terminal.resolve('run', 'counter', '-i', 'count=200')
+    terminal.resolve('run', 'counter', '-i', 'count=200', '-i', 'hold=60')
     await terminal.until('phase number 60.')
-    const frame = terminal.screen()
-    expect(frame).toContain('● running')
-    expect(frame).toContain('Counting')
+    await expect.poll(terminal.screen).toMatch(/● running[\s\S]*Counting|Counting[\s\S]*● running/)
+    await goOn()
     const shown = await terminal.until(/counted to 200[\s\S]*✓ counter \w+ completed/, 30_000)
     const lines = shown.split('\n')
     for (let number = 1; number <= 200; number += 1)
@@ -169,9 +179,10 @@ describe.skipIf(skipsTmux)('on a real terminal', () => {
     const folder = mkdtempSync(join(tmpdir(), 'resolve-piped-'))
     const file = join(folder, 'out')
     const terminal = open()
-    terminal.shell(`${resolveLine('run', 'counter', '-i', 'count=40', '-i', 'pause=40')} | cat > ${file}`)
+    terminal.shell(`${resolveLine('run', 'counter', '-i', 'count=40', '-i', 'hold=30')} | cat > ${file}`)
     await terminal.until('d: leave it running')
-    expect(terminal.painted()).toMatch(/\u001b\[[\d;]*m● running/)
+    await expect.poll(terminal.painted).toMatch(/\u001b\[[\d;]*m● running/)
+    await goOn()
     await terminal.until('[ended 0]')
     expect(readFileSync(file, 'utf8')).toBe('counted to 40\n')
     rmSync(folder, { recursive: true })

@@ -21,6 +21,9 @@ const BEHAVIOUR = `
     print('no frame\\n'); log('debug', 'a detail'); log('warn', 'a warning'); log('shout', 'of no level'); await hasLogged('of no level')
     say('key ' + me.config.credentials.llm_provider_api_key + '\\nwithout end')
   }
+  if (kind === 'paces') for (const [stream, write] of [['stdout', print], ['stderr', say]]) for (let n = 1; n <= 6; n += 1) {
+    write(stream + ' line ' + n + '\\n'); await hasLogged(stream + ' line ' + n)
+  }
   if (kind === 'forges') { log('info', 'first\\n00:00:00.000 error    forged\\u001b]0;title\\u0007'); say('a\\u001b[31mb\\n') }
   if (kind === 'asks') { say('before the question\\n'); const { x } = await me.ask('q', '?', { type: 'form', components: [{ id: 'x', type: 'text' }] }); say('answer ' + x + '\\n') }
   if (kind === 'counts') for (let n = 1; n <= 400; n += 1) {
@@ -153,6 +156,19 @@ test('hosts that are killed lose no line and double none (reliability F2)', { ti
   expect(of('stderr')).toEqual(numbers('stderr', 1))
   expect(of('stdout')).toEqual(numbers('noise', 20))
   expect(of('resolver')).toEqual(numbers('log', 10))
+})
+
+test('a line on stderr is read as soon as one on stdout, not with the next sweep', { timeout: 60_000 }, async () => {
+  const id = (await startedWith('paces', '--detach')).stdout.trim()
+  expect((await place.run('instance', 'wait', id)).code).toBe(0)
+  const lines = await linesOf(id)
+  const spanOf = (source: string) => {
+    const times = lines.filter((line) => line.source === source).map(({ at }) => Date.parse(at))
+    expect(times).toHaveLength(6)
+    return Math.max(...times) - Math.min(...times)
+  }
+  // Each line is written when the one before it was read: sweeps every 2 s would make 10 s of them.
+  expect(spanOf('stderr')).toBeLessThan(3 * spanOf('stdout') + 4_000)
 })
 
 // verifies: S-LOG-05

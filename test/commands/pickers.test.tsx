@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { render } from 'ink-testing-library'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Choice, narrowed, Picker } from '../../src/terminal/input/picker.tsx'
+import { drawn } from '../support/drawn.ts'
 import { doer, type Home, newHome } from './cli.ts'
 
 const CHOICES: Choice<string>[] = [
@@ -31,7 +32,7 @@ function picker(columns: number, rows = 24, choices = CHOICES) {
   )
   const press = async (keys: string) => {
     view.stdin.write(keys)
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await drawn()
   }
   return { done, press, frame: () => view.lastFrame() ?? '' }
 }
@@ -127,7 +128,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
   }
 
   const screen = () => tmux('capture-pane', '-p')
-  const shows = (text: string | RegExp) => expect.poll(screen, { timeout: 10_000, interval: 50 }).toMatch(text)
+  const shows = (text: string | RegExp) => expect.poll(screen, { interval: 50 }).toMatch(text)
 
   test('answer without an id lists only instances that wait, and answers the picked one', async () => {
     open('instance', 'answer', '--color', 'never', '-i', 'why=because')
@@ -196,7 +197,7 @@ describe.skipIf(!hasTmux && process.env['CI'] === undefined)('on a terminal', ()
     await shows(/failed .*fresh/)
     // Its age goes on: the full page is painted again.
     const painted = screen()
-    await expect.poll(screen, { timeout: 10_000 }).not.toBe(painted)
+    await expect.poll(screen).not.toBe(painted)
     const all = tmux('capture-pane', '-p', '-S', '-').split('\n')
     expect(all.filter((line) => /^\d+$/.test(line)).map(Number)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1))
     expect(all.filter((line) => line.startsWith('ID ')).length).toBe(1)

@@ -133,7 +133,10 @@ test.each([
   [['version', '--json'], { kind: 'version' }],
   [['instance', 'lst'], { kind: 'unknown', words: ['instance', 'lst'] }],
   [['constructor'], { kind: 'unknown', words: ['constructor'] }],
-  [['--bogus'], { kind: 'unknown', words: ['--bogus'] }],
+  [['--bogus'], { kind: 'unknown flag', flag: '--bogus' }],
+  [['--bogus=1', 'instance', 'list'], { kind: 'unknown flag', flag: '--bogus' }],
+  [['instance', '--bogus', 'list'], { kind: 'unknown flag', flag: '--bogus', noun: 'instance' }],
+  [['instance', '--json', 'list', '--all'], { kind: 'command', id: 'instance:list', rest: ['--json', '--all'] }],
 ])('%j is parsed to its command, topic or page', (argv, found) => {
   expect(findCommand(argv)).toEqual(found)
 })

@@ -49,7 +49,7 @@ async function asking(env: Record<string, string>): Promise<string> {
 
 async function until(id: string, asked: string): Promise<void> {
   await expect
-    .poll(() => readFileSync(instancePaths(place.home, id).journal, 'utf8'), { timeout: 20_000, interval: 50 })
+    .poll(() => readFileSync(instancePaths(place.home, id).journal, 'utf8'), { interval: 50 })
     .toMatch(new RegExp(`"(request_)?id":"${asked}"`))
 }
 
@@ -61,7 +61,7 @@ async function untilEnded(id: string): Promise<Record<string, unknown>> {
         shown = JSON.parse((await place.run('instance', 'show', id, '--json')).stdout)
         return shown['status']
       },
-      { timeout: 20_000, interval: 100 },
+      { interval: 100 },
     )
     .toMatch(/failed|cancelled|completed/)
   return shown
@@ -145,9 +145,7 @@ test('a lost key is not replaced while an instance needs it: a paused one is res
   const path = join(place.home, 'secret.key')
   const before = readFileSync(path)
   expect((await place.run('instance', 'pause', id)).code).toBe(0)
-  await expect
-    .poll(async () => (await place.run('instance', 'show', id)).stdout, { timeout: 20_000, interval: 100 })
-    .toContain('paused')
+  await expect.poll(async () => (await place.run('instance', 'show', id)).stdout, { interval: 100 }).toContain('paused')
   rmSync(path)
   const again = await place.run('run', 'tells', '--detach', '-i', `password=${GIVEN}`)
   expect(again).toMatchObject({

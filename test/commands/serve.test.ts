@@ -9,6 +9,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -18,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { InstanceRecord } from '../../src/core/index.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
 import { eventsOf, storyOf } from '../support/instances.ts'
 import { soundInstance } from '../support/invariants.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
@@ -60,7 +62,7 @@ async function newInstance(call: Call, what: string, resolver = 'doer'): Promise
 
 async function reaches(call: Call, id: string, status: string): Promise<void> {
   const look = async () => ((await call('GET', `/instances/${id}`)).body as InstanceRecord).status
-  await expect.poll(look, { timeout: 15_000, interval: 50 }).toBe(status)
+  await expect.poll(look, { interval: 50 }).toBe(status)
 }
 
 /** Everything that lies in the home, as one text. */
@@ -110,16 +112,18 @@ test('after kill -9 in the middle of a run the next server adopts it, and the jo
   timeout: 60_000,
 }, async () => {
   const ticks = plainResolver(
-    `for (let n = 1; n <= 400; n += 1) { me.emit('plain.tick', { n }); if (n % 10 === 0) await sleep(50) }
+    `for (let n = 1; n <= 400; n += 1) { me.emit('plain.tick', { n }); if (n % 10 === 0) await sleep(50)
+       while (n === 200 && !fs.existsSync(root + '/go-on')) await sleep(20) }
      me.finish({ status: 'completed', output: 'all said' })`,
   )
   expect((await place.run('resolver', 'add', ticks.dir)).code).toBe(0)
   const token = await newToken()
   const first = await start()
   const id = await newInstance(client(first.url, token), '-', 'plain')
-  await expect.poll(() => eventsOf(place.home, id).length, { timeout: 10_000 }).toBeGreaterThan(50)
+  await expect.poll(() => eventsOf(place.home, id).length).toBeGreaterThan(50)
   first.kill('SIGKILL')
   expect(await first.ended).toBe('SIGKILL')
+  writeFileSync(join(instancePaths(place.home, id).project, '.resolve', 'go-on'), '')
   const second = await start()
   await second.said(`${id} had no host: adopted.`)
   await reaches(client(second.url, token), id, 'completed')
@@ -263,9 +267,11 @@ test('a second signal ends the server at once', async () => {
   const token = await newToken()
   socket.on('error', () => {})
   socket.write(
-    `POST /api/instances HTTP/1.1\r\nHost: ${new URL(serve.url).host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+    `POST /api/instances HTTP/1.1\r\nHost: ${new URL(serve.url).host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n`,
   )
-  await expect.poll(() => fetch(`${serve.url}/api/health`).then(({ status }) => status)).toBe(200)
+  // The server has begun with it.
+  expect(String((await once(socket, 'data'))[0])).toContain('HTTP/1.1 100')
+  socket.write('{')
   const before = performance.now()
   serve.kill('SIGTERM')
   await serve.said('Shutting down')
@@ -310,30 +316,43 @@ function raw(port: number, bytes: string): Promise<string> {
   })
 }
 
+/** The port on which a process listens; 0 where it does not listen yet. */
+function listeningPort(pid: number | undefined): number {
+  const folder = `/proc/${pid}/fd`
+  const sockets = new Set(
+    readdirSync(folder).map((name) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(join(folder, name)))?.[1]
+      } catch {
+        return undefined
+      }
+    }),
+  )
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
+  for (const [, address, , state, , , , , , inode] of rows.map((row) => row.trim().split(/\s+/)))
+    if (state === '0A' && sockets.has(inode)) return Number.parseInt(address?.split(':')[1] ?? '0', 16)
+  return 0
+}
+
 test.skipIf(process.platform !== 'linux')(
   'serve goes on where its own stdout and stderr lie on a full disk (reliability F28)',
   async () => {
-    const port = await new Promise<number>((resolve) => {
-      const probe = createServer().listen(0, '127.0.0.1', () => {
-        const { port: free } = probe.address() as { port: number }
-        probe.close(() => resolve(free))
-      })
-    })
     const full = openSync('/dev/full', 'w')
     const program = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
-    const child = spawn(process.execPath, [program, 'serve', '--port', String(port)], {
+    const child = spawn(process.execPath, [program, 'serve', '--port', '0'], {
       env: { ...process.env, CI: '', RESOLVE_HOME: place.home },
       stdio: ['ignore', full, full],
     })
     const ended = once(child, 'exit')
     closeSync(full)
+    // It can't tell its port.
     const status = () =>
-      fetch(`http://127.0.0.1:${port}/api/health`).then(
+      fetch(`http://127.0.0.1:${listeningPort(child.pid)}/api/health`).then(
         ({ status: code }) => code,
         () => 0,
       )
     try {
-      await expect.poll(status, { timeout: 15_000 }).toBe(200)
+      await expect.poll(status).toBe(200)
       for (let n = 0; n < 20; n += 1) expect(await status()).toBe(200)
     } finally {
       child.kill('SIGTERM')

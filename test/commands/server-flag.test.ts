@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Served, serve } from '../support/served.ts'
 import { doer, type Ended, type Home, lastLine, newHome } from './cli.ts'
 
-vi.setConfig({ testTimeout: 120_000 })
+// A hundred commands one after the other.
+vi.setConfig({ testTimeout: 240_000 })
 
 /** Where the same commands are given without a server, where the server's home is, and where the client is, with nothing in it. */
 let local: Home
@@ -50,7 +51,9 @@ function same({ code, stdout }: Ended): { code: number | null; stdout: string } 
 
 /** What differs; undefined where nothing does. */
 async function difference(code: number, args: string[]): Promise<object | undefined> {
-  const [here, there] = [await local.run(...args), await remote(...args)]
+  const [here, there] = await Promise.all([local.run(...args), remote(...args)])
+  // Such a command returns before the instance runs.
+  if (args.includes('--detach')) await Promise.all([local, over].map((place) => place.reaches('@last', 'running')))
   const [wanted, found] = [same(here), same(there)]
   if (here.code === code && wanted.code === found.code && wanted.stdout === found.stdout) return undefined
   const lines = [wanted, found].map(({ stdout }) => stdout.split('\n'))
@@ -241,7 +244,7 @@ test('Ctrl-C and signals leave an instance to its server', async () => {
   const started = client.start({ RESOLVE_TOKEN: token }, ...words)
   const find = async () =>
     (await served.platform.list({ status: ['running'] })).records.find((one) => one.name === 'signalled')
-  await expect.poll(find, { timeout: 20_000 }).toBeDefined()
+  await expect.poll(find).toBeDefined()
   const id = (await find())?.instance_id as string
   await started.said('"to":"running"')
   started.kill('SIGTERM')

@@ -1,7 +1,7 @@
 /** A server that goes away while commands follow it: they say so, go on when it is back, and after a minute end with exit code 10. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { doer, type Ended, type Home, newHome, type Started } from './cli.ts'
-import { type ServeProcess, startServe } from './serving.ts'
+import { client as httpClient, type ServeProcess, startServe } from './serving.ts'
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
@@ -36,6 +36,12 @@ async function isRunning(id: string): Promise<void> {
   await expect.poll(status, { timeout: 30_000 }).toBe('running')
 }
 
+/** Event streams that are open at the server. */
+async function openStreams(): Promise<number> {
+  const { body } = await httpClient(server.url, token)('GET', '/metrics')
+  return Number(/^resolve_event_streams (\d+)$/m.exec(body)?.[1])
+}
+
 interface Shown {
   instance_id: string
   status: string
@@ -59,6 +65,8 @@ test('commands follow on when a server is back within a minute: each says once t
   const all = Object.values(followers)
   const question = await created('ask')
   await Promise.all([followers.inbox.said(question), followers.lines.said(question), followers.list.said(question)])
+  // The others say nothing that shows it: a server that they never reached is not waited for.
+  await expect.poll(openStreams, { timeout: 30_000 }).toBe(4)
   const port = new URL(server.url).port
   const killedAt = Date.now()
   server.kill('SIGKILL')

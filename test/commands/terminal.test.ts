@@ -36,7 +36,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
   ): { code: number | null; shown: string } {
     const words = [
       join(import.meta.dirname, 'on-terminal.py'),
-      '20',
+      '60',
       JSON.stringify(keys),
       '--',
       process.execPath,
@@ -69,7 +69,10 @@ describe.skipIf(!hasPython)('on a terminal', () => {
 
   test('d detaches, and the instance goes on', async () => {
     const { code, shown } = onTerminal(
-      [['d: leave it running', 'd']],
+      [
+        ['● running', ''],
+        ['d: leave it running', 'd'],
+      ],
       'run',
       'doer',
       '-i',

@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTokens } from '../../src/core/index.ts'
-import { type Home, newHome } from './cli.ts'
+import { type Home, inTime, newHome } from './cli.ts'
 
 const TOKEN = /^rslv_([0-9a-f]{8})_[A-Za-z0-9_-]{43}$/
 
@@ -130,7 +130,7 @@ test('a token file that others can read is made private, with a warning', async 
 
 test('completion suggests scopes and tokens', async () => {
   const suggested = async (...words: string[]) =>
-    (await place.run('__complete', '--', ...words)).stdout
+    (await inTime(() => place.run('__complete', '--', ...words))).stdout
       .trimEnd()
       .split('\n')
       .map((line) => line.split('\t')[0])

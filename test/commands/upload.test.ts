@@ -83,8 +83,13 @@ test('a directory is added to a server, shown, replaced by its next version, and
     ...['resolver', 'add', '.', '--json'],
   )
   expect(added).toMatchObject({ code: 0 })
-  const { schema, resolver, warnings } = JSON.parse(added.stdout)
-  expect({ schema, warnings }).toEqual({ schema: 'resolve.resolver/1', warnings: [] })
+  const document = JSON.parse(added.stdout)
+  const { schema, resolver, warnings } = document
+  // Without an engine or an image it can't run yet; with both, its program ends at once.
+  expect({ schema, warnings }).toEqual({
+    schema: 'resolve.resolver/1',
+    warnings: [expect.stringMatching(/^from-afar cannot run yet: .*(image|Docker)|^Asked for its form, it failed:/)],
+  })
   expect(resolver).toMatchObject({
     name: 'from-afar',
     kind: 'directory',
@@ -103,13 +108,31 @@ test('a directory is added to a server, shown, replaced by its next version, and
   expect(next.stderr).toMatch(/replaces +1\.0\.0 from upload:[0-9a-f]+\n[\s\S]*sent +4 files, \d+ B, without \.git/)
   expect((await remote('resolver', 'list')).stdout).toMatch(/from-afar +1\.1\.0 +upload/)
 
+  // What only the development needs is not sent.
+  write('node_modules/tool/index.js', '1\n')
+  write('node_modules/@types/node/index.d.ts', '1\n')
+  write('node_modules/.package-lock.json', {
+    packages: {
+      'node_modules/x': {},
+      'node_modules/tool': { dev: true },
+      'node_modules/@types/node': { dev: true },
+      'node_modules/x/../../lib': { dev: true },
+    },
+  })
+  const lean = await remote('resolver', 'add', dir, '--yes')
+  expect(lean.stderr).toMatch(/sent +5 files, \d+ B, without \.git and 2 development packages\n/)
+  const found = JSON.parse((await remote('resolver', 'show', 'from-afar', '--json')).stdout) as typeof document
+  const sent = join(over.home, 'uploads', found.resolver.source.slice('upload:'.length))
+  expect(readdirSync(join(sent, 'node_modules')).sort()).toEqual(['.package-lock.json', 'x'])
+  expect(readdirSync(join(sent, 'lib'))).toEqual(['part.mjs'])
+
   // On the machine of the server it is an entry as any other.
   expect(await over.run('resolver', 'update', 'from-afar')).toMatchObject({
     code: 0,
     stdout: 'from-afar 1.1.0 is up to date\n',
   })
   expect((await over.run('resolver', 'show', 'from-afar')).stdout).toContain(join(over.home, 'uploads'))
-  expect(readdirSync(join(over.home, 'uploads')).filter((name) => name !== '.lock')).toHaveLength(2)
+  expect(readdirSync(join(over.home, 'uploads')).filter((name) => name !== '.lock')).toHaveLength(3)
   const lesser = { RESOLVE_TOKEN: (await openTokens(over.home).create({ scope: 'run' })).token }
   const act = ['resolver', 'remove', 'from-afar', '--server', server.url]
   expect(await client.with({ env: lesser }, ...act)).toMatchObject({ code: 4 })
@@ -171,7 +194,11 @@ test('what a server would refuse is refused before it is sent, and what it refus
 test('a token of scope run, and a server without --uploads, are refused with what to do (R74)', async () => {
   const lesser = (await openTokens(over.home).create({ scope: 'run' })).token
   const env = { RESOLVE_TOKEN: lesser, RESOLVE_URL: server.url }
-  expect(await client.with({ env }, 'resolver', 'add', dir)).toMatchObject({ code: 4 })
+  // Also where the directory is too large: a smaller one would not be taken either.
+  writeFileSync(join(dir, 'large'), Buffer.alloc(17 << 20))
+  const scope = await client.with({ env }, 'resolver', 'add', dir)
+  expect(scope).toMatchObject({ code: 4, stderr: expect.stringContaining('needs the scope "admin"') })
+  rmSync(join(dir, 'large'))
   const other = newHome()
   const closed = await startServe(other.home)
   try {
@@ -221,7 +248,8 @@ test('an archive is sent once, and a refusal is told however large it is', async
       seen.length = 0
       const { stdout } = await add(bearer, '--json')
       expect(JSON.parse(stdout).error).toMatchObject({ code })
-      expect(seen).toHaveLength(1)
+      // The token is checked before the directory is packed and sent.
+      expect(seen).toEqual([])
     }
   } finally {
     proxy.close()

@@ -111,7 +111,7 @@ describeWithDocker('hosts of containers that are killed', () => {
     await killed(first)
     const { project } = instancePaths(home, id)
     writeFileSync(join(project, '.resolve/go-on'), '')
-    await expect.poll(() => existsSync(join(project, '.resolve/status.json')), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => existsSync(join(project, '.resolve/status.json'))).toBe(true)
     await ended(startHost(id))
     expect(storyOf(home, id)).toMatchObject({ status: 'completed', output: 'alone' })
     expectFaithfulJournal(id)

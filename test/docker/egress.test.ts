@@ -20,7 +20,7 @@ import { plainResolver } from '../support/plain-resolver.ts'
 process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 
 const web = createServer((message, response) => response.end(`hello from ${message.headers.host}`))
-const GET = `const get = (url) => new Promise((done) => import('node:http').then(({ get }) => get(url, { timeout: 5000 }, (r) => { let body = ''; r.on('data', (b) => { body += b }); r.on('end', () => done(r.statusCode + ' ' + body.trim())) }).on('error', (e) => done('error ' + e.code)).on('timeout', () => done('silent'))))`
+const GET = `const get = (url) => new Promise((done) => import('node:http').then(({ get }) => get(url, { timeout: 20000 }, (r) => { let body = ''; r.on('data', (b) => { body += b }); r.on('end', () => done(r.statusCode + ' ' + body.trim())) }).on('error', (e) => done('error ' + e.code)).on('timeout', () => done('silent'))))`
 
 describeWithDocker('the egress of a container', { timeout: 90_000 }, () => {
   let home = ''

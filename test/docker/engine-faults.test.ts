@@ -94,7 +94,7 @@ describeWithDocker('an engine in trouble', { timeout: 60_000 }, () => {
     await proxy.cut()
     const [container = ''] = await containersOf(id)
     const isRunning = () => docker('inspect', '--format', '{{.State.Running}}', container)
-    await expect.poll(isRunning, { timeout: 10_000 }).toBe('false')
+    await expect.poll(isRunning).toBe('false')
     expect(ticking.condition.engine).toBe('running')
     await proxy.start()
     await ticking.ended

@@ -129,9 +129,7 @@ describeWithDocker('a lost worker in a container', { timeout: 90_000 }, () => {
       killHost(id)
       // Some lines come while no host reads.
       writeFileSync(join(instancePaths(place.home, id).project, '.resolve', `go-on-${at}`), '')
-      await expect
-        .poll(async () => await docker('logs', await containerOf(id)), { timeout: 20_000 })
-        .toContain(`"log ${at + 20}"`)
+      await expect.poll(async () => await docker('logs', await containerOf(id))).toContain(`"log ${at + 20}"`)
       expect((await place.run('instance', 'message', id, '--list')).code).toBe(0)
       expect(storyOf(place.home, id).adoptions).toBeGreaterThan(adoptions)
     }

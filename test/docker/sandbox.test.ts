@@ -44,7 +44,7 @@ describeWithDocker('sandboxes beside a container', { timeout: 90_000 }, () => {
       container,
     }
     writeFileSync(join(dir, 'manifest.json'), JSON.stringify(manifest), { mode: 0o644 })
-    const get = `const get = (box, url) => box.exec(['node', '-e', 'require("node:http").get(process.argv[1], { timeout: 3000 }, (r) => r.pipe(process.stdout)).on("error", (e) => console.log(e.code)).on("timeout", () => process.exit(1))', url]).then((done) => done.stdout.trim())`
+    const get = `const get = (box, url) => box.exec(['node', '-e', 'require("node:http").get(process.argv[1], { timeout: 20000 }, (r) => r.pipe(process.stdout)).on("error", (e) => console.log(e.code)).on("timeout", () => process.exit(1))', url]).then((done) => done.stdout.trim())`
     const program = `import { resolver } from 'resolve-platform/sdk'\n${get}\nresolver({ async run(ctx) {\n${run}\n} }).serve()\n`
     writeFileSync(join(dir, 'resolver.ts'), program, { mode: 0o644 })
     chmodSync(dir, 0o755)

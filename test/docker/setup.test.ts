@@ -8,6 +8,7 @@ import { FAILPOINTS } from '../../src/core/failpoints.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { homeLabel } from '../../src/core/worker/engine/container-places.ts'
 import { type Home, newHome } from '../commands/cli.ts'
+import { startServe } from '../commands/serving.ts'
 import { describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
 import { eventsOf } from '../support/instances.ts'
 import { type PlainResolver, plainResolver } from '../support/plain-resolver.ts'
@@ -62,7 +63,7 @@ const dataOf = (id: string, type: string) =>
     .map(({ event }) => event.data)
 
 /** Over HTTP, as any client. */
-function client(served: Served, token: string) {
+function client(served: Pick<Served, 'url'>, token: string) {
   const ask = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${served.url}/api${path}`, {
       method,
@@ -111,15 +112,18 @@ async function served(resolver: PlainResolver, work: (api: ReturnType<typeof cli
 
 describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, () => {
   test('POST answers 202 with the new instance before its setup has run, and starting is where it runs (R48)', async () => {
-    const resolver = fresh(['echo one', 'echo words; sleep 4', 'true'])
+    const waits = 'echo words; while [ ! -e /go-on ]; do sleep 0.1; done'
+    const resolver = fresh(['echo one', waits, 'true'])
     await served(resolver, async ({ ask, until, ended }) => {
-      const startedMs = Date.now()
       const { status, body } = await ask('POST', '/instances', { resolver: resolver.name, input: {} })
       expect(status).toBe(202)
       expect(body).toMatchObject({ status: 'created', error: null })
-      expect(Date.now() - startedMs).toBeLessThan(4_000)
       const id = body.instance_id as string
       await until(id, (record) => record.status === 'starting')
+      // What a step says is told while it runs.
+      const spoken = () => dataOf(id, 'platform.setup.progress').some(({ output }) => output === 'words')
+      await expect.poll(spoken).toBe(true)
+      await docker('exec', (await setUps())[0] as string, 'touch', '/go-on')
       // DEBIAN_FRONTEND is for setup alone.
       expect(await ended(id)).toMatchObject({ status: 'completed', output: 'undefined' })
       const types = typesOf(id).filter((type) => /setup|status|launched/.test(type))
@@ -133,12 +137,8 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
       ])
       const steps = dataOf(id, 'platform.setup.progress')
       expect(steps[0]).toEqual({ step: 1, total: 4, description: 'echo one' })
-      expect(steps).toContainEqual({ step: 2, total: 4, description: 'echo words; sleep 4', output: 'words' })
+      expect(steps).toContainEqual({ step: 2, total: 4, description: waits, output: 'words' })
       expect(steps.filter((step) => step['exit_code'] === 0).map((step) => step['step'])).toEqual([1, 2, 3, 4])
-      const times = eventsOf(cli.home, id)
-        .filter(({ event }) => event.event_type.startsWith('platform.setup'))
-        .map(({ event }) => Date.parse(event.timestamp))
-      expect((times.at(-1) as number) - (times[0] as number)).toBeGreaterThan(3_500)
     })
     await noneLeft()
   })
@@ -274,19 +274,67 @@ describeWithDocker('the setup of a container, over HTTP', { timeout: 90_000 }, (
   test('GET schema waits for the setup, then answers 503 with Retry-After; callers share one preparation (R48-SCHEMA, R48-PREPARE)', async () => {
     const resolver = fresh(['while [ ! -e /go-on ]; do sleep 0.1; done'], { form: FORM })
     await served(resolver, async ({ ask }) => {
-      const early = await Promise.all([1, 2, 3].map(() => ask('GET', `/resolvers/${resolver.name}/schema?wait=2`)))
+      const askFor = (waitS: number) => ask('GET', `/resolvers/${resolver.name}/schema?wait=${waitS}`)
+      const early = await Promise.all([1, 2, 3].map(() => askFor(2)))
       for (const { status, headers, body } of early) {
         expect(status).toBe(503)
         expect(headers.get('retry-after')).toMatch(/^\d+$/)
         expect(body).toMatchObject({ code: 'resolver_preparing' })
       }
-      expect(early[0]?.body.detail).toContain('setup step 1 of 2')
+      // A busy engine may need longer for the container.
+      await expect.poll(async () => (await askFor(1)).body.detail).toContain('setup step 1 of 2')
       expect(await setUps()).toHaveLength(1)
       await docker('exec', (await setUps())[0] as string, 'touch', '/go-on')
       const late = await ask('GET', `/resolvers/${resolver.name}/schema`)
       expect(late).toMatchObject({ status: 200, body: { type: 'form' } })
       expect(await setUps()).toEqual([])
     })
+  })
+
+  test('a field that became secret is refused after the setup too: its value leaves the file of schedules (R48, R72)', async () => {
+    const form = (secret: string) =>
+      `me.on['resolver.getInstantiationSchema'] = () => ({ type: 'form', components: [{ type: 'text', id: 'key'${secret} }] })`
+    const resolver = fresh([], { form: form('') })
+    const { name, dir } = resolver
+    expect((await cli.run('resolver', 'add', dir)).code).toBe(0)
+    const every = ['schedule', 'add', '* * * * *', name, '-i', 'key=canary-5521', '--timezone', 'UTC']
+    expect(await cli.run(...every)).toMatchObject({ code: 0 })
+    // A later version, whose setup is still to do when it is due.
+    const next = fresh(['while [ ! -e /go-on ]; do sleep 0.1; done'], { form: form(', secret: true') })
+    const manifest = JSON.parse(readFileSync(join(next.dir, 'manifest.json'), 'utf8')) as Record<string, unknown>
+    writeFileSync(join(dir, 'program.mjs'), readFileSync(join(next.dir, 'program.mjs')))
+    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ ...manifest, name }))
+    const path = join(cli.home, 'schedules.json')
+    const file = JSON.parse(readFileSync(path, 'utf8')) as { schedules: Record<string, unknown>[] }
+    const since = new Date(Date.now() - 90_000).toISOString()
+    writeFileSync(path, JSON.stringify({ ...file, schedules: [{ ...file.schedules[0], handled_until: since }] }))
+    const server = await startServe(cli.home, ['--no-ui'])
+    try {
+      const { ask, until, ended } = client(server, (await cli.run('token', 'create', '--scope', 'admin')).stdout.trim())
+      const made = async () => (await ask('GET', '/instances')).body[0]?.instance_id as string | undefined
+      await expect.poll(made, { timeout: 30_000 }).toBeDefined()
+      const id = (await made()) as string
+      await until(id, (record) => record.status === 'starting')
+      expect(readFileSync(path, 'utf8')).toContain('canary-5521')
+      const goOn = async () => {
+        for (const setUp of await setUps()) await docker('exec', setUp, 'touch', '/go-on').catch(() => {})
+        return ((await ask('GET', `/instances/${id}`)).body as { status: string }).status
+      }
+      await expect.poll(goOn, { timeout: 60_000, interval: 500 }).toBe('failed')
+      expect(await ended(id)).toMatchObject({ error: { code: 'schedule_secret' }, input: {} })
+      await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 30_000 }).not.toContain('canary-5521')
+      expect((await ask('GET', '/schedules')).body).toMatchObject([
+        {
+          paused: true,
+          input: {},
+          last: { outcome: 'failed', instance_id: id, detail: expect.stringContaining('"key"') },
+        },
+      ])
+      expect(readFileSync(instancePaths(cli.home, id).journal, 'utf8')).not.toContain('canary-5521')
+    } finally {
+      server.kill('SIGTERM')
+      await server.ended
+    }
   })
 
   test('a stop during setup ends the container of the setup (R20, R48)', async () => {

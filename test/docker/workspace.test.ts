@@ -32,7 +32,7 @@ const WORKS = `const [{ path, working_branch }] = me.config.workspace
     const git = (...args) => execFileSync('git', args, { cwd: path, encoding: 'utf8' }).trim()
     git('add', '-A'); git('commit', '-qm', 'Work'); made = git('branch', '--show-current') === working_branch ? 'committed' : 'lost'
   } catch (error) { if (error.code !== 'ENOENT') made = String(error.stderr || error) }
-  me.finish({ status: 'completed', output: [path, fs.statSync(path + '/a').uid === process.getuid(), made].join(' ') })`
+  me.finish({ status: 'completed', output: [path, me.config.working_directory === path, fs.statSync(path + '/a').uid === process.getuid(), made].join(' ') })`
 
 describeWithDocker('a workspace in a container', { timeout: 120_000 }, () => {
   test.each([
@@ -48,7 +48,7 @@ describeWithDocker('a workspace in a container', { timeout: 120_000 }, () => {
     const run = await cli.with({ env }, 'run', resolver.name, '--executor', 'docker', '--json')
     const { status, output, error } = JSON.parse(run.stdout)
     expect({ status, error }).toEqual({ status: 'completed', error: null })
-    expect(output).toMatch(/^\/project\/workspace\/app true (committed|no git)$/)
+    expect(output).toMatch(/^\/project\/workspace\/app true true (committed|no git)$/)
     const [id = ''] = instanceIds(cli.home)
     const clone = join(instancePaths(cli.home, id).project, 'workspace/app')
     expect(lstatSync(join(clone, 'deep/b')).uid).toBe(lstatSync(clone).uid)

@@ -1,10 +1,11 @@
 /** The built-in resolver `change`: the first commit of a new user, through the platform (docs/git.md). */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { root } from '../house/source-files.ts'
 import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
 import { temporaryHome, until } from '../support/instances.ts'
 import { platformOn } from '../support/platforms.ts'
@@ -53,6 +54,25 @@ test('it replaces a text, commits it on the working branch and leaves the patch'
   execFileSync('git', ['clone', '--quiet', upstream.pathOf('org/app'), theirs], { stdio: 'pipe' })
   gitText(theirs, ['am', '--quiet', patch])
   expect(gitText(theirs, ['log', '-1', '--format=%s'])).toBe('Name the door')
+})
+
+test("the way of the README: a repository of this machine, its difference, and the work in a clone of one's own", async () => {
+  const src = join(home, 'src')
+  const app = join(src, 'app')
+  execFileSync('git', ['clone', '--quiet', upstream.pathOf('org/app'), app], { stdio: 'pipe' })
+  const cli = (...args: string[]) => {
+    const env = { ...process.env, RESOLVE_HOME: home, RESOLVE_GIT_LOCAL: src, GIT_CONFIG_GLOBAL: '/dev/null' }
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin/run.js'), ...args], { env })
+    return { status, words: `${stdout}${stderr}` }
+  }
+  const edit = ['-i', 'file=README.md', '-i', 'search=gate', '-i', 'replacement=door']
+  const ran = cli('run', 'change', '-i', `repository=${app}`, ...edit)
+  expect(ran, ran.words).toMatchObject({ status: 0 })
+  expect(cli('instance', 'diff', '@last').words).toContain('1 file, +2 -2')
+  expect(cli('instance', 'pull', '@last', '--into', app, '--switch').status).toBe(0)
+  expect(readFileSync(join(app, 'README.md'), 'utf8')).toBe('The door is open.\nThe door is old.\n')
+  const refused = cli('instance', 'promote', '@last')
+  expect(refused).toMatchObject({ status: 5, words: expect.stringContaining('resolve instance pull') })
 })
 
 test('it appends a text on a line of its own', async () => {

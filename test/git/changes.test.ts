@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { openRemotePlatform } from '../../src/core/platform/remote/remote.ts'
+import { newHome } from '../commands/cli.ts'
 import { root } from '../house/source-files.ts'
 import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
 import { eventsOf, temporaryHome, until } from '../support/instances.ts'
@@ -58,6 +59,7 @@ async function worked(scripts: readonly string[], waits = false) {
 
 const ended = (id: string) => until(home, id, ({ status }) => ['completed', 'failed'].includes(status))
 
+// verifies: S-DIR-15-SNAPSHOT S-DIR-15-DIFF
 test('each phase and the end keep a snapshot, and the change can be read afterwards', async () => {
   upstream.create('org/app', { 'a.txt': 'one\n', 'gone.txt': 'x\n', 'src/old.txt': 'a\nb\nc\nd\ne\nf\n' })
   const { id } = await worked([
@@ -109,6 +111,7 @@ const HOSTILE = `
   printf 'x' > "$(printf 'caf\\351')"; printf 'y' > 'back\\slash'
   echo changed >> a.txt; rm -f "$PROOF"`
 
+// verifies: S-DIR-15-TREE
 test('nothing in a hostile tree runs, and what cannot be kept is named', async () => {
   upstream.create('org/app', { 'a.txt': 'one\n' })
   const proof = join(outside, 'ran')
@@ -147,10 +150,11 @@ test('nothing in a hostile tree runs, and what cannot be kept is named', async (
   )
 })
 
+// verifies: S-DIR-15-DIFF
 test('the work is fetched into a clone by the command line, and is in the export', async () => {
   upstream.create('org/app', { 'a.txt': 'one\n' })
   const clone = join(outside, 'clone')
-  gitText(outside, ['clone', '--quiet', upstream.urlOf('org/app'), clone])
+  gitText(outside, ['clone', '--quiet', upstream.pathOf('org/app'), clone])
   const { id } = await worked(['echo two >> a.txt; printf "\\0\\1\\2" > bin'])
   await ended(id)
   const cli = (...args: string[]) => {
@@ -158,18 +162,45 @@ test('the work is fetched into a clone by the command line, and is in the export
     return execFileSync(process.execPath, [join(root, 'bin/run.js'), ...args], { env, stdio: 'pipe' }).toString()
   }
   writeFileSync(join(clone, 'a.txt'), 'mine\n')
-  expect(() => cli('instance', 'pull', id, '--into', clone, '--switch')).toThrow(/not committed/)
+  expect(() => cli('instance', 'pull', id, '--into', clone)).toThrow(/not committed/)
+  expect(gitText(clone, ['for-each-ref', 'refs/heads', '--format=%(refname:short)'])).toBe('main')
   gitText(clone, ['checkout', '--', 'a.txt'])
-  const pulled = JSON.parse(cli('instance', 'pull', id, '--into', clone, '--switch', '--json'))
+  // A branch of that name is the person's own: it stays as it is.
   const short = id.slice(0, 8)
+  gitText(clone, ['branch', `resolve/app-${short}`])
+  cli('instance', 'pull', id, '--into', clone)
+  const branches = () =>
+    gitText(clone, ['for-each-ref', 'refs/heads', '--format=%(refname:short) %(subject)'])
+      .split('\n')
+      .map((line) => line.replace(/: (?:end|phase .*)$/, ''))
+  const own = ['main Change a.txt', `resolve/app-${short} Change a.txt`]
+  expect(branches()).toEqual([...own, `resolve/app-${short}-2 Snapshot 1`])
+  cli('instance', 'pull', id, '--into', clone)
+  expect(branches()).toHaveLength(3)
+  gitText(clone, ['branch', '-D', `resolve/app-${short}`, `resolve/app-${short}-2`])
+  const pulled = JSON.parse(cli('instance', 'pull', id, '--into', clone, '--switch', '--json'))
   expect(pulled).toMatchObject({
     schema: 'resolve.pulled/1',
     branches: [{ branch: `resolve-${short}/work` }],
+    branch: `resolve/app-${short}`,
     switched_to: `resolve/app-${short}`,
   })
   expect(readFileSync(join(clone, 'a.txt'), 'utf8')).toBe('one\ntwo\n')
   expect(cli('instance', 'diff', id, '--name-only')).toBe('a.txt\nbin\n')
   expect(cli('instance', 'diff', id)).toContain('2 files, +1 -0')
+  expect(cli('instance', 'diff', id, '--stat', '--path', 'bin')).toBe('A  binary  bin\n1 file, +0 -0\n')
+  const first = JSON.parse(cli('instance', 'diff', id, '--snapshot', '1', '--base', 'upstream', '--json'))
+  expect(first).toMatchObject({
+    schema: 'resolve.diff/1',
+    diff: { head: { snapshot: 1, live: false }, files_total: 2 },
+  })
+  expect(() => cli('instance', 'diff', id, '--snapshot', '7')).toThrow(/no snapshot 7/i)
+  expect(cli('instance', 'diff', id, '--patch', '--path', 'a.txt', '--color', 'always')).toContain(
+    '\u001b[32m+two\u001b[39m',
+  )
+  // What a pipe gets applies as it is.
+  const patch = cli('instance', 'diff', id, '--patch', '--path', 'a.txt')
+  gitText(clone, ['apply', '--reverse', '--check'], patch)
   expect(JSON.parse(cli('instance', 'repos', id, '--json'))).toMatchObject({ repos: [{ name: 'app', snapshot: {} }] })
   const archive = join(outside, 'all.tar.gz')
   cli('instance', 'export', id, '-o', archive)
@@ -209,5 +240,25 @@ test('a server answers the same, and refuses what it cannot read', async () => {
   expect(await remote.git.diff(id, 'app')).toMatchObject({ additions: 1 })
   expect((await remote.git.bundle(id, 'app', { whole: true })).bytes).toBeGreaterThan(100)
   await remote.close()
+  await served.close()
+})
+
+test('the commands say the same of a server', async () => {
+  upstream.create('org/app', { 'a.txt': 'one\n' })
+  const clone = join(outside, 'clone')
+  gitText(outside, ['clone', '--quiet', upstream.pathOf('org/app'), clone])
+  const { id } = await worked(['echo two >> a.txt'])
+  await ended(id)
+  const served = await serve(home)
+  const env = { RESOLVE_URL: served.url, RESOLVE_TOKEN: await served.token('read') }
+  const cli = newHome()
+  expect((await cli.with({ env }, 'instance', 'diff', id, '--name-only')).stdout).toBe('a.txt\n')
+  expect((await cli.with({ env }, 'instance', 'diff', id, '--patch')).stdout).toContain('+two\n')
+  const repos = await cli.with({ env }, 'instance', 'repos', id, '--json')
+  expect(JSON.parse(repos.stdout)).toMatchObject({ instance_id: id, repos: [{ name: 'app', snapshot: { seq: 1 } }] })
+  const pulled = await cli.with({ env }, 'instance', 'pull', id, '--into', clone, '--switch')
+  expect(pulled).toMatchObject({ code: 0 })
+  expect(readFileSync(join(clone, 'a.txt'), 'utf8')).toBe('one\ntwo\n')
+  await cli.end()
   await served.close()
 })

@@ -211,7 +211,31 @@ test('a server that is killed is started again; a lost directory is made again f
   await expect.poll(() => isServerGone(id), { timeout: 5_000 }).toBe(true)
 })
 
-test('a pause stops the server, and a resume starts it with the same address and token', {
+test('a server that ends again and again is started three times, then the host warns and waits', {
+  timeout: 90_000,
+}, async () => {
+  upstream.create('org/app', { 'a.txt': 'a\n' })
+  const id = await created(`me.emit('plain.begun'); await go('end'); me.finish({ status: 'completed' })`)
+  const { git, project } = instancePaths(home, id)
+  const pid = () => (JSON.parse(readFileSync(join(git, 'server.json'), 'utf8')) as { pid: number }).pid
+  await expect.poll(() => dataOf(id, 'plain.begun').length, { timeout: 30_000 }).toBe(1)
+  for (let ends = 1; ends <= 4; ends += 1) {
+    const before = pid()
+    process.kill(before, 'SIGKILL')
+    if (ends < 4) await expect.poll(pid, { timeout: 20_000 }).not.toBe(before)
+  }
+  await expect
+    .poll(() => dataOf(id, 'platform.watchdog.warning'), { timeout: 20_000 })
+    .toMatchObject([{ kind: 'git_server', value: 3, limit: 3 }])
+  // The run goes on without it, and its end does not wait.
+  mkdirSync(join(project, '.resolve/data'), { recursive: true })
+  writeFileSync(join(project, '.resolve/data/end'), '')
+  expect(await until(home, id, ({ status }) => ['completed', 'failed'].includes(status), 30_000)).toMatchObject({
+    status: 'completed',
+  })
+})
+
+test('a pause stops the server, and a resume starts it with the same address and token (S-DIR-14-GITEA)', {
   timeout: 60_000,
 }, async () => {
   upstream.create('org/app', { 'a.txt': 'a\n' })
@@ -219,7 +243,8 @@ test('a pause stops the server, and a resume starts it with the same address and
     `
     work('run' + (me.resume ? 2 : 1)); sh('create-pr --title Work' + (me.resume ? 'Again' : ''))
     const seen = server + ' ' + token
-    if (!me.resume) { fs.writeFileSync(clone + '/../seen', seen); me.finish({ status: 'paused' }) }
+    if (seen !== process.env.GITEA_URL + ' ' + process.env.GITEA_TOKEN) me.finish({ status: 'failed', error: 'no GITEA_' })
+    else if (!me.resume) { fs.writeFileSync(clone + '/../seen', seen); me.finish({ status: 'paused' }) }
     else me.finish({ status: 'completed', output: String(fs.readFileSync(clone + '/../seen', 'utf8') === seen) })`,
     { ...NEEDS, supports_resume: true },
   )

@@ -132,7 +132,7 @@ test('a secret of the host in a commit is found after the end, and never pushed'
   expect(upstream.git('tea/repo', 'for-each-ref', 'refs/heads/resolve')).toBe('')
 })
 
-test('a live instance is promoted by its host, whichever process asks; workflow files need a person', async () => {
+test('a live instance is promoted by its host, whichever process asks; workflow files need a person (S-DIR-15-SEEN)', async () => {
   const { id, branch } = await running(`
     me.fs.mkdirSync(clone.path + '/.github/workflows', { recursive: true })
     me.fs.writeFileSync(clone.path + '/.github/workflows/ci.yml', 'on: push')
@@ -141,7 +141,10 @@ test('a live instance is promoted by its host, whichever process asks; workflow 
   try {
     const promote = (ask: object) => elsewhere.git.promote(id, 'repo', ask, ADA)
     await expect(promote({})).rejects.toMatchObject({ code: 'promotion_needs_approval' })
-    expect(await promote({ allow: ['workflows'] })).toMatchObject({
+    const { commit } = await promote({ dry_run: true })
+    const refused = promote({ allow: ['workflows'], commit: commit.replace(/^./, (one) => (one === 'a' ? 'b' : 'a')) })
+    await expect(refused).rejects.toMatchObject({ code: 'promotion_commit_changed' })
+    expect(await promote({ allow: ['workflows'], commit })).toMatchObject({
       number: 1,
       sensitive: ['.github/workflows/ci.yml'],
     })
@@ -149,9 +152,32 @@ test('a live instance is promoted by its host, whichever process asks; workflow 
     await elsewhere.close()
   }
   expect(forge.pulls).toMatchObject([{ head: branch, title: 'Add a workflow' }])
-  const [, , , completed] = told(id)
-  expect(completed).toMatchObject({ type: 'completed', actor: 'ada', number: 1 })
+  expect(told(id).at(-1)).toMatchObject({ type: 'completed', actor: 'ada', number: 1 })
   await platform.stop(id)
+})
+
+test('a target that moved on is told, and --rebase brings the work on top of it; a conflict names its files (S-DIR-15-REBASE)', async () => {
+  const { id, branch } = await changed()
+  const tip = upstream.commit('tea/repo', { 'other.txt': 'x' })
+  const cli = cliPlatform(home)
+  expect(await cli.git.promote(id, 'repo', { dry_run: true }, ADA)).toMatchObject({
+    ahead: 1,
+    behind: 1,
+    conflicts: [],
+  })
+  const made = await cli.git.promote(id, 'repo', { rebase: true }, ADA)
+  expect(made).toMatchObject({ success: true, behind: 0, created: true })
+  expect(upstream.git('tea/repo', 'rev-parse', `refs/heads/${branch}`, `refs/heads/${branch}~1`)).toBe(
+    `${made.commit}\n${tip}`,
+  )
+  const [pruned] = (await platform.prune({ older_than_ms: 0, dry_run: true })).removed
+  expect(pruned).not.toHaveProperty('unpromoted')
+  upstream.commit('tea/repo', { 'README.md': 'The gate is ajar.\n' })
+  const refused = await cli.git.promote(id, 'repo', { rebase: true }, ADA).catch((error: Error) => error)
+  expect(refused).toMatchObject({ code: 'promotion_conflict' })
+  expect((refused as Error).message).toContain('README.md')
+  expect(told(id).at(-1)).toMatchObject({ type: 'failed', code: 'promotion_conflict' })
+  expect(forge.pulls).toHaveLength(1)
 })
 
 test('prune names work that was not promoted, and keeps it where it is asked to', async () => {

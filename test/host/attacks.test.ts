@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { HostProcess } from '../../src/core/host/process/host-process.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
@@ -139,7 +138,7 @@ test('a host whose socket was removed listens on a new one, and is reachable aga
   await until(home, id, (story) => story.status === 'running')
   const before = readOwner(paths.owners)
   rmSync(before?.socket ?? '')
-  for (let tries = 0; tries < 300 && readOwner(paths.owners)?.socket === before?.socket; tries += 1) await sleep(20)
+  await expect.poll(() => readOwner(paths.owners)?.socket).not.toBe(before?.socket)
   expect(existsSync(readOwner(paths.owners)?.socket ?? '')).toBe(true)
   await askOwner(home, id, (owner) => owner.stop(id, { reason: 'enough' }))
   await platform.over(id)

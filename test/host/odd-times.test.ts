@@ -1,7 +1,7 @@
 /** Hosts that are frozen, clocks that jump, machines that start anew, lines that come byte by byte (reliability F3, F8, F10, F23). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
@@ -13,6 +13,7 @@ import { root } from '../house/source-files.ts'
 import { created, eventsOf, ranToEnd, storyOf, temporaryHome, until } from '../support/instances.ts'
 import { soundInstance } from '../support/invariants.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
+import { askOwner } from '../support/platforms.ts'
 
 let home: string
 beforeAll(() => {
@@ -22,8 +23,15 @@ beforeAll(() => {
 /** How long a host is frozen; the long form of the soak takes a minute. */
 const FROZEN_MS = Number(process.env['FROZEN_MS'] ?? 3_000)
 
-function startHost(id: string): ChildProcess {
-  return spawn(process.execPath, [installedFile('host.js') as string, home, id], { stdio: 'inherit' })
+function startHost(id: string, env: Record<string, string> = {}): ChildProcess {
+  const program = installedFile('host.js') as string
+  return spawn(process.execPath, [program, home, id], { stdio: 'inherit', env: { ...process.env, ...env } })
+}
+
+/** Every thread of it stands still. */
+function isFrozen(pid: number): boolean {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.every((thread) => / T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')))
 }
 
 test('a host that is frozen keeps its instance: no other takes it, the worker works on, and nothing is missing (reliability F3)', {
@@ -41,6 +49,8 @@ test('a host that is frozen keeps its instance: no other takes it, the worker wo
   const gone = once(host, 'exit')
   await until(home, id, (story) => story.status === 'running')
   host.kill('SIGSTOP')
+  // The signal is sent, and the process may still be in the middle of a write.
+  await expect.poll(() => isFrozen(host.pid as number)).toBe(true)
   const before = storyOf(home, id).lastSeq
   const other = startHost(id)
   await sleep(FROZEN_MS)
@@ -70,6 +80,27 @@ test('events keep the order of arrival whatever their timestamps say; a clock th
   const since = Date.parse(running[1]?.at as string)
   expect(upMs({ ...story, history: running }, since - day)).toBeLessThan(60_000)
   expect(upMs({ ...story, history: running }, since + 10_000)).toBeLessThanOrEqual(10_000)
+})
+
+test('what a resolver wrote before it asked stands before its question, however slow its host is', async () => {
+  const count = 5
+  const id = await created(
+    home,
+    plainResolver(`
+      for (let n = 0; n < ${count}; n += 1) { me.emit('plain.before', { n }); void me.ask('q' + n, '?'); await sleep(40) }
+      await me.stopped; me.finish({ status: 'cancelled' })`),
+  )
+  // Between its two looks, at the requests and at the events.
+  const host = startHost(id, { RESOLVE_FAILPOINTS: 'request.listed=sleep:50' })
+  const gone = once(host, 'exit')
+  await until(home, id, (story) => story.requests.length === count)
+  await askOwner(home, id, (owner) => owner.stop(id, { reason: 'enough' }))
+  await gone
+  const marks = eventsOf(home, id).flatMap(({ event: { event_type: type, data } }) => {
+    if (type === 'plain.before') return [`wrote ${data['n']}`]
+    return type === 'platform.input.requested' ? [`asked ${String(data['request_id']).slice(1)}`] : []
+  })
+  for (let n = 0; n < count; n += 1) expect(marks.indexOf(`wrote ${n}`)).toBeLessThan(marks.indexOf(`asked ${n}`))
 })
 
 test('after a reboot the workers count as gone, and a foreign process with the pid of one is not signalled (reliability F23)', async () => {

@@ -353,13 +353,22 @@ test('an instance lives 12 hours unless RESOLVE_INSTANCE_LIFETIME says otherwise
 })
 
 test('at the end of its lifetime an instance is paused if the resolver checkpoints, else failed, after a warning (R27)', async () => {
+  const pausing = await created(
+    home,
+    plainResolver(`const why = await me.stopped; me.finish({ status: 'paused', output: why })`, RESUMABLE),
+  )
+  const first = new HostProcess(home)
+  await first.own(pausing)
+  // Before it is ready, the end of its lifetime would be a failure.
+  await until(home, pausing, (story) => story.status === 'running')
+  await first.close()
   process.env['RESOLVE_INSTANCE_LIFETIME'] = '600ms'
   try {
-    const pausing = await ranToEnd(
-      home,
-      plainResolver(`const why = await me.stopped; me.finish({ status: 'paused', output: why })`, RESUMABLE),
-    )
-    expect(pausing.story).toMatchObject({ status: 'paused', output: 'lifetime_exceeded' })
+    const next = new HostProcess(home)
+    await next.own(pausing)
+    await next.over(pausing)
+    await next.close()
+    expect(storyOf(home, pausing)).toMatchObject({ status: 'paused', output: 'lifetime_exceeded' })
     const { story, id } = await ranToEnd(home, plainResolver(`await me.stopped; me.finish({ status: 'cancelled' })`))
     expect(story).toMatchObject({ status: 'failed', error: { code: 'lifetime_exceeded' } })
     const warning = eventsOf(home, id).find(({ event }) => event.event_type === 'platform.watchdog.warning')

@@ -123,6 +123,19 @@ test('nothing of oclif is left out, and each of its modules is loaded at its fir
   expect(oclif.filter((text) => atOnce.test(text))).toEqual([])
 })
 
+test('oclif prints what it does where DEBUG is set', () => {
+  const home = mkdtempSync(join(tmpdir(), 'resolve-debug-'))
+  const debugOf = (DEBUG: string | undefined) => {
+    const env = { ...process.env, RESOLVE_HOME: home, DEBUG }
+    const words = [join(root, 'bin', 'run.js'), 'instance', 'list']
+    const { status, stderr } = spawnSync(process.execPath, words, { env, encoding: 'utf8' })
+    return { status, prints: stderr.includes('oclif:') }
+  }
+  expect(debugOf(undefined)).toMatchObject({ status: 0, prints: false })
+  expect(debugOf('oclif*')).toMatchObject({ status: 0, prints: true })
+  rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+})
+
 test('compiled code is cached for the next start', () => {
   const cache = mkdtempSync(join(tmpdir(), 'resolve-cache-'))
   const env = {

@@ -115,6 +115,62 @@ test('a branch that was removed upstream, as after a merge, is made again', asyn
   expect(await ask()).toMatchObject({ number: 2, created: true })
 })
 
+describe('a rebase on a target that moved on', () => {
+  test('makes the commits again with their authors, and the same ones the next time', async () => {
+    world.work({ 'gate.txt': 'shut\n' }, 'Shut the gate\n\nIt was open.')
+    const second = world.work({ 'README.md': 'one\ntwo\nthree\nfour\n' }, 'Count on')
+    const tip = world.upstream.commit(world.name, { 'other.txt': 'x\n' })
+    expect((await ask()).found).toMatchObject({ ahead: 2, behind: 1, commit: second })
+    const { commit, found, created } = await ask({ rebase: true })
+    expect([found, created]).toMatchObject([{ ahead: 2, behind: 0, conflicts: [], files: 2, commit }, false])
+    expect(upstreamTip()).toBe(commit)
+    const upstream = (...args: string[]) => world.upstream.git(world.name, ...args)
+    expect(upstream('log', '--format=%s %an', `${tip}..${commit}`)).toBe('Count on Ada\nShut the gate Ada')
+    expect(upstream('rev-parse', `${commit}~2`)).toBe(tip)
+    expect(upstream('ls-tree', '--name-only', commit).split('\n')).toEqual(['README.md', 'gate.txt', 'other.txt'])
+    expect(upstream('fsck', '--strict')).not.toMatch(/error|missing/)
+    expect(await ask({ rebase: true, seen: commit })).toMatchObject({ commit, created: false })
+    // The branch of the instance stays as it was pushed.
+    expect(world.git('rev-parse', `refs/heads/${BRANCH}`)).toBe(second)
+  })
+
+  test('a conflict is told with its files, and nothing is pushed', async () => {
+    world.work({ 'gate.txt': 'shut\n', 'b.txt': 'b\n' })
+    world.upstream.commit(world.name, { 'gate.txt': 'ajar\n' })
+    const error = await ask({ rebase: true }).catch((thrown: ResolveError) => thrown)
+    expect(error).toMatchObject({ code: 'promotion_conflict', details: { paths: ['gate.txt'], target: 'main' } })
+    expect([upstreamTip(), world.forge.pulls]).toEqual(['', []])
+  })
+
+  test('a change that the target has already is left out, and what only a merge resolved is not lost', async () => {
+    world.work({ 'other.txt': 'x\n' }, 'Have it too')
+    expect(await codeOf(ask())).toBe('none')
+    world.upstream.commit(world.name, { 'other.txt': 'x\n' })
+    expect(await codeOf(ask({ rebase: true }))).toBe('nothing_to_promote')
+    // The worker merges the target itself and adds a line in the merge; then the target goes on.
+    const main = world.upstream.git(world.name, 'rev-parse', 'main')
+    world.git('fetch', '--quiet', world.upstream.pathOf(world.name), 'main')
+    world.work({ 'other.txt': 'y\n', 'only-in-the-merge.txt': 'z\n' }, 'Merge')
+    const merge = world.git(
+      'commit-tree',
+      `refs/heads/${BRANCH}^{tree}`,
+      '-p',
+      `refs/heads/${BRANCH}~1`,
+      '-p',
+      main,
+      '-m',
+      'Merge',
+    )
+    world.git('update-ref', `refs/heads/${BRANCH}`, merge)
+    world.upstream.commit(world.name, { 'later.txt': 'x\n' })
+    const error = await ask({ rebase: true }).catch((thrown: ResolveError) => thrown)
+    expect(error).toMatchObject({
+      code: 'promotion_conflict',
+      details: { paths: ['only-in-the-merge.txt', 'other.txt'] },
+    })
+  })
+})
+
 describe('what is found before the push', () => {
   test('a target that moved on, and conflicts with it, are told and do not refuse', async () => {
     world.work({ 'gate.txt': 'shut\n' })
@@ -182,11 +238,16 @@ describe('what is found before the push', () => {
 
   test('workflow files need a person', async () => {
     world.place = { ...world.place, deliveryMode: 'promote' }
-    world.work({ '.github/workflows/a.yml': 'on: push\n', 'gate.txt': 'shut\n' })
+    const seen = world.work({ '.github/workflows/a.yml': 'on: push\n', 'gate.txt': 'shut\n' })
     expect(await codeOf(ask({ by: 'worker', allowWorkflows: true }))).toBe('promotion_needs_approval')
     expect(await codeOf(ask())).toBe('promotion_needs_approval')
     expect(upstreamTip()).toBe('')
-    expect((await ask({ allowWorkflows: true })).found.sensitive).toEqual(['.github/workflows/a.yml'])
+    // What a person allows is one commit: a push after the look needs a new one.
+    expect(await codeOf(ask({ allowWorkflows: true }))).toBe('promotion_invalid')
+    const later = world.work({ '.github/workflows/a.yml': 'on: workflow_dispatch\n' })
+    expect(await codeOf(ask({ allowWorkflows: true, seen }))).toBe('promotion_commit_changed')
+    expect(upstreamTip()).toBe('')
+    expect((await ask({ allowWorkflows: true, seen: later })).found.sensitive).toEqual(['.github/workflows/a.yml'])
   })
 
   test('a preview tells all of it and changes nothing upstream', async () => {

@@ -15,6 +15,8 @@ const origin = { instance: 'abcdefgh1234', repo: 'gate', workingBranch: 'resolve
 const request: PromotionRequest = {
   ...{ by: 'worker', branch: null, target: null, title: 'Mend', body: '', draft: false, update: true },
   allowWorkflows: false,
+  seen: null,
+  rebase: false,
 }
 
 // request, input, outcome: the branch, or the code of the error

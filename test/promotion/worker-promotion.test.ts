@@ -6,6 +6,8 @@ test('the body of a worker is a request with few rights', () => {
   expect(workerRequest({ pr_title: 'A', allow: ['workflows'], by: 'consumer' })).toEqual({
     ...{ by: 'worker', branch: null, target: null, title: 'A', body: '', draft: false, update: true },
     allowWorkflows: false,
+    seen: null,
+    rebase: false,
   })
   const whole = { pr_title: 'A', pr_body: 'b', branch: 'fix', target_branch: 'dev', draft: true, update: false }
   expect(workerRequest(whole)).toMatchObject({ branch: 'fix', target: 'dev', body: 'b', draft: true, update: false })

@@ -63,7 +63,8 @@ describe('tour', () => {
   })
 
   test('continues after a pause where it was', async () => {
-    const first = launch('tour', { params: { pace: 'brisk' } })
+    // Slow: it must not come to its end between its first part and the stop.
+    const first = launch('tour', { params: { pace: 'slow' } })
     await first.start()
     await first.untilRequest('confirm-plan')
     await first.answer('confirm-plan', { go: true })
@@ -73,7 +74,7 @@ describe('tour', () => {
     const built = first.json('checkpoint.json')?.['built'] as number
     expect(built).toBeLessThan(4)
 
-    const second = launch('tour', { params: { pace: 'brisk' }, dir: first.dir })
+    const second = launch('tour', { params: { pace: 'slow' }, dir: first.dir })
     await second.start(true)
     await second.untilEvent('resolver:phase')
     await second.call('resolver.message', { message_type: 'hurry', payload: { really: true }, number: 2 })

@@ -12,7 +12,7 @@ import type { EventEnvelope } from '../../src/core/protocol/event.ts'
 import type { InstanceConfig } from '../../src/core/protocol/instance.ts'
 
 export const INSTANCE_ID = '0123456789ab'
-const WAIT_LIMIT_MS = 15_000
+const WAIT_LIMIT_MS = 30_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -158,7 +158,9 @@ export class ResolverProcess {
 
   events(): EventEnvelope[] {
     const text = this.read('events.jsonl') ?? ''
+    // What has no line end yet is still being written.
     return text
+      .slice(0, text.lastIndexOf('\n') + 1)
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as EventEnvelope)
@@ -190,6 +192,11 @@ export class ResolverProcess {
   async result(): Promise<Record<string, unknown>> {
     await this.until('resolver.finished', () => this.notices('resolver.finished')[0])
     return this.json('status.json') ?? {}
+  }
+
+  /** Its stderr is another pipe than the one that told what the test waited for. */
+  async untilSaid(text: string): Promise<void> {
+    await this.until(`"${text}" on stderr`, () => (this.stderr.includes(text) ? true : undefined))
   }
 
   async exitCode(): Promise<number | string> {

@@ -89,7 +89,7 @@ describe('by force', () => {
     expect(await resolver.exitCode()).toBe(1)
     expect(await resolver.result()).toMatchObject({ status: 'failed', error: detail })
     expect(completed(resolver)).toMatchObject({ error: { code: 'unexpected_error', detail } })
-    expect(resolver.stderr).toContain(detail)
+    await resolver.untilSaid(detail)
   })
 
   test('SIGTERM without a stop is a failure', async () => {

@@ -1,6 +1,16 @@
 /** One effect and one answer for a key, however often and however closely it is sent, and whatever dies between (R11). */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { IdempotencyKeys } from '../../src/core/index.ts'
@@ -12,10 +22,17 @@ import { type Api, openApi } from './api.ts'
 let api: Api
 
 const chatty = plainResolver('await me.sleep(60000)', { name: 'chatty' })
+/** It says that it was asked for its form, and answers when it may. */
+const marks = mkdtempSync(join(tmpdir(), 'resolve-slow-'))
+const [asked, mayAnswer] = [join(marks, 'asked'), join(marks, 'may-answer')]
 const slow = plainResolver(
   'me.finish({ status: "completed" })',
   { name: 'slow' },
-  `me.on['resolver.getInstantiationSchema'] = () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800); return null }`,
+  `me.on['resolver.getInstantiationSchema'] = () => {
+     fs.writeFileSync(${JSON.stringify(asked)}, '')
+     while (!fs.existsSync(${JSON.stringify(mayAnswer)})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+     return null
+   }`,
 )
 const scope = ['token', 'POST', '/api/instances']
 
@@ -80,6 +97,7 @@ test('twenty simultaneous requests with one key have one effect and one answer',
 test('a retry while the first request still runs gets its answer, not a second effect', async () => {
   const before = await count()
   const body = { resolver: 'slow', input: {} }
+  const gone = new AbortController()
   const first = fetch(`${api.url}/api/instances`, {
     method: 'POST',
     body: JSON.stringify(body),
@@ -88,10 +106,15 @@ test('a retry while the first request still runs gets its answer, not a second e
       authorization: `Bearer ${api.tokens.admin}`,
       'idempotency-key': 'k13',
     },
-    signal: AbortSignal.timeout(200),
+    signal: gone.signal,
   })
-  await expect(first).rejects.toThrow()
-  const again = await post('/api/instances', 'k13', body)
+  const refused = expect(first).rejects.toThrow()
+  await expect.poll(() => existsSync(asked)).toBe(true)
+  gone.abort()
+  await refused
+  const repeated = post('/api/instances', 'k13', body)
+  writeFileSync(mayAnswer, '')
+  const again = await repeated
   expect(again.status).toBe(202)
   expect(again.headers.get('idempotency-replayed')).toBe('true')
   expect(await count()).toBe(before + 1)

@@ -1,8 +1,9 @@
 /** The queue of a home (R70) and its retention (R71), with real servers and background hosts, and with hosts that are killed. */
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { InstanceRecord } from '../../src/core/index.ts'
+import { instancePaths } from '../../src/core/store/home.ts'
 import { type Home, newHome } from '../commands/cli.ts'
 import { client, type ServeProcess, startServe } from '../commands/serving.ts'
 import { eventsOf, storyOf, until } from '../support/instances.ts'
@@ -143,6 +144,12 @@ test('a stop of a waiting instance is immediate and starts no worker (R20, R70)'
   const call = client((await start(['--max-running', '1'])).url, token)
   const first = await create(call, 'ask')
   await reaches(call, first, 'awaiting_input')
+  const forced = await create(call, 'ask')
+  await waitsAt(call, forced, 1)
+  const stop = await place.run('instance', 'stop', forced, '--force', '--reason', 'enough')
+  expect([stop.code, stop.stderr]).toEqual([0, `${forced} ⊘ cancelled\n`])
+  expect(await recordOf(call, forced)).not.toHaveProperty('forced')
+  expect(launchesOf(forced)).toBe(0)
   const [second, third] = [await create(call, 'ask'), await create(call, 'work')]
   await waitsAt(call, second, 1)
   expect((await call('POST', `/instances/${second}/stop`, { reason: 'enough' })).status).toBe(200)
@@ -155,6 +162,30 @@ test('a stop of a waiting instance is immediate and starts no worker (R20, R70)'
   await waitsAt(call, third, 1)
   await answer(call, first)
   await reaches(call, third, 'completed')
+})
+
+test('a running instance whose journal is damaged keeps its place while its host lives (R70)', {
+  timeout: 60_000,
+}, async () => {
+  const call = client((await start(['--max-running', '1'])).url, token)
+  const first = await create(call, 'hold')
+  await reaches(call, first, 'running')
+  const { journal, record } = instancePaths(place.home, first)
+  const size = () => statSync(journal).size
+  const stored = () => JSON.parse(readFileSync(record, 'utf8')) as { journal_bytes: number }
+  await expect.poll(() => stored().journal_bytes === size(), { timeout: 30_000 }).toBe(true)
+  // In place, because its host appends to the same file; its record does not hide the damage.
+  const fd = openSync(journal, 'r+')
+  writeSync(fd, '!', readFileSync(journal).indexOf('{"schema_version"'))
+  closeSync(fd)
+  writeFileSync(record, JSON.stringify({ ...stored(), journal_bytes: 3 }))
+  // Its server answers from memory; every other reader fails.
+  expect(await place.run('instance', 'show', first)).toMatchObject({ code: 10 })
+  const second = await create(call, 'work')
+  await waitsAt(call, second, 1)
+  writeFileSync(goOn, '')
+  await reaches(call, second, 'completed')
+  expect(storyOf(place.home, second).history.map(({ status }) => status)).toContain('completed')
 })
 
 test('a resumed instance waits too, as "running" with a place, and can be paused or stopped meanwhile (R24, R70)', {

@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Cron } from 'croner'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { hasHost } from '../../src/core/host/process/reach.ts'
 import { type InstanceRecord, type Schedule, type ScheduleNews, ScheduleRunner } from '../../src/core/index.ts'
 import { dueBetween, nextDue } from '../../src/core/schedule/due-times.ts'
 import { type Home, newHome } from '../commands/cli.ts'
@@ -232,14 +233,19 @@ test('two real servers start one instance a minute, and go on when one is killed
   expect((await place.run('schedule', 'add', '* * * * *', 'works', '-i', 'do=this')).code).toBe(0)
   for (let n = 0; n < 2; n += 1) running.push(await startServe(place.home, ['--no-ui']))
   const started = async () => (await listed())[0]?.started
+  const logged = () => {
+    const log = running.map((one) => one.stderr()).join('')
+    return log.match(/Schedule works, due [^:]+:\d\d:00\.000Z: started/g)?.length ?? 0
+  }
   await expect.poll(started, { timeout: 75_000, interval: 500 }).toBe(1)
+  // A server notes the start first and logs it a moment later: it must not be killed in between.
+  await expect.poll(logged).toBe(1)
   running[0]?.kill('SIGKILL')
   await expect.poll(started, { timeout: 75_000, interval: 500 }).toBe(2)
   const all = await instances()
   expect(all.map(({ schedule }) => schedule?.due_at.slice(17))).toEqual(['00.000Z', '00.000Z'])
   expect(new Set(all.map(({ schedule }) => schedule?.due_at)).size).toBe(2)
-  const log = running.map((one) => one.stderr()).join('')
-  expect(log.match(/Schedule works, due [^:]+:\d\d:00\.000Z: started/g)?.length).toBe(2)
+  await expect.poll(logged).toBe(2)
 })
 
 test('a paused schedule misses nothing; what is wrong with a schedule is refused when it is added (R72)', {
@@ -260,6 +266,8 @@ test('a paused schedule misses nothing; what is wrong with a schedule is refused
   await refused(2, 'is no cron expression of five fields', '0 7 * *', 'works', '-i', 'do=x')
   await refused(2, 'is no cron expression of five fields', '* * * * * *', 'works', '-i', 'do=x')
   await refused(2, 'is no cron expression of five fields', '2030-01-01T00:00:00', 'works', '-i', 'do=x')
+  await refused(2, '"25" is no hour of a cron expression, in "0 25 * * *"; it is 0 to 23.', '0 25 * * *', 'works')
+  await refused(2, '"JUNK" is no month of a cron expression', '0 7 1 JUNK *', 'works')
   await refused(2, 'is never due', '0 7 31 2 *', 'works', '-i', 'do=x')
   await refused(2, 'There is no time zone "Mars/Base"', '0 7 * * *', 'works', '-i', 'do=x', '--timezone', 'Mars/Base')
   await refused(6, 'nothere', '0 7 * * *', 'nothere')
@@ -276,6 +284,8 @@ test('a damaged instance stops its own schedule, and no other (R72)', { timeout:
   const [started] = (await look('2026-05-04T07:00:01Z')).news
   const id = started?.instance_id ?? ''
   await expect.poll(async () => (await instances())[0]?.status, { timeout: 20_000 }).toBe('completed')
+  // Its host writes the record once more after that event.
+  await expect.poll(() => hasHost(place.home, id)).toBe(false)
   await add('2026-05-04T07:30:00.000Z', '0 * * * *', '-i', 'do=this', '--name', 'second')
   const journal = join(place.home, 'instances', id, 'journal')
   writeFileSync(journal, Buffer.concat([Buffer.alloc(12, '#'), readFileSync(journal).subarray(12)]))
@@ -414,7 +424,7 @@ test('a look at schedules that did not change reads no file and computes no due 
     home: place.home,
     platform: {
       create: async ({ schedule }) => created.push(schedule.name),
-      statusOf: async () => undefined,
+      recordOf: async () => undefined,
     },
     tell: () => {},
     now: () => now,

@@ -232,3 +232,33 @@ test('an instance that has ended is found by the name and the labels that it got
   expect(await found({ labels: ['team=red'], text: 'LATE' })).toEqual([id])
   expect((await listInstances(home, { labels: ['team'] })).records.map((one) => one.instance_id)).toEqual([id])
 })
+
+test('an older question is looked for in the instances that have not ended by the index', async () => {
+  const looked: string[] = []
+  const lists = new InstanceIndex(home)
+  const unchanged = lists.unchanged.bind(lists)
+  lists.unchanged = (id, options) => {
+    looked.push(id)
+    return unchanged(id, options)
+  }
+  await listInstances(home, { status: ['awaiting_input'], trustsEnds: true }, lists)
+  const ids = [...looked]
+  expect(ids.length).toBeGreaterThan(0)
+  expect(ids.map((id) => lists.read(id).status)).toEqual(ids.map(() => 'paused'))
+})
+
+test('files from before an end that a person put back are found by a list of that status, and then by every list', async () => {
+  const waiting = async (trustsEnds: boolean) => {
+    const { records } = await listInstances(home, { status: ['awaiting_input'], trustsEnds })
+    return records.map((record) => record.instance_id)
+  }
+  const { records } = await listInstances(home, { status: ['cancelled'], limit: 1 })
+  const id = records[0]?.instance_id as string
+  const { journal, record } = instancePaths(home, id)
+  const lines = fs.readFileSync(journal, 'utf8').trimEnd().split('\n')
+  fs.writeFileSync(journal, `${lines.slice(0, -1).join('\n')}\n`)
+  fs.rmSync(record)
+  expect(await waiting(true)).toEqual([])
+  expect(await waiting(false)).toEqual([id])
+  expect(await waiting(true)).toEqual([id])
+})

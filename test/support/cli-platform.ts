@@ -82,6 +82,7 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
     async resolver(name) {
       return (await document(['resolver', 'show', name]))['resolver'] as never
     },
+    async requireScope() {},
     async addArchive() {
       throw new Error('The command line packs the archive itself.')
     },
@@ -258,12 +259,13 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       bundle: async () => {
         throw new Error('The command line fetches the bundle itself.')
       },
-      promote: async (id, repo, { pr_title, branch, target_branch, dry_run }) => {
+      promote: async (id, repo, { pr_title, branch, target_branch, dry_run, rebase }) => {
         const flags = [
           ...(pr_title === undefined ? [] : ['--title', pr_title]),
           ...(branch ? ['--branch', branch] : []),
           ...(target_branch ? ['--target', target_branch] : []),
           ...(dry_run === true ? ['--dry-run'] : []),
+          ...(rebase === true ? ['--rebase'] : []),
         ]
         return (await document(['instance', 'promote', id, repo, ...flags])) as never
       },

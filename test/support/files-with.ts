@@ -9,7 +9,13 @@ export function filesWith(directory: string, texts: readonly string[]): string[]
     const path = join(directory, name)
     if (name.endsWith('.resolve/events.jsonl') || statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
       return []
-    const content = readFileSync(path, 'utf8')
+    let content = ''
+    try {
+      content = readFileSync(path, 'utf8')
+    } catch (error) {
+      // A process of the home replaced or removed it meanwhile.
+      if ((error as { code?: string }).code !== 'ENOENT') throw error
+    }
     return texts
       .filter((text) => formsOf(text).some((form) => content.includes(form)))
       .map((text) => `${name}: ${text}`)

@@ -40,6 +40,8 @@ export const REQUEST: PromotionRequest = {
   draft: false,
   update: true,
   allowWorkflows: false,
+  seen: null,
+  rebase: false,
 }
 
 const API = ['/api/', '/2.0/', '/rest/']

@@ -13,13 +13,11 @@ const core = (await import(pathToFileURL(join(dist, 'core/index.js')).href)) as 
 const platform = await core.openLocalPlatform({ home, builtins: join(dirname(dist), 'dist/resolvers') })
 const runs = {
   create: (request: Parameters<typeof platform.create>[0]) => platform.create({ ...request, host: 'background' }),
-  statusOf: async (id: string) =>
-    (
-      await platform.record(id).catch((error: { code?: string }) => {
-        if (error.code === 'instance_unknown') return undefined
-        throw error
-      })
-    )?.status,
+  recordOf: async (id: string) =>
+    await platform.record(id).catch((error: { code?: string }) => {
+      if (error.code === 'instance_unknown') return undefined
+      throw error
+    }),
 }
 await core.runDue(
   home,

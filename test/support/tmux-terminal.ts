@@ -82,7 +82,7 @@ export function openTerminal({ columns = 80, rows = 24, env = {} }: TerminalOpti
     screen: () => capture(),
     history: () => capture('-J', '-S', '-'),
     painted: () => capture('-e'),
-    async until(wanted, limitMs = 15_000) {
+    async until(wanted, limitMs = 30_000) {
       const end = Date.now() + limitMs
       for (;;) {
         const shown = stripVTControlCharacters(terminal.history())

@@ -1,5 +1,4 @@
 /** What a form looks like at 80 and 40 columns, in few rows, with hostile text, and drawn by Ink. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { render } from 'ink-testing-library'
 import { describe, expect, test } from 'vitest'
 import type { Component } from '../../src/core/protocol/form.ts'
@@ -8,6 +7,7 @@ import { openFormSession } from '../../src/terminal/form/form-session.ts'
 import type { FormState } from '../../src/terminal/form/form-state.ts'
 import { FormView } from '../../src/terminal/form/form-view.tsx'
 import { widthOf } from '../../src/terminal/output/width.ts'
+import { drawn } from '../support/drawn.ts'
 import {
   after,
   begin,
@@ -141,9 +141,9 @@ describe('drawn by Ink', () => {
   test('keys reach the form, and its result holds the typed values', async () => {
     const { session, stdin, lastFrame, unmount } = draw()
     // Keys are heard once the first frame is committed.
-    await sleep(50)
+    await drawn()
     for (const typed of ['a mill', '\t', '\u001b[C', '\r', ' ', '\r']) stdin.write(typed)
-    await sleep(50)
+    await drawn()
     expect(await session.ended).toEqual({
       kind: 'submitted',
       payload: { subject: 'a mill', pace: 'instant', plaque: true },
@@ -154,16 +154,16 @@ describe('drawn by Ink', () => {
 
   test('a paste is one text, with its line ends in a textarea', async () => {
     const { session, stdin, unmount } = draw(form(note))
-    await sleep(50)
+    await drawn()
     stdin.write('\u001b[200~one\r\ntwo\u001b[201~')
-    await sleep(50)
+    await drawn()
     expect(session.state().values).toEqual({ note: 'one\ntwo' })
     unmount()
   })
 
   test('Ctrl-C in the middle of quick typing is handled', async () => {
     const { session, stdin, unmount } = draw()
-    await sleep(50)
+    await drawn()
     stdin.write('abc\u0003')
     expect(await session.ended).toEqual({ kind: 'interrupted' })
     unmount()
@@ -174,9 +174,9 @@ describe('drawn by Ink', () => {
     delete process.env['VISUAL']
     delete process.env['EDITOR']
     const { stdin, lastFrame, unmount } = draw(form(note))
-    await sleep(50)
+    await drawn()
     stdin.write('\u0005')
-    await sleep(50)
+    await drawn()
     expect(lastFrame()).toContain('Set VISUAL or EDITOR')
     unmount()
     for (const [name, value] of Object.entries(before)) if (value !== undefined) process.env[name] = value

@@ -12,6 +12,7 @@ import { type FrameState, frameLines } from '../../src/terminal/live/frame.ts'
 import { LiveRun, type LiveRunProps } from '../../src/terminal/live/live-run.tsx'
 import { openLiveView } from '../../src/terminal/live/open-live-view.tsx'
 import { widthOf } from '../../src/terminal/output/width.ts'
+import { drawn } from '../support/drawn.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 import { BORN, envelope, moved, storyAt, storyOf } from './story-of.ts'
 
@@ -110,10 +111,10 @@ test('Ctrl-C, d and other keys are recognized', async () => {
   const keys: string[] = []
   const { stdin, unmount } = render(<LiveRun {...props({ onKey: (key) => keys.push(key) })} />)
   // Keys are heard once the first frame is committed.
-  await sleep(50)
+  await drawn()
   for (const key of ['\u0003', 'x', 'd']) {
     stdin.write(key)
-    await sleep(20)
+    await drawn()
   }
   unmount()
   expect(keys).toEqual(['interrupt', 'other', 'detach'])
@@ -127,10 +128,10 @@ test('a child below the frame gets the keys alone, or shares them', async () => 
       <Text>a form</Text>
     </LiveRun>,
   )
-  await sleep(50)
+  await drawn()
   held.stdin.write('d')
   held.stdin.write('\u0003')
-  await sleep(50)
+  await drawn()
   expect(keys).toEqual([])
   expect(held.lastFrame()).toMatch(/^● running.*\na form$/)
   held.unmount()
@@ -139,9 +140,9 @@ test('a child below the frame gets the keys alone, or shares them', async () => 
       <Text>a question is open</Text>
     </LiveRun>,
   )
-  await sleep(50)
+  await drawn()
   shared.stdin.write('d')
-  await sleep(50)
+  await drawn()
   expect(keys).toEqual(['detach'])
   expect(shared.lastFrame()).toMatch(/Ctrl-C: stop…\na question is open$/)
   shared.unmount()
@@ -173,12 +174,12 @@ describe('drawn on a terminal', () => {
     })
     for (const key of ['\u0003', 'x', '\u0003']) {
       stdin.type(key)
-      await sleep(20)
+      await drawn()
     }
     expect(done).toEqual([])
     for (const key of ['\u0003', '\u0003', '\u0003']) {
       stdin.type(key)
-      await sleep(20)
+      await drawn()
     }
     expect(done).toEqual(['stop', 'force'])
     await view.end()
@@ -200,7 +201,7 @@ describe('drawn on a terminal', () => {
       await view.event({ seq: 1, sourceEnd: null, text: '', event }, story)
       await expect.poll(() => stripVTControlCharacters(written())).toContain('d: leave it running')
       stdin.type('p')
-      await sleep(20)
+      await drawn()
       expect(done).toEqual(wanted)
       expect(stripVTControlCharacters(written()).includes('p: pause')).toBe(supports_resume)
       await view.end()
@@ -216,14 +217,15 @@ describe('drawn on a terminal', () => {
       { seq: 1, sourceEnd: null, text: '', event: envelope('resolver:phase', { name: 'x' }) },
       storyAt('running'),
     )
-    await sleep(200)
-    const drawn = stripVTControlCharacters(written())
-    expect(drawn).toContain('connection to the server lost 12 s ago, reconnecting (gives up in 48 s)')
+    const shown = () => stripVTControlCharacters(written())
+    // The clock goes on until it is drawn; the words themselves are tested above.
+    await expect
+      .poll(shown)
+      .toMatch(/connection to the server lost 1\d s ago, reconnecting \(gives up in (?:[34]\d|50) s\)/)
     view.connection({ state: 'back', since })
-    await sleep(200)
-    const after = stripVTControlCharacters(written()).slice(drawn.length)
-    expect(after).toContain('running')
-    expect(after.slice(after.lastIndexOf('running') - 10)).not.toContain('connection')
+    // The last frame with the loss has the status below it; frames after it have the status alone.
+    const statuses = () => shown().slice(shown().lastIndexOf('connection')).split('● running').length - 1
+    await expect.poll(statuses).toBeGreaterThan(1)
     await view.hide()
     view.connection({ state: 'lost', since, givesUpAt: since + 60_000 })
     expect(written()).toContain('The connection to the server is lost; reconnecting for up to 60 s.\n')
@@ -241,7 +243,7 @@ describe('drawn on a terminal', () => {
       force: () => done.push('force'),
     })
     stdin.type('\u0003')
-    await sleep(20)
+    await drawn()
     expect(done).toEqual(['detach'])
     await view.end()
   })
@@ -286,8 +288,7 @@ describe('drawn on a terminal', () => {
     const { stderr, stdin, written } = fakeTerminal({ rows: 12, columns: 40 })
     const view = openLiveView({ watching: false, stderr, stdin })
     view.slot.put((room) => <Text>{`room of ${room.rows} by ${room.columns}`}</Text>)
-    await sleep(60)
-    expect(written()).toContain('room of 9 by 40')
+    await expect.poll(written).toContain('room of 9 by 40')
     view.slot.put(undefined)
     await view.end()
   })

@@ -30,7 +30,7 @@ test('after its time limit it ends with exit code 10, the time it took and the c
   const { told, ended } = looks([undefined, gone()], 1_200)
   await expect(ended).rejects.toMatchObject({
     exitCode: 10,
-    message: expect.stringMatching(/^The connection to http:\/\/x was lost [12] s ago\.$/) as string,
+    message: expect.stringMatching(/^The connection to http:\/\/x was lost \d+ s ago\.$/) as string,
     extras: { next: ['resolve inbox --watch'] },
   })
   expect(told.at(-1)?.state).toBe('lost')

@@ -61,9 +61,11 @@ test('a form on the terminal shows that a secret value is given, not the value a
 })
 
 test('a printed command has no secret value', () => {
-  expect(fieldFlags(form.components, { password: VALUE, user: 'ada' })).toEqual([
-    ...['-i', 'password=@<file with password>'],
-    ...['-i', 'user=ada'],
-  ])
-  expect(runCommand('plan', form, { password: VALUE, user: 'ada' })).toBe('resolve run plan -i user=ada')
+  expect(
+    fieldFlags(form.components, { payload: { password: VALUE, user: 'ada' }, typed: { password: VALUE } }),
+  ).toEqual([...['-i', 'password=@<file with password>'], ...['-i', 'user=ada']])
+  expect(runCommand('plan', form, { password: VALUE, user: 'ada' })).toBe(
+    "resolve run plan -i 'password=@<file with password>' -i user=ada",
+  )
+  expect(runCommand('plan', form, { password: '', user: 'ada' })).toBe('resolve run plan -i user=ada')
 })

@@ -109,7 +109,7 @@ describePage('the page: accessible', () => {
 
     const after = () =>
       page.locator('.tabs').evaluate((tabs) => getComputedStyle(tabs).getPropertyValue('--after-tabs'))
-    expect(await after()).toBe('44px')
+    await expect.poll(after).toBe('44px')
     await page.locator('.tabs').evaluate((tabs) => tabs.scrollTo({ left: tabs.scrollWidth }))
     await expect.poll(after).toBe('0px')
     await page.setViewportSize({ width: 1280, height: 860 })

@@ -138,7 +138,8 @@ describePage('the page: forms', () => {
       'E-mail: Say where to write to',
       'City: Choose a city',
     ])
-    expect(await summary.evaluate((element) => element === document.activeElement)).toBe(true)
+    // The focus follows what is drawn.
+    await expect.poll(() => summary.evaluate((element) => element === document.activeElement)).toBe(true)
     await summary.getByRole('link', { name: /E-mail/ }).click()
     expect(await page.evaluate('document.activeElement.name')).toBe('email')
     expect(await field(page, 'email').locator('.field-wrong').textContent()).toBe('Say where to write to')
@@ -193,6 +194,9 @@ describePage('the page: forms', () => {
     await page.getByRole('combobox', { name: 'Resolver' }).focus()
     await keys.press('Control+a')
     await keys.type('tour')
+    // Enter takes the highlighted row: the list must have been narrowed to it.
+    await page.locator('.picker-item[data-highlighted]').filter({ hasText: 'tour' }).waitFor()
+    await expect.poll(() => page.locator('.picker-item').count()).toBe(1)
     await keys.press('Enter')
     await page.getByLabel('What to build').waitFor()
     await tabTo(/^subject$/)
@@ -210,9 +214,11 @@ describePage('the page: forms', () => {
     await tabTo(/^Timeline$/)
     for (const name of ['Graph', 'State', 'Data']) {
       await keys.press('ArrowRight')
-      expect(await focused()).toBe(name)
+      await expect.poll(focused).toBe(name)
     }
     await keys.press('Enter')
+    // The list of files is asked for.
+    await page.getByRole('link', { name: /^survey\.md/ }).waitFor()
     await tabTo(/^survey\.md/)
     await keys.press('Enter')
     await page.getByText('The ground is good for a bridge.').waitFor()

@@ -295,7 +295,7 @@ describePage('the page: hostile resolvers', () => {
       expect(pending.map((request) => [request.id, request.status])).toEqual([['first', 'pending']])
       await proposal.getByRole('button', { name: 'Send this answer' }).click()
       await frame.getByText('; sent').waitFor()
-      expect(await proposal.count()).toBe(0)
+      await proposal.waitFor({ state: 'detached' })
       const { requests } = await call<{ requests: Record<string, { actor: string; via: string }> }>(
         'GET',
         `/instances/${id}/story`,
@@ -324,7 +324,7 @@ describePage('the page: hostile resolvers', () => {
       await page.goto(`${server.url}/instances/${id}/view`)
       await page.getByText('The resolver’s view has failed').waitFor({ timeout: 30_000 })
       expect(await page.getByRole('alert').textContent()).toMatch(words)
-      expect(await page.locator('iframe').count()).toBe(0)
+      await page.locator('iframe').waitFor({ state: 'detached' })
       await page.getByRole('tab', { name: 'Timeline' }).click()
       await page.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('button', { name: 'Cancel it' }).click()

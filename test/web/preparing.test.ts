@@ -20,7 +20,7 @@ describePage('the page: preparing', () => {
       const label = ['--filter', `label=resolve.home=${homeLabel(server.home)}`, '--filter', 'label=resolve.role=setup']
       const setUps = async () => (await docker('ps', '-q', ...label)).split('\n').filter(Boolean)
       try {
-        await expect.poll(setUps, { timeout: 20_000 }).toHaveLength(1)
+        await expect.poll(setUps).toHaveLength(1)
         const { context, complaints } = await openContext()
         const page = await signedIn(context, server)
         await page.goto(`${server.url}/?resolver=preparing`)

@@ -1,4 +1,5 @@
 /** Every screen of the page with something on it: the accessibility test and the screenshots walk through the same ones. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { type Caller, createInstance, untilStatus } from './stand.ts'
@@ -69,11 +70,21 @@ export async function setStage(call: Caller): Promise<Stage> {
   await untilStatus(call, piped, 'running')
   const asking = await createInstance(call, 'tour', { subject: 'a bridge over the river', pace: 'brisk' })
   await untilStatus(call, asking, 'awaiting_input')
+  // An event that came before the question may be read after it.
+  await untilPhase(call, asking, 'planning')
   await call('PATCH', `/instances/${asking}`, { name: 'Bridge' })
   await call('PATCH', `/instances/${piped}`, { name: 'Quarterly report' })
   await call('PATCH', `/instances/${done}`, { name: 'Lighthouse' })
   await call('POST', `/instances/${asking}/messages`, { message_type: 'note', payload: { text: 'Bring a ladder' } })
   return { asking, piped, failed, done }
+}
+
+async function untilPhase(call: Caller, id: string, wanted: string): Promise<void> {
+  for (const deadline = Date.now() + 30_000; ; await sleep(50)) {
+    const { phase } = await call<{ phase: string | null }>('GET', `/instances/${id}/story`)
+    if (phase === wanted) return
+    if (Date.now() > deadline) throw new Error(`${id} is in phase ${phase}, not ${wanted}`)
+  }
 }
 
 export interface Scene {

@@ -28,7 +28,7 @@ export interface Seen {
 export async function openContext(options: BrowserContextOptions = {}): Promise<Seen> {
   browser ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
   const context = await (await browser).newContext({ viewport: { width: 1280, height: 860 }, ...options })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(30_000)
   const complaints: string[] = []
   context.on('page', (page) => {
     page.on('pageerror', (error) => complaints.push(`${error}`))

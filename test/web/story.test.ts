@@ -53,28 +53,37 @@ describePage('the page: one story', () => {
         const events = eventsOf(server.home, id)
         await page.goto(`${server.url}/instances/${id}/timeline`)
         await page.getByText(new RegExp(`^${events.length} events?$`)).waitFor()
-        await page.addStyleTag({ content: '' }).catch(() => {})
         await page.evaluate('document.querySelector(".timeline-box").style.height = "3500px"')
-        await page.waitForTimeout(200)
 
         const told = events.map(({ event }) => progressLine(event)).filter((line) => line !== null)
-        const shown = await page.locator('.event-text').allTextContents()
-        expect(told.filter((line) => !shown.includes(line))).toEqual([])
+        const missing = async () => {
+          const shown = await page.locator('.event-text').allTextContents()
+          return told.filter((line) => !shown.includes(line))
+        }
+        // The rows are drawn once the larger box has been measured.
+        await expect.poll(missing).toEqual([])
 
         const mark = page.locator('.instance-line .status')
-        const [shape, word] = [await mark.locator('.status-shape').textContent(), await mark.textContent()]
-        expect(`${shape} ${word?.slice(shape?.length)}`).toBe(statusText(story.status))
+        const markText = async () => {
+          const [shape, word] = [await mark.locator('.status-shape').textContent(), await mark.textContent()]
+          return `${shape} ${word?.slice(shape?.length)}`
+        }
+        await expect.poll(markText).toBe(statusText(story.status))
         // The command line says the same word of the same instance.
         expect(terminal('instance', 'show', id)).toContain(statusText(story.status))
 
-        const questions = await page
-          .locator('section[data-request-id]')
-          .evaluateAll((cards) => cards.map((card) => (card as HTMLElement).dataset['requestId']))
-        expect(questions).toEqual(story.requests.filter((one) => one.status === 'pending').map((one) => one.id))
-        const history = await page
-          .locator('.history li')
-          .evaluateAll((items) => items.map((item) => (item as HTMLElement).dataset['status']))
-        expect(history).toEqual(story.history.map((change) => change.status))
+        const questions = () =>
+          page
+            .locator('section[data-request-id]')
+            .evaluateAll((cards) => cards.map((card) => (card as HTMLElement).dataset['requestId']))
+        await expect
+          .poll(questions)
+          .toEqual(story.requests.filter((one) => one.status === 'pending').map((one) => one.id))
+        const history = () =>
+          page
+            .locator('.history li')
+            .evaluateAll((items) => items.map((item) => (item as HTMLElement).dataset['status']))
+        await expect.poll(history).toEqual(story.history.map((change) => change.status))
         if (story.output !== null) await page.getByText(story.output, { exact: true }).first().waitFor()
         if (story.error !== null)
           await page.locator(`[data-error="${story.error.code}"]`).getByText(story.error.detail).waitFor()
@@ -98,9 +107,7 @@ describePage('the page: one story', () => {
         const lines = terminal('instance', 'events', id, '--jsonl').trim().split('\n')
         await page.goto(`${server.url}/instances/${id}/raw`)
         const text = page.getByRole('region', { name: 'The last events, a line each' })
-        await expect
-          .poll(async () => (await text.textContent())?.split('\n').length, { timeout: 15_000 })
-          .toBe(told.lastSeq)
+        await expect.poll(async () => (await text.textContent())?.split('\n').length).toBe(told.lastSeq)
         const shown = ((await text.textContent()) ?? '')
           .split('\n')
           .map((line) => JSON.parse(line.slice(line.indexOf('\t') + 1)) as unknown)

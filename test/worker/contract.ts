@@ -63,7 +63,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     const lines: string[] = []
     worker.channel.onLine((line) => lines.push(line))
     const until = async (count: number) => {
-      for (let tries = 0; lines.length < count && tries < 1_000; tries += 1) await sleep(10)
+      await expect.poll(() => lines.length).toBeGreaterThanOrEqual(count)
       return lines
     }
     return { lines, until }
@@ -153,8 +153,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     const child = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { detached: true, stdio: 'ignore' }).unref()`
     const data = `require('node:fs').mkdirSync(process.env.RESOLVE_DIR + '/data', { recursive: true })`
     const worker = await start(`${data}; ${child}; setTimeout(() => { ${child} }, 50); setInterval(() => {}, 1000)`)
-    for (let tries = 0; tries < 500 && (await coordination.list('data', 10)).length < 2; tries += 1) await sleep(10)
-    expect(await coordination.list('data', 10)).toHaveLength(2)
+    await expect.poll(() => coordination.list('data', 10)).toHaveLength(2)
     expect(await worker.isGone()).toBe(false)
     expect(worker.signal('SIGTERM')).toBeGreaterThan(0)
     await worker.ended

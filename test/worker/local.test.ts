@@ -55,7 +55,7 @@ function linesOf(worker: Worker): { lines: string[]; until: (count: number) => P
   const lines: string[] = []
   worker.channel.onLine((line) => lines.push(line))
   const until = async (count: number) => {
-    for (let tries = 0; lines.length < count && tries < 500; tries += 1) await sleep(10)
+    await expect.poll(() => lines.length).toBeGreaterThanOrEqual(count)
     return lines
   }
   return { lines, until }

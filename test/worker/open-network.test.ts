@@ -18,10 +18,12 @@ const BRIDGE = 'rs0e0e0e0e0e01'
 /** Listens on all addresses of this machine, as careless services do. */
 const web = createServer((_, response) => response.end('hello'))
 
+/** Those of this network: other tests have theirs at the same time. */
 const rules = () =>
   ['iptables', 'ip6tables']
-    .map((program) => execFileSync(`/usr/sbin/${program}`, ['-S'], { encoding: 'utf8' }))
-    .join('')
+    .flatMap((program) => execFileSync(`/usr/sbin/${program}`, ['-S'], { encoding: 'utf8' }).split('\n'))
+    .filter((line) => line.includes(BRIDGE))
+    .join('\n')
 
 describeWithDocker('an open network', { timeout: 60_000 }, () => {
   let image = ''
@@ -35,7 +37,9 @@ describeWithDocker('an open network', { timeout: 60_000 }, () => {
     outside = await openOutside()
     await new Promise<void>((done) => web.listen(0, '0.0.0.0', done))
     port = (web.address() as AddressInfo).port
-    const found = Object.values(networkInterfaces()).flatMap((infos) => infos ?? [])
+    // Bridges and links of other tests come and go.
+    const lasting = Object.entries(networkInterfaces()).filter(([name]) => !/^(?:rs[0-9a-f]{12}|br-|veth)/.test(name))
+    const found = lasting.flatMap(([, infos]) => infos ?? [])
     own = found.flatMap(({ family, internal, address }) => (family === 'IPv4' && !internal ? [address] : []))
   }, 300_000)
   afterEach(async () => {

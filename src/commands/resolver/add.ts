@@ -9,9 +9,10 @@ import { plainCommand } from '../../core/view/command-line.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/base-command.ts'
 import { beforeFollowing } from '../../terminal/command/signals.ts'
 import { promptYes } from '../../terminal/form/prompt-form.ts'
-import { hasSetup, isNotNow, notPrepared, type TriedOut, tryOut } from '../../terminal/input/try-out.ts'
+import { hasSetup, isNotNow, isOfResolver, notUsable, type TriedOut, tryOut } from '../../terminal/input/try-out.ts'
 import { showPreparation } from '../../terminal/input/when-prepared.ts'
 import { CommandError, usage } from '../../terminal/output/command-error.ts'
+import { placedHint } from '../../terminal/output/place-hint.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
 import { planLines } from '../../terminal/pages/plan-lines.ts'
 import { resolverDocument } from '../../terminal/pages/resolver-document.ts'
@@ -23,8 +24,8 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
   Without a terminal it does not ask: running the command means that you trust the source.
   Runs the setup of its container, starts the program once and asks for its form:
   a resolver that cannot start is not added.
-  To a server (--server, a context) it sends a directory, without .git. This needs a token with scope admin,
-  "serve --uploads" at the server, and a container in the manifest.`
+  To a server (--server, a context) it sends a directory, without .git and npm's development packages. This needs
+  a token with scope admin, "serve --uploads" at the server, and a container in the manifest.`
   static override examples = [
     'resolve resolver add ./my-resolver',
     'resolve resolver add git+https://example.com/team/plan.git@v2 --dry-run',
@@ -86,8 +87,10 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
     if (isAddress) throw usage(`Only a directory can be sent to a server: add ${source} on the server's machine.`)
     const { packDirectory, planUpload } = await import('../../core/index.ts')
     const path = resolvePath(source)
-    const packed = await packDirectory(path)
     const platform = await this.platform()
+    // Before the directory is read, so that a caller does not mend what this token can't send.
+    await platform.requireScope('admin')
+    const packed = await packDirectory(path)
     const options = { sha256: packed.digest }
     if (this.flags['dry-run']) {
       const { plan } = await platform.addArchive(packed.archive, { ...options, dryRun: true })
@@ -116,7 +119,9 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
     for (const line of planLines(this.output, plan)) this.output.note(line)
     if (packed === undefined) return
     const files = `${packed.files} ${packed.files === 1 ? 'file' : 'files'}`
-    this.output.note(`  ${'sent'.padEnd(15)}${files}, ${bytesText(packed.bytes)}, without .git`)
+    const { developmentPackages: left } = packed
+    const without = left === 0 ? '' : ` and ${left} development ${left === 1 ? 'package' : 'packages'}`
+    this.output.note(`  ${'sent'.padEnd(15)}${files}, ${bytesText(packed.bytes)}, without .git${without}`)
   }
 
   private async printAdded(entry: CatalogEntry, warnings: string[]): Promise<number> {
@@ -147,9 +152,9 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
     }
   }
 
-  /** Where the server has no engine or image, the first use prepares the resolver: returns that as a warning. */
+  /** Waits for its setup, and asks it for its form. Where the server has no engine or image, returns that as a warning. */
   private async prepareThere(entry: CatalogEntry): Promise<string[]> {
-    if (!this.flags.prepare || !hasSetup(entry)) return []
+    if (!this.flags.prepare || (this.flags['no-check'] && !hasSetup(entry))) return []
     const platform = await this.platform()
     try {
       const prepare = (options: PrepareOptions) => platform.prepare(entry.name, options)
@@ -158,8 +163,14 @@ export default class ResolverAdd extends BaseCommand<typeof ResolverAdd> {
     } catch (error) {
       if (!(error instanceof ResolveError)) throw error
       if (error.code === 'setup_failed') this.saySetupFails(entry.name)
-      if (!isNotNow(error)) throw error
-      return [notPrepared(this.output, entry.name, error)]
+      const { serverPlace: place } = this
+      const hint = place && error.hint && placedHint(error.code, error.hint, place)
+      if (isNotNow(error)) return [notUsable(this.output, entry, error, hint)]
+      // It is added: what it answers is its author's to mend, and a run shows more.
+      if (!isOfResolver(error)) throw error
+      const warning = `Asked for its form, it failed: ${error.message}`
+      this.output.note(this.output.paint('yellow', warning))
+      return [warning]
     }
   }
 

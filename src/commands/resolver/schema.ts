@@ -8,7 +8,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../terminal/command/b
 import { inputFlags } from '../../terminal/command/flags.ts'
 import { fitToDisclosed, readInput } from '../../terminal/input/input-flags.ts'
 import { whenPrepared } from '../../terminal/input/when-prepared.ts'
-import { fieldFlags } from '../../terminal/output/next-steps.ts'
+import { everyFieldFlag } from '../../terminal/output/next-steps.ts'
 import { commandLine } from '../../terminal/output/shell.ts'
 
 export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
@@ -32,7 +32,7 @@ export default class ResolverSchema extends BaseCommand<typeof ResolverSchema> {
     const { name } = this.args
     const given = await readInput(this.flags)
     const { form, params } = await this.disclosed(name, given)
-    const example = commandLine('run', name, ...fieldFlags(form?.components ?? [], params))
+    const example = commandLine('run', name, ...everyFieldFlag(form?.components ?? [], params))
     if (this.output.json) {
       await this.output.document({ schema: 'resolve.form/1', resolver: name, params, form, example })
     } else if (this.flags.example) await this.output.result(example)

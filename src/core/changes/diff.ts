@@ -144,6 +144,7 @@ export async function patchText(
   only: readonly string[],
   maxOutputChars: number,
   more: readonly string[] = [],
+  encoding: 'utf8' | 'latin1' = 'utf8',
 ): Promise<{ text: string; isCut: boolean }> {
   const compare = COMPARE.filter((arg) => arg !== '-z')
   const args = [
@@ -157,8 +158,10 @@ export async function patchText(
     to,
     ...only,
   ]
-  const { stdout, isCut } = await git.run(args, { maxOutputChars })
-  return { text: isCut ? stdout.slice(0, stdout.lastIndexOf('\n') + 1) : stdout, isCut }
+  const { stdout, isCut } = await git.run(args, { maxOutputChars, encoding })
+  if (isCut) return { text: stdout.slice(0, stdout.lastIndexOf('\n') + 1), isCut }
+  // runGit takes the last line feed away; without it `git apply` leaves a binary file out.
+  return { text: stdout === '' ? '' : `${stdout}\n`, isCut }
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,5 +1,6 @@
 /** What was pushed of a repository, as lists: branches, commits; and as a bundle that git fetches from. */
-import { open, rm } from 'node:fs/promises'
+import { open, readdir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { fail } from '../errors.ts'
 import { BareGit } from '../git/bare-git.ts'
 import {
@@ -71,12 +72,14 @@ export interface Bundle {
 }
 
 /** The change since the start, with the content of binary files, for `git apply`; undefined without a snapshot. */
-export async function patchOfWork(path: string): Promise<{ text: string; isCut: boolean } | undefined> {
-  const git = new BareGit({ path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS })
+export async function patchOfWork(path: string): Promise<{ bytes: Buffer; isCut: boolean } | undefined> {
+  const git = new BareGit({ fails: 'work_unreadable', path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS })
   const last = (await listSnapshots(git)).at(-1)
   if (last === undefined) return undefined
   const from = (await git.commitOf(START)) ?? (await emptyTree(git))
-  return await patchText(git, from, last.commit, [], EXPORT_PATCH_MAX_CHARS, ['--binary'])
+  // Every byte as it is: files need not be UTF-8.
+  const { text, isCut } = await patchText(git, from, last.commit, [], EXPORT_PATCH_MAX_CHARS, ['--binary'], 'latin1')
+  return { bytes: Buffer.from(text, 'latin1'), isCut }
 }
 
 /**
@@ -84,10 +87,11 @@ export async function patchOfWork(path: string): Promise<{ text: string; isCut: 
  * `change_unknown` where there is nothing in it.
  */
 export async function bundleOf(path: string, whole: boolean, signal?: AbortSignal): Promise<Bundle> {
-  const git = new BareGit({ path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS, signal })
+  const git = new BareGit({ fails: 'work_unreadable', path, deadline: Date.now() + 2 * CHANGES_GIT_LIMIT_MS, signal })
   const start = await git.commitOf(START)
   const last = (await listSnapshots(git)).at(-1)
   const work = (await git.commitOf(LIVE)) === undefined ? last && `${SNAPSHOTS}${last.seq}` : LIVE
+  await removeOldBundles(path)
   const file = `${path}.${process.pid}-${Date.now()}.bundle`
   try {
     const branches = (await pushedBranches(git)).map(({ name }) => `${HEADS}${name}`)
@@ -108,3 +112,15 @@ export async function bundleOf(path: string, whole: boolean, signal?: AbortSigna
     await rm(file, { force: true })
   }
 }
+
+/** Of processes that were killed. */
+async function removeOldBundles(path: string): Promise<void> {
+  for (const name of await readdir(dirname(path))) {
+    if (!name.startsWith(`${basename(path)}.`) || !name.endsWith('.bundle')) continue
+    const file = join(dirname(path), name)
+    const changedMs = (await stat(file).catch(() => undefined))?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - changedMs > OLD_BUNDLE_MS) await rm(file, { force: true })
+  }
+}
+
+const OLD_BUNDLE_MS = 4 * CHANGES_GIT_LIMIT_MS

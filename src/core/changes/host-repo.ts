@@ -26,5 +26,5 @@ export function hostRepoPath(git: string, repo: string): string {
 export async function openHostRepo(path: string, signal?: AbortSignal): Promise<BareGit | undefined> {
   const found = await stat(path).catch(() => undefined)
   if (found?.isDirectory() !== true) return undefined
-  return new BareGit({ path, deadline: Date.now() + CHANGES_GIT_LIMIT_MS, signal })
+  return new BareGit({ fails: 'work_unreadable', path, deadline: Date.now() + CHANGES_GIT_LIMIT_MS, signal })
 }

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { chown, copyFile, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fail } from '../errors.ts'
 import { installedFile } from '../files/installation.ts'
 import { BareGit, COMMIT } from '../git/bare-git.ts'
@@ -34,14 +34,19 @@ const NANO = 1e9
 const LOOK_LIMIT_MS = 5_000
 const RESULT_MAX_BYTES = 256 * KIB
 
-/** For {@link file://./snapshot.ts}. Throws `git_failed`, `container_refused`, `docker_unreachable`. */
+/** For {@link file://./snapshot.ts}. Throws `work_unreadable`, `container_refused`, `docker_unreachable`. */
 export function readTreeInContainer(owner: TreeOwner): (work: TreeWork) => Promise<ReadTree> {
   return async (work) => {
     const scratch = join(owner.directory, 'trees', `${owner.repo}.git`)
     await prepareScratch(scratch, work)
     await runProgram(owner, scratch, work)
     const found = await readResult(join(scratch, 'result.json'))
-    const git = new BareGit({ path: work.gitDir, deadline: work.deadline, signal: work.signal })
+    const git = new BareGit({
+      fails: 'work_unreadable',
+      path: work.gitDir,
+      deadline: work.deadline,
+      signal: work.signal,
+    })
     await takePack(git, join(scratch, 'result.pack'), work.gitDir)
     // All that the tree names is here.
     await git.run(['rev-list', '--objects', '--quiet', found.tree])
@@ -50,7 +55,7 @@ export function readTreeInContainer(owner: TreeOwner): (work: TreeWork) => Promi
 }
 
 /** A git directory that the container may write to: index and new objects. The host runs git in it only here, where it is new. */
-async function prepareScratch(path: string, { deadline, signal, start, gitDir }: TreeWork): Promise<void> {
+async function prepareScratch(path: string, { deadline, signal, start }: TreeWork): Promise<void> {
   await rm(join(path, 'result.json'), { force: true })
   await rm(join(path, 'result.pack'), { force: true })
   if ((await lstat(path).catch(() => undefined)) !== undefined) return
@@ -67,7 +72,7 @@ async function prepareScratch(path: string, { deadline, signal, start, gitDir }:
     signal,
     maxBytes: Number.POSITIVE_INFINITY,
   })
-  if (end.kind !== 'done') throw fail('git_failed', { url: gitDir, reason: 'git init failed.' })
+  if (end.kind !== 'done') throw fail('work_unreadable', { reason: 'git init failed.' })
   await mkdir(join(draft, 'info'), { recursive: true })
   await mkdir(join(draft, 'objects', 'info'), { recursive: true })
   await writeFile(join(draft, 'objects', 'info', 'alternates'), '/base\n')
@@ -85,10 +90,11 @@ async function giveAway(directory: string, user: { uid: number; gid: number }): 
 /** Runs {@link file://./read-tree-main.ts}. */
 async function runProgram(owner: TreeOwner, scratch: string, work: TreeWork): Promise<void> {
   const program = installedFile('read-tree.js')
-  if (program === undefined) throw fail('git_failed', { url: 'the workspace', reason: 'dist/read-tree.js is missing.' })
+  if (program === undefined) throw fail('work_unreadable', { reason: 'dist/read-tree.js is missing.' })
   const engine = theEngine()
   const mounts = [
-    mount(work.tree, '/tree', true),
+    // Not the clone: the worker may put a link in its place, which the engine would follow on this machine.
+    mount(dirname(dirname(work.tree)), '/project', true),
     mount(scratch, '/git', false),
     mount(join(work.gitDir, 'objects'), '/base', true),
     mount(program, PROGRAM, true),
@@ -106,7 +112,7 @@ async function runProgram(owner: TreeOwner, scratch: string, work: TreeWork): Pr
         (docker, abortSignal) => docker.getContainer(id).wait({ abortSignal }),
         limitMs,
       )
-      if (code !== 0) throw fail('git_failed', { url: 'the workspace', reason: `reading it ended with code ${code}.` })
+      if (code !== 0) throw fail('work_unreadable', { reason: `reading it ended with code ${code}.` })
     } finally {
       await removeContainer(engine, id)
     }
@@ -131,7 +137,7 @@ function treeContainerSpec(owner: TreeOwner, work: TreeWork, mounts: ReturnType<
     WorkingDir: '/tmp',
     Env: ['HOME=/tmp', 'NODE_OPTIONS=--max-old-space-size=256'],
     Entrypoint: [],
-    Cmd: ['node', PROGRAM, JSON.stringify({ start: work.start, known: work.known ?? [] })],
+    Cmd: ['node', PROGRAM, JSON.stringify({ repo: owner.repo, start: work.start, known: work.known ?? [] })],
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       Init: true,
@@ -156,7 +162,7 @@ function treeContainerSpec(owner: TreeOwner, work: TreeWork, mounts: ReturnType<
 
 /** What the container wrote is untrusted. */
 async function readResult(path: string): Promise<ReadTree> {
-  const broken = () => fail('git_failed', { url: 'the workspace', reason: 'its tree cannot be read.' })
+  const broken = () => fail('work_unreadable', { reason: 'its tree cannot be read.' })
   const found = await lstat(path).catch(() => undefined)
   if (found?.isFile() !== true || found.size > RESULT_MAX_BYTES) throw broken()
   const value: unknown = JSON.parse(await readFile(path, 'utf8'))
@@ -169,7 +175,7 @@ async function takePack(git: BareGit, from: string, gitDir: string): Promise<voi
   const found = await lstat(from).catch(() => undefined)
   if (found === undefined) return
   if (!found.isFile() || found.size > SNAPSHOT_TOTAL_MAX_BYTES) {
-    throw fail('git_failed', { url: 'the workspace', reason: 'its changes are too large.' })
+    throw fail('work_unreadable', { reason: 'its changes are too large.' })
   }
   const name = randomBytes(20).toString('hex')
   const draft = join(gitDir, 'objects', 'pack', `tmp_${name}`)

@@ -1,8 +1,9 @@
 /**
- * The program in the container of {@link file://./read-tree-in-container.ts}: reads /tree into /git, and packs what is new for the host. Built
+ * The program in the container of {@link file://./read-tree-in-container.ts}: reads a clone below /project into /git, and packs what is new for the host. Built
  * to dist/read-tree.js.
  */
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { BareGit, COMMIT } from '../git/bare-git.ts'
 import { SNAPSHOT_LIMIT_MS } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
@@ -11,12 +12,15 @@ import { readTree } from './read-tree.ts'
 const GIT = '/git'
 
 const asked: unknown = JSON.parse(process.argv[2] ?? '{}')
-const { start, known } = isObject(asked) ? asked : {}
+const { repo, start, known } = isObject(asked) ? asked : {}
 const isId = (one: unknown): one is string => typeof one === 'string' && COMMIT.test(one)
 const deadline = Date.now() + SNAPSHOT_LIMIT_MS
 const from = isId(start) ? start : null
-const found = await readTree({ gitDir: GIT, tree: '/tree', start: from, deadline })
-const git = new BareGit({ path: GIT, deadline })
+const tree = join('/project/workspace', String(repo))
+// The worker may have put a link in its place.
+if ((await realpath(tree)) !== tree) process.exit(1)
+const found = await readTree({ gitDir: GIT, tree, start: from, deadline })
+const git = new BareGit({ fails: 'work_unreadable', path: GIT, deadline })
 const revisions = [
   found.tree,
   '--not',

@@ -3,7 +3,7 @@
  * own `.git` is read, so its configuration, hooks, filters and attributes of drivers have no effect. {@link file://./snapshot.ts} calls it.
  */
 import { constants } from 'node:fs'
-import { access, lstat, rm, writeFile } from 'node:fs/promises'
+import { access, lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../errors.ts'
 import { BareGit, type GitOutput, type RunOptions } from '../git/bare-git.ts'
@@ -55,7 +55,7 @@ const SETTINGS = [
   'status.submoduleSummary=false',
 ]
 
-/** Throws `git_failed`, `git_missing`; the signal's reason where it is aborted. */
+/** Throws `work_unreadable`, `git_missing`; the signal's reason where it is aborted. */
 export async function readTree(work: TreeWork): Promise<ReadTree> {
   const git = new TreeGit(work)
   await git.attributes(NO_FILTERS)
@@ -84,7 +84,7 @@ class TreeGit {
   constructor(work: TreeWork) {
     this.#work = work
     const { deadline, signal, tree, gitDir } = work
-    this.#git = new BareGit({ path: tree, gitDir, deadline, signal, settings: SETTINGS })
+    this.#git = new BareGit({ fails: 'work_unreadable', path: tree, gitDir, deadline, signal, settings: SETTINGS })
   }
 
   async run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
@@ -92,7 +92,9 @@ class TreeGit {
   }
 
   async attributes(text: string): Promise<void> {
-    await writeFile(join(this.#work.gitDir, 'info', 'attributes'), text)
+    const info = join(this.#work.gitDir, 'info')
+    await mkdir(info, { recursive: true })
+    await writeFile(join(info, 'attributes'), text)
   }
 
   /** One index for all snapshots: files that did not change are not read again. */
@@ -111,7 +113,7 @@ class TreeGit {
   async changed(): Promise<ChangedPath[]> {
     const args = ['ls-files', '-z', '-t', '--modified', '--deleted', '--others', '--exclude-standard']
     const { stdout, isCut } = await this.run(args, { maxOutputChars: SNAPSHOT_LIST_MAX_CHARS })
-    if (isCut) throw fail('git_failed', { url: 'the workspace', reason: 'too many files changed.' })
+    if (isCut) throw fail('work_unreadable', { reason: 'too many files changed.' })
     const found = new Map<string, ChangedPath>()
     for (const entry of stdout.split('\0')) {
       const path = entry.slice(2)
@@ -128,9 +130,7 @@ class TreeGit {
     let rest = [...paths]
     let isPlain = false
     for (let tries = 0; rest.length > 0; tries++) {
-      const input = Buffer.from(rest.map((path) => `${path}\0`).join(''), 'latin1')
-      const args = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
-      const { code, stderr } = await this.run(args, { input, codes: [128] })
+      const { code, stderr } = await this.#updateIndex(rest)
       if (code === 0) return
       if (!isPlain) {
         isPlain = true
@@ -139,16 +139,38 @@ class TreeGit {
       }
       const refused = /Unable to process path ([^\n]*)/.exec(stderr)?.[1]
       const left = rest.filter((path) => path !== refused)
-      if (refused === undefined || left.length === rest.length || tries > TRIES) {
-        throw fail('git_failed', { url: 'the workspace', reason: 'its files cannot be read.' })
+      if (left.length === rest.length || tries > TRIES) {
+        await this.#updateByHalves(rest, skipped)
+        return
       }
-      skipped.push({ path: shownPath(refused), reason: 'unreadable' })
+      skipped.push({ path: shownPath(refused ?? ''), reason: 'unreadable' })
       rest = left
     }
+  }
+
+  /** Where git does not say which file it refuses, for example because of a line feed in its name. */
+  async #updateByHalves(paths: readonly string[], skipped: SkippedPath[]): Promise<void> {
+    const waiting = [paths]
+    for (let runs = 0; ; runs++) {
+      const some = waiting.pop()
+      if (some === undefined) return
+      if (runs >= HALVES_MAX) throw fail('work_unreadable', { reason: 'too many of its files cannot be read.' })
+      if ((await this.#updateIndex(some)).code === 0) continue
+      const [only = ''] = some
+      if (some.length === 1) skipped.push({ path: shownPath(only), reason: 'unreadable' })
+      else waiting.push(some.slice(some.length / 2), some.slice(0, some.length / 2))
+    }
+  }
+
+  async #updateIndex(paths: readonly string[]): Promise<GitOutput> {
+    const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1')
+    const args = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
+    return await this.run(args, { input, codes: [128] })
   }
 }
 
 const TRIES = 20
+const HALVES_MAX = 400
 
 /** What a snapshot takes of the changed paths. */
 async function choose(
@@ -157,7 +179,10 @@ async function choose(
 ): Promise<{ paths: string[]; skipped: SkippedPath[] }> {
   const paths: string[] = []
   const skipped: SkippedPath[] = []
+  /** Tracked files that became directories; removed first, because git refuses a directory whose files it knows. */
+  const replaced: string[] = []
   let bytes = 0
+  const placeOf = (path: string) => Buffer.concat([Buffer.from(`${tree}/`), Buffer.from(path, 'latin1')])
   for (const { path, kind } of changed) {
     const skip = (reason: SkippedPath['reason']) => skipped.push({ path: shownPath(path), reason })
     if (kind === 'removed') {
@@ -168,17 +193,19 @@ async function choose(
       skip('repository')
       continue
     }
-    const place = Buffer.concat([Buffer.from(tree), Buffer.from(`/${path}`, 'latin1')])
+    const place = placeOf(path)
     const found = await lstat(place).catch(() => undefined)
     if (found === undefined) continue
     if (found.isDirectory()) {
-      skip('repository')
+      if (await lstat(placeOf(`${path}/.git`)).then(yes, no)) skip('repository')
+      else replaced.push(path)
       continue
     }
     if (!found.isFile() && !found.isSymbolicLink()) continue
     const limit = kind === 'new' ? SNAPSHOT_UNTRACKED_MAX_BYTES : SNAPSHOT_TRACKED_MAX_BYTES
     const isReadable = found.isSymbolicLink() || (await access(place, constants.R_OK).then(yes, no))
-    if (found.size > limit || bytes + found.size > SNAPSHOT_TOTAL_MAX_BYTES) skip('too_large')
+    if (isRefusedName(path, found.isSymbolicLink())) skip('unreadable')
+    else if (found.size > limit || bytes + found.size > SNAPSHOT_TOTAL_MAX_BYTES) skip('too_large')
     else if (!isReadable) skip('unreadable')
     else if (paths.length >= SNAPSHOT_PATHS_MAX) skip('too_many')
     else {
@@ -186,7 +213,12 @@ async function choose(
       paths.push(path)
     }
   }
-  return { paths, skipped }
+  return { paths: [...replaced, ...paths], skipped }
+}
+
+/** Names that git leaves out of every index without an error. */
+function isRefusedName(path: string, isLink: boolean): boolean {
+  return /(?:^|\/)\.git(?:\/|$)/i.test(path) || (isLink && /(?:^|\/)\.gitmodules$/i.test(path))
 }
 
 const yes = () => true

@@ -3,8 +3,10 @@
  * instance and the platform call it.
  */
 import { lstat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
+import { failpoint } from '../failpoints.ts'
 import { tryLock } from '../files/lock.ts'
 import { BareGit } from '../git/bare-git.ts'
 import { SNAPSHOT_LIMIT_MS, SNAPSHOT_SKIPPED_MAX, SNAPSHOTS_MAX } from '../limits.ts'
@@ -34,7 +36,7 @@ export interface Taken {
 
 /**
  * The next numbered snapshot. Undefined where the clone is gone, or where there are too many already and this is not the last one. Throws
- * `git_failed`, `git_missing`, `lock_held`.
+ * `work_unreadable`, `git_missing`, `lock_held`.
  */
 export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: boolean): Promise<Taken | undefined> {
   return await inTurn(work, async (git) => {
@@ -51,7 +53,9 @@ export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: bo
     }
     const message = messageOf(`Snapshot ${seq}: ${cause}`, found.skipped)
     const commit = await commitOf(work, git, found.tree, message)
+    failpoint('snapshot.made')
     await git.run(['update-ref', `${SNAPSHOTS}${seq}`, commit])
+    failpoint('snapshot.kept')
     const [snapshot] = await listed(git, `${SNAPSHOTS}${seq}`)
     return snapshot === undefined ? undefined : { snapshot, isNew: true }
   })
@@ -108,8 +112,11 @@ function skippedIn(text: string): SkippedPath[] {
 }
 
 async function read(work: SnapshotWork, git: BareGit, before?: string): Promise<ReadTree | undefined> {
-  const found = await lstat(work.tree).catch(() => undefined)
-  if (found?.isDirectory() !== true) return undefined
+  // A link in place of the clone, or of the workspace, is no clone.
+  for (const path of [dirname(work.tree), work.tree]) {
+    const found = await lstat(path).catch(() => undefined)
+    if (found?.isDirectory() !== true) return undefined
+  }
   const start = (await git.commitOf(START)) ?? null
   const { path: gitDir, tree, signal, read: readIn = readTree } = work
   const known = before === undefined ? [] : [before]
@@ -129,7 +136,13 @@ const LOOK_MS = 50
 /** One at a time for each repository, in this process and in others: they share the index. */
 async function inTurn<T>(work: SnapshotWork, act: (git: BareGit) => Promise<T>): Promise<T> {
   const deadline = Date.now() + 2 * SNAPSHOT_LIMIT_MS
-  const git = new BareGit({ path: work.path, deadline, signal: work.signal, settings: IDENTITY })
+  const git = new BareGit({
+    fails: 'work_unreadable',
+    path: work.path,
+    deadline,
+    signal: work.signal,
+    settings: IDENTITY,
+  })
   const lock = `${work.path}.lock`
   for (;;) {
     work.signal?.throwIfAborted()

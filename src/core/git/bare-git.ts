@@ -14,6 +14,8 @@ export interface BareOptions {
   gitDir?: string
   /** Further settings. */
   settings?: readonly string[]
+  /** The error where git fails. Default: git_failed. */
+  fails?: 'work_unreadable'
   /** As Date.now(). */
   deadline: number
   signal?: AbortSignal | undefined
@@ -72,7 +74,7 @@ export class BareGit {
       return { code: 0, stdout: end.stdout, stderr: end.stderr, isCut: true }
     }
     signal?.throwIfAborted()
-    throw failure(args, end)
+    throw failure(args, end, this.#options.fails)
   }
 
   async text(...args: string[]): Promise<string> {
@@ -89,8 +91,16 @@ export class BareGit {
 
 export const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 
-function failure(args: readonly string[], end: Exclude<GitEnd, { kind: 'done' }>): ResolveError {
+function failure(
+  args: readonly string[],
+  end: Exclude<GitEnd, { kind: 'done' }>,
+  code: BareOptions['fails'],
+): ResolveError {
   if (end.kind === 'missing') return fail('git_missing', {})
-  const reason = end.kind === 'failed' ? whyGitFailed(end.stderr) : `git ${args[0]} took too long.`
+  const reason =
+    end.kind === 'failed'
+      ? whyGitFailed(end.stderr)
+      : `git ${args.find((arg) => !arg.startsWith('-')) ?? ''} took too long.`
+  if (code !== undefined) return fail(code, { reason })
   return fail('git_failed', { url: 'the repository of the instance', reason })
 }

@@ -25,6 +25,11 @@ export class Box {
     return this.#cursors
   }
 
+  /** Undefined where what was read does not tell. */
+  get hasEnded(): boolean | undefined {
+    return this.#scan.hasEnded
+  }
+
   /** How far the targets are, past what was read and is not for them. */
   passed(targets: readonly TargetEntry[]): Cursors {
     const passed = targets.map(({ id }): [string, Cursor] => {

@@ -5,6 +5,7 @@ import { READ_SLICE_MS } from '../limits.ts'
 import { inTurns } from '../primitives/in-turns.ts'
 import type { Notice, NotifyEvent } from '../protocol/api/notify.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
+import { isTerminal, type Status } from '../protocol/status.ts'
 import { parseEnvelope } from '../store/journal-line.ts'
 import { JournalReader, readCreationRecord } from '../store/journal-reader.ts'
 import { noticeOf } from './notices.ts'
@@ -32,11 +33,17 @@ export class NoticeScan {
   /** Up to where the journal was read; undefined before the first reading. */
   #offset: number | undefined
   #reading: Promise<void> | undefined
+  #hasEnded: boolean | undefined
 
   /** Throws `journal_broken`. */
   constructor(journal: string) {
     this.#journal = journal
     this.creation = readCreationRecord(journal)
+  }
+
+  /** Whether the instance had ended where the reading is; undefined where no move was read. */
+  get hasEnded(): boolean | undefined {
+    return this.#hasEnded
   }
 
   /** The number up to which a target with this cursor needs nothing more, as far as was read. */
@@ -75,7 +82,7 @@ export class NoticeScan {
     const from = this.passedBy(target, after)
     if (!isSame || from < this.#begin) {
       this.#found.length = 0
-      this.#offset = undefined
+      this.#offset = this.#hasEnded = undefined
       this.#begin = this.#lastSeq = from
     }
     if (this.#offset === size) return
@@ -85,7 +92,11 @@ export class NoticeScan {
       this.#offset = reader.offset
       for (let lines = reader.read(); lines.length > 0 && !signal.aborted; lines = reader.read()) {
         for (const { seq, text } of lines) {
-          const notice = seq > this.#begin && CANDIDATE.test(text) ? this.#parse(seq, text) : undefined
+          const event = CANDIDATE.test(text) ? parseEnvelope(text) : undefined
+          if (event?.event_type === 'platform.instance.status_changed') {
+            this.#hasEnded = isTerminal(event.data['to'] as Status)
+          }
+          const notice = event === undefined || seq <= this.#begin ? undefined : noticeOf(this.creation, seq, event)
           if (notice !== undefined) {
             this.#found.push({ seq, event: notice.event, at: notice.at, offset: this.#offset })
           }

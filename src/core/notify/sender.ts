@@ -231,7 +231,9 @@ export class NotifySender {
       })
       const dueAt = Math.min(Number.POSITIVE_INFINITY, ...left.map((target) => cursors[target.id]?.next_at ?? 0))
       this.#idle.set(id, { bytes, dueAt })
-      const hasEnded = isTerminal((await readRecordInTurns(instancePaths(this.#home, id))).status)
+      // The record of a long journal that grows is behind: to read it would mean reading the rest again at each look.
+      const paths = instancePaths(this.#home, id)
+      const hasEnded = held.box.hasEnded ?? isTerminal((await readRecordInTurns(paths)).status)
       const isDone = hasEnded && left.length === 0 && bytes === journalBytes(this.#home, id)
       if (isDone && !Object.values(cursors).some(({ given_up }) => given_up > 0)) removeOutbox(this.#home, id)
       if (!isDone) return

@@ -13,6 +13,7 @@ import type { healthRow, pruned, pruneOptions, pruneOutcome } from '../protocol/
 import type { addPlan, CatalogEntry } from '../protocol/catalog.ts'
 import type { ChangedRepo, DiffBase, PullRequest, RepoDiff, RepoHistory } from '../protocol/changes.ts'
 import type { Form, FormCheck, Payload } from '../protocol/form.ts'
+import type { Scope } from '../protocol/http.ts'
 import type {
   Actor,
   DataFile,
@@ -93,6 +94,11 @@ export interface InstanceFilter extends Narrowing {
   limit?: number
   /** From {@link InstancePage.cursor}. */
   cursor?: string
+  /**
+   * An instance that has ended by the index of the home is not looked at again. It is missing only where a person put back files of the
+   * time before its end, until the index is written anew (docs/on-disk.md, The index).
+   */
+  trustsEnds?: boolean
 }
 
 export interface InstancePage {
@@ -181,6 +187,8 @@ export interface Addition {
 export interface Platform {
   resolvers(): Promise<CatalogEntry[]>
   resolver(name: string): Promise<CatalogEntry>
+  /** Throws `scope_missing` where the caller may do less, `token_missing`, `token_refused`. */
+  requireScope(scope: Scope): Promise<void>
   /** Adds a resolver from an archive of its directory; `dryRun` only checks it. */
   addArchive(archive: Buffer, options?: ArchiveOptions): Promise<Addition>
   /** Removes it from the catalog. Its instances stay, also those that run, and so do the files that unfinished ones need. */

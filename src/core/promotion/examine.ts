@@ -1,8 +1,8 @@
 /** Looks at what a promotion would bring upstream: in a bare repository, without a work tree. Promotion refuses by it, and consumers see it before. */
 import { fail } from '../errors.ts'
 import type { BareGit } from '../git/bare-git.ts'
-import { PROMOTION_DIFF_MAX_CHARS, PROMOTION_PATHS_MAX } from '../limits.ts'
-import { cleanLine } from '../view/clean.ts'
+import { PROMOTION_DIFF_MAX_CHARS } from '../limits.ts'
+import { pathsTold } from './paths-told.ts'
 import { sensitivePaths } from './sensitive-paths.ts'
 
 export interface Examination {
@@ -52,8 +52,8 @@ export async function examine(
     ...{ files: paths.length, ...(await linesOf(git, mergeBase, commit)) },
     conflicts: behind === 0 ? [] : await conflictsOf(git, targetCommit, commit),
     bytes: Number(await git.text('rev-list', '--objects', '--disk-usage', range)) || 0,
-    sensitive: shown(sensitivePaths(paths)),
-    secrets: holdsSecret === undefined ? [] : shown(await secretsIn(git, range, holdsSecret, maxChars)),
+    sensitive: pathsTold(sensitivePaths(paths)),
+    secrets: holdsSecret === undefined ? [] : pathsTold(await secretsIn(git, range, holdsSecret, maxChars)),
   }
 }
 
@@ -96,12 +96,7 @@ async function conflictsOf(git: BareGit, target: string, commit: string): Promis
   const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', '-z', target, commit]
   const { code, stdout } = await git.run(args, { codes: [1] })
   // First the tree, then a path each.
-  return code === 0 ? [] : shown(stdout.split('\0').slice(1))
-}
-
-function shown(paths: readonly string[]): string[] {
-  const clean = new Set(paths.map((path) => cleanLine(path)).filter((path) => path !== ''))
-  return [...clean].slice(0, PROMOTION_PATHS_MAX)
+  return code === 0 ? [] : pathsTold(stdout.split('\0').slice(1))
 }
 
 /** Every commit is looked at, because every commit is published: one that a later one takes back too. */

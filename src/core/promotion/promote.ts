@@ -15,6 +15,7 @@ import { BareGit } from '../git/bare-git.ts'
 import { gitHosts } from '../git/git-hosts.ts'
 import { PROMOTION_GIT_LIMIT_MS } from '../limits.ts'
 import { type Examination, examine } from './examine.ts'
+import { fewPaths } from './paths-told.ts'
 import {
   checkAddress,
   checkBranch,
@@ -24,6 +25,7 @@ import {
   type Wanted,
 } from './promotion-rules.ts'
 import { type KeptPromotion, keepPromotion, pushedTo, readPromotions } from './promotions-file.ts'
+import { rebased } from './rebase.ts'
 import { UpstreamGit } from './upstream-git.ts'
 
 export interface PromotionPlace extends PromotionOrigin {
@@ -67,7 +69,7 @@ export async function previewPromotion(
 ): Promise<Examination & { branch: string; target: string }> {
   const wanted = checkRequest(request, place)
   return await withUpstream(place, tools, async (upstream) => {
-    const { target, found } = await look(place, wanted, upstream, tools)
+    const { target, found } = await look(place, wanted, upstream, tools, request.rebase)
     return { ...found, branch: wanted.branch, target }
   })
 }
@@ -82,9 +84,10 @@ export async function promote(
   await tools.onBegin?.()
   return await withLock(`${place.file}.lock`, () =>
     withUpstream(place, tools, async (upstream) => {
-      const { target, found } = await look(place, wanted, upstream, tools)
+      const { target, found, source } = await look(place, wanted, upstream, tools, request.rebase)
+      checkSeen(wanted.branch, request.seen, [found.commit, source])
       checkFound(wanted.branch, found, request)
-      const kept = await intend(place, request, wanted, target, found.commit)
+      const kept = await intend(place, request, wanted, target, { commit: found.commit, source })
       const { url, number, created } = await finish(place, kept, upstream, tools).catch((error: unknown) =>
         giveUp(place, kept, tools, error),
       )
@@ -156,9 +159,10 @@ async function look(
   { branch, target: asked }: Wanted,
   { git, remote, repo }: Upstream,
   { holdsSecret }: PromotionTools,
-): Promise<{ target: string; found: Examination }> {
-  const commit = await git.commitOf(`refs/heads/${branch}`)
-  if (commit === undefined) throw fail('promotion_branch_refused', { branch, reason: 'the instance has not pushed it' })
+  isRebased: boolean,
+): Promise<{ target: string; found: Examination; source: string }> {
+  const source = await git.commitOf(`refs/heads/${branch}`)
+  if (source === undefined) throw fail('promotion_branch_refused', { branch, reason: 'the instance has not pushed it' })
   const { defaultBranch, tips } = await remote.look(asked === null ? [] : [asked])
   const target = asked ?? defaultBranch
   if (target === null || (asked !== null && !tips.has(asked))) {
@@ -168,19 +172,27 @@ async function look(
   await remote.fetch(target)
   const targetCommit = await git.commitOf(`refs/upstream/${target}`)
   if (targetCommit === undefined) throw fail('git_failed', { url: path, reason: 'the target is not there.' })
-  return { target, found: await examine(git, { branch, target }, { commit, targetCommit }, { holdsSecret }) }
+  const names = { branch, target }
+  // What the branch has itself is looked at first: a branch without common history or without commits is told as such.
+  const found = await examine(git, names, { commit: source, targetCommit }, { holdsSecret })
+  if (!isRebased || found.behind === 0) return { target, found, source }
+  const commit = await rebased(git, names, { commit: source, targetCommit })
+  if (commit === targetCommit) throw fail('nothing_to_promote', names)
+  return { target, found: await examine(git, names, { commit, targetCommit }, { holdsSecret }), source }
+}
+
+/** A person allows what was looked at, and nothing that came later. */
+function checkSeen(branch: string, seen: string | null, commits: readonly string[]): void {
+  const [commit = ''] = commits
+  if (seen !== null && !commits.includes(seen)) throw fail('promotion_commit_changed', { branch, seen, commit })
 }
 
 /** Behind the target and in conflict with it is told, not refused. */
 function checkFound(branch: string, { secrets, sensitive }: Examination, request: PromotionRequest): void {
-  if (secrets.length > 0) throw fail('promotion_secret_found', { branch, paths: few(secrets) })
+  if (secrets.length > 0) throw fail('promotion_secret_found', { branch, paths: fewPaths(secrets) })
   if (sensitive.length > 0 && (request.by === 'worker' || !request.allowWorkflows)) {
-    throw fail('promotion_needs_approval', { branch, paths: few(sensitive) })
+    throw fail('promotion_needs_approval', { branch, paths: fewPaths(sensitive) })
   }
-}
-
-function few(paths: readonly string[]): string[] {
-  return paths.length <= 5 ? [...paths] : [...paths.slice(0, 5), `${paths.length - 5} more`]
 }
 
 /** Keeps what is about to happen: from here on a host that adopts the instance carries it on. */
@@ -189,13 +201,13 @@ async function intend(
   { by, draft, update }: PromotionRequest,
   { branch, title, body }: Wanted,
   target: string,
-  commit: string,
+  { commit, source }: { commit: string; source: string },
 ): Promise<KeptPromotion> {
   const promotions = readPromotions(file)
   const before = promotions.find((one) => one.repo === repo && one.branch === branch && one.target === target)
   const pushed = [...new Set(pushedTo(promotions, repo, branch))].filter((one) => one !== commit)
   const kept: KeptPromotion = {
-    ...{ repo, branch, target, commit, by, title, body, draft, update },
+    ...{ repo, branch, target, commit, source, by, title, body, draft, update },
     pushed: [...pushed.slice(1 - PUSHED_KEPT), commit],
     stage: 'pushing',
     url: before?.url ?? null,

@@ -20,6 +20,10 @@ export interface PromotionRequest {
   update: boolean
   /** Whether workflow files and others that run with the rights of the forge may change: a person looked at them. */
   allowWorkflows: boolean
+  /** The commit that the person saw; the promotion is refused where the branch has another one. Null: whatever the branch has. */
+  seen: string | null
+  /** Makes the commits again on top of the target. A consumer alone may ask for it. */
+  rebase: boolean
 }
 
 /** What the birth of the instance says about a repository. */
@@ -50,6 +54,13 @@ export function checkRequest(request: PromotionRequest, origin: PromotionOrigin)
   }
   if (request.by === 'worker' && !branchesOfWorker(origin).includes(branch)) {
     throw refused(branch, `the worker may promote ${branchesOfWorker(origin).join(', ')} alone`)
+  }
+  if (request.seen !== null && !isCommitId(request.seen)) {
+    throw fail('promotion_invalid', { problem: 'its commit is no whole id of a commit' })
+  }
+  // Else a push between the look and the promotion would be allowed by a person who never saw it.
+  if (request.by === 'consumer' && request.allowWorkflows && request.seen === null) {
+    throw fail('promotion_invalid', { problem: 'it allows workflow files without the commit that was seen' })
   }
   return { branch, target: request.target, title: titleOf(request.title), body: bodyOf(request.body) }
 }
@@ -92,6 +103,11 @@ function nameFault(name: string): string | null {
 
 /** The operator may have forbidden since what was cloned then. Throws `promotion_invalid`. */
 export function checkAddress(url: string, hosts: GitHosts): void {
+  if (url.startsWith('file:')) {
+    const problem =
+      'its upstream is a directory, which has no pull requests; "resolve instance pull" brings the work into a clone'
+    throw fail('promotion_invalid', { problem })
+  }
   try {
     parseRepoAddress(url, hosts)
   } catch (error) {

@@ -7,7 +7,7 @@ import { readRegularFile } from '../files/read-regular-file.ts'
 import { writeWhole } from '../files/write-whole.ts'
 import { PROMOTIONS_FILE_MAX_BYTES, PROMOTIONS_MAX } from '../limits.ts'
 import { fits } from '../schema/fits.ts'
-import { flag, integer, listOf, nullable, object, oneOf, type Static, text } from '../schema/schema.ts'
+import { flag, integer, listOf, nullable, object, oneOf, optional, type Static, text } from '../schema/schema.ts'
 
 /** pushing: it may or may not be upstream. opening: it is upstream. open: its pull request is there. failed: its caller was told why. */
 const promotion = object({
@@ -15,6 +15,8 @@ const promotion = object({
   branch: text(),
   target: text(),
   commit: text({ pattern: '^[0-9a-f]{40,64}$' }),
+  /** What the branch of the instance had: another commit where it was rebased. A file of an earlier version does not say. */
+  source: optional(text()),
   /** Every commit that this instance pushed, or may have pushed, to the branch; the latest last. */
   pushed: listOf(text()),
   by: oneOf(['worker', 'consumer']),

@@ -29,7 +29,7 @@ async function hasWork(path: string, directory: string, repo: string, start: str
     lines.filter(([, name = '']) => name.startsWith(prefix)).map(([tip = '']) => tip)
   const promoted = readPromotions(join(directory, 'promotions.json'))
     .filter((one) => one.repo === repo && one.stage === 'open')
-    .map(({ commit }) => commit)
+    .flatMap(({ commit, source }) => [commit, source ?? commit])
   const known = new Set([start, ...promoted, ...tipsBelow('refs/upstream/')])
   return tipsBelow('refs/heads/').some((tip) => !known.has(tip))
 }

@@ -32,6 +32,8 @@ export function workerRequest(body: unknown): PromotionRequest {
     draft: draft ?? false,
     update: update ?? true,
     allowWorkflows: false,
+    seen: null,
+    rebase: false,
   }
 }
 

@@ -22,6 +22,7 @@ export const PLATFORM_EVENTS = [
   'platform.git.pushed',
   'platform.git.pull_request',
   'platform.git.snapshot',
+  'platform.git.behind',
   'platform.promotion.requested',
   'platform.promotion.completed',
   'platform.promotion.failed',

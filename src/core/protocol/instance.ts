@@ -32,6 +32,8 @@ export interface InstanceConfig {
   workspace_path: string
   /** The repositories in it; an earlier host did not name them. */
   workspace?: WorkspaceRepo[]
+  /** Where tools begin: the clone where there is one repository, else `workspace_path`. Absent in a config of an older platform. */
+  working_directory?: string
   /** R43: the path of `/project` for this worker. */
   project_path: string
   /** R43: the path of `.resolve` for this worker, also in RESOLVE_DIR. */

@@ -37,6 +37,8 @@ export interface Manifest {
   /** How many of its instances may have a worker at the same time. */
   max_running?: number
   capabilities_required?: string[]
+  /** It asked for the git server under the name `gitea`: its workers also get the variables of a Gitea. The platform sets it. */
+  gitea?: true
   /** R55: the operator's secrets that its workers get, by name. */
   secrets?: string[]
   viewport_bundle?: string

@@ -94,6 +94,8 @@ const storyGit = object({
   next: count(),
 })
 
+export const storySnapshot = object({ repo: text(), seq: count({ minimum: 1 }), cause: text(), at: time() })
+
 export const storyArtifact = object({
   kind: text(),
   value: text(),
@@ -131,6 +133,8 @@ export const story = named(
     repos: optional(listOf(clonedRepo)),
     /** What was pushed to its git server: the latest of each branch and tag, and its pull requests. */
     git: optional(storyGit),
+    /** The latest snapshot of each repository. */
+    snapshots: optional(listOf(storySnapshot)),
     /** Its LLM sessions, as they were told; the latest. */
     sessions: optional(listOf(sessionSummary)),
     artifacts: listOf(storyArtifact),

@@ -22,6 +22,8 @@ export const workspacePlan = object({
   repos: listOf(repoPlan),
   /** The resolver asked for a git server beside its worker. Absent where it did not. */
   git_server: optional(flag()),
+  /** It asked under the name `gitea`. */
+  gitea: optional(flag()),
 })
 
 /** A branch or tag as the worker pushed it. */

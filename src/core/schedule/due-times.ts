@@ -16,16 +16,39 @@ export function requireDueTimes(cron: string, timezone: string, now: Date): void
     const problem = `There is no time zone "${timezone}"; write an IANA name such as Europe/Berlin.`
     throw fail('schedule_invalid', { problem }, { cause: error })
   }
-  const problem = `"${cron}" is no cron expression of five fields (minute hour day month weekday), such as "0 7 * * 1-5".`
+  const problem = `"${cron}" is no cron expression of five fields (minute hour day month weekday), such as "0 7 * * 1-5", or @daily.`
   // The library also takes a single time.
   if (!/^\s*(?:@\w+|\S+(?:\s+\S+){4})\s*$/.test(cron)) throw fail('schedule_invalid', { problem })
   let next: Date | null
   try {
     next = open(cron, timezone).nextRun(now)
   } catch (error) {
-    throw fail('schedule_invalid', { problem }, { cause: error })
+    throw fail('schedule_invalid', { problem: wrongField(cron) ?? problem }, { cause: error })
   }
   if (next === null) throw fail('schedule_invalid', { problem: `"${cron}" is never due.` })
+}
+
+const FIELDS = [
+  ['minute', '0 to 59'],
+  ['hour', '0 to 23'],
+  ['day', '1 to 31'],
+  ['month', '1 to 12, or JAN to DEC'],
+  ['weekday', '0 to 7, or SUN to SAT; 0 and 7 are Sunday'],
+] as const
+
+/** Names the first of five fields that alone makes an expression invalid. */
+function wrongField(cron: string): string | undefined {
+  const fields = cron.trim().split(/\s+/)
+  if (fields.length !== FIELDS.length) return undefined
+  for (const [at, [name, values]] of FIELDS.entries()) {
+    const alone = FIELDS.map((_, other) => (other === at ? fields[at] : '*')).join(' ')
+    try {
+      open(alone, 'UTC')
+    } catch {
+      return `"${fields[at]}" is no ${name} of a cron expression, in "${cron}"; it is ${values}.`
+    }
+  }
+  return undefined
 }
 
 export function nextDue(cron: string, timezone: string, after: Date): Date | null {

@@ -8,9 +8,9 @@ import { identify, isSameProcess, type ProcessIdentity } from '../files/process-
 import { SCHEDULE_GRACE_MS } from '../limits.ts'
 import type { ScheduleOutcome } from '../protocol/api/schedule.ts'
 import type { Payload } from '../protocol/form.ts'
-import type { ScheduleOrigin } from '../protocol/instance.ts'
+import type { InstanceRecord, ScheduleOrigin } from '../protocol/instance.ts'
 import { nameTakenOver } from '../protocol/names.ts'
-import { isTerminal, type Status } from '../protocol/status.ts'
+import { isTerminal } from '../protocol/status.ts'
 import { newInstanceId } from '../store/home.ts'
 import { CreationPlaces } from './creation-places.ts'
 import { dueBetween } from './due-times.ts'
@@ -27,8 +27,11 @@ export interface SchedulePlatform {
     schedule: ScheduleOrigin
   }): Promise<unknown>
   /** Undefined for an instance that does not exist. */
-  statusOf(id: string): Promise<Status | undefined>
+  recordOf(id: string): Promise<InstanceSeen | undefined>
 }
+
+/** What the runner reads of an instance. */
+export type InstanceSeen = Pick<InstanceRecord, 'status' | 'error' | 'secret_fields'>
 
 /** What is told once, by the server that decided it. */
 export interface ScheduleNews extends ScheduleOutcome {
@@ -80,6 +83,8 @@ export class ScheduleRunner {
   readonly #own = new Set<string>()
   /** By schedule: why its instance can't be created yet, such as a full disk. The next look tries again. */
   readonly #troubles = new Map<string, unknown>()
+  /** By schedule: the last instance, once its input was accepted or refused. */
+  readonly #judged = new Map<string, string>()
   #isClosed = false
 
   constructor({ home, platform, tell, now = () => new Date() }: RunnerParts) {
@@ -96,12 +101,14 @@ export class ScheduleRunner {
    */
   async look(): Promise<void> {
     const schedules = this.#known.read()
-    for (const id of this.#troubles.keys()) if (!schedules.some((one) => one.id === id)) this.#troubles.delete(id)
+    for (const known of [this.#troubles, this.#judged])
+      for (const id of known.keys()) if (!schedules.some((one) => one.id === id)) known.delete(id)
     const troubles = new Map<string, unknown>(this.#troubles)
     for (const one of schedules) {
       const { id } = one
       if (this.#creations.has(id)) continue
       try {
+        await this.#takeRefusal(one)
         if (!this.#isToDecide(one)) continue
         await this.#claim(id)
         await this.#begin(id)
@@ -134,7 +141,8 @@ export class ScheduleRunner {
     const before = this.#known.read().find((one) => one.id === id)
     if (before === undefined || before.claim !== null) return
     const former = before.last_instance_id
-    const formerNow = former === null ? undefined : await this.#statusOf(former)
+    const seen = former === null ? undefined : await this.#recordOf(former)
+    const formerNow = seen instanceof ResolveError ? seen : seen?.status
     const decided = await changeSchedules<Decided | undefined>(this.#home, (schedules) => {
       const one = schedules.find((candidate) => candidate.id === id)
       const at = this.#now()
@@ -175,10 +183,39 @@ export class ScheduleRunner {
     failpoint('schedule.claimed')
   }
 
+  /** A resolver that was not prepared is asked after its setup (R48): then the host of the instance refuses the values of secret fields. */
+  async #takeRefusal({ id, last_instance_id: instance }: KeptSchedule): Promise<void> {
+    if (instance === null || this.#judged.get(id) === instance) return
+    const seen = await this.#recordOf(instance)
+    if (seen instanceof ResolveError) return
+    const isOpen = seen !== undefined && (seen.status === 'created' || seen.status === 'starting')
+    if (isOpen) return
+    if (seen?.error?.code === SECRET) {
+      const news = await changeSchedules(this.#home, (schedules) => {
+        const one = schedules.find((candidate) => candidate.id === id)
+        const secrets = (seen.secret_fields ?? []).filter((field) => Object.hasOwn(one?.input ?? {}, field))
+        if (one?.last_instance_id !== instance || secrets.length === 0) return { result: undefined, unchanged: true }
+        const { detail } = becameSecret({ details: { secret_fields: secrets } })
+        const at = this.#now().toISOString()
+        removeSecrets(one, secrets)
+        const outcome = {
+          outcome: 'failed',
+          instance_id: instance,
+          detail,
+          due_at: one.last?.due_at ?? at,
+          at,
+        } as const
+        return { result: note(one, outcome, 1) }
+      })
+      if (news !== undefined) this.#tell(news)
+    }
+    this.#judged.set(id, instance)
+  }
+
   /** A damaged instance stops its own schedule and no other: the error is a value here. */
-  async #statusOf(id: string): Promise<Status | undefined | ResolveError> {
+  async #recordOf(id: string): Promise<InstanceSeen | undefined | ResolveError> {
     try {
-      return await this.#platform.statusOf(id)
+      return await this.#platform.recordOf(id)
     } catch (error) {
       if (error instanceof ResolveError) return error
       throw error
@@ -235,7 +272,7 @@ export class ScheduleRunner {
   async #create(one: KeptSchedule, { due_at, instance_id }: Claim): Promise<Created> {
     const started: Created = { outcome: 'started', instance_id, detail: null }
     try {
-      if ((await this.#platform.statusOf(instance_id)) !== undefined) return started
+      if ((await this.#platform.recordOf(instance_id)) !== undefined) return started
       const tooLate = this.#whyTooLate(one, instance_id)
       const isLate = this.#now().getTime() - Date.parse(due_at) > SCHEDULE_GRACE_MS
       if (isLate && tooLate !== undefined && one.catch_up === 'none') {
@@ -251,7 +288,7 @@ export class ScheduleRunner {
     } catch (error) {
       if (!(error instanceof ResolveError)) return { outcome: 'failed', instance_id: null, detail: String(error) }
       if (error.code === 'disk_full' || error.code === 'shutting_down') throw error
-      if (error.code === 'schedule_secret') return becameSecret(error)
+      if (error.code === SECRET) return becameSecret(error)
       return { outcome: 'failed', instance_id: null, detail: error.message }
     }
   }
@@ -264,6 +301,7 @@ export class ScheduleRunner {
   }
 }
 
+const SECRET = 'schedule_secret'
 const NO_SERVER = 'No server ran at that time.'
 
 interface Created extends Pick<ScheduleOutcome, 'outcome' | 'instance_id' | 'detail'> {
@@ -272,7 +310,7 @@ interface Created extends Pick<ScheduleOutcome, 'outcome' | 'instance_id' | 'det
 }
 
 /** The fields became secret in a later version of the resolver, and their values are in the file of schedules in clear. */
-function becameSecret({ details }: ResolveError): Created {
+function becameSecret({ details }: Pick<ResolveError, 'details'>): Created {
   const secrets = (details['secret_fields'] ?? [details['field']]) as readonly string[]
   const fields = secrets.map((field) => `"${field}"`).join(', ')
   const what =

@@ -29,29 +29,39 @@ export const UNSETTLED = '-'
 
 const SCHEMA = 'resolve.index/2'
 
-/** Undefined where the file is missing, or differs in any byte from what was written. */
+/** Empty where the file is missing, or differs in any byte from what was written. The caller knows which ids exist. */
 export function readIndex(home: string): IndexEntry[] {
-  const text = readText(pathIn(home))
-  if (text === undefined) return []
-  const end = text.indexOf('\n')
-  const body = text.slice(end + 1)
-  if (text.slice(0, end) !== headOf(body)) return []
+  const bytes = readBytes(pathIn(home))
+  if (bytes === undefined) return []
+  const head = bytes.indexOf('\n')
+  if (bytes.toString('latin1', 0, head) !== headOf(bytes.subarray(head + 1))) return []
+  const body = bytes.toString('latin1', head + 1)
   const entries: IndexEntry[] = []
   // Ten thousand entries repeat the same few words: each is stored once.
   const words = new Map<string, string>(STATUSES.map((status) => [status, status]))
-  for (const line of body.split('\n')) {
-    const id = line.slice(ORDER_CHARS - INSTANCE_ID_CHARS, ORDER_CHARS)
-    const [status, resolver, fingerprint, found = ''] = line.slice(ORDER_CHARS + 1).split('\t')
-    if (!isInstanceId(id) || !isStatus(status) || resolver === undefined || fingerprint === undefined) continue
+  // Without an array for each line: a list of ten thousand would spend most of its time here.
+  for (let at = 0; at < body.length; ) {
+    const found = body.indexOf('\n', at)
+    const end = found === -1 ? body.length : found
+    const order = body.slice(at, at + ORDER_CHARS)
+    const afterStatus = body.indexOf('\t', at + ORDER_CHARS + 1)
+    const afterResolver = body.indexOf('\t', afterStatus + 1)
+    const afterPrint = body.indexOf('\t', afterResolver + 1)
+    const status = body.slice(at + ORDER_CHARS + 1, afterStatus)
+    at = end + 1
+    // Indexes of an earlier version have no words.
+    const endOfPrint = afterPrint === -1 || afterPrint > end ? end : afterPrint
+    if (afterStatus === -1 || afterResolver === -1 || afterResolver > end || !isStatus(status)) continue
+    const resolver = body.slice(afterStatus + 1, afterResolver)
     const word = words.get(resolver) ?? resolver
     words.set(word, word)
     entries.push({
-      id,
-      order: line.slice(0, ORDER_CHARS),
+      id: order.slice(ORDER_CHARS - INSTANCE_ID_CHARS),
+      order,
       status: words.get(status) as Status,
       resolver: word,
-      fingerprint,
-      words: found,
+      fingerprint: body.slice(afterResolver + 1, endOfPrint),
+      words: body.slice(endOfPrint + 1, end),
     })
   }
   return entries
@@ -81,7 +91,7 @@ export function writeIndex(home: string, entries: readonly IndexEntry[]): void {
 const ORDER_CHARS = 24 + 1 + INSTANCE_ID_CHARS
 const PLAIN = /^[!-~]{1,64}$/
 
-function headOf(body: string): string {
+function headOf(body: string | Buffer): string {
   return `${SCHEMA} ${hash('sha1', body)}`
 }
 
@@ -89,13 +99,13 @@ function pathIn(home: string): string {
   return join(home, 'index')
 }
 
-function readText(path: string): string | undefined {
+function readBytes(path: string): Buffer | undefined {
   try {
     // Opened non-blocking, because another kind of file may be in its entry.
     const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
     try {
       const found = fs.fstatSync(fd)
-      return found.isFile() && found.size <= INDEX_MAX_BYTES ? fs.readFileSync(fd, 'latin1') : undefined
+      return found.isFile() && found.size <= INDEX_MAX_BYTES ? fs.readFileSync(fd) : undefined
     } finally {
       fs.closeSync(fd)
     }

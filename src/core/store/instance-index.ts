@@ -25,6 +25,7 @@ interface Listing {
 
 export class InstanceIndex {
   readonly #home: string
+  readonly #directory: string
   readonly #known = new Map<string, InstanceEntry>()
   /** How many instances were read or removed since the index was written. */
   #unindexed = 0
@@ -34,6 +35,7 @@ export class InstanceIndex {
 
   constructor(home: string) {
     this.#home = home
+    this.#directory = instancesDirectory(home)
   }
 
   /** Every instance id in the home, in any order. Throws `home_unusable`. */
@@ -43,17 +45,26 @@ export class InstanceIndex {
 
   /** The entry of one instance; `anew`: with its name and labels as they are now. Throws `journal_broken`, or the system's error for one that cannot be read. */
   read(id: string, { anew = false } = {}): InstanceEntry {
+    const known = this.unchanged(id, { anew })
+    if (known !== undefined) return known
+    const paths = instancePaths(this.#home, id)
+    // Taken before the instance is read: lines that are written meanwhile are read the next time.
+    const fingerprint = this.#fingerprintOf(id)
+    return this.#note(id, readRecord(paths), fingerprint)
+  }
+
+  /**
+   * The entry of one instance where it need not be read, because it has ended or its files are unchanged. Lists call it for each of
+   * thousands of instances: it takes one call of the system at most.
+   */
+  unchanged(id: string, { anew = false } = {}): InstanceEntry | undefined {
     this.#load()
     const known = this.#known.get(id)
     // One that has ended may still get another name, and other labels.
-    if (known?.isFinal && !anew) return known
-    const paths = instancePaths(this.#home, id)
-    const fingerprint = fingerprintOf(paths)
-    if (known !== undefined && fingerprint !== UNSETTLED && fingerprint === known.fingerprint) {
-      known.isFinal = isTerminal(known.status)
-      return known
-    }
-    return this.#note(id, readRecord(paths), fingerprint)
+    if (known === undefined || (known.isFinal && !anew)) return known
+    if (known.fingerprint === UNSETTLED || known.fingerprint !== this.#fingerprintOf(id)) return undefined
+    known.isFinal = isTerminal(known.status)
+    return known
   }
 
   /**
@@ -123,12 +134,20 @@ export class InstanceIndex {
     const known = this.#known.get(id)
     if (known === undefined || fingerprint !== UNSETTLED) this.#unindexed += 1
     const order = orderOf(record)
+    // The index says that it has ended, and it has not: its files were put back. Lists that trust the index must not miss it again.
+    if (known !== undefined && isTerminal(known.status) && !isFinal) this.#unindexed = Number.POSITIVE_INFINITY
     // Replaced in entry, because the sorted list holds the same object.
     if (known?.order === order) return Object.assign(known, { status, resolver, fingerprint, isFinal, words })
     this.#sorted = undefined
     const entry = { id, order, status, resolver, fingerprint, isFinal, words }
     this.#known.set(id, entry)
     return entry
+  }
+
+  /** Of the journal, from which all the rest follows; of the record where there is no journal. */
+  #fingerprintOf(id: string): string {
+    const root = `${this.#directory}/${id}`
+    return printOf(`${root}/journal`) ?? printOf(`${root}/record.json`) ?? 'none'
   }
 
   #load(): void {
@@ -191,12 +210,17 @@ export function orderOf(record: Pick<InstanceRecord, 'created_at' | 'instance_id
 export function fingerprintOf(paths: InstancePaths): string {
   const prints: string[] = []
   for (const path of [paths.journal, paths.record]) {
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found === undefined) prints.push('none')
-    else if (isResting(found)) prints.push(`${found.ino}:${found.size}:${found.ctimeMs}`)
-    else return UNSETTLED
+    const print = printOf(path) ?? 'none'
+    if (print === UNSETTLED) return UNSETTLED
+    prints.push(print)
   }
   return prints.join(' ')
+}
+
+function printOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  return isResting(found) ? `${found.ino}:${found.size}:${found.ctimeMs}` : UNSETTLED
 }
 
 /** File times have the resolution of the kernel's clock tick: a file that changed just now may change again with the same time. */

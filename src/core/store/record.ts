@@ -58,6 +58,11 @@ export function readRecord(paths: RecordPaths): InstanceRecord {
   return atOnce(reading(paths))
 }
 
+/** The record as it was last stored, for an instance whose journal can't be read; undefined where there is none. */
+export function lastRecord(paths: RecordPaths): InstanceRecord | undefined {
+  return readCached(paths)?.record
+}
+
 /** As {@link readRecord}, and the event loop serves others where a long journal must be read. */
 export async function readRecordInTurns(paths: RecordPaths): Promise<InstanceRecord> {
   return await inTurns(reading(paths), READ_SLICE_MS)

@@ -104,6 +104,12 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
   },
   'platform.git.pushed': pushed,
   'platform.git.pull_request': pullRequestTold,
+  'platform.git.snapshot': (story, data, at) => {
+    const [repo, seq] = [asText(data['repo']), asNumber(data['seq'])]
+    if (repo === undefined || seq === undefined) return
+    const others = (story.snapshots ?? []).filter((one) => one.repo !== repo)
+    story.snapshots = [...others, { repo, seq, cause: asText(data['cause']) ?? '', at }]
+  },
   'platform.instance.status_changed': statusChanged,
   'platform.instance.queued': queued,
   'platform.instance.dequeued': (story, _, at) => {

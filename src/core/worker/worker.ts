@@ -54,6 +54,8 @@ export interface Following {
   wasReset(): boolean
   seek(offset: number): void
   readonly offset: number
+  /** How many bytes are there and not read yet. */
+  readonly behind: number
   close(): void
 }
 

@@ -26,8 +26,10 @@ export function planWorkspace(
   if (asked.length > REPOS_MAX) throw refused('repos', `a workspace has at most ${REPOS_MAX} repositories`)
   const branch = workingBranch(spec?.['working_branch'])
   const repos = asked.map((repo) => readRepo(repo, hosts))
-  const server = spec?.['git_server'] === true || spec?.['gitea'] === true ? { git_server: true } : {}
-  if (repos.length === 0) return server.git_server === true ? { repos: [], ...server } : null
+  const isGitea = spec?.['gitea'] === true
+  const isWanted = isGitea || spec?.['git_server'] === true
+  const server = { ...(isWanted ? { git_server: true } : {}), ...(isGitea ? { gitea: true } : {}) }
+  if (repos.length === 0) return isWanted ? { repos: [], ...server } : null
   const names = namesOf(repos.map(({ address }) => address))
   return {
     ...server,

@@ -77,7 +77,7 @@ async function afterPush(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const words = asked.wantsJson ? [`create-pr: ${JSON.stringify({ refused: error.message })}`] : []
-    return { say: [`No pull request: ${error.message}.`, ...words], isRefused: false }
+    return { say: [`No pull request: ${error.message.replace(/\.$/, '')}.`, ...words], isRefused: false }
   } finally {
     // The request is answered; its ref must not refuse the next one.
     await git(repository.directory, ['update-ref', '-d', move.ref])

@@ -19,6 +19,16 @@ export interface Repository {
   readonly remote: string
 }
 
+/** Where tools begin to work: the clone where there is one repository, else the directory of all of them. */
+export function workingDirectoryOf({
+  working_directory: told,
+  workspace_path,
+  workspace = [],
+}: InstanceConfig): string {
+  const [only, ...others] = workspace
+  return told ?? (only !== undefined && others.length === 0 ? only.path : workspace_path)
+}
+
 export function repositoriesOf({ workspace = [] }: InstanceConfig): Repository[] {
   return workspace.map(({ repo, working_branch, ...rest }) => ({ name: repo, branch: working_branch, ...rest }))
 }

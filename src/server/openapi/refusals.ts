@@ -87,6 +87,7 @@ const EXAMPLES = {
   forge_refused: { repo: 'org/app', words: 'Validation failed.' },
   git_missing: {},
   git_failed: { url: 'the repository of the instance', reason: 'git fetch took too long.' },
+  work_unreadable: { reason: 'too many files changed.' },
   route_unknown: {},
   media_type_refused: {},
   request_malformed: { problem: 'its address is not well encoded' },

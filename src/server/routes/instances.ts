@@ -2,13 +2,16 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
+import { EXPORT_RETRY_S, EXPORTS_MAX, EXPORTS_OF_TOKEN_MAX } from '../../core/limits.ts'
 import { covers } from '../../core/protocol/http.ts'
 import { visibleCreation, visibleStory } from '../access/visibility.ts'
 import { keptOutcome } from '../request/kept-outcome.ts'
 import type { Handlers } from '../request/operations.ts'
 import { type AppParts, callerOf } from '../request/parts.ts'
+import { Places } from '../request/places.ts'
 
 export function instanceHandlers({ platform }: AppParts) {
+  const exports = new Places('exports', { ofToken: EXPORTS_OF_TOKEN_MAX, all: EXPORTS_MAX })
   return {
     postInstances: async ({ body, request, reply }) => {
       const { executor = 'auto' } = body
@@ -66,7 +69,11 @@ export function instanceHandlers({ platform }: AppParts) {
     },
 
     getInstanceExport: async ({ params: { id }, request, reply }) => {
-      const { isOwner, scope } = callerOf(request)
+      const { isOwner, scope, tokenId } = callerOf(request)
+      // A slow reader keeps its archive half made; the place is free when the answer ends or its reader has gone.
+      reply.header('retry-after', String(EXPORT_RETRY_S))
+      reply.raw.once('close', exports.enter(tokenId))
+      reply.removeHeader('retry-after')
       // Hides what the other operations hide from this caller.
       const archive = await platform.export(id, {
         stderr: covers(scope, 'run'),

@@ -7,11 +7,12 @@ import { LOG_SOURCES, type LogLine, type LogPage, type LogSource } from '../../c
 import { indentedText } from '../../core/view/clean.ts'
 import type { Handlers } from '../request/operations.ts'
 import type { AppParts } from '../request/parts.ts'
+import { Places } from '../request/places.ts'
 
 /** Waiting requests are answered when `app` closes or their caller has gone. */
 export function logHandlers(app: FastifyInstance, { platform }: AppParts) {
   const closing = new AbortController()
-  const waiting = new WaitingReaders()
+  const waiting = new Places('waiting log requests', { ofToken: LOG_WAITING_OF_TOKEN_MAX })
   app.addHook('preClose', async () => closing.abort())
   return {
     getInstanceLogs: async ({ params, query, request, reply }) => {
@@ -38,25 +39,6 @@ export function logHandlers(app: FastifyInstance, { platform }: AppParts) {
       return format === 'json' ? page : send(reply, page, format)
     },
   } satisfies Partial<Handlers>
-}
-
-/** One token cannot take all the places for requests that wait. */
-class WaitingReaders {
-  readonly #ofToken = new Map<string, number>()
-
-  /** Returns what gives the place back. The owner of the home, without a token, is not counted. Throws `too_many`. */
-  enter(tokenId: string | null): () => void {
-    if (tokenId === null) return () => {}
-    const before = this.#ofToken.get(tokenId) ?? 0
-    const limit = LOG_WAITING_OF_TOKEN_MAX
-    if (before >= limit) throw fail('too_many', { what: 'waiting log requests of one token', limit })
-    this.#ofToken.set(tokenId, before + 1)
-    return () => {
-      const left = (this.#ofToken.get(tokenId) ?? 1) - 1
-      if (left === 0) this.#ofToken.delete(tokenId)
-      else this.#ofToken.set(tokenId, left)
-    }
-  }
 }
 
 function send(reply: FastifyReply, { lines }: LogPage, format: 'jsonl' | 'text'): FastifyReply {

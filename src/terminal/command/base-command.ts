@@ -16,6 +16,7 @@ import { usage } from '../output/command-error.ts'
 import { connectionLine, isConnectionError, lostError, trackConnection } from '../output/connection.ts'
 import { EXIT } from '../output/exit-codes.ts'
 import { type Output, outputFrom } from '../output/output.ts'
+import type { ServerPlace } from '../output/place-hint.ts'
 import { carryFlags, commandLine } from '../output/shell.ts'
 import { builtinsDirectory, isCi, isScreenReader, surroundings } from '../output/surroundings.ts'
 import { withoutValues } from './bug-report.ts'
@@ -144,10 +145,7 @@ export abstract class BaseCommand<T extends Described> extends Command {
     return reportError(this.output, isLost ? lostError(error, { since, id: this.about }) : error, {
       instance: this.about,
       server: this.server === undefined ? undefined : serverWords(this.server),
-      context:
-        this.server?.context === undefined
-          ? undefined
-          : { name: this.server.context, isInUse: this.server.from === 'the config file' },
+      place: this.serverPlace,
       version: surroundings().version,
       command: withoutValues(this.ctor.id, this.argv),
       debug: this.argv.includes('--debug'),
@@ -155,6 +153,14 @@ export abstract class BaseCommand<T extends Described> extends Command {
       corrected: (wrong, right) =>
         plainCommand(...this.ctor.id.split(':'), ...withoutSecrets(this.argv).map(correctWord(wrong, right))),
     })
+  }
+
+  /** The chosen server, for hints; undefined for this machine, and for an address that is refused. */
+  protected get serverPlace(): ServerPlace | undefined {
+    if (this.server === undefined) return undefined
+    const { from, context } = this.server
+    const url = serverWords({ ...this.server, context: undefined })
+    return url === undefined ? undefined : { url, from, context }
   }
 
   private chooseServer(): void {
@@ -267,11 +273,24 @@ export abstract class BaseCommand<T extends Described> extends Command {
   }
 }
 
-/** A log must not repeat the value of a field, which may be a secret (R55); on a terminal the person sees what was typed. */
+/**
+ * A log must not repeat the value of a field, which may be a secret (R55), nor the address of a target; on a terminal the person sees
+ * what was typed. The name of a file may be repeated.
+ */
 function withoutSecrets(argv: readonly string[]): string[] {
   if (process.stderr.isTTY) return [...argv]
-  const isInput = (word: string | undefined) => word === '-i' || word === '--input'
-  return argv.map((word, at) => (isInput(argv[at - 1]) ? word.replace(/^([^=]+)=[\s\S]*$/, '$1=<$1>') : word))
+  return argv.map((word, at) => {
+    const before = argv[at - 1] ?? ''
+    if (/^(?:-i|--input)$/.test(before)) return withoutValue('', word)
+    if (/^--(?:webhook|slack)$/.test(before)) return word === '-' ? word : '<address>'
+    const [, flag = '', value = ''] = /^(-i|--input=|--(?:webhook|slack)=)([\s\S]+)$/.exec(word) ?? []
+    if (flag === '') return word
+    return flag.startsWith('-i') || flag === '--input=' ? withoutValue(flag, value) : `${flag}<address>`
+  })
+}
+
+function withoutValue(flag: string, pair: string): string {
+  return flag + pair.replace(/^([^=]+)=(?!@[^@])[\s\S]*$/, '$1=<$1>')
 }
 
 /** Replaces the word, also in `--flag=value`. */

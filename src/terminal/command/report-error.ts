@@ -6,12 +6,13 @@ import { stripVTControlCharacters } from 'node:util'
 import { diskTrouble, fail, ResolveError } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import { nearest } from '../../core/primitives/nearest.ts'
-import { cleanLine, cleanText } from '../../core/view/clean.ts'
+import { cleanText } from '../../core/view/clean.ts'
 import { CommandError } from '../output/command-error.ts'
 import { type ErrorExtras, errorDocument } from '../output/documents.ts'
 import { EXIT } from '../output/exit-codes.ts'
 import { workflowCommand } from '../output/github-commands.ts'
 import type { Output } from '../output/output.ts'
+import { placedHint, type ServerPlace } from '../output/place-hint.ts'
 import { wholeCommands } from '../output/shell.ts'
 import { isGithub } from '../output/surroundings.ts'
 import { type BugContext, withoutToken, writeBugReport } from './bug-report.ts'
@@ -27,8 +28,8 @@ export interface ErrorContext extends BugContext {
   instance?: string | undefined
   /** The server that the command talked to. */
   server?: string | undefined
-  /** The context of the config file that chose the server. */
-  context?: { name: string; isInUse: boolean } | undefined
+  /** The same, and what chose it. */
+  place?: ServerPlace | undefined
   /** The flags that the command has, as `--name`. */
   flags?: readonly string[]
   /** The command line with one word replaced by another. */
@@ -48,19 +49,10 @@ export async function reportError(output: Output, thrown: unknown, context: Erro
   return report.exitCode
 }
 
-/** Hints come from the catalogue, which knows neither a server nor a context: a command that would refuse both says where it works. */
-function withPlace({ error, extras, exitCode }: Report, { server, context }: ErrorContext): Report {
-  let hint = extras.hint ?? error.hint
-  if (hint === undefined || server === undefined) return { error, extras, exitCode }
-  if (context !== undefined) {
-    const name = `the context "${cleanLine(context.name)}"`
-    const away = context.isInUse ? ', or use this machine: "resolve context use local"' : ''
-    hint = hint
-      .replace('the address is right (--server, RESOLVE_URL)', `the address of ${name} is right${away}`)
-      .replace('Check the address (--server, RESOLVE_URL)', `Check the address of ${name}`)
-      .replace(/"resolve token create\b/g, '"resolve token create --context local')
-  }
-  return { error, extras: { ...extras, hint }, exitCode }
+function withPlace({ error, extras, exitCode }: Report, { place }: ErrorContext): Report {
+  const hint = extras.hint ?? error.hint
+  if (hint === undefined || place === undefined) return { error, extras, exitCode }
+  return { error, extras: { ...extras, hint: placedHint(error.code, hint, place) }, exitCode }
 }
 
 /** Adds the instance id, and completes the commands in the hint. */
@@ -157,6 +149,7 @@ function flagFault(thrown: unknown): string | undefined {
     .replace(/All of the following must be provided when using (--\S+): (--\S+)/, '$1 needs $2 too')
     .replace(/(--\w+)=true cannot also be provided when using (--\w+)/, '$1 and $2 exclude each other')
     .replace(/\s*\n\s*/g, ' ')
+    .replace(/^Parsing (--\S+) Expected (.+) but received: (.*)$/, '$1 must be $2, not "$3"')
     .replace(/^Nonexistent flags?: /, 'There is no flag ')
     .replace(/^Unexpected arguments?: /, 'Too many arguments: ')
     .trim()

@@ -49,7 +49,7 @@ function inContext(name: string, from: ChosenServer['from']): ChosenServer | und
 }
 
 /** `https://build.example.com (context build)`; undefined for an address that is refused: it may hold a password. */
-export function serverWords({ url, context }: ChosenServer): string | undefined {
+export function serverWords({ url, context }: { url: string; context?: string | undefined }): string | undefined {
   if (!URL.canParse(url)) return undefined
   const { protocol, username, password, origin, pathname, search, hash } = new URL(url)
   const isPlain = /^https?:$/.test(protocol) && username + password + search + hash === ''

@@ -6,7 +6,7 @@ import { BaseCommand, type Described, type FlagsOf } from '../command/base-comma
 import { executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
 import { requireName } from '../command/require-name.ts'
 import { beforeFollowing } from '../command/signals.ts'
-import { gatherInput } from '../input/gather-input.ts'
+import { type GatherOptions, gatherInput } from '../input/gather-input.ts'
 import { type GivenInput, readInput } from '../input/input-flags.ts'
 import { isCi } from '../output/surroundings.ts'
 import { printDetached, refuseWithDetach } from './detached.ts'
@@ -58,7 +58,7 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
   protected async gather(
     resolver: string,
     given: GivenInput,
-    { session, ...options }: { session: SessionPlan; edit: boolean; checksNow: boolean },
+    { session, ...options }: { session: SessionPlan } & Pick<GatherOptions, 'edit' | 'checksNow' | 'again' | 'changed'>,
   ): Promise<Record<string, unknown>> {
     return await gatherInput(await this.platform(), resolver, given, {
       ...options,
@@ -70,6 +70,19 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
         if (session.timeoutMs !== undefined) session.timeoutMs = Math.max(0, session.timeoutMs - durationMs)
       },
     })
+  }
+
+  /** What else was said on the command line, for the command that repeats it with other fields. */
+  protected get said(): string[] {
+    const { label = [], detach, verbose, edit: _, executor, ...flags } = this.flags
+    const texts = { name: flags.name, answers: flags.answers, 'on-input': flags['on-input'], timeout: flags.timeout }
+    return [
+      ...label.flatMap((one) => ['--label', one]),
+      ...Object.entries(texts).flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag}`, value])),
+      ...(executor === 'auto' ? [] : ['--executor', executor]),
+      ...(detach ? ['--detach'] : []),
+      ...(verbose ? ['--verbose'] : []),
+    ]
   }
 
   protected get executor(): Executor | 'auto' {

@@ -7,7 +7,7 @@ import { askForm } from '../form/ask-form.ts'
 import { CommandError, withSentence } from '../output/command-error.ts'
 import { EXIT } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
-import { fitToAnswer, type InputFlags, readInput } from './input-flags.ts'
+import { fitToAnswer, type GivenInput, type InputFlags, readInput } from './input-flags.ts'
 
 export interface FillPlan {
   form: Form
@@ -22,8 +22,8 @@ export interface FillPlan {
   escapeWord: string
   /** The message if the user closes the form without submitting. */
   givenUp: string
-  /** A command line with every field, shown if the form is not valid. */
-  example: string
+  /** The command line for what was given and what is wrong with it, shown if the form is not valid. */
+  example: (given?: GivenInput, wrong?: readonly string[]) => string
   /** Aborts with an error when the form is no longer needed. */
   signal?: AbortSignal
 }
@@ -38,7 +38,10 @@ export async function fillForm(plan: FillPlan): Promise<void> {
   if (!mayAsk || !nothingGiven || form.components.length === 0) {
     const error = await refusalOf(plan, payload)
     if (error === undefined) return
-    if (!mayAsk) throw new CommandError(error, { next: [plan.example] })
+    if (!mayAsk) {
+      const wrong = error.fields.map(({ id }) => id)
+      throw new CommandError(error, { next: [plan.example({ ...given, payload }, wrong)] })
+    }
   }
   const { prompt, submitWord, escapeWord, signal } = plan
   const submit = async (filled: Payload) => (await refusalOf(plan, filled))?.errors ?? []
@@ -46,7 +49,7 @@ export async function fillForm(plan: FillPlan): Promise<void> {
   const ended = await askForm({ ...asked, ...(signal === undefined ? {} : { signal }) }, plan.output)
   if (ended.kind === 'closed') throw signal?.reason
   if (ended.kind === 'submitted') return
-  throw new CommandError(fail('usage', { problem: plan.givenUp }), { next: [plan.example] }, EXIT.interrupted)
+  throw new CommandError(fail('usage', { problem: plan.givenUp }), { next: [plan.example(given)] }, EXIT.interrupted)
 }
 
 /** The defaults of a form must not answer a question by themselves: a person or a script gives at least one field. */
@@ -60,7 +63,7 @@ function nothingSaid({ form, example }: FillPlan): CommandError {
     message: 'No field is given.',
     hint: 'Give fields with -i field=value or --input-file; a file with {} sends the defaults of the form.',
   })
-  return new CommandError(error, { next: [example] })
+  return new CommandError(error, { next: [example()] })
 }
 
 const CHOICES_NAMED = 8

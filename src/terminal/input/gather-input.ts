@@ -2,7 +2,7 @@
 
 import { fail } from '../../core/errors.ts'
 import type { FormCheck, Platform } from '../../core/index.ts'
-import type { Payload } from '../../core/protocol/form.ts'
+import type { Component, Payload } from '../../core/protocol/form.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { oddities } from '../../core/view/misfits.ts'
 import { askForm } from '../form/ask-form.ts'
@@ -25,6 +25,10 @@ export interface GatherOptions {
   checksNow: boolean
   /** The limit for a setup that comes before the form. */
   timeoutMs?: number | undefined
+  /** The same command with these fields. */
+  again: (fields: readonly string[]) => string
+  /** The fields that the repeated command needs: one that runs an instance again has the others. Default: all. */
+  changed?: ReadonlySet<string>
   /** Called with the duration of such a setup. */
   onPrepared?: (durationMs: number) => void
 }
@@ -50,7 +54,7 @@ export async function gatherInput(
     for (const { message } of oddities(form, payload)) output.note(output.paint('yellow', `${message} ${PASSED_ON}`))
     return payload
   }
-  if (!mayAsk) throw invalid(resolver, { form, errors, fields }, payload)
+  if (!mayAsk) throw invalid(resolver, { form, errors, fields }, { ...given, payload }, options)
   const ended = await askForm(
     {
       title: resolver,
@@ -102,9 +106,16 @@ async function checkFitted(
   return { payload, ...asked }
 }
 
-function invalid(resolver: string, { form, errors, fields }: FormCheck, given: Payload): CommandError {
-  const example = commandLine('run', resolver, ...fieldFlags(form?.components ?? [], given))
+function invalid(
+  resolver: string,
+  { form, errors, fields }: FormCheck,
+  given: GivenInput,
+  { again, changed }: GatherOptions,
+): CommandError {
+  const wrong = fields.map(({ id }) => id)
+  const isNeeded = ({ id }: Component) => changed === undefined || changed.has(id) || wrong.includes(id)
+  const components = (form?.components ?? []).filter(isNeeded)
   return new CommandError(fail('form_invalid', { errors, fields }), {
-    next: [commandLine('resolver', 'schema', resolver), example],
+    next: [commandLine('resolver', 'schema', resolver), again(fieldFlags(components, given, wrong))],
   })
 }

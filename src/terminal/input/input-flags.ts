@@ -18,20 +18,27 @@ export interface GivenInput {
   payload: Payload
   /** The keys given with `-i`. They must be fields of the form; keys of a file need not be (R36). */
   named: readonly string[]
+  /** What stood behind `=` in each `-i`: `@file` is the name of the file. */
+  typed?: Readonly<Record<string, string>>
+  /** The path of `--input-file`, which a repeated command can read again; undefined for stdin. */
+  file?: string | undefined
 }
 
 /** Reads both flags. Throws `usage` for a pair without `=` and for a file without a JSON object. */
 export async function readInput(flags: InputFlags): Promise<GivenInput> {
   const payload: Payload = flags['input-file'] === undefined ? {} : await readJsonObject(flags['input-file'])
   const named: string[] = []
+  const typed: Record<string, string> = {}
   for (const pair of flags.input ?? []) {
     const equals = pair.indexOf('=')
     if (equals < 1) throw usage(`"-i ${pair}" has no value; write -i field=value, or -i field=@file.`)
     const key = pair.slice(0, equals)
     setOwn(payload, key, await readValue(pair.slice(equals + 1)))
+    setOwn(typed, key, pair.slice(equals + 1))
     if (!named.includes(key)) named.push(key)
   }
-  return { payload, named }
+  const file = flags['input-file'] === '-' ? undefined : flags['input-file']
+  return { payload, named, typed, file }
 }
 
 /** `@file` is the file's text without its last newline; `@@…` is a value that begins with `@`. */
@@ -154,6 +161,6 @@ function toBoolean(id: string, value: unknown): boolean {
 }
 
 /** Sets an own property, also for the name `__proto__`. */
-function setOwn(target: Payload, key: string, value: unknown): void {
+function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }

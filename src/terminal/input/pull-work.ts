@@ -20,34 +20,49 @@ export interface PullRequest {
 export interface Pulled {
   into: string
   branches: { branch: string; commit: string }[]
+  /** The branch of the person's own that has the work; null where the instance has none. */
+  branch: string | null
   switched_to: string | null
 }
 
-/** Throws `usage` where the directory is no clone, has changes that a switch could overwrite, or git refuses. */
+/** Throws `usage` where the directory is no clone, has changes that are not committed, or git refuses. */
 export async function pullWork(platform: Platform, { id, repo, into, isSwitched }: PullRequest): Promise<Pulled> {
   const top = (await git(into, ['rev-parse', '--show-toplevel'])).trim()
-  if (isSwitched && (await git(top, ['status', '--porcelain', '--untracked-files=no'])) !== '') {
+  if ((await git(top, ['status', '--porcelain', '--untracked-files=no'])) !== '') {
     throw usage(`${top} has changes that are not committed; commit or stash them first.`)
   }
+  const short = id.slice(0, ID_CHARS)
   const folder = await mkdtemp(join(tmpdir(), 'resolve-pull-'))
   try {
     const file = join(folder, 'work.bundle')
     const fetch = async (whole: boolean) => {
       await saveTo(file, (await platform.git.bundle(id, repo, { whole })).stream, 0o600)
-      return await fetchBundle(top, file, `resolve-${id.slice(0, ID_CHARS)}`)
+      return await fetchBundle(top, file, `resolve-${short}`)
     }
     // A clone that is older than the start of the instance lacks commits that the short bundle builds on.
     const branches = (await fetch(false)) ?? (await fetch(true)) ?? []
     const last = branches.at(-1)
-    if (!isSwitched || last === undefined) return { into: top, branches, switched_to: null }
-    const name = `resolve/${repo}-${id.slice(0, ID_CHARS)}`
-    await git(top, ['switch', '--quiet', '--no-track', '-c', name, last.branch])
-    return { into: top, branches, switched_to: name }
+    if (last === undefined) return { into: top, branches, branch: null, switched_to: null }
+    const branch = await makeBranch(top, `resolve/${repo}-${short}`, last.commit)
+    if (isSwitched) await git(top, ['switch', '--quiet', branch])
+    return { into: top, branches, branch, switched_to: isSwitched ? branch : null }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
+/** A branch of that name at the commit, or with the next free number: one that has other commits stays as it is. */
+async function makeBranch(top: string, wanted: string, commit: string): Promise<string> {
+  for (let number = 1; number <= BRANCHES_MAX; number++) {
+    const name = number === 1 ? wanted : `${wanted}-${number}`
+    const known = (await git(top, ['for-each-ref', '--format=%(objectname)', `refs/heads/${name}`])).trim()
+    if (known === '') await git(top, ['branch', '--no-track', name, commit])
+    if (known === '' || known === commit) return name
+  }
+  throw usage(`${top} has ${BRANCHES_MAX} branches ${wanted}-… already; delete some of them first.`)
+}
+
+const BRANCHES_MAX = 100
 const ID_CHARS = 8
 const LINE = /^([0-9a-f]{40,64}) (refs\/(?:heads\/[^\s:*?[\\^~]+|live|snapshots\/\d+))$/
 

@@ -32,7 +32,7 @@ export async function tryOut(platform: LocalPlatform, entry: CatalogEntry, wish:
   } catch (error) {
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'setup_failed') return { warnings: [], setupFailure: error }
-    if (isNotNow(error)) return { warnings: mayPrepare ? [notPrepared(output, entry.name, error)] : [] }
+    if (isNotNow(error)) return { warnings: wish.prepare ? [notUsable(output, entry, error)] : [] }
     if (error.code !== 'resolver_refused') throw error
     const warning = `Asked for its form without any input, it failed: ${String(error.details['detail'] ?? error.message)}`
     output.note(output.paint('yellow', `  ${warning}`))
@@ -51,9 +51,22 @@ export function isNotNow({ code }: ResolveError): boolean {
   return code === 'docker_unreachable' || code === 'image_missing' || code === 'too_many'
 }
 
-/** Says it, and returns it as a warning. */
-export function notPrepared(output: Output, resolver: string, error: ResolveError): string {
-  const warning = `${resolver} is not prepared: ${error.message} Its first use prepares it.`
+/** Whether the resolver itself did not answer as it should. */
+export function isOfResolver({ code }: ResolveError): boolean {
+  return /^resolver_(?:gone|refused|silent|mismatch)$|^form_malformed$|^launch_failed$/.test(code)
+}
+
+/** Why it was added and can't run yet: says it, and returns it as a warning. `hint` tells what its machine lacks. */
+export function notUsable(
+  output: Output,
+  entry: CatalogEntry,
+  error: ResolveError,
+  hint: string | undefined = error.hint,
+): string {
+  const { name } = entry
+  const next = hasSetup(entry) ? 'Its first use prepares it.' : ''
+  const what = hasSetup(entry) ? 'is not prepared' : 'cannot run yet'
+  const warning = [`${name} ${what}: ${error.message}`, hint, next].filter(Boolean).join(' ')
   output.note(output.paint('yellow', warning))
   return warning
 }

@@ -1,5 +1,5 @@
 /** The commands to run next, as complete command lines: printed on stderr and in `next[]` of documents. */
-import type { Component, Payload } from '../../core/protocol/form.ts'
+import type { Check, Component, Payload } from '../../core/protocol/form.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import type { Story, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
@@ -59,20 +59,68 @@ function answerCommands(id: string, requests: readonly StoryRequest[]): string[]
   return requests.map((request) => answerCommand(id, request))
 }
 
-/** The command line that answers an input request, with every field of its form. A value that only the user knows is `<field>`. */
-export function answerCommand(id: string, request: Pick<StoryRequest, 'id' | 'schema'>): string {
-  return commandLine('instance', 'answer', id, request.id, ...fieldFlags(request.schema?.components ?? []))
+/** The command line that answers an input request. A value that only the user knows is `<field>`. */
+export function answerCommand(
+  id: string,
+  request: Pick<StoryRequest, 'id' | 'schema'>,
+  given?: GivenFields,
+  wrong?: readonly string[],
+): string {
+  return commandLine(
+    'instance',
+    'answer',
+    id,
+    request.id,
+    ...fieldFlags(request.schema?.components ?? [], given, wrong),
+  )
 }
 
-/** `-i field=value` for each field, with the given value, the default, the first option, or `<field>`. */
-export function fieldFlags(components: readonly Component[], given: Payload = {}): string[] {
-  return components.flatMap((component) => [
-    '-i',
-    `${component.id}=${givenFor(component, given) ?? suggested(component)}`,
-  ])
+/** What was given to a command that is to be repeated. */
+export interface GivenFields {
+  payload: Payload
+  /** What stood behind `=` in each `-i`. */
+  typed?: Readonly<Record<string, string>>
+  /** The file with the other fields. */
+  file?: string | undefined
 }
 
-const GIVEN_MAX_CHARS = 80
+/**
+ * `-i field=value` for each field that a form needs or that was given or is wrong: with the given value, the default, the first option, or
+ * `<field>`. A field that may stay empty is left out, because `<field>` would be its value. Fields of a file stay in the file.
+ */
+export function fieldFlags(
+  components: readonly Component[],
+  { payload, typed = {}, file }: GivenFields = { payload: {} },
+  wrong: readonly string[] = [],
+): string[] {
+  const isSaid = ({ id }: Component) => Object.hasOwn(typed, id) || wrong.includes(id)
+  const toFlag = (component: Component) => ['-i', `${component.id}=${saidFor(component, payload, typed)}`]
+  if (file !== undefined) return ['--input-file', file, ...components.filter(isSaid).flatMap(toFlag)]
+  const said = components.filter((one) => isSaid(one) || Object.hasOwn(payload, one.id) || mayNotStayEmpty(one))
+  // An answer has a field at least.
+  return (said.length === 0 ? components.slice(0, 1) : said).flatMap(toFlag)
+}
+
+/** As {@link fieldFlags}, with every field. */
+export function everyFieldFlag(components: readonly Component[], payload: Payload): string[] {
+  return components.flatMap((component) => ['-i', `${component.id}=${saidFor(component, payload, {})}`])
+}
+
+/** A text without checks, or whose checks all have an alternative to a value, may. Others have a value to suggest. */
+function mayNotStayEmpty({ type, checks = [] }: Component): boolean {
+  const hasAlternative = ({ condition }: Check) =>
+    typeof condition === 'object' && 'call' in condition && condition.call === 'or'
+  return (type !== 'text' && type !== 'textarea') || !checks.every(hasAlternative)
+}
+
+function saidFor(component: Component, payload: Payload, typed: Readonly<Record<string, string>>): string {
+  const text = Object.hasOwn(typed, component.id) ? typed[component.id] : undefined
+  const isFile = text?.startsWith('@') === true && !text.startsWith('@@')
+  if (text !== undefined && text.length <= GIVEN_MAX_CHARS && (isFile || !isSecret(component))) return text
+  return givenFor(component, payload) ?? suggested(component)
+}
+
+const GIVEN_MAX_CHARS = 200
 
 /** Leaves out values that `-i` would read as a file name, and long values. */
 function givenFor(component: Component, given: Payload): string | undefined {

@@ -225,13 +225,9 @@ function workerEnd(story: Story, lost: string | null): string | null {
 }
 
 function nextOf(story: Story, host: HostState, isShort: boolean): string[] {
-  const { instance_id: id, resolver } = story.creation
+  const id = story.creation.instance_id
   if (story.status === 'failed') {
-    return [
-      commandLine('instance', 'events', id),
-      commandLine('run', resolver.name, ...inputAgain(story)),
-      commandLine('instance', 'export', id),
-    ]
+    return [commandLine('instance', 'events', id), againCommand(story), commandLine('instance', 'export', id)]
   }
   if (host === 'silent') return [commandLine('instance', 'stop', id, '--force')]
   if (host === 'none' && (hasWorker(story.status) || story.status === 'created')) {
@@ -240,13 +236,16 @@ function nextOf(story: Story, host: HostState, isShort: boolean): string[] {
   return nextCommands(story, isShort)
 }
 
-/** The input as flags, if flags can express it. */
-function inputAgain(story: Story): string[] {
-  const entries = Object.entries(story.creation.input)
-  const isFlat = entries.every(([name, value]) => !name.includes('=') && ['string', 'boolean'].includes(typeof value))
-  if (!isFlat) return []
-  return entries.flatMap(([name, value]) => {
+/** A new run with the input as flags; a retry where flags cannot say all that the instance was given. */
+function againCommand({ creation }: Story): string {
+  const { instance_id: id, resolver, input, name, labels = {}, secret_fields: secret = [] } = creation
+  const entries = Object.entries(input)
+  const isFlat = entries.every(([key, value]) => !key.includes('=') && ['string', 'boolean'].includes(typeof value))
+  const hasMore = name !== null || Object.keys(labels).length + secret.length > 0 || creation.unchecked === true
+  if (!isFlat || hasMore) return commandLine('instance', 'retry', id)
+  const fields = entries.flatMap(([key, value]) => {
     const text = String(value)
-    return ['-i', `${name}=${text.startsWith('@') ? '@' : ''}${text}`]
+    return ['-i', `${key}=${text.startsWith('@') ? '@' : ''}${text}`]
   })
+  return commandLine('run', resolver.name, ...fields)
 }

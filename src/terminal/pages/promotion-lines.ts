@@ -12,7 +12,9 @@ export function promotionLines(found: PromotionOutcome): string[] {
     `${repo}: ${branch} → ${target_branch}`,
     `Title: ${pr_title}`,
     `${several(ahead, 'commit')}, ${several(files, 'file')}, +${additions} −${deletions}, ${bytesText(bytes)}`,
-    ...(behind === 0 ? [] : [`The target has ${several(behind, 'commit')} that the branch does not have.`]),
+    ...(behind === 0
+      ? []
+      : [`The target has ${several(behind, 'commit')} that the branch does not have. --rebase brings them in.`]),
     ...listed('In conflict with the target', found.conflicts),
     ...listed('Run with the rights of the forge', found.sensitive),
     ...listed('Holds a known secret', found.secrets),

@@ -11,8 +11,9 @@ export function runCommand(resolver: string, form: Form | null, values: Payload)
 }
 
 function flagOf(field: { id: string; default: unknown; secret: boolean }, value: unknown): string[] {
-  // The command line asks for it without echo.
-  if (field.secret) return []
+  // A command line is visible to other programs: the value is read from a file.
+  if (field.secret)
+    return typeof value === 'string' && value !== '' ? ['-i', `${field.id}=@<file with ${field.id}>`] : []
   const standing = field.default ?? (typeof value === 'boolean' ? false : '')
   if (value === undefined || value === standing) return []
   const text = typeof value === 'string' ? value : JSON.stringify(value)

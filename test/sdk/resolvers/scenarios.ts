@@ -95,8 +95,8 @@ const scenarios: Record<string, Scenario> = {
     ctx.updateState({ only: 3 })
     ctx.emit('replaced', ctx.state)
   },
-  'many-states': async ({ updateState }) => {
-    for (let number = 0; number < 200; number++) {
+  'many-states': async ({ updateState, signal }) => {
+    for (let number = 0; !signal.aborted; number++) {
       updateState({ number, filler: 'x'.repeat(50_000) })
       await sleep(1)
     }

@@ -35,7 +35,6 @@ const later =
 
 export const waits = {
   elsewhere: later('workers whose files are on another machine are not provided yet'),
-  workspace: later('workspaces, the git sidecar and create-pr are not provided yet'),
   realityCheck: later('the reality check is not provided yet'),
   sessions: later('LLM sessions are not provided yet'),
   pipeline: later('the resolver for pipelines in DOT is not provided yet'),

@@ -34,12 +34,27 @@ const directory = section('Worker container layout', 'DIR', {
   '07': '.resolve/messages/{N}.json are numbered one after another: 001, 002, …',
   '08': '.resolve/data/{path} holds artifacts in any format, read by consumers on demand',
   '09': '/project/workspace/{repo} is cloned before run()',
+  '09-CWD': 'Tools begin in the clone where there is one repository, else in the workspace',
   '10': '/usr/local/bin/create-pr is injected at startup and knows every provider',
   '11': 'A resolver can run steps in ephemeral sub-containers',
   '12': 'The sidecar is started before run() when git-server is required, with a mirror of each workspace repo',
   '13': 'create-pr pushes to the sidecar and creates PRs there',
   '14': "The sidecar's REST API is reachable from the worker at a known URL",
+  '14-GITEA':
+    'A resolver that asks for gitea by this name has GITEA_URL and GITEA_TOKEN in its environment, another one has not',
   '15': 'Mirroring from upstream and promotion of PRs back upstream are done by the platform',
+  '15-BEHIND': 'A resume clones nothing and tells a branch that has moved on upstream',
+  '15-REBASE':
+    'A promotion can make the commits again on top of a target that has moved on; a conflict is told with its files',
+  '15-SEEN': 'Workflow files are allowed by a person for the commit that was seen; a later push needs a new approval',
+  '15-SNAPSHOT':
+    'Each phase, a pause and the end keep a snapshot of each repository; the last one is kept before the end is told, on top of the last push',
+  '15-DIFF':
+    'A consumer can see and fetch what an instance changed, while it runs and afterwards, also what was never committed',
+  '15-TREE':
+    'Nothing that a resolver put into its clone runs or is followed when the host reads it; what is left out is named',
+  '15-TOKEN':
+    'The token of the upstream is in no file, argument, variable, log, journal, export or answer that a worker or reader sees',
 })
 
 export const serviceRequirements = [...service, ...directory]

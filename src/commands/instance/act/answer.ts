@@ -52,7 +52,7 @@ Without a terminal, give the fields with -i or --input-file. Only these are sent
       submitWord: 'Answer',
       escapeWord: 'leave it open',
       givenUp: `Nothing was sent: "${cleanLine(request.id)}" is still open.`,
-      example: answerCommand(id, request),
+      example: (given, wrong) => answerCommand(id, request, given, wrong),
       ...(watch === undefined ? {} : { signal: watch.signal }),
     }).finally(() => watch?.stop())
     await printReceipt(

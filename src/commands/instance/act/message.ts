@@ -9,7 +9,7 @@ import { inputFlags } from '../../../terminal/command/flags.ts'
 import { fillForm } from '../../../terminal/input/fill-form.ts'
 import { pickMessageType } from '../../../terminal/input/pickers.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
-import { fieldFlags } from '../../../terminal/output/next-steps.ts'
+import { fieldFlags, type GivenFields } from '../../../terminal/output/next-steps.ts'
 import { printReceipt } from '../../../terminal/output/receipt.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 
@@ -52,7 +52,7 @@ export default class InstanceMessage extends BaseCommand<typeof InstanceMessage>
       submitWord: 'Send',
       escapeWord: 'cancel',
       givenUp: 'Nothing was sent.',
-      example: this.example(id, type),
+      example: (given, wrong) => this.example(id, type, given, wrong),
     })
     await printReceipt(
       this.output,
@@ -90,7 +90,7 @@ export default class InstanceMessage extends BaseCommand<typeof InstanceMessage>
     return 0
   }
 
-  private example(id: string, type: MessageType): string {
-    return commandLine('instance', 'message', id, type.name, ...fieldFlags(type.schema.components))
+  private example(id: string, type: MessageType, given?: GivenFields, wrong?: readonly string[]): string {
+    return commandLine('instance', 'message', id, type.name, ...fieldFlags(type.schema.components, given, wrong))
   }
 }

@@ -19,6 +19,7 @@ export default class InstancePromote extends BaseCommand<typeof InstancePromote>
     'resolve instance promote @last --title "Fix the login"',
     'resolve instance promote 3fa2 app --branch fix/login --target dev --draft',
     'resolve instance promote 3fa2 --dry-run',
+    'resolve instance promote 3fa2 --rebase',
   ]
   static override args = {
     ...requiredIdArg,
@@ -36,6 +37,8 @@ export default class InstancePromote extends BaseCommand<typeof InstancePromote>
       options: ['workflows'],
       description: 'workflows: files that run with the rights of the forge may change',
     }),
+    commit: Flags.string({ description: 'the commit that you looked at; refused if the branch has another one now' }),
+    rebase: Flags.boolean({ description: 'make the commits again on top of the target, where it has moved on' }),
     'dry-run': Flags.boolean({ description: 'show what would be promoted, and push nothing' }),
     yes: Flags.boolean({ char: 'y', description: 'do not ask' }),
   }
@@ -51,7 +54,7 @@ export default class InstancePromote extends BaseCommand<typeof InstancePromote>
     const promote = (ask: PromotionAsk) => git.promote(id, repo, ask, this.actor, { atTerminal })
     const ask = this.asked()
     if (this.flags['dry-run']) return await this.print(id, await promote({ ...ask, dry_run: true }))
-    if (this.flags.yes || !atTerminal) return await this.print(id, await promote(ask))
+    if (this.flags.yes || !atTerminal) return await this.print(id, await promote(await this.bound(ask, promote)))
     const found = await promote({ ...ask, dry_run: true })
     for (const line of promotionLines(found)) this.output.say(line)
     // Secrets are refused whatever is answered; so the refusal is told without a question.
@@ -59,12 +62,22 @@ export default class InstancePromote extends BaseCommand<typeof InstancePromote>
       this.output.say('Nothing was promoted.')
       return EXIT.ok
     }
-    // The person saw the files.
-    return await this.print(id, await promote({ ...ask, allow: ['workflows'] }))
+    // The person saw the files of this commit.
+    return await this.print(id, await promote({ ...ask, allow: ['workflows'], commit: found.commit }))
+  }
+
+  /** What is allowed is allowed for one commit: by default for the one that the branch has when the command begins. */
+  private async bound(
+    ask: PromotionAsk,
+    promote: (ask: PromotionAsk) => Promise<PromotionOutcome>,
+  ): Promise<PromotionAsk> {
+    if (ask.allow === undefined || ask.commit !== undefined) return ask
+    const { commit } = await promote({ ...ask, dry_run: true })
+    return { ...ask, commit }
   }
 
   private asked(): PromotionAsk {
-    const { title, body, branch, target, draft, allow } = this.flags
+    const { title, body, branch, target, draft, allow, commit, rebase } = this.flags
     return {
       ...(title === undefined ? {} : { pr_title: title }),
       ...(body === undefined ? {} : { pr_body: textOf(body) }),
@@ -72,6 +85,8 @@ export default class InstancePromote extends BaseCommand<typeof InstancePromote>
       ...(target === undefined ? {} : { target_branch: target }),
       ...(draft ? { draft } : {}),
       ...(allow === undefined ? {} : { allow: ['workflows'] }),
+      ...(commit === undefined ? {} : { commit }),
+      ...(rebase ? { rebase } : {}),
     }
   }
 

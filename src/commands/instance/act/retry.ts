@@ -9,6 +9,7 @@ import type { ArgsOf, FlagsOf } from '../../../terminal/command/base-command.ts'
 import { requiredIdArg } from '../../../terminal/command/flags.ts'
 import { parseLabels } from '../../../terminal/command/labels.ts'
 import { BeginCommand, type Begun, beginFlags } from '../../../terminal/follow/begin-command.ts'
+import type { GivenInput } from '../../../terminal/input/input-flags.ts'
 import { CommandError, usage } from '../../../terminal/output/command-error.ts'
 import { commandLine } from '../../../terminal/output/shell.ts'
 
@@ -39,17 +40,19 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
     const isSealed = creation.unchecked === true && Object.keys(given.payload).length === 0
     if (isSealed && !this.mayAsk)
       throw usage('Its input was never checked, so it was kept sealed: give it again with -i or --input-file.')
+    const again = (fields: readonly string[]) =>
+      commandLine('instance', 'retry', creation.instance_id, ...fields, ...this.said)
     if (missing.length > 0 && !this.mayAsk) {
       const secrets = missing.flatMap((field) => ['-i', `${field}=@file`])
-      const next = [commandLine('instance', 'retry', creation.instance_id, ...secrets)]
+      const next = [again([...typedFlags(given, creation.secret_fields ?? []), ...secrets])]
       throw new CommandError(fail('form_invalid', askAgain(missing)), { next })
     }
     // Secret fields are asked again.
     const opens = edit || missing.length > 0 || isSealed
     const input = await this.gather(
       resolver,
-      { payload, named: given.named },
-      { session, edit: opens, checksNow: false },
+      { ...given, payload },
+      { session, edit: opens, checksNow: false, again, changed: new Set(Object.keys(given.payload)) },
     )
     return await platform.create({
       resolver,
@@ -61,4 +64,13 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
       host: this.host,
     })
   }
+}
+
+/** What was given, as it was typed; the value of a secret field only as a file (R55). */
+function typedFlags({ typed = {}, file }: GivenInput, secret: readonly string[]): string[] {
+  const flags = Object.entries(typed).map(([field, text]) => {
+    const isFile = text.startsWith('@') && !text.startsWith('@@')
+    return `${field}=${isFile || !secret.includes(field) ? text : '@file'}`
+  })
+  return [...(file === undefined ? [] : ['--input-file', file]), ...flags.flatMap((flag) => ['-i', flag])]
 }

@@ -39,7 +39,9 @@ export default class InstanceRun extends BeginCommand<typeof InstanceRun> {
     const platform = await this.platform()
     const resolver = await this.resolverName()
     const isDry = this.flags['dry-run']
-    const input = await this.gather(resolver, given, { session, edit: this.flags.edit, checksNow: isDry })
+    const again = (fields: readonly string[]) =>
+      commandLine('run', resolver, ...fields, ...this.said, ...(isDry ? ['--dry-run'] : []))
+    const input = await this.gather(resolver, given, { session, edit: this.flags.edit, checksNow: isDry, again })
     if (isDry) {
       await this.printDryRun(resolver, input)
       return undefined

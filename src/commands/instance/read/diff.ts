@@ -7,6 +7,7 @@ import { cleanLine, cleanText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { chooseRepo } from '../../../terminal/input/choose-repo.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
+import { type LineStyle, statLines, styledPatch } from '../../../terminal/pages/diff-lines.ts'
 
 export default class InstanceDiff extends BaseCommand<typeof InstanceDiff> {
   static override summary = 'Show what an instance changed in a repository'
@@ -57,9 +58,21 @@ export default class InstanceDiff extends BaseCommand<typeof InstanceDiff> {
     else await this.print(diff)
   }
 
+  /** As it is where a program reads it, for `git apply`. */
+  private async printPatch(patch: string): Promise<void> {
+    if (patch === '') return
+    // FORCE_COLOR does not count: the patch would not apply.
+    if (!process.stdout.isTTY && this.flags.color !== 'always') return await this.output.raw(patch)
+    const paint = (style: LineStyle, line: string) => this.output.paint(style, line, process.stdout)
+    const lines = styledPatch(patch).map(({ line, style }) =>
+      style === undefined ? cleanText(line) : paint(style, line),
+    )
+    await this.output.raw(`${lines.join('\n')}\n`)
+  }
+
   private async print(diff: RepoDiff): Promise<void> {
     if (diff.patch !== null) {
-      await this.output.raw(process.stdout.isTTY ? cleanText(diff.patch) : diff.patch)
+      await this.printPatch(diff.patch)
       if (diff.patch_cut)
         this.output.note(this.output.paint('yellow', 'The patch is cut: show single files with --path.'))
     } else {
@@ -86,25 +99,4 @@ function snapshotOf(text: string | undefined): number | 'last' | 'pushed' | unde
   if (text === undefined || text === 'last' || text === 'pushed') return text
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
   throw usage('--snapshot takes the number of a snapshot, "last" or "pushed".')
-}
-
-function statLines({ files, files_total, additions, deletions }: RepoDiff): string[] {
-  if (files_total === 0) return []
-  const counts = files.map((file) => (file.binary === true ? 'binary' : `+${file.additions} -${file.deletions}`))
-  const width = Math.max(...counts.map(({ length }) => length))
-  const lines = files.map(({ path, old_path, change }, at) => {
-    const name = old_path === undefined ? cleanLine(path) : `${cleanLine(old_path)} → ${cleanLine(path)}`
-    return `${(LETTERS[change] ?? 'M').padEnd(1)}  ${(counts[at] ?? '').padEnd(width)}  ${name}`
-  })
-  const noun = files_total === 1 ? 'file' : 'files'
-  return [...lines, `${files_total} ${noun}, +${additions} -${deletions}`]
-}
-
-const LETTERS: Readonly<Record<string, string>> = {
-  added: 'A',
-  deleted: 'D',
-  modified: 'M',
-  renamed: 'R',
-  copied: 'C',
-  type_changed: 'T',
 }

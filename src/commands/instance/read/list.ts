@@ -1,6 +1,6 @@
 /** `resolve instance list`: lists instances; those that wait for an answer come first. */
 import * as Flags from '@oclif/core/flags'
-import type { Connection, InstanceFilter, InstancePage, InstanceRecord } from '../../../core/index.ts'
+import type { Connection, InstanceFilter, InstancePage, InstanceRecord, Platform } from '../../../core/index.ts'
 import { nearest } from '../../../core/primitives/nearest.ts'
 import { cleanLine } from '../../../core/view/clean.ts'
 import { BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
@@ -111,10 +111,11 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
     const { resolver, name, label = [] } = this.flags
     const platform = await this.platform()
     const { records } = await platform.list({ limit: WAITING_MAX })
+    const unknown = resolver === undefined ? undefined : await unknownResolver(platform, resolver, records)
+    if (unknown !== undefined) return unknown
     if (records.length === 0) return `No instance matches. Start one with "${commandLine('run', 'hello')}".`
     const labels = records.flatMap((record) => Object.entries(record.labels ?? {}))
     const known: [string | undefined, string[]][] = [
-      [resolver, records.map((record) => record.resolver)],
       [name, records.flatMap((record) => record.name ?? [])],
       ...label.map((one): [string, string[]] => [
         one,
@@ -186,10 +187,27 @@ export default class InstanceList extends BaseCommand<typeof InstanceList> {
       cursor = page.cursor
     } while (this.flags.all && cursor !== null)
     if (cursor !== null && filter.status?.includes('awaiting_input') !== false) {
-      const waiting = await platform.list({ ...filter, status: ['awaiting_input'], limit: WAITING_MAX })
+      const older: InstanceFilter = { ...filter, status: ['awaiting_input'], limit: WAITING_MAX }
+      // With --status, what is asked for is exact; here a list of thousands would be read for a few.
+      const waiting = await platform.list({ ...older, trustsEnds: filter.status === undefined })
       const listed = new Set(records.map((record) => record.instance_id))
       records.push(...waiting.records.filter((record) => !listed.has(record.instance_id)))
     }
     return { records, cursor }
   }
+}
+
+/** Undefined for a resolver of the catalog, and for one that was removed since it had instances. */
+async function unknownResolver(
+  platform: Platform,
+  name: string,
+  records: readonly InstanceRecord[],
+): Promise<string | undefined> {
+  const names = new Set(records.map((record) => record.resolver))
+  // A token that may not read the catalog gets its list all the same.
+  for (const entry of await platform.resolvers().catch(() => [])) names.add(entry.name)
+  if (names.size === 0 || names.has(name)) return undefined
+  const meant = nearest(name, names)
+  const hint = meant === undefined ? `See "${commandLine('resolver', 'list')}".` : `Did you mean "${cleanLine(meant)}"?`
+  return `No instance matches: no resolver is named "${cleanLine(name)}". ${hint}`
 }

@@ -8,8 +8,10 @@ import { pullWork } from '../../../terminal/input/pull-work.ts'
 
 export default class InstancePull extends BaseCommand<typeof InstancePull> {
   static override summary = 'Fetch the work of an instance into a clone of yours'
-  static override description = `Pushed branches and the work itself become remote branches "resolve-ID/…" of the clone.
-    "resolve-ID/work" also has what was never committed. With --switch, a branch of its own is made and checked out.`
+  static override description =
+    `Makes a branch "resolve/REPO-ID" of the work, also of what was never committed. No branch of yours is
+    changed: where it exists with other commits, the new one gets a number. Pushed branches become remote branches "resolve-ID/…".
+    A clone with changes that are not committed is refused.`
   static override examples = ['resolve instance pull @last', 'resolve instance pull 3fa2 app --into ~/src/app --switch']
   static override args = {
     id: Args.string({ description: 'an id, a prefix of one, @last, or a name' }),
@@ -17,7 +19,7 @@ export default class InstancePull extends BaseCommand<typeof InstancePull> {
   }
   static override flags = {
     into: Flags.string({ helpValue: 'DIR', default: '.', description: 'the clone (default: the current directory)' }),
-    switch: Flags.boolean({ description: 'make a branch of the work and check it out; needs a clean clone' }),
+    switch: Flags.boolean({ description: 'check the branch out' }),
   }
 
   declare protected flags: FlagsOf<typeof InstancePull>
@@ -35,6 +37,6 @@ export default class InstancePull extends BaseCommand<typeof InstancePull> {
     }
     for (const { branch, commit } of pulled.branches) await this.output.result(`${cleanLine(branch)}  ${commit}`)
     if (pulled.switched_to !== null) this.output.note(`Switched to ${cleanLine(pulled.switched_to)}.`)
-    else this.output.note(this.output.paint('cyan', `git switch -c NAME ${pulled.branches.at(-1)?.branch ?? ''}`))
+    else if (pulled.branch !== null) this.output.note(this.output.paint('cyan', `git switch ${pulled.branch}`))
   }
 }

@@ -39,6 +39,8 @@ export function normaliseManifest(value: Manifest): Manifest {
   }
   const wanted = value.capabilities_required
   if (wanted !== undefined) manifest['capabilities_required'] = [...new Set(wanted.map((name) => CAPABILITIES[name]))]
+  // A manifest that was normalised before has it already.
+  if (wanted?.includes('gitea') || value.gitea === true) manifest['gitea'] = true
   return manifest as unknown as Manifest
 }
 

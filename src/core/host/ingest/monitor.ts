@@ -67,6 +67,8 @@ export class Monitor {
   #rejected: { reason: string; bytes: number; lines: number; detail?: string } | undefined
   #stopWatch: () => void = () => {}
   #scheduled: NodeJS.Immediate | undefined
+  /** The request files that were there, and where the events ended then. */
+  #listing: { names: ReadonlySet<string>; eventsEnd: number } | undefined
   #isEndless = false
   #closed = false
 
@@ -106,8 +108,12 @@ export class Monitor {
 
   #carry(swept: boolean, isLast = false): void {
     if (swept) this.#guard(() => this.#noticeReset(), isLast)
-    this.#guard(() => this.#carryEvents(isLast), isLast)
-    this.#guard(() => this.#findRequests(isLast), isLast)
+    this.#guard(() => this.#listRequests(isLast), isLast)
+    let isDrained = false
+    this.#guard(() => {
+      isDrained = this.#carryEvents(isLast)
+    }, isLast)
+    this.#guard(() => this.#takeListed(isDrained, isLast), isLast)
     this.#guard(() => this.#ledger.reconcile(), isLast)
   }
 
@@ -164,7 +170,8 @@ export class Monitor {
     this.#guard(() => this.#ledger.record('platform.event.rejected', data))
   }
 
-  #carryEvents(isLast: boolean): void {
+  /** False where the rest of a large amount waits for the next check. */
+  #carryEvents(isLast: boolean): boolean {
     let left = isLast ? Number.POSITIVE_INFINITY : CHECK_MAX_BYTES
     for (let chunk = this.#nextChunk(); chunk !== undefined; chunk = this.#nextChunk()) {
       failpoint('events.read')
@@ -174,8 +181,9 @@ export class Monitor {
       left -= chunk.bytes.length
       if (left > 0) continue
       this.checkSoon()
-      return
+      return false
     }
+    return true
   }
 
   #carryChunk({ bytes, end }: Chunk): void {
@@ -239,9 +247,39 @@ export class Monitor {
     this.#rejected = undefined
   }
 
-  #findRequests(isLast: boolean): void {
-    if (this.#ledger.status !== 'running' && this.#ledger.status !== 'awaiting_input') return
+  /**
+   * Before the events are read: what a resolver wrote before it asked is journaled before the question. A question that came while the
+   * events were read is for the next check.
+   */
+  #listRequests(isLast: boolean): void {
+    if ((this.#listing !== undefined && !isLast) || !this.#mayAsk) return
     const names = new Set(this.#coordination.names(REQUESTS_DIR, INPUT_REQUESTS_MAX_FILES * 3))
+    this.#listing = { names, eventsEnd: this.#eventsEnd() }
+    failpoint('request.listed')
+  }
+
+  get #mayAsk(): boolean {
+    return this.#ledger.status === 'running' || this.#ledger.status === 'awaiting_input'
+  }
+
+  /** 0 where the file cannot be read: to read the events reports it. */
+  #eventsEnd(): number {
+    try {
+      return this.#following.offset + this.#following.behind
+    } catch {
+      return 0
+    }
+  }
+
+  #takeListed(isDrained: boolean, isLast: boolean): void {
+    if (this.#listing === undefined) return
+    const { names, eventsEnd } = this.#listing
+    if (!isDrained && this.#following.offset < eventsEnd) return
+    this.#listing = undefined
+    if (this.#mayAsk) this.#findRequests(names, isLast)
+  }
+
+  #findRequests(names: ReadonlySet<string>, isLast: boolean): void {
     for (const name of [...names].sort()) {
       const id = name.endsWith('.json') ? name.slice(0, -'.json'.length) : ''
       if (!isRequestId(id)) this.#noteOddName(name, names, isLast)

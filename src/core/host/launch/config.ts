@@ -33,6 +33,7 @@ export function buildConfig(
     secret_fields: creation.secret_fields ?? [],
     workspace_path: coordination.seen.workspace,
     workspace: [],
+    working_directory: coordination.seen.workspace,
     project_path: coordination.seen.project,
     resolve_path: coordination.seen.resolve,
     git_provider: {
@@ -51,7 +52,7 @@ export function buildConfig(
   }
 }
 
-/** The config with the repositories that were cloned. */
+/** The config with the repositories that were cloned. One repository is the directory that tools begin in. */
 export function withWorkspace(
   config: InstanceConfig,
   repos: readonly ClonedRepo[] | undefined,
@@ -68,7 +69,9 @@ export function withWorkspace(
       remote: 'origin',
     }),
   )
-  return { ...config, workspace }
+  const [only, ...others] = workspace
+  const directory = only !== undefined && others.length === 0 ? only.path : seen.workspace
+  return { ...config, workspace, working_directory: directory }
 }
 
 /** Whether the resolver has a git server beside its worker: by its manifest, or by its workspace_spec. */

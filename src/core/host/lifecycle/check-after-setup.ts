@@ -2,6 +2,7 @@
  * Checks the input of an instance whose resolver was not prepared when it was created: its setup is done now, so that it can be asked
  * (R48). {@link file://./launch.ts} calls it before the first launch.
  */
+import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { type SplitPayload, textsIn } from '../../forms/secret-fields.ts'
 import { admitAfterSetup } from '../inquiry/admission.ts'
@@ -17,7 +18,7 @@ interface UncheckedInstance {
   signal: AbortSignal
 }
 
-/** Its outcome is in the journal when this returns. Throws `form_invalid`, and the errors of the resolver without any text of the input. */
+/** Its outcome is in the journal when this returns. Throws `form_invalid`, `schedule_secret`, and the errors of the resolver without any text of the input. */
 export async function checkAfterSetup({ home, ledger, sealed, write, signal }: UncheckedInstance): Promise<void> {
   const { creation } = ledger.story
   const input = sealed.unchecked
@@ -37,6 +38,12 @@ export async function checkAfterSetup({ home, ledger, sealed, write, signal }: U
       (refused) => keep(refused, none),
     )
     signal.throwIfAborted()
+    const [field] = Object.keys(split.secret ?? {})
+    if (creation.schedule !== undefined && field !== undefined) {
+      // The file of schedules has the value in clear: the runner removes it when it sees this error.
+      await keep(split, none)
+      throw fail('schedule_secret', { field, secret_fields: Object.keys(split.secret ?? {}) })
+    }
     await keep(split, { accepted: true, environment, container, ...(workspace === null ? {} : { workspace }) })
   } catch (error) {
     // Before the form is known, any text of the input may be a secret that the resolver printed.

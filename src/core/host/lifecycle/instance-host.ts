@@ -35,6 +35,7 @@ import {
   type Ending,
   type EndingOf,
   orEndedBeforeRun,
+  orEndedWithoutWorker,
   PAUSED_AGAIN,
   REQUESTS_WITHDRAWN,
   type RunEnd,
@@ -148,8 +149,10 @@ export class InstanceHost {
   }
 
   async #live(): Promise<void> {
+    const { incarnation, wantedIncarnation } = this.#parts.ledger.story
     const launched = await this.#launch()
     if (launched === undefined) return
+    if (incarnation > 0 && incarnation < wantedIncarnation) this.#refreshUpstream()
     const session = await this.#getReady(launched)
     if (session === undefined) return
     const end = await this.#run(session)
@@ -171,7 +174,8 @@ export class InstanceHost {
       (await this.#completeSecrets(launch.signal)) ??
       (await reachWorker({ ...this.#held, signal: launch.signal, isReleased }))
     if (!('status' in reached)) return reached
-    if (this.#enter({ name: 'ending-before-run', session: undefined })) await this.#finish(orEndedBeforeRun(reached))
+    if (this.#enter({ name: 'ending-before-run', session: undefined }))
+      await this.#finish(orEndedWithoutWorker(reached))
     return undefined
   }
 
@@ -231,7 +235,7 @@ export class InstanceHost {
     if (this.#isReleased) return false
     if (!wait.signal.aborted) return true
     if (this.#enter({ name: 'ending-before-run', session: undefined }))
-      await this.#finish(orEndedBeforeRun(PAUSED_AGAIN))
+      await this.#finish(orEndedWithoutWorker(PAUSED_AGAIN))
     return false
   }
 
@@ -343,8 +347,6 @@ export class InstanceHost {
     if (this.#isReleased) return
     await this.#finishMonitor(session)
     failpoint('end.drained')
-    await this.#resources.snapshots.finish(this.#stopping.request?.kind === 'pause' ? 'pause' : 'end')
-    if (this.#isReleased) return
     const completion = ledger.story.completion ?? end.completion
     const resumability = { supportsResume: supportsResume(ledger), hasCheckpoint: hasCheckpoint(this.#coordination) }
     const { sessions_used } = end.result ?? {}
@@ -358,6 +360,9 @@ export class InstanceHost {
   async #finish(decideEnding: EndingOf): Promise<void> {
     const { ledger } = this.#parts
     // Before the end is recorded: a reader of the end finds no secret left, even if this host dies in between (R43).
+    if (this.#isReleased) return
+    await this.#resources.preserveWork(decideEnding(this.#stopping.request).status === 'paused' ? 'pause' : 'end')
+    failpoint('end.preserved')
     if (this.#isReleased) return
     await cleanUp(this.#held)
     failpoint('end.cleaned')
@@ -502,6 +507,20 @@ export class InstanceHost {
       // The next host carries it on.
       if (!this.#isReleased) throw error
     })
+  }
+
+  /** Beside the resumed run, which does not wait for it. */
+  #refreshUpstream(): void {
+    const { home, ledger } = this.#parts
+    if ((ledger.story.repos ?? []).length === 0) return
+    const { token } = this.#config.git_provider
+    const { tell } = this.#promotionParts
+    const parts = { home, story: ledger.story, token, tell, signal: this.#promoting.signal }
+    import('../promotion/refresh-upstream.ts')
+      .then(({ refreshUpstream }) => refreshUpstream(parts))
+      .catch((error: unknown) => {
+        if (!this.#isReleased) this.#warn(error)
+      })
   }
 
   get #promotionParts(): PromotionParts {

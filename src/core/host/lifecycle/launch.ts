@@ -104,6 +104,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     const { container } = plan
     const worker = await driver.start(coordination, {
       ...plan,
+      environment: { ...git.environment, ...plan.environment },
       tools: git.tools,
       ...(container && { container: { ...container, ...network } }),
     })
@@ -116,6 +117,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     if (signal.aborted) return interrupted()
     if (!(error instanceof ResolveError)) throw error
     if (error.code === 'form_invalid') return failed(error.code, error.errors.join('\n'))
+    if (error.code === 'schedule_secret') return failed(error.code, error.message)
     const setup = workspaceFailure(error) ?? (creation.executor === 'docker' ? setupFailure(error) : undefined)
     if (setup !== undefined)
       await write(() => ledger.record('platform.setup.failed', { ...setup, error: error.message }))

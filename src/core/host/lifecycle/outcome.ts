@@ -104,6 +104,11 @@ export function orEndedBeforeRun(ending: Ending): EndingOf {
   return (stop) => (isToEnd(stop) ? endedBeforeRun(stop) : ending)
 }
 
+/** As {@link orEndedBeforeRun}, for an instance that had no worker: none was killed, however it was stopped (R57). */
+export function orEndedWithoutWorker(ending: Ending): EndingOf {
+  return (stop) => orEndedBeforeRun(ending)(stop && { ...stop, forced: false })
+}
+
 /** A resumed instance that was paused while it waited for its turn. */
 export const PAUSED_AGAIN: Ending = { status: 'paused', reason: PAUSE_REASON, output: null, error: null }
 

@@ -55,6 +55,8 @@ export async function promoteFor(
     draft: ask.draft ?? false,
     update: ask.update ?? true,
     allowWorkflows: ask.allow?.includes('workflows') ?? false,
+    seen: ask.commit ?? null,
+    rebase: ask.rebase ?? false,
   }
   if (ask.dry_run === true) {
     const {

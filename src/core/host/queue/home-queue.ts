@@ -7,12 +7,14 @@ import { join } from 'node:path'
 import { ResolveError, systemCode } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { withLock } from '../../files/lock.ts'
+import { isSameProcess } from '../../files/process-identity.ts'
 import { ATTEND_NEWBORN_MS, QUEUE_LOOK_MS, QUEUE_MEND_MS } from '../../limits.ts'
-import { isTerminal } from '../../protocol/status.ts'
+import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
 import type { InstanceIndex } from '../../store/instance-index.ts'
 import { readCreationRecord } from '../../store/journal-reader.ts'
-import { readRecord } from '../../store/record.ts'
+import { readOwner } from '../../store/owners.ts'
+import { lastRecord, readRecord } from '../../store/record.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { PassedOver } from './passed-over.ts'
 import { isNews, type Standing, type Turn, turnsOf, type Waiting } from './turns.ts'
@@ -209,10 +211,24 @@ export class HomeQueue {
         else if (since !== undefined) waiting.push({ ...this.#factsOf(id), since })
         else running.push({ id, resolver })
       } catch {
-        // One that cannot be read has no host; `serve` and doctor report it.
+        const held = this.#heldUnread(id)
+        if (held !== undefined) running.push(held)
       }
     }
     return { running, waiting }
+  }
+
+  /**
+   * A place that is held by an instance whose journal can't be read: it had a worker when its record was stored, and the process of its
+   * host lives. Without a host it holds none, because no host could adopt it and give the place back; `serve` and doctor report it.
+   */
+  #heldUnread(id: string): { id: string; resolver: string } | undefined {
+    const paths = instancePaths(this.#parts.home, id)
+    const record = lastRecord(paths)
+    if (record === undefined || !hasWorker(record.status) || record.queue != null) return undefined
+    const owner = readOwner(paths.owners)
+    const isHeld = owner !== undefined && !owner.released && isSameProcess(owner.process)
+    return isHeld ? { id, resolver: record.resolver } : undefined
   }
 
   #factsOf(id: string): Waiting {

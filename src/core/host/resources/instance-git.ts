@@ -90,6 +90,14 @@ export class InstanceGit {
     return this.#access
   }
 
+  /** For a resolver that asks for `gitea` by this name; config.json has the same (R45). Setup commands do not get it. */
+  get environment(): Record<string, string> {
+    const { resolver, workspace } = this.#creation
+    const isGitea = resolver.manifest.gitea === true || workspace?.gitea === true
+    if (this.#access === undefined || !isGitea) return {}
+    return { GITEA_URL: this.#access.baseUrl, GITEA_TOKEN: this.#access.token }
+  }
+
   /** The directory of create-pr on this machine; undefined where there is no git server. */
   get tools(): string | undefined {
     return this.isWanted ? toolsDirectory() : undefined
@@ -148,8 +156,8 @@ export class InstanceGit {
     this.#attending.abort()
   }
 
-  /** Called when no worker is left: a last fetch, then the server is stopped. A resumed instance starts it again with the same token. */
-  async rest(): Promise<void> {
+  /** Called when no worker is left: what was pushed last and the pull requests are told. */
+  async fetchLast(): Promise<void> {
     const token = readGitToken(this.#tokenFile)
     if (!this.isWanted || token === undefined) return
     this.#attending.abort()
@@ -161,7 +169,12 @@ export class InstanceGit {
       await this.#fetchAll()
     }
     await this.#fetches
-    if (this.#closed.signal.aborted) return
+  }
+
+  /** Called after {@link fetchLast}: the server is stopped. A resumed instance starts it again with the same token. */
+  async rest(): Promise<void> {
+    const token = readGitToken(this.#tokenFile)
+    if (!this.isWanted || token === undefined || this.#closed.signal.aborted) return
     await this.#driver.stop(token).catch(() => undefined)
     if (this.#creation.executor === 'docker') await removeNetwork(theEngine(), this.#owner).catch(() => undefined)
     this.#access = undefined

@@ -51,6 +51,12 @@ export class InstanceResources {
     void this.egress.close()
   }
 
+  /** Called when no worker is left, before {@link end}: the last snapshot is made on top of what was pushed last. */
+  async preserveWork(cause: 'pause' | 'end'): Promise<void> {
+    await this.git.fetchLast()
+    await this.snapshots.finish(cause)
+  }
+
   /** Called when no worker is left; all of them are removed. The reaper removes what an unreachable engine keeps. */
   async end(): Promise<void> {
     await this.sandboxes.end()

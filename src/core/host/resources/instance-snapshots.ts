@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { diffRepo } from '../../changes/diff.ts'
 import { hostRepoPath, openHostRepo } from '../../changes/host-repo.ts'
 import { readTreeInContainer } from '../../changes/read-tree-in-container.ts'
-import { takeSnapshot } from '../../changes/snapshot.ts'
+import { listSnapshots, takeSnapshot } from '../../changes/snapshot.ts'
+import { failpoint } from '../../failpoints.ts'
+import { SNAPSHOT_LIMIT_MS } from '../../limits.ts'
 import type { Snapshot } from '../../protocol/changes.ts'
 import type { ClonedRepo } from '../../protocol/workspace.ts'
 import { pathsIn } from '../../store/home.ts'
@@ -16,6 +18,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 export interface SnapshotParts {
   ledger: Ledger
   home: string
+  epoch: number
   write: (line: () => void) => Promise<void>
 }
 
@@ -23,12 +26,18 @@ export class InstanceSnapshots {
   readonly #parts: SnapshotParts
   readonly #abort = new AbortController()
   #phases: number
+  /** The phase of an earlier host that may lack its snapshot. */
+  #inherited: string | undefined
   #wanted: string | undefined
   #running: Promise<void> | undefined
+  /** Reading took too long once: until the end it is not tried again, so that no phase waits for it. */
+  #isSlow = false
 
   constructor(parts: SnapshotParts) {
     this.#parts = parts
-    this.#phases = parts.ledger.story.phases.length
+    const { phases } = parts.ledger.story
+    this.#inherited = this.#isUntold() ? this.#phaseCause : undefined
+    this.#phases = phases.length - (this.#inherited === undefined ? 0 : 1)
   }
 
   /** After the events were read: a new phase wants a snapshot. Of many at once, the last one gets it. */
@@ -36,7 +45,8 @@ export class InstanceSnapshots {
     const { phases } = this.#parts.ledger.story
     if (phases.length <= this.#phases) return
     this.#phases = phases.length
-    this.#wanted = `phase ${cleanLine(phases.at(-1)?.name ?? '').slice(0, 100)}`
+    if (this.#isSlow || this.#abort.signal.aborted) return
+    this.#wanted = this.#phaseCause
     this.#running ??= this.#takeWanted()
   }
 
@@ -51,27 +61,43 @@ export class InstanceSnapshots {
     this.#abort.abort()
   }
 
+  get #phaseCause(): string {
+    const { phases } = this.#parts.ledger.story
+    return `phase ${cleanLine(phases.at(-1)?.name ?? '').slice(0, 100)}`
+  }
+
+  /** An earlier host was killed between a phase and the telling of its snapshot. */
+  #isUntold(): boolean {
+    const { phases, snapshots = [] } = this.#parts.ledger.story
+    const isKnown = snapshots.some(({ cause }) => cause === 'pause' || cause === this.#phaseCause)
+    return phases.length > 0 && !isKnown && this.#parts.epoch > 1
+  }
+
   async #takeWanted(): Promise<void> {
     for (let cause = this.#wanted; cause !== undefined; cause = this.#wanted) {
       this.#wanted = undefined
       await this.#take(cause, false)
+      this.#inherited = undefined
     }
     this.#running = undefined
   }
 
   async #take(cause: string, isLast: boolean): Promise<void> {
     for (const repo of this.#parts.ledger.story.repos ?? []) {
+      if (this.#abort.signal.aborted) return
+      const startedMs = Date.now()
       try {
         await this.#takeOne(repo, cause, isLast)
       } catch (error) {
         if (this.#abort.signal.aborted) return
+        this.#isSlow ||= Date.now() - startedMs >= SNAPSHOT_LIMIT_MS
         await this.#warn(repo.name, error)
       }
     }
   }
 
   async #takeOne(repo: ClonedRepo, cause: string, isLast: boolean): Promise<void> {
-    const { ledger, home, write } = this.#parts
+    const { ledger, home } = this.#parts
     const { signal } = this.#abort
     const { git: directory, project } = pathsIn(ledger.directory)
     const path = hostRepoPath(directory, repo.name)
@@ -86,23 +112,30 @@ export class InstanceSnapshots {
       ...(executor === 'docker' ? { read: readTreeInContainer(owner) } : {}),
       signal,
     }
-    const taken = await takeSnapshot(work, cause, isLast)
-    if (taken?.isNew !== true || signal.aborted) return
-    const { snapshot } = taken
-    const { files_total: files, additions, deletions } = await diffRepo(git, sidesOf(repo, snapshot), {})
-    const { seq, commit, skipped } = snapshot
-    await write(() =>
-      ledger.record('platform.git.snapshot', {
-        repo: repo.name,
-        seq,
-        commit,
-        cause,
-        files,
-        additions,
-        deletions,
-        skipped,
-      }),
-    )
+    try {
+      const isKept = cause === this.#inherited && (await listSnapshots(git)).at(-1)?.cause === cause
+      if (!isKept) await takeSnapshot(work, cause, isLast)
+    } finally {
+      await this.#tell(repo, path)
+    }
+  }
+
+  /** The repository is the truth: what a killed host kept and did not tell is told now, and nothing twice. */
+  async #tell(repo: ClonedRepo, path: string): Promise<void> {
+    const { ledger, write } = this.#parts
+    const { signal } = this.#abort
+    const git = await openHostRepo(path, signal)
+    if (git === undefined) return
+    const told = ledger.story.snapshots?.find((one) => one.repo === repo.name)?.seq ?? 0
+    for (const snapshot of await listSnapshots(git)) {
+      if (snapshot.seq <= told) continue
+      const { files_total: files, additions, deletions } = await diffRepo(git, sidesOf(repo, snapshot), {})
+      if (signal.aborted) return
+      const { seq, commit, cause, skipped } = snapshot
+      const data = { repo: repo.name, seq, commit, cause, files, additions, deletions, skipped }
+      await write(() => ledger.record('platform.git.snapshot', data))
+      failpoint('snapshot.told')
+    }
   }
 
   async #warn(repo: string, error: unknown): Promise<void> {

@@ -2,9 +2,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PAGE_MAX_BYTES } from '../../limits.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
+import { isTerminal } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
-import { findableIn, InstanceIndex, orderOf } from '../../store/instance-index.ts'
-import type { IndexEntry } from '../../store/instance-index-file.ts'
+import { findableIn, type InstanceEntry, InstanceIndex, orderOf } from '../../store/instance-index.ts'
+import { type IndexEntry, UNSETTLED } from '../../store/instance-index-file.ts'
 import { fitsNarrowing, isFound, isInTime, needsWords } from '../../view/find-words.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
 import { readSoundRecord } from './sound-reads.ts'
@@ -44,12 +45,10 @@ async function readPage(
   for (const entry of rest) {
     if (since !== undefined && entry.order < since) break
     // Most entries of a large home are skipped here, without reading the instance.
-    if (!fitsForever(entry, filter) || (entry.isFinal && filter.status?.includes(entry.status) === false)) continue
+    if (!fitsForever(entry, filter) || hasEndedOtherwise(entry, filter)) continue
     const pause = yieldTurn()
     if (pause !== undefined) await pause
-    const prepared = isReadToFit(filter) ? index.ready(entry.id) : undefined
-    if (prepared !== undefined) await prepared
-    if (!mayFit(entry, filter, index)) continue
+    if (isReadToFit(filter) && !(await mayFit(entry, filter, index))) continue
     const record = await readSoundRecord(instancePaths(home, entry.id))
     // It was removed or changed its status meanwhile.
     if (record === undefined || !fitsNarrowing(record, filter)) continue
@@ -74,7 +73,14 @@ function firstAfter(entries: readonly IndexEntry[], cursor: string): number {
 
 /** By what never changes. */
 function fitsForever(entry: IndexEntry, filter: InstanceFilter): boolean {
-  return (filter.resolver === undefined || filter.resolver === entry.resolver) && isInTime(createdAt(entry), filter)
+  if (filter.resolver !== undefined && filter.resolver !== entry.resolver) return false
+  return (filter.since === undefined && filter.until === undefined) || isInTime(createdAt(entry), filter)
+}
+
+/** Whether an instance has ended with a status that the filter does not name. */
+function hasEndedOtherwise({ isFinal, status, fingerprint }: InstanceEntry, filter: InstanceFilter): boolean {
+  if (filter.status?.includes(status) !== false) return false
+  return isFinal || (filter.trustsEnds === true && isTerminal(status) && fingerprint !== UNSETTLED)
 }
 
 /** Whether an instance must be read to say that it fits. */
@@ -82,11 +88,14 @@ function isReadToFit(filter: InstanceFilter): boolean {
   return filter.status !== undefined || needsWords(filter)
 }
 
-function mayFit(entry: IndexEntry, filter: InstanceFilter, index: InstanceIndex): boolean {
-  if (!isReadToFit(filter)) return true
+async function mayFit({ id }: IndexEntry, filter: InstanceFilter, index: InstanceIndex): Promise<boolean> {
   try {
     const anew = needsWords(filter)
-    const now = index.read(entry.id, { anew })
+    let now = index.unchanged(id, { anew })
+    if (now === undefined) {
+      await index.ready(id)
+      now = index.read(id, { anew })
+    }
     return filter.status?.includes(now.status) !== false && (!anew || isFound(findableIn(now), filter))
   } catch {
     return false

@@ -7,7 +7,7 @@ import { isTerminal, type Status } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
 import { fingerprintOf, InstanceIndex } from '../../store/instance-index.ts'
 import { UNSETTLED } from '../../store/instance-index-file.ts'
-import { readRecord } from '../../store/record.ts'
+import { lastRecord, readRecord } from '../../store/record.ts'
 import { isLost } from '../../view/lost-worker.ts'
 
 /** An instance that has not ended. */
@@ -24,8 +24,8 @@ export interface LiveInstanceReport {
   counts: Partial<Record<Status, number>>
   /** The instances that are paused because their worker was lost (R58). */
   lost?: string[]
-  /** The instances that cannot be read, and why. */
-  broken: { id: string; error: unknown }[]
+  /** The instances that cannot be read, and why. `isLive`: one had not ended when its record was stored, so a host may repair its journal. */
+  broken: { id: string; error: unknown; isLive?: boolean }[]
 }
 
 /** How long one pass runs before it yields to other work of its process. */
@@ -37,7 +37,7 @@ export class LiveInstances {
   /** Read again only when the instance's files change. */
   /** Paused instances: whether the worker was lost, and the files that this was read from. */
   readonly #paused = new Map<string, { isLost: boolean; fingerprint: string }>()
-  readonly #broken = new Map<string, { error: unknown; fingerprint: string }>()
+  readonly #broken = new Map<string, { error: unknown; isLive: boolean; fingerprint: string }>()
 
   constructor(home: string, index = new InstanceIndex(home)) {
     this.#home = home
@@ -71,7 +71,7 @@ export class LiveInstances {
     const known = this.#broken.get(id)
     const fingerprint = known === undefined ? UNSETTLED : fingerprintOf(instancePaths(this.#home, id))
     if (known !== undefined && fingerprint !== UNSETTLED && known.fingerprint === fingerprint) {
-      report.broken.push({ id, error: known.error })
+      report.broken.push({ id, error: known.error, isLive: known.isLive })
       return
     }
     try {
@@ -83,8 +83,11 @@ export class LiveInstances {
       if (isTerminal(status) || status === 'paused') return
       report.live.push({ id, status, createdAt: Date.parse(order.slice(0, order.lastIndexOf('|'))) })
     } catch (error) {
-      this.#broken.set(id, { error, fingerprint: fingerprintOf(instancePaths(this.#home, id)) })
-      report.broken.push({ id, error })
+      const paths = instancePaths(this.#home, id)
+      const last = lastRecord(paths)?.status
+      const isLive = last !== undefined && !isTerminal(last) && last !== 'paused'
+      this.#broken.set(id, { error, isLive, fingerprint: fingerprintOf(paths) })
+      report.broken.push({ id, error, isLive })
     }
   }
 

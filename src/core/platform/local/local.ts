@@ -1,6 +1,6 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
-import { fail } from '../../errors.ts'
+import { fail, ResolveError } from '../../errors.ts'
 import { listData, readStderrTail, readTranscript, requireSecretTexts } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
@@ -30,7 +30,7 @@ import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
 import { InstanceIndex } from '../../store/instance-index.ts'
-import { readRecord, readRecordInTurns } from '../../store/record.ts'
+import { lastRecord, readRecord, readRecordInTurns } from '../../store/record.ts'
 import { askAgain, retryInput } from '../../view/retry-input.ts'
 import type { Story } from '../../view/story.ts'
 import { followJournal } from '../journal/follow.ts'
@@ -151,7 +151,7 @@ class HomePlatform implements LocalPlatform {
   constructor({ home, builtins, socketApi, maxRunning }: LocalOptions) {
     this.#home = home
     this.index = new InstanceIndex(home)
-    this.notify = localNotify(home)
+    this.notify = localNotify(home, this)
     this.schedules = localSchedules(home, this)
     this.secrets = localSecrets(home)
     this.#builtins = builtins
@@ -194,6 +194,9 @@ class HomePlatform implements LocalPlatform {
   async resolver(name: string): Promise<CatalogEntry> {
     return (await this.#freshCatalog()).get(name)
   }
+
+  /** The owner of the home may do everything. */
+  async requireScope(): Promise<void> {}
 
   async addArchive(archive: Buffer, options: ArchiveOptions = {}): Promise<Addition> {
     return await (await this.catalog()).addArchive(archive, options)
@@ -308,6 +311,8 @@ class HomePlatform implements LocalPlatform {
   }
 
   async ensureHost(id: string): Promise<void> {
+    // Readers call it every few seconds, and the record of a busy instance is behind its journal: much would be read for nothing.
+    if (this.#hosts.get(id) !== undefined) return
     const { status } = await readRecordInTurns(this.#reads.paths(id))
     if (isTerminal(status) || status === 'paused') return
     if (await this.hasHost(id)) return
@@ -315,7 +320,13 @@ class HomePlatform implements LocalPlatform {
   }
 
   async host(id: string): Promise<boolean> {
-    const { status } = await readRecordInTurns(this.#reads.paths(id))
+    const paths = this.#reads.paths(id)
+    const { status } = await readRecordInTurns(paths).catch((error: unknown) => {
+      // Its host replaces a damaged journal by the part of it that can be trusted (reliability, F35).
+      const last = error instanceof ResolveError && error.code === 'journal_broken' ? lastRecord(paths) : undefined
+      if (last === undefined) throw error
+      return last
+    })
     if (isTerminal(status) || status === 'paused') return false
     const isHere = () => this.#hosts.get(id) !== undefined
     return isHere() || (await this.#hosts.own(id)) !== undefined || isHere()

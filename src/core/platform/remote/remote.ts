@@ -7,6 +7,7 @@ import { REMOTE_PAGE_RECORDS, UPLOAD_ANSWER_LIMIT_MS } from '../../limits.ts'
 import type { JsonOperation, ResultOf } from '../../protocol/api/operations.ts'
 import type { CatalogEntry, Resolver } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
+import { covers, type Scope } from '../../protocol/http.ts'
 import type {
   Actor,
   DataFile,
@@ -101,6 +102,12 @@ class ServerPlatform implements Platform {
     return withoutPlaces(await this.#json('getResolver', { params: { name } }))
   }
 
+  async requireScope(scope: Scope): Promise<void> {
+    const { authenticated, scope: has } = await this.#json('getAuthStatus', {})
+    if (!authenticated) throw this.#address.token === undefined ? fail('token_missing', {}) : fail('token_refused', {})
+    if (!covers(has, scope)) throw fail('scope_missing', { needed: scope, has })
+  }
+
   async addArchive(archive: Buffer, { sha256, force, dryRun }: ArchiveOptions = {}): Promise<Addition> {
     const query = {
       ...(sha256 === undefined ? {} : { sha256 }),
@@ -160,7 +167,7 @@ class ServerPlatform implements Platform {
 
   async list(filter: InstanceFilter = {}): Promise<InstancePage> {
     const http = await this.#http()
-    const { status, labels, limit: _limit, cursor: _cursor, ...narrowing } = filter
+    const { status, labels, limit: _limit, cursor: _cursor, trustsEnds: _trustsEnds, ...narrowing } = filter
     const chosen = {
       ...narrowing,
       ...(status === undefined ? {} : { status: [...status] }),

@@ -43,7 +43,10 @@ function nodeFloor(): string {
 
 async function checkGit(env: NodeJS.ProcessEnv): Promise<HealthRow> {
   try {
-    const { stdout } = await promisify(execFile)('git', ['--version'], { env, timeout: GIT_LIMIT_MS })
+    const { stdout } = await promisify(execFile)('git', ['--version'], {
+      env: { PATH: env['PATH'] },
+      timeout: GIT_LIMIT_MS,
+    })
     const message = stdout.trim().replace(/^git version/, 'git')
     const [, major, minor] = /(\d+)\.(\d+)/.exec(stdout) ?? []
     if (Number(major) * 1_000 + Number(minor) >= OLDEST_GIT) return { check: 'git', state: 'ok', message, mend: null }

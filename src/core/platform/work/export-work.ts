@@ -18,8 +18,9 @@ export async function* exportWork(git: string, repos: readonly ClonedRepo[]): As
     const bundle = await orNothing(bundleOf(path, false))
     if (bundle !== undefined) yield { path: `${name}.bundle`, bytes: bundle.bytes, content: bundle.stream }
     const patch = await orNothing(patchOfWork(path))
-    const bytes = Buffer.from(patch?.text ?? '')
-    if (bytes.length > 0) yield { path: `${name}.patch`, bytes: bytes.length, content: [bytes] }
+    // A part of a patch must not look like the whole.
+    if (patch === undefined || patch.bytes.length === 0 || patch.isCut) continue
+    yield { path: `${name}.patch`, bytes: patch.bytes.length, content: [patch.bytes] }
   }
 }
 

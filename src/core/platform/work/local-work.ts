@@ -90,9 +90,12 @@ class Works {
 
   async diff(id: string, name: string, { snapshot, ...options }: WorkDiffOptions): Promise<RepoDiff> {
     const { diffRepo } = await import('../../changes/diff.ts')
+    const { openHostRepo } = await import('../../changes/host-repo.ts')
     const found = await this.find(id, name)
-    const { repo, git } = found
+    const { repo } = found
     const head = await this.#head(found, snapshot)
+    // With a deadline of its own: to read the work takes time.
+    const git = (await openHostRepo(found.path)) ?? found.git
     return await diffRepo(git, { repo: repo.name, base: repo.base, workingBranch: repo.working_branch, head }, options)
   }
 

@@ -74,6 +74,8 @@ export const EVENT_DATA = {
     deletions: count(),
     skipped: listOf(skippedPath),
   }),
+  /** At a resume: the branch that the work began at has `commits` upstream that the start of the work does not have. */
+  'platform.git.behind': object({ repo: text(), branch: text(), commit: text(), commits: count() }),
   /** `target_branch` is null for the default branch of the upstream. */
   'platform.promotion.requested': object(promotion),
   'platform.promotion.completed': object({

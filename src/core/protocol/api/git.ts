@@ -4,7 +4,7 @@ import { changedRepo, DIFF_BASES, pullRequest, repoDiff, repoHistory } from '../
 import type { Operation } from './operation.ts'
 
 const REFUSES = ['instance_unknown', 'repo_unknown', 'change_unknown', 'journal_broken'] as const
-const GIT_TROUBLE = ['git_failed', 'git_missing', 'lock_held', 'docker_unreachable', 'container_refused'] as const
+const GIT_TROUBLE = ['work_unreadable', 'git_missing', 'lock_held', 'docker_unreachable', 'container_refused'] as const
 
 const diffQuery = object({
   base: optional(oneOf(DIFF_BASES, { description: 'What it is compared with; default: start' })),

@@ -374,7 +374,7 @@ export const INSTANCE_OPERATIONS = {
     tag: 'instances',
     summary: 'Export everything about the instance',
     answers: { 200: { description: "A gzip'd tar archive, without secrets", type: 'application/gzip' } },
-    refuses: ['instance_unknown', 'journal_broken', ...SEALED_TROUBLE],
+    refuses: ['instance_unknown', 'journal_broken', 'too_many', ...SEALED_TROUBLE],
   },
   getInstanceHost: {
     method: 'GET',

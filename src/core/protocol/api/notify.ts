@@ -104,7 +104,7 @@ export const NOTIFY_OPERATIONS = {
     summary: 'Add a target of notifications',
     body: notifyRequest,
     answers: { 200: { description: 'It is stored on disk', json: notifyTarget } },
-    refuses: ['usage', 'notify_exists', ...TROUBLE],
+    refuses: ['usage', 'notify_exists', 'resolver_unknown', 'catalog_broken', ...TROUBLE],
   },
   deleteNotify: {
     method: 'DELETE',

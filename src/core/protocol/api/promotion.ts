@@ -34,6 +34,15 @@ const promotionAsk = closed({
       description: 'workflows: files that run with the rights of the forge may change, because a person looked at them',
     }),
   ),
+  commit: optional(
+    nullable(
+      text({
+        description:
+          'The commit that was looked at, as a dry run gave it: refused where the branch has another one now. Needed with allow',
+      }),
+    ),
+  ),
+  rebase: optional(flag({ description: 'Make the commits again on top of the target, where it has moved on' })),
   dry_run: optional(flag({ description: 'Only look: nothing is pushed' })),
 })
 
@@ -74,7 +83,14 @@ export const PROMOTION_OPERATIONS = {
     refuses: [
       ...(['instance_unknown', 'repo_unknown', 'promotion_branch_refused', 'promotion_invalid'] as const),
       ...(['promotion_target_missing', 'promotion_secret_found', 'promotion_needs_approval'] as const),
-      ...(['promotion_branch_moved', 'nothing_to_promote', 'promotion_push_refused', 'promotions_broken'] as const),
+      ...([
+        'promotion_branch_moved',
+        'nothing_to_promote',
+        'promotion_commit_changed',
+        'promotion_conflict',
+        'promotion_push_refused',
+        'promotions_broken',
+      ] as const),
       ...(['forge_unknown', 'forge_auth_failed', 'forge_forbidden', 'forge_not_found', 'forge_busy'] as const),
       ...(['forge_unreachable', 'forge_refused', 'git_missing', 'git_failed'] as const),
       ...HOST_TROUBLE,

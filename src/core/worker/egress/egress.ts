@@ -66,10 +66,18 @@ export async function openEgress(engine: Engine, plan: EgressPlan): Promise<Egre
 /** A network of its own, guarded; the engine's default network where it cannot be guarded or the operator wants that. */
 async function openToAll(engine: Engine, { instance, home, isAdopted = false }: EgressPlan): Promise<Egress> {
   const choice = openChoice()
-  const mayGuard = choice !== 'engine' && (await whyUnguarded()) === undefined
+  const mayGuard = choice !== 'engine' && (await mayBeGuarded())
   if (!mayGuard && !isAdopted) return plainEgress('bridge', null)
   const network = await openGuardedNetwork(engine, { instance, home }, { choice, isAdopted })
   return network === undefined ? plainEgress('bridge', null) : plainEgress(network.name, network.guarded)
+}
+
+let wasGuardable = false
+
+/** A machine that could once is not asked again: where the rules are refused then, the network is removed. */
+async function mayBeGuarded(): Promise<boolean> {
+  wasGuardable ||= (await whyUnguarded()) === undefined
+  return wasGuardable
 }
 
 /** Without a proxy of the platform. */

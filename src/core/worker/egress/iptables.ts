@@ -26,28 +26,30 @@ export async function restore(program: Program, lines: readonly string[]): Promi
   await run(`${program}-restore`, ['-w', '5', '--noflush'], `${lines.join('\n')}\n`)
 }
 
-/** Adds a rule at the beginning of a chain, unless the chain has it. */
-export async function ensureRule(program: Program, chain: string, ...rule: string[]): Promise<void> {
-  const isThere = await succeeds(iptables(program, '-C', chain, ...rule))
-  if (!isThere) await iptables(program, '-I', chain, ...rule)
-}
-
 /** Removes every rule about what comes from the bridge, and the chains of its guard; does nothing where there are none. */
 export async function removeGuards(bridge: string): Promise<void> {
-  if (!isRoot()) return
-  for (const program of PROGRAMS) {
-    const listed = await iptables(program, '-S').catch(() => '')
-    const lines = listed.split('\n').map((line) => line.trim().split(' '))
-    // The engine has rules of its own about the bridge in other chains.
-    const rules = lines.filter(([add, chain = '', ...rule]) => {
-      return add === '-A' && (chain === 'INPUT' || chain === FORWARDED) && rule[rule.indexOf('-i') + 1] === bridge
-    })
-    for (const [, ...rule] of rules) await succeeds(iptables(program, '-D', ...rule))
-    const chains = lines.flatMap(([add, chain = '']) => (add === '-N' && isChainOf(bridge, chain) ? [chain] : []))
+  if (isRoot()) await Promise.all(PROGRAMS.map((program) => removeFrom(program, bridge)))
+}
+
+async function removeFrom(program: Program, bridge: string): Promise<void> {
+  const listed = await iptables(program, '-S').catch(() => '')
+  const lines = listed.split('\n').map((line) => line.trim().split(' '))
+  // The engine has rules of its own about the bridge in other chains.
+  const rules = lines.filter(([add, chain = '', ...rule]) => {
+    return add === '-A' && (chain === 'INPUT' || chain === FORWARDED) && rule[rule.indexOf('-i') + 1] === bridge
+  })
+  const chains = lines.flatMap(([add, chain = '']) => (add === '-N' && isChainOf(bridge, chain) ? [chain] : []))
+  const steps = [
+    ...rules.map(([, ...rule]) => ['-D', ...rule]),
     // One may lead to the other.
-    for (const chain of chains) await succeeds(iptables(program, '-F', chain))
-    for (const chain of chains) await succeeds(iptables(program, '-X', chain))
-  }
+    ...chains.map((chain) => ['-F', chain]),
+    ...chains.map((chain) => ['-X', chain]),
+  ]
+  if (steps.length === 0) return
+  const all = ['*filter', ...steps.map((words) => words.join(' ')), 'COMMIT']
+  if (await succeeds(restore(program, all))) return
+  // Another host removed some of them meanwhile, which makes the whole change fail.
+  for (const words of steps) await succeeds(iptables(program, ...words))
 }
 
 function isChainOf(bridge: string, chain: string): boolean {

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import type { NetworkInspectInfo } from 'dockerode'
 import { fail } from '../../errors.ts'
 import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
 import { removeGuards } from './iptables.ts'
@@ -44,8 +45,8 @@ const BLOCKS = 65_536 / BLOCK
 
 /** The network of an instance with an allowlist; created where it is missing. Throws `container_refused`, `docker_unreachable`. */
 export async function openNetwork(engine: Engine, owner: NetworkOwner): Promise<InstanceNetwork> {
-  const found = await findNetwork(engine, owner)
-  const network = found ?? (await createNetwork(engine, owner, { isInternal: true }))
+  const networks = await listNetworks(engine)
+  const network = ownIn(networks, owner) ?? (await createNetwork(engine, owner, networks, { isInternal: true }))
   return { ...network, guarded: await openGuard(network.bridge, network.gateway) }
 }
 
@@ -58,10 +59,12 @@ export async function openGuardedNetwork(
   owner: NetworkOwner,
   { choice, isAdopted }: { choice: OpenChoice; isAdopted: boolean },
 ): Promise<InstanceNetwork | undefined> {
-  const found = await findNetwork(engine, owner)
+  const networks = await listNetworks(engine)
+  const found = ownIn(networks, owner)
   if (found === undefined && isAdopted) return undefined
-  const network = found ?? (await createNetwork(engine, owner, { isInternal: false, mtu: await engineMtu(engine) }))
-  const guarded = await guardOpen(network.bridge, choice)
+  const kind = { isInternal: false, mtu: engineMtu(networks) }
+  const network = found ?? (await createNetwork(engine, owner, networks, kind))
+  const guarded = await guardOpen(network.bridge, choice, { isNew: found === undefined })
   // An adopted worker stays where it is.
   if (guarded || isAdopted) return { ...network, guarded }
   await removeNetwork(engine, owner)
@@ -89,10 +92,8 @@ export async function networkedInstances(engine: Engine, home: string, role: Net
 }
 
 /** The engine's default network has the MTU that its operator set; networks of others have 1500. */
-async function engineMtu(engine: Engine): Promise<string | undefined> {
-  const filters = { name: ['bridge'], type: ['builtin'] }
-  const found = await engine.call((docker, abortSignal) => docker.listNetworks({ filters, abortSignal }))
-  return found.find(({ Name: name }) => name === 'bridge')?.Options?.[MTU]
+function engineMtu(networks: readonly NetworkInspectInfo[]): string | undefined {
+  return networks.find(({ Name: name }) => name === 'bridge')?.Options?.[MTU]
 }
 
 interface NetworkKind {
@@ -104,10 +105,11 @@ interface NetworkKind {
 async function createNetwork(
   engine: Engine,
   owner: NetworkOwner,
+  networks: readonly NetworkInspectInfo[],
   { isInternal, mtu }: NetworkKind,
 ): Promise<Omit<InstanceNetwork, 'guarded'>> {
   const { instance, role } = owner
-  const taken = await takenBlocks(engine)
+  const taken = takenBlocks(networks)
   const start = createHash('sha256').update(instance).digest().readUInt16BE(0) % BLOCKS
   for (let step = 0; step < BLOCKS; step += 1) {
     const block = (start + step) % BLOCKS
@@ -136,7 +138,7 @@ async function createNetwork(
       if (!(error instanceof EngineRefusal)) throw error
       // Another host took the block first, or created this very network.
       if (/overlap/i.test(error.message)) continue
-      const found = error.status === 409 ? await findNetwork(engine, owner) : undefined
+      const found = error.status === 409 ? ownIn(await listNetworks(engine), owner) : undefined
       if (found !== undefined) return found
       throw toRefusal(error, `make a network for instance ${instance}`)
     }
@@ -147,14 +149,20 @@ async function createNetwork(
   })
 }
 
-async function findNetwork(engine: Engine, { instance, home, role }: NetworkOwner) {
-  for (const { Name: name, Labels: labels, IPAM: ipam } of await listOwn(engine, instance, role)) {
+function ownIn(networks: readonly NetworkInspectInfo[], { instance, home, role = ROLE }: NetworkOwner) {
+  for (const { Name: name, Labels: labels, IPAM: ipam } of networks) {
     const { Subnet: subnet, Gateway: gateway } = ipam?.Config?.[0] ?? {}
-    const isOurs = name === nameOf(instance, role) && labels?.['resolve.home'] === home
+    const isLabelled = labels?.['resolve.instance'] === instance && labels['resolve.role'] === role
+    const isOurs = isLabelled && name === nameOf(instance, role) && labels['resolve.home'] === home
     if (isOurs && subnet !== undefined && gateway !== undefined)
       return { name, bridge: bridgeOf(instance, role), subnet, gateway }
   }
   return undefined
+}
+
+/** All of the engine, in one call: each call before a start makes it later. */
+async function listNetworks(engine: Engine): Promise<NetworkInspectInfo[]> {
+  return await engine.call((docker, abortSignal) => docker.listNetworks({ abortSignal }))
 }
 
 async function listOwn(engine: Engine, instance: string, role: NetworkRole = ROLE) {
@@ -163,8 +171,7 @@ async function listOwn(engine: Engine, instance: string, role: NetworkRole = ROL
 }
 
 /** Blocks of the range that a network or an interface of this machine already uses. */
-async function takenBlocks(engine: Engine): Promise<Set<number>> {
-  const networks = await engine.call((docker, abortSignal) => docker.listNetworks({ abortSignal }))
+function takenBlocks(networks: readonly NetworkInspectInfo[]): Set<number> {
   const subnets = networks.flatMap(({ IPAM: ipam }) => (ipam?.Config ?? []).map(({ Subnet: subnet }) => subnet ?? ''))
   const own = Object.values(networkInterfaces()).flatMap((infos) => (infos ?? []).map(({ cidr }) => cidr ?? ''))
   return new Set([...subnets, ...own].flatMap(blocksIn))

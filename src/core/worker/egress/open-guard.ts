@@ -4,7 +4,7 @@
  * The network).
  */
 import { existsSync } from 'node:fs'
-import { ensureRule, FORWARDED, iptables, isRoot, type Program, removeGuards, restore } from './iptables.ts'
+import { FORWARDED, iptables, isRoot, type Program, removeGuards, restore } from './iptables.ts'
 
 /** What the operator chose: guarded; guarded, with this machine's addresses reachable; or the engine's default network. */
 const CHOICES = ['guarded', 'host', 'engine'] as const
@@ -29,19 +29,22 @@ export async function whyUnguarded(): Promise<string | undefined> {
   )
 }
 
-/** Adds the rules and returns whether they are in place. The rules of a guarded bridge stay in place meanwhile. */
-export async function guardOpen(bridge: string, choice: OpenChoice): Promise<boolean> {
+/**
+ * Adds the rules and returns whether they are in place. The rules of a guarded bridge stay in place meanwhile. `isNew`: this process has
+ * just created the bridge, so there are none, and they are not looked for.
+ */
+export async function guardOpen(bridge: string, choice: OpenChoice, { isNew = false } = {}): Promise<boolean> {
   // The network may be on another machine than this process.
   if (!isRoot() || !existsSync(`/sys/class/net/${bridge}`)) return false
-  try {
-    await guardWith('iptables', bridge, choice)
-    await ensureRule('iptables', FORWARDED, '-i', bridge, '-j', metadataChain(bridge))
-  } catch {
-    return false
-  }
-  // The network has no IPv6, only the bridge may have a link-local address. Without IPv6 no rules are needed.
-  await guardWith('ip6tables', bridge, 'guarded').catch(() => undefined)
-  return true
+  const [isGuarded] = await Promise.all([
+    guardWith('iptables', bridge, { choice, isNew }).then(
+      () => true,
+      () => false,
+    ),
+    // The network has no IPv6, only the bridge may have a link-local address. Without IPv6 no rules are needed.
+    guardWith('ip6tables', bridge, { choice: 'guarded', isNew }).catch(() => undefined),
+  ])
+  return isGuarded
 }
 
 /** Removes the rules of networks that do not exist: their host was killed after it had removed the network. */
@@ -54,8 +57,13 @@ export async function sweepGuards(): Promise<void> {
   }
 }
 
-/** The chains are replaced as one change. */
-async function guardWith(program: Program, bridge: string, choice: OpenChoice): Promise<void> {
+interface GuardOptions {
+  choice: OpenChoice
+  isNew: boolean
+}
+
+/** One change: the chains are replaced, and the rules that lead to them are added where they are missing. */
+async function guardWith(program: Program, bridge: string, { choice, isNew }: GuardOptions): Promise<void> {
   const refusal = refusalChain(bridge)
   const metadata = metadataChain(bridge)
   const isV4 = program === 'iptables'
@@ -68,15 +76,21 @@ async function guardWith(program: Program, bridge: string, choice: OpenChoice): 
     '-p tcp -j REJECT --reject-with tcp-reset',
     '-j REJECT',
   ]
+  const leading = [
+    `INPUT -i ${bridge} -j ${choice === 'host' ? metadata : refusal}`,
+    ...(isV4 ? [`${FORWARDED} -i ${bridge} -j ${metadata}`] : []),
+  ]
+  const there = isNew ? '' : await iptables(program, '-S')
+  const lines = new Set(there.split('\n').map((line) => line.trim()))
   await restore(program, [
     '*filter',
     `:${refusal} - [0:0]`,
     `:${metadata} - [0:0]`,
     ...rules.map((rule) => `-A ${refusal} ${rule}`),
     ...(isV4 ? METADATA.map((range) => `-A ${metadata} -d ${range} -j ${refusal}`) : []),
+    ...leading.filter((rule) => !lines.has(`-A ${rule}`)).map((rule) => `-I ${rule}`),
     'COMMIT',
   ])
-  await ensureRule(program, 'INPUT', '-i', bridge, '-j', choice === 'host' ? metadata : refusal)
 }
 
 function refusalChain(bridge: string): string {

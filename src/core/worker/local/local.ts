@@ -232,7 +232,7 @@ class LocalWorker implements Worker {
     })
     this.channel = new LocalChannel(places.stdin, places.stdout, adopted)
     // Not their directory, in which the host itself writes: each line of the journal would be a reason to look.
-    this.#stops.push(watchAndSweep([places.stdout], (swept) => this.#tryCheck(swept)))
+    this.#stops.push(watchAndSweep([places.stdout, places.stderr], (swept) => this.#tryCheck(swept)))
     if (!adopted) return
     // Only the parent process is notified of an exit; an adopting host has to poll.
     const exitTimer = setInterval(() => this.#checkExit(), SWEEP_MS).unref()
