@@ -1,5 +1,5 @@
 /** Requirements of the specification's last sections: limits and versioning. */
-import { section, waits } from './requirement.ts'
+import { section } from './requirement.ts'
 
 const limits = section('Limits', 'LIM', {
   '01': 'A container has 256 PIDs, 8 GiB of memory (with swap 8 GiB together, R53), 2.0 CPUs and an init',
