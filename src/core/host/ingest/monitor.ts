@@ -195,7 +195,6 @@ export class Monitor {
       at += size
       if (verdict === undefined) continue
       if ('event' in verdict) {
-        this.#flushRejected(at - size)
         if (isSessionEvent(verdict.event)) {
           // Which of them are new depends on those before.
           if (batch.length > 0) this.#ledger.forward(batch)
@@ -203,6 +202,7 @@ export class Monitor {
           this.#carrySessionEvent(verdict.event, size, at)
           continue
         }
+        this.#flushRejected(at - size)
         batch.push({ text: verdict.text, event: verdict.event, sourceEnd: at })
         if (!isOwnEvent(verdict.event.event_type, resolver.name)) foreign ??= verdict.event.event_type
         continue
@@ -219,7 +219,9 @@ export class Monitor {
   #carrySessionEvent(event: EventEnvelope, bytes: number, end: number): void {
     const news = readSessionEvent(event, this.#ledger.story)
     if (news === 'malformed') this.#reject({ reason: 'session_event' }, bytes, end)
-    else if (news !== undefined) this.#ledger.record(news.type, news.data as never, end)
+    if (news === undefined || news === 'malformed') return
+    this.#flushRejected(end - bytes)
+    this.#ledger.record(news.type, news.data as never, end)
   }
 
   /** Once for an instance: the event is forwarded, but consumers look for events under the resolver's name (spec, Events). */
