@@ -3,7 +3,7 @@
  * manifests.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { builtinModules } from 'node:module'
+import { builtinModules, createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
@@ -52,6 +52,26 @@ const lazyOclif: Plugin = {
 }
 
 const REQUIRED = /^(?:const|var) (\w+_\d+|Errors|Parser) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
+
+/**
+ * Packages that oclif needs to search for commands and plugins, to draw spinners and to fill templates. They would be a third of the
+ * code that every command reads at its start; each is a file of its own in dist/late/, which oclif loads when it first calls it.
+ */
+const LATE_FOR_OCLIF = ['cli-spinners', 'ejs', 'lilconfig', 'minimatch', 'tinyglobby']
+
+const lateForOclif: Plugin = {
+  name: 'late-for-oclif',
+  setup(build) {
+    build.onResolve({ filter: new RegExp(`^(?:${LATE_FOR_OCLIF.join('|')})$`) }, ({ path, importer }) =>
+      /[\\/]@oclif[\\/]core[\\/]/.test(importer) ? { path: `../late/${path}.cjs`, external: true } : undefined,
+    )
+  },
+}
+
+function lateFiles(): Record<string, string> {
+  const { resolve: find } = createRequire(resolve('node_modules/@oclif/core/package.json'))
+  return Object.fromEntries(LATE_FOR_OCLIF.map((name) => [`late/${name}`, find(name)]))
+}
 
 /**
  * dockerode needs these only for an engine over ssh, for BuildKit, and for building from a folder. None of this is used:
@@ -187,11 +207,12 @@ const PROGRAMS = entries({
 const programs: Options[] = [
   {
     ...shared,
-    esbuildPlugins: [inPieces(PROGRAMS), withoutDevtools, lazyOclif, withoutRemoteEngines],
+    esbuildPlugins: [inPieces(PROGRAMS), withoutDevtools, lazyOclif, lateForOclif, withoutRemoteEngines],
     banner: { js: requireBanner },
     env: { NODE_ENV: 'production' },
     entry: PROGRAMS,
   },
+  { ...shared, format: 'cjs', splitting: false, entry: lateFiles() },
   {
     // One file without parts: a container mounts it alone.
     ...shared,

@@ -93,6 +93,13 @@ function boundedFirstLoad(): Plugin {
   }
 }
 
+/** Packages that another one holds in its own bundle. */
+const INLINED: Readonly<Record<string, readonly string[]>> = {
+  'node_modules/react-diff-view/': ['diff-match-patch', 'gitdiff-parser', 'lodash', 'shallow-equal', 'warning'].map(
+    (name) => `node_modules/${name}/`,
+  ),
+}
+
 /** The packages that are bundled into the page, for the notices that scripts/build.mjs writes. */
 function notedPackages(): Plugin {
   return {
@@ -102,7 +109,7 @@ function notedPackages(): Plugin {
       const packages = new Set<string>()
       for (const id of this.getModuleIds()) {
         const [, path] = /^(node_modules\/(?:@[^/]+\/)?[^/]+\/)/.exec(relative(root, id.replace(/^\0/, ''))) ?? []
-        if (path !== undefined) packages.add(path)
+        for (const one of path === undefined ? [] : [path, ...(INLINED[path] ?? [])]) packages.add(one)
       }
       this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify([...packages].sort()) })
     },

@@ -96,7 +96,7 @@ function writeNotices() {
   const listed = join(made, 'web', 'packages.json')
   const packages = new Set(JSON.parse(fs.readFileSync(listed, 'utf8')))
   fs.rmSync(listed)
-  for (const file of filesBelow(made).filter((name) => name.endsWith('.js'))) {
+  for (const file of filesBelow(made).filter((name) => /\.c?js$/.test(name))) {
     const text = fs.readFileSync(file, 'utf8')
     for (const [, path] of text.matchAll(/^ *\/\/ ((?:node_modules\/(?:@[^/\n]+\/)?[^/\n]+\/)+)/gm)) packages.add(path)
   }
@@ -117,7 +117,7 @@ function writeNotices() {
 function putInPlace(hash) {
   fs.rmSync(stamp, { force: true })
   const files = filesBelow(made).map((file) => relative(made, file))
-  const isShared = (file) => /^(?:parts|web\/assets)\//.test(file)
+  const isShared = (file) => /^(?:parts|late|web\/assets)\//.test(file)
   for (const file of [...files.filter(isShared), ...files.filter((file) => !isShared(file))]) {
     fs.mkdirSync(dirname(join(dist, file)), { recursive: true })
     fs.renameSync(join(made, file), join(dist, file))

@@ -162,7 +162,7 @@ describeWithDocker('the egress of a container', { timeout: 90_000 }, () => {
     const address = Object.values(networkInterfaces())
       .flatMap((infos) => infos ?? [])
       .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-    const rules = () => execFileSync('/usr/sbin/iptables', ['-S'], { encoding: 'utf8' })
+    const rules = () => execFileSync('/usr/sbin/iptables', ['-w', '-S'], { encoding: 'utf8' })
     try {
       const resolver = plainResolver(
         `${GET}; const tries = async () => [await get('http://${address}:${here}/'), await get('http://169.254.169.254/latest')].join(' ')
@@ -181,7 +181,7 @@ describeWithDocker('the egress of a container', { timeout: 90_000 }, () => {
       const id = /"instance_id":"([0-9a-f]+)"/.exec(stdout)?.[1] as string
       expect(rules()).toContain(`RESOLVE-rs${id}-M`)
       // As after a start of the machine's firewall; the next host closes it again.
-      execFileSync('/usr/sbin/iptables', ['-D', 'INPUT', '-i', `rs${id}`, '-j', `RESOLVE-rs${id}`])
+      execFileSync('/usr/sbin/iptables', ['-w', '-D', 'INPUT', '-i', `rs${id}`, '-j', `RESOLVE-rs${id}`])
       const watch = cli.start({}, 'instance', 'watch', id, '--json')
       while (!rules().includes(`-A INPUT -i rs${id}`)) await sleep(50)
       expect((await cli.run('instance', 'message', id, 'note', '-i', 'text=x')).code).toBe(0)

@@ -87,6 +87,8 @@ test('each phase and the end keep a snapshot, and the change can be read afterwa
   const { snapshots, commits, branches } = await platform.git.commits(id, 'app')
   expect(snapshots.at(-1)).toMatchObject({ commit: diff.head.commit })
   expect([commits, branches]).toEqual([[], []])
+  const { removed } = await platform.prune({ older_than_ms: 0, dry_run: true })
+  expect(removed).toMatchObject([{ instance_id: id, unpromoted: ['app'] }])
   await expect(platform.git.diff(id, 'app', { base: 'pushed' })).rejects.toMatchObject({ code: 'change_unknown' })
   await expect(platform.git.diff(id, 'other')).rejects.toMatchObject({ code: 'repo_unknown' })
 })

@@ -107,6 +107,8 @@ test('a link in place of the clone or of the workspace is no clone: nothing behi
     await expect(platform.git.diff(id, 'app', { patch: true })).rejects.toMatchObject({ code: 'change_unknown' })
     const { snapshots } = await platform.git.commits(id, 'app')
     expect(snapshots).toEqual([])
+    const { removed } = await platform.prune({ older_than_ms: 0, dry_run: true })
+    expect(removed.filter(({ unpromoted }) => unpromoted !== undefined)).toEqual([])
     rmSync(upstream.pathOf('org/app'), { recursive: true })
   }
 })

@@ -169,7 +169,7 @@ async function endsWithoutHost(id: string, host: ChildProcess): Promise<void> {
   const directory = join(instancePaths(home, id).project, '.resolve')
   writeFileSync(join(directory, 'go-on'), '')
   const left = () => processesOf({ leader: 0, variable: `RESOLVE_DIR=${directory}` })
-  await expect.poll(left, { timeout: 10_000 }).toEqual([])
+  await expect.poll(left).toEqual([])
 }
 
 test('a result that came while the instance had no host is found (R21)', async () => {
@@ -195,7 +195,7 @@ test('a worker that died while the instance had no host fails the instance', asy
 })
 
 test('a host killed at any moment of the start leaves one worker at most, and the instance comes to its end', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const behaviour = `fs.writeFileSync(root + '/ran', 'x', { flag: 'a' }); await sleep(300); me.finish({ status: 'completed' })`
   const resolver = plainResolver(behaviour)
@@ -216,7 +216,7 @@ test('while a host lives no other takes the instance; of two that start at once 
   const hosts = [startHost(id), startHost(id), startHost(id)]
   await until(home, id, (story) => story.status === 'running')
   const alive = () => hosts.filter((host) => host.exitCode === null)
-  await vi.waitFor(() => expect(alive()).toHaveLength(1), { timeout: 10_000 })
+  await vi.waitFor(() => expect(alive()).toHaveLength(1), { timeout: 30_000 })
   await sleep(300)
   expect(alive()).toHaveLength(1)
   const pid = JSON.parse(readFileSync(instancePaths(home, id).worker, 'utf8')).process.pid

@@ -58,7 +58,7 @@ test.each([
   ['its FIFO removed', `fs.rmSync(root + '/../../stdin')`, (root: string) => !existsSync(join(root, 'stdin'))],
 ])('%s: the next host ends the instance and its worker', async (_, deed, isDone) => {
   const { id, hosts, paths } = await hosted(`me.emit('plain.up'); await sleep(200); ${deed}; await sleep(600000)`)
-  await vi.waitFor(() => expect(isDone(paths.root)).toBe(true), { timeout: 10_000 })
+  await vi.waitFor(() => expect(isDone(paths.root)).toBe(true), { timeout: 30_000 })
   hosts.release(id)
   await hosts.close()
   const next = new HostProcess(home)
@@ -98,7 +98,7 @@ test('an error reply of a resolver cannot pose as an error of the platform, and 
   await hosts.close()
 })
 
-test('a flood of doorbells and one event of 130,000 paths leave the host answering', { timeout: 60_000 }, async () => {
+test('a flood of doorbells and one event of 130,000 paths leave the host answering', { timeout: 90_000 }, async () => {
   const { id, hosts, host } = await hosted(
     `const paths = []; for (let n = 0; n < 130000; n += 1) paths.push(n.toString(36)); me.emit('x.data_changed', { paths })
      fs.writeFileSync(root + '/status.json', JSON.stringify({ status: 'busy', pad: 'x'.repeat(900000) }))

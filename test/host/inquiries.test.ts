@@ -243,7 +243,7 @@ test('a resolver that ignores the end of its input is ended by the next host, wh
   const abandoned = await abandonedInquiry()
   const platform = await platformOn(home)
   await platform.host(id)
-  await expect.poll(() => isRunning(abandoned), { timeout: 10_000 }).toBe(false)
+  await expect.poll(() => isRunning(abandoned)).toBe(false)
   expect(isRunning(own)).toBe(true)
   await platform.stop(id, { reason: 'enough', force: true })
   await platform.close()

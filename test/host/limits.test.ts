@@ -10,7 +10,7 @@ beforeAll(() => {
 })
 
 describe.concurrent('limits', () => {
-  test('a worker that never answers initialize fails after 30 s', { timeout: 60_000 }, async ({ expect }) => {
+  test('a worker that never answers initialize fails after 30 s', { timeout: 90_000 }, async ({ expect }) => {
     const began = Date.now()
     const { story } = await ranToEnd(home, fixture('never-initializes'))
     expect(story).toMatchObject({ status: 'failed', error: { code: 'initialize_failed' } })

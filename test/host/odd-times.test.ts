@@ -35,7 +35,7 @@ function isFrozen(pid: number): boolean {
 }
 
 test('a host that is frozen keeps its instance: no other takes it, the worker works on, and nothing is missing (reliability F3)', {
-  timeout: FROZEN_MS + 40_000,
+  timeout: FROZEN_MS + 90_000,
 }, async () => {
   const count = Math.ceil(FROZEN_MS / 10)
   const id = await created(
@@ -141,7 +141,7 @@ test('lines are read the same wherever the byte stream is cut (reliability F10)'
 test.runIf(process.platform === 'linux')(
   'a host without free file descriptors at the end of a run reads the result once it has some',
   {
-    timeout: 40_000,
+    timeout: 90_000,
   },
   async () => {
     const id = await created(

@@ -102,12 +102,9 @@ test('another version is another entry; the old one is closed when its last user
 test('an entry older than its TTL gets no new users, and is closed when the last one releases it', async () => {
   const { opened, use } = things()
   const ageMs = IDLE_MS
-  const begin = performance.now()
-  while (performance.now() - begin < ageMs * 2) {
-    await use(() => sleep(10), { idleMs: 10_000, ageMs })
-  }
-  expect(opened.length).toBeGreaterThan(1)
-  await expect.poll(() => opened.every(({ isClosed }) => isClosed), { timeout: ageMs * 10 }).toBe(true)
+  // However often it is used meanwhile, another one takes its place.
+  while (opened.length < 2) await use(() => sleep(10), { idleMs: 10_000, ageMs })
+  await expect.poll(() => opened.every(({ isClosed }) => isClosed)).toBe(true)
 })
 
 test('an entry that may not be kept is closed before its user goes on', async () => {

@@ -1,7 +1,7 @@
 /** Holds what is published, and what each program loads when it starts. Reads dist/, so it needs a build. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { builtinModules } from 'node:module'
+import { builtinModules, createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { publint } from 'publint'
@@ -121,6 +121,19 @@ test('nothing of oclif is left out, and each of its modules is loaded at its fir
   expect(modules.filter((text) => /^\/\/ left-out-of-oclif/.test(text))).toEqual([])
   const atOnce = /^ +var (?:\w+_\d+|Errors|Parser) = (?:__import\w+\()?(?:__)?require\w*\(/m
   expect(oclif.filter((text) => atOnce.test(text))).toEqual([])
+})
+
+test('packages that oclif needs for few commands are whole, in files that no other command reads', () => {
+  const late = readdirSync(join(dist, 'late'))
+  expect(late.toSorted()).toEqual(['cli-spinners.cjs', 'ejs.cjs', 'lilconfig.cjs', 'minimatch.cjs', 'tinyglobby.cjs'])
+  const load = createRequire(join(root, 'node_modules', '@oclif', 'core', 'package.json'))
+  const namesIn = (path: string) => Object.keys(load(path) as object).toSorted()
+  for (const file of late) expect(namesIn(join(dist, 'late', file))).toEqual(namesIn(file.replace('.cjs', '')))
+  const parts = readdirSync(join(dist, 'parts')).map((file) => readFileSync(join(dist, 'parts', file), 'utf8'))
+  const asked = parts.flatMap((text) =>
+    [...text.matchAll(/require\w*\("\.\.\/late\/([\w.-]+)"\)/g)].map(([, file]) => file),
+  )
+  expect([...new Set(asked)].toSorted()).toEqual(late.toSorted())
 })
 
 test('oclif prints what it does where DEBUG is set', () => {

@@ -25,7 +25,7 @@ export function platformContract(open: () => Promise<Platform>, { lacks = {} }: 
   for (const [feature, reason] of Object.entries(lacks)) test.skip(`${feature}: ${reason}`, () => {})
 
   const until = async (platform: Platform, id: string, statuses: Status[]) => {
-    for await (const { event } of platform.events(id, { follow: true, signal: AbortSignal.timeout(20_000) })) {
+    for await (const { event } of platform.events(id, { follow: true, signal: AbortSignal.timeout(60_000) })) {
       if (event.event_type !== 'platform.instance.status_changed') continue
       if (statuses.includes(event.data['to'] as Status)) return
     }

@@ -17,7 +17,7 @@ afterEach(() => {
   syncBuiltinESMExports()
 })
 
-test('four exports at once read a long journal in parts, with other work in between', { timeout: 60_000 }, async () => {
+test('four exports at once read a long journal in parts, with other work in between', { timeout: 90_000 }, async () => {
   const home = join(mkdtempSync(join(tmpdir(), 'resolve-export-')), 'home')
   const [id] = (await seedHome(home, 1)) as [string]
   const writer = JournalWriter.open(instancePaths(home, id).journal)

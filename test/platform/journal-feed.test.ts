@@ -144,14 +144,14 @@ test('followers are notified of new events, also when the file watch reports not
   await expect.poll(() => news).toBeGreaterThan(0)
   expect(feed.hasEnded).toBe(false)
   journal.hasEnded = true
-  await expect.poll(() => feed.hasEnded, { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => feed.hasEnded).toBe(true)
   stop()
 })
 
 test('a followed instance is attended for all its readers together, at most once in two seconds', async () => {
   const feed = hold()
   const stops = Array.from({ length: 20 }, () => feed.follow(() => {}))
-  await expect.poll(() => journal.attended, { timeout: 5_000 }).toBe(1)
+  await expect.poll(() => journal.attended).toBe(1)
   for (const stop of stops) stop()
   // Longer than the two seconds between two calls: without a follower there is no second one.
   await sleep(2_200)
@@ -169,7 +169,7 @@ test('a journal that was frozen and goes on in another file is followed there (o
   const writer = JournalWriter.open(journal.path)
   writer.append([{ text: envelope('a.b', {}), sourceEnd: null }])
   writer.close()
-  await expect.poll(() => feed.read(offset)?.lastSeq, { timeout: 6_000 }).toBe(4)
+  await expect.poll(() => feed.read(offset)?.lastSeq).toBe(4)
   offset = 1e9
   expect(() => feed.read(offset)).toThrow(expect.objectContaining({ code: 'journal_broken' }))
   stop()
@@ -214,7 +214,7 @@ test('a reader that starts as events arrive does not delay the waiting ones (R15
 })
 
 test('a directory in place of the journal for a while ends neither the reading nor the process', {
-  timeout: 20_000,
+  timeout: 90_000,
 }, async () => {
   const feed = hold()
   const offset = feed.cursor(0)
@@ -226,7 +226,7 @@ test('a directory in place of the journal for a while ends neither the reading n
   rmdirSync(journal.path)
   renameSync(`${journal.path}.aside`, journal.path)
   const before = journal.attended
-  await vi.waitFor(() => expect(journal.attended).toBeGreaterThan(before), { timeout: 10_000 })
+  await vi.waitFor(() => expect(journal.attended).toBeGreaterThan(before), { timeout: 30_000 })
   journal.add(1)
   await vi.waitFor(() => expect(feed.read(offset)?.lastSeq).toBe(1))
   stop()
@@ -243,7 +243,7 @@ test('a feed that is closed while a host is sought for its instance does not loo
     })
   const { feed, release } = feeds.hold(journal.path, { ensureHost, hasEnded: () => journal.hasEnded })
   const stop = feed.follow(() => {})
-  await vi.waitFor(() => expect(found).toBeDefined(), { timeout: 10_000 })
+  await vi.waitFor(() => expect(found).toBeDefined(), { timeout: 30_000 })
   stop()
   release()
   journal.hasEnded = true

@@ -38,14 +38,13 @@ afterAll(async () => {
   await served.close()
 })
 
-async function collect(events: AsyncIterable<JournalEvent>): Promise<JournalEvent[]> {
-  const all: JournalEvent[] = []
+async function collect(events: AsyncIterable<JournalEvent>, all: JournalEvent[] = []): Promise<JournalEvent[]> {
   for await (const event of events) all.push(event)
   return all
 }
 
 async function reaches(platform: Platform, id: string, status: string): Promise<void> {
-  const story = await awaitStatus(platform, id, (one) => one.status === status, AbortSignal.timeout(20_000))
+  const story = await awaitStatus(platform, id, (one) => one.status === status, AbortSignal.timeout(60_000))
   expect(story.status).toBe(status)
 }
 
@@ -178,9 +177,10 @@ test('a stream that cannot be continued fails with exit code 10, and never ends 
   const remote = openRemotePlatform({ url: gone.url, token, waitLimitMs: 1_000 })
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
   await reaches(remote, id, 'awaiting_input')
-  const following = collect(remote.events(id, { follow: true }))
+  const seen: JournalEvent[] = []
+  const following = collect(remote.events(id, { follow: true }), seen)
   const outcome = expect(following).rejects.toMatchObject({ code: 'server_unreachable', exitCode: 10 })
-  await sleep(300)
+  await expect.poll(() => seen.length).toBeGreaterThan(0)
   await gone.close()
   await outcome
   await expect(remote.record(id)).rejects.toMatchObject({ code: 'server_unreachable', exitCode: 10 })
@@ -207,13 +207,14 @@ test('a follower is notified when the connection is lost and when it is back, bu
   const { instance_id: id } = await remote.create({ resolver: 'asks-once', input: {} })
   await reaches(remote, id, 'awaiting_input')
   const told: Connection[] = []
-  const following = collect(remote.events(id, { follow: true, onConnection: (one) => told.push(one) }))
-  await sleep(300)
+  const seen: JournalEvent[] = []
+  const following = collect(remote.events(id, { follow: true, onConnection: (one) => told.push(one) }), seen)
+  await expect.poll(() => seen.length).toBeGreaterThan(0)
   const gone = Date.now()
   await first.close()
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => told.length).toBe(1)
   const second = await serve(home, first.port)
-  await expect.poll(() => told.length, { timeout: 15_000 }).toBe(2)
+  await expect.poll(() => told.length).toBe(2)
   expect(told).toMatchObject([{ state: 'lost' }, { state: 'back' }])
   const [lost, back] = told as [Extract<Connection, { state: 'lost' }>, Connection]
   expect(back.since).toBe(lost.since)

@@ -109,7 +109,7 @@ export async function openApi(
       return json.instance_id
     },
     async until(id, ...statuses) {
-      const signal = AbortSignal.timeout(20_000)
+      const signal = AbortSignal.timeout(60_000)
       for await (const { event } of platform.events(id, { follow: true, signal })) {
         const to = event.event_type === 'platform.instance.status_changed' ? event.data['to'] : undefined
         if (statuses.includes(to as Status)) return (await call('GET', `/api/instances/${id}`)).json

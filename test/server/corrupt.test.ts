@@ -89,7 +89,7 @@ async function serve(home: string): Promise<Running> {
       const text = await response.text()
       return { status: response.status, body: /^[[{]/.test(text) ? JSON.parse(text) : text }
     },
-    said: (part) => expect.poll(() => lines.join(''), { timeout: 10_000 }).toContain(part),
+    said: (part) => expect.poll(() => lines.join('')).toContain(part),
   }
 }
 
@@ -273,7 +273,7 @@ test.each<[string, Damage]>([
     expect((await running.get(`/instances/${done}`)).status).toBe(200)
     expect(statSync(file).ino).toBe(before.ino)
     rmSync(file, { recursive: true })
-    await expect.poll(async () => (await running.get('/health')).body, { timeout: 10_000 }).toEqual({ status: 'ok' })
+    await expect.poll(async () => (await running.get('/health')).body).toEqual({ status: 'ok' })
   } finally {
     await running.close()
   }

@@ -96,7 +96,7 @@ test('a data file is fetched after its path was announced: no event carries its 
   const answer = (rid: string) => api.call('POST', `/api/instances/${announced}/input-requests/${rid}`, { body: {} })
   expect((await answer('next')).status).toBe(204)
   const isAsked = async () => (await api.call('GET', `/api/instances/${announced}/input-requests?status=pending`)).json
-  await expect.poll(isAsked, { timeout: 10_000 }).toMatchObject([{ id: 'last' }])
+  await expect.poll(isAsked).toMatchObject([{ id: 'last' }])
   expect((await file()).text).toBe('canary-second')
   expect((await answer('last')).status).toBe(204)
   await api.until(announced, 'completed')
@@ -112,7 +112,7 @@ test('a data file is fetched after its path was announced: no event carries its 
 test('files on this machine are served without their worker: from one that is frozen, and after its end', async () => {
   const live = await api.create('frozen')
   const file = () => api.call('GET', `/api/instances/${live}/data/kept.txt`)
-  await expect.poll(async () => (await file()).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await file()).status).toBe(200)
   expect(await file()).toMatchObject({ status: 200, text: 'readable all the same' })
   expect((await api.call('GET', `/api/instances/${live}`)).json.status).not.toMatch(/completed|failed|cancelled/)
   await api.platform.stop(live, { force: true })

@@ -47,7 +47,7 @@ test('a stream ends when its token is revoked, and continues with another token 
     for await (const bytes of read.body ?? []) text += decoder.decode(bytes, { stream: true })
   })()
   // What the record tells may not be sent yet.
-  await expect.poll(() => text, { timeout: 10_000 }).toContain('platform.input.requested')
+  await expect.poll(() => text).toContain('platform.input.requested')
   expect(streams.size).toBe(2)
   await tokens.revoke(first.entry.id)
   await whole

@@ -305,7 +305,7 @@ test('stalled readers are disconnected, memory stays flat, and others miss nothi
   global.gc?.()
   const before = process.memoryUsage().rss
   const stalled = Array.from({ length: 20 }, stall)
-  await expect.poll(() => server.streams.size, { timeout: 10_000 }).toBe(20)
+  await expect.poll(() => server.streams.size).toBe(20)
   let most = 0
   await expect
     .poll(

@@ -13,7 +13,7 @@ import { seedHome } from '../support/seeded-home.ts'
 
 const LIVE = Number(process.env['RESOLVE_TEST_LIVE'] ?? 20)
 const ENDED = 150
-const LIMIT_MS = 30_000 + LIVE * 1_000
+const LIMIT_MS = 90_000 + LIVE * 1_000
 
 let home: string
 let seeded: string[]

@@ -60,13 +60,11 @@ async function create(call: Call, what: string, resolver = 'any'): Promise<strin
 const recordOf = async (call: Call, id: string) => (await call('GET', `/instances/${id}`)).body as InstanceRecord
 
 async function reaches(call: Call, id: string, status: string): Promise<void> {
-  await expect.poll(async () => (await recordOf(call, id)).status, { timeout: 30_000, interval: 50 }).toBe(status)
+  await expect.poll(async () => (await recordOf(call, id)).status, { interval: 50 }).toBe(status)
 }
 
 async function waitsAt(call: Call, id: string, position: number): Promise<void> {
-  await expect
-    .poll(async () => (await recordOf(call, id)).queue?.position, { timeout: 30_000, interval: 50 })
-    .toBe(position)
+  await expect.poll(async () => (await recordOf(call, id)).queue?.position, { interval: 50 }).toBe(position)
 }
 
 const answer = (call: Call, id: string) => call('POST', `/instances/${id}/input-requests/gate`, {})
@@ -140,7 +138,7 @@ test('a waiting instance tells its place everywhere; one that waits for an answe
   await reaches(call, third, 'completed')
 })
 
-test('a stop of a waiting instance is immediate and starts no worker (R20, R70)', { timeout: 60_000 }, async () => {
+test('a stop of a waiting instance is immediate and starts no worker (R20, R70)', { timeout: 90_000 }, async () => {
   const call = client((await start(['--max-running', '1'])).url, token)
   const first = await create(call, 'ask')
   await reaches(call, first, 'awaiting_input')
@@ -189,7 +187,7 @@ test('a running instance whose journal is damaged keeps its place while its host
 })
 
 test('a resumed instance waits too, as "running" with a place, and can be paused or stopped meanwhile (R24, R70)', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const call = client((await start(['--max-running', '1'])).url, token)
   const paused = await create(call, 'pause')
@@ -214,13 +212,14 @@ test('a resumed instance waits too, as "running" with a place, and can be paused
 })
 
 test('max_running of a manifest binds background hosts without a server; --timeout counts the wait and says so (R70)', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const detached = async () =>
     documentIn((await place.run('run', 'single', '-i', 'do=ask', '--detach', '--json')).stdout)['instance_id'] as string
   const first = await detached()
   await until(place.home, first, ({ status }) => status === 'awaiting_input')
-  const left = await place.run('run', 'single', '-i', 'do=work', '--timeout', '1s')
+  // Time enough for its host to look at the queue, also on a crowded machine: it is what is told when the time is over.
+  const left = await place.run('run', 'single', '-i', 'do=work', '--timeout', '4s')
   expect(left.code).toBe(124)
   expect(left.stderr).toContain(
     'It waits in the queue, place 1: at most 1 instance of this resolver runs at the same time.',
@@ -233,13 +232,13 @@ test('max_running of a manifest binds background hosts without a server; --timeo
   expect((await place.run('instance', 'wait', waiting, '--timeout', '20s')).code).toBe(0)
 })
 
-test('RESOLVE_MAX_RUNNING binds hosts of "run", and a wrong value is refused (R70)', { timeout: 60_000 }, async () => {
+test('RESOLVE_MAX_RUNNING binds hosts of "run", and a wrong value is refused (R70)', { timeout: 90_000 }, async () => {
   const env = { RESOLVE_MAX_RUNNING: '1' }
   const first = documentIn((await place.with({ env }, 'run', 'any', '-i', 'do=ask', '--detach', '--json')).stdout)[
     'instance_id'
   ] as string
   await until(place.home, first, ({ status }) => status === 'awaiting_input')
-  const second = await place.with({ env }, 'run', 'any', '-i', 'do=work', '--timeout', '1s')
+  const second = await place.with({ env }, 'run', 'any', '-i', 'do=work', '--timeout', '4s')
   expect(second.stderr).toContain('It waits in the queue, place 1: at most 1 instance runs at the same time here.')
   for (const wrong of ['0', '-1', 'many', '1.5', '99999']) {
     expect(await place.with({ env: { RESOLVE_MAX_RUNNING: wrong } }, 'instance', 'list')).toMatchObject({
@@ -303,7 +302,7 @@ for (const step of ['queue.told', 'queue.locked', 'queue.granted', 'launch.spawn
 }
 
 test('a place held by an instance without a host is not lost: the next waiting host adopts it (R70)', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const env = { RESOLVE_MAX_RUNNING: '1' }
   const first = place.start(env, 'run', 'any', '-i', 'do=hold', '--json')
@@ -322,14 +321,14 @@ test('a place held by an instance without a host is not lost: the next waiting h
 })
 
 test('--keep removes what ended long ago, tells it in the log, and never touches live or paused ones (R71)', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const serve = await start(['--keep', '1s'])
   const call = client(serve.url, token)
   const [asks, paused, ended] = [await create(call, 'ask'), await create(call, 'pause'), await create(call, 'work')]
   await reaches(call, asks, 'awaiting_input')
   await reaches(call, paused, 'paused')
-  await expect.poll(async () => (await call('GET', `/instances/${ended}`)).status, { timeout: 15_000 }).toBe(404)
+  await expect.poll(async () => (await call('GET', `/instances/${ended}`)).status).toBe(404)
   await serve.said(`Removed 1 ended instance (--keep): ${ended}.`)
   expect((await recordOf(call, asks)).status).toBe('awaiting_input')
   expect((await recordOf(call, paused)).status).toBe('paused')

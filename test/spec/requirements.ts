@@ -1,4 +1,5 @@
 /** Every requirement of the specification and of the rulings, as data; coverage.test.ts holds the tests against it. */
+import { changesRequirements } from './requirements/changes.ts'
 import { contractRequirements } from './requirements/contract.ts'
 import { formRequirements } from './requirements/forms.ts'
 import { httpRequirements } from './requirements/http.ts'
@@ -20,6 +21,7 @@ export const requirements: readonly Requirement[] = [
   ...contractRequirements,
   ...limitRequirements,
   ...rulingRequirements,
+  ...changesRequirements,
   ...logsAndLabelsRequirements,
   ...operatingRequirements,
 ]

@@ -107,7 +107,7 @@ export async function until(
   home: string,
   id: string,
   condition: (story: Story) => boolean,
-  limitMs = 20_000,
+  limitMs = 60_000,
 ): Promise<Story> {
   const deadline = Date.now() + limitMs
   for (;;) {

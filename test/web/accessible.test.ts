@@ -1,28 +1,11 @@
 /** Holds every screen to WCAG 2.2 AA as far as axe can tell, in both themes and on a narrow screen; and that motion can be done without. */
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findings } from './findings.ts'
 import { fails, pipeline, type Stage, scenes, setStage } from './stage.ts'
 import { callerOf, newToken, openContext, type Server, signedIn, startServer } from './stand.ts'
 import { describePage } from './support.ts'
 
 const LIMIT = 120_000
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-
-interface Finding {
-  id: string
-  nodes: { html: string; failureSummary: string }[]
-}
-
-async function findings(page: Page, part?: string): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate(
-    `axe.run({ exclude: [['iframe']]${part === undefined ? '' : `, include: [['${part}']]`} }, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,
-  )) as { violations: Finding[] }
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary}`),
-  )
-}
 
 describePage('the page: accessible', () => {
   let server: Server

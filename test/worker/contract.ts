@@ -107,7 +107,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     )
     await linesOf(first).until(3)
     first.release()
-    await expect.poll(async () => (await coordination.list('data', 10)).length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await coordination.list('data', 10)).length).toBe(1)
     const { until } = linesOf((await adopt()) as Worker)
     const lines = await until(30)
     expect(lines.slice(0, 30)).toEqual(Array.from({ length: 30 }, (_, n) => `tick ${n + 1}`))
@@ -131,7 +131,7 @@ export function driverContract(open: () => Promise<DriverStage>): void {
       require('node:fs').writeFileSync(data + '/ending', '')`
     const first = await start(`setTimeout(() => { ${mark}; process.exit(3) }, 200)`)
     first.release()
-    await expect.poll(async () => (await coordination.list('data', 10)).length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await coordination.list('data', 10)).length).toBe(1)
     // From its last file to its end.
     await sleep(200)
     const second = (await adopt()) as Worker

@@ -94,7 +94,7 @@ test('the whole tree ends, with grandchildren in sessions of their own that igno
   const grandchild = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); require('node:fs').writeFileSync('${ready}/' + process.pid, '')`
   const child = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(grandchild)}], { detached: true, stdio: 'ignore' }).unref()`
   const worker = await start(`${child}; setTimeout(() => { ${child} }, 50); setInterval(() => {}, 1000)`)
-  await expect.poll(() => readdirSync(ready).length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => readdirSync(ready).length).toBe(2)
   expect(worker.signal('SIGTERM')).toBe(3)
   await worker.ended
   expect(await worker.isGone()).toBe(false)
@@ -214,7 +214,7 @@ test('stderr of a worker is kept', async () => {
 
 test.runIf(process.platform === 'linux')(
   'a host without free file descriptors takes no worker for ended, and its sweep leaves none behind',
-  { timeout: 30_000 },
+  { timeout: 90_000 },
   async () => {
     const program = `
     const { openSync, closeSync, readFileSync } = await import('node:fs')

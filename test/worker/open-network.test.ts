@@ -25,7 +25,7 @@ const rules = () =>
     .filter((line) => line.includes(BRIDGE))
     .join('\n')
 
-describeWithDocker('an open network', { timeout: 60_000 }, () => {
+describeWithDocker('an open network', { timeout: 90_000 }, () => {
   let image = ''
   let port = 0
   let outside: Outside

@@ -6,8 +6,9 @@ export function toText(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8')
 }
 
+/** Where half a character would remain at its end, U+FFFD does: readers send the path back. */
 export function shownPath(latin1: string): string {
-  return cleanLine(toText(latin1)).slice(0, PATH_MAX_CHARS)
+  return cleanLine(toText(latin1)).slice(0, PATH_MAX_CHARS).toWellFormed()
 }
 
 const PATH_MAX_CHARS = 500

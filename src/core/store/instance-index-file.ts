@@ -11,7 +11,7 @@ import { INDEX_MAX_BYTES, INSTANCE_ID_CHARS } from '../limits.ts'
 import { isStatus, STATUSES, type Status } from '../protocol/status.ts'
 import { isInstanceId } from './home.ts'
 
-/** What the position of an instance in a list depends on. */
+/** What the position of an instance in a list depends on; the file holds all but `isFinal`. */
 export interface IndexEntry {
   id: string
   /** Sort key: creation time, then id. Also the cursor of a page. It never changes. */
@@ -22,6 +22,8 @@ export interface IndexEntry {
   fingerprint: string
   /** Its name, labels and the beginning of its input, as ASCII JSON; empty where it has none of them. */
   words: string
+  /** It has ended, and this was read from the instance itself, not only from the index: it never changes again. */
+  isFinal: boolean
 }
 
 /** Never equals the fingerprint of any files. */
@@ -62,6 +64,7 @@ export function readIndex(home: string): IndexEntry[] {
       resolver: word,
       fingerprint: body.slice(afterResolver + 1, endOfPrint),
       words: body.slice(endOfPrint + 1, end),
+      isFinal: false,
     })
   }
   return entries

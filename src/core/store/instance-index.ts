@@ -12,11 +12,6 @@ import { type InstancePaths, instanceIds, instancePaths, instancesDirectory } fr
 import { type IndexEntry, readIndex, UNSETTLED, writeIndex } from './instance-index-file.ts'
 import { readRecord, readRecordInTurns } from './record.ts'
 
-export interface InstanceEntry extends IndexEntry {
-  /** It has ended, and this was read from the instance itself, not only from the index: it never changes again. */
-  isFinal: boolean
-}
-
 interface Listing {
   ids: readonly string[]
   /** The modification time of the directory, where it was not changing. */
@@ -26,12 +21,12 @@ interface Listing {
 export class InstanceIndex {
   readonly #home: string
   readonly #directory: string
-  readonly #known = new Map<string, InstanceEntry>()
+  readonly #known = new Map<string, IndexEntry>()
   /** How many instances were read or removed since the index was written. */
   #unindexed = 0
   #isLoaded = false
   #listing: Listing | undefined
-  #sorted: { of: Listing; entries: readonly InstanceEntry[] } | undefined
+  #sorted: { of: Listing; entries: readonly IndexEntry[] } | undefined
 
   constructor(home: string) {
     this.#home = home
@@ -44,7 +39,7 @@ export class InstanceIndex {
   }
 
   /** The entry of one instance; `anew`: with its name and labels as they are now. Throws `journal_broken`, or the system's error for one that cannot be read. */
-  read(id: string, { anew = false } = {}): InstanceEntry {
+  read(id: string, { anew = false } = {}): IndexEntry {
     const known = this.unchanged(id, { anew })
     if (known !== undefined) return known
     const paths = instancePaths(this.#home, id)
@@ -57,7 +52,7 @@ export class InstanceIndex {
    * The entry of one instance where it need not be read, because it has ended or its files are unchanged. Lists call it for each of
    * thousands of instances: it takes one call of the system at most.
    */
-  unchanged(id: string, { anew = false } = {}): InstanceEntry | undefined {
+  unchanged(id: string, { anew = false } = {}): IndexEntry | undefined {
     this.#load()
     const known = this.#known.get(id)
     // One that has ended may still get another name, and other labels.
@@ -83,7 +78,7 @@ export class InstanceIndex {
    * All readable instances, newest first. A status may be from an earlier reading; only the order is certain. `yieldTurn` is
    * called between reads, and awaited where it returns a promise.
    */
-  async newestFirst(yieldTurn: () => Promise<void> | undefined): Promise<readonly InstanceEntry[]> {
+  async newestFirst(yieldTurn: () => Promise<void> | undefined): Promise<readonly IndexEntry[]> {
     this.#load()
     const listing = this.#list()
     if (this.#sorted?.of === listing) return this.#sorted.entries
@@ -119,7 +114,7 @@ export class InstanceIndex {
     writeIndex(this.#home, [...this.#known.values()])
   }
 
-  #tryRead(id: string): InstanceEntry | undefined {
+  #tryRead(id: string): IndexEntry | undefined {
     try {
       return this.read(id)
     } catch {
@@ -127,7 +122,7 @@ export class InstanceIndex {
     }
   }
 
-  #note(id: string, record: InstanceRecord, fingerprint: string): InstanceEntry {
+  #note(id: string, record: InstanceRecord, fingerprint: string): IndexEntry {
     const { status, resolver } = record
     const isFinal = isTerminal(status)
     const words = toWords(record)
@@ -153,11 +148,11 @@ export class InstanceIndex {
   #load(): void {
     if (this.#isLoaded) return
     this.#isLoaded = true
-    const present = new Set(this.ids())
-    for (const entry of readIndex(this.#home)) {
-      if (present.has(entry.id)) this.#known.set(entry.id, Object.assign(entry, { isFinal: false }))
-      else this.#unindexed += 1
-    }
+    const ids = this.ids()
+    for (const entry of readIndex(this.#home)) this.#known.set(entry.id, entry)
+    let present = 0
+    for (const id of ids) if (this.#known.has(id)) present += 1
+    if (present < this.#known.size) this.#drop(new Set(ids))
   }
 
   #list(): Listing {

@@ -53,6 +53,11 @@ export async function cloneFromCache(
       settings,
     })
   }
+  // Beside each other: each is a git process, or a walk over all files.
+  const [bytes, noted] = await Promise.all([
+    bytesBelow(tree, DISK_SAMPLE_MAX_ENTRIES),
+    start === undefined ? { lfs: 0, submodules: [] } : notesOn(tree, git),
+  ])
   return {
     name,
     url,
@@ -60,9 +65,9 @@ export async function cloneFromCache(
     base: cached.base,
     commit: start?.commit ?? null,
     working_branch: working,
-    bytes: await bytesBelow(tree, DISK_SAMPLE_MAX_ENTRIES),
+    bytes,
     cached: cached.isFresh,
-    ...(start === undefined ? { lfs: 0, submodules: [] } : await notesOn(tree, git)),
+    ...noted,
   }
 }
 
@@ -165,19 +170,17 @@ export function cloneConfig(url: string, format: string, remote?: CloneRemote): 
   return `${lines.join('\n')}\n`
 }
 
+const MODULE_PATH = '^submodule\\..*\\.path$'
+
 /** What is not in the clone, so that setup can say it. */
 async function notesOn(tree: string, git: Git): Promise<Pick<ClonedRepo, 'lfs' | 'submodules'>> {
   const maxOutputChars = 16 * 1024 * 1024
-  const lfs = await git(tree, ['ls-files', '-z', '--', ':(attr:filter=lfs)'], { maxOutputChars }).catch(() => '')
-  const modules = await git(tree, [
-    'config',
-    '--no-includes',
-    '--blob',
-    'HEAD:.gitmodules',
-    '-z',
-    '--get-regexp',
-    '^submodule\\..*\\.path$',
-  ]).catch(() => '')
+  const [lfs, modules] = await Promise.all([
+    git(tree, ['ls-files', '-z', '--', ':(attr:filter=lfs)'], { maxOutputChars }).catch(() => ''),
+    git(tree, ['config', '--no-includes', '--blob', 'HEAD:.gitmodules', '-z', '--get-regexp', MODULE_PATH]).catch(
+      () => '',
+    ),
+  ])
   const paths = modules
     .split('\0')
     .map((entry) =>

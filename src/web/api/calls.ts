@@ -1,4 +1,6 @@
 /** The API calls of the page, one function each. They throw a `Problem`. */
+import type { BodyOf, ResultOf } from '../../core/protocol/api/operations.ts'
+import type { DiffBase } from '../../core/protocol/changes.ts'
 import type { FormCheck, Payload } from '../../core/protocol/form.ts'
 import { DOOR } from '../../core/protocol/http.ts'
 import type { Door, InstanceRecord } from '../../core/protocol/instance.ts'
@@ -103,4 +105,41 @@ export async function stop(id: string, reason: string, force = false): Promise<v
 
 export async function cancel(id: string): Promise<void> {
   await ask('deleteInstance', { params: { id } })
+}
+
+export const fetchRepos = (id: string) => askJson('getInstanceRepos', { params: { id } })
+export const fetchRepoHistory = (id: string, repo: string) =>
+  askJson('getInstanceRepoCommits', { params: { id, repo } })
+
+/** `at`: the number of a snapshot, `pushed`, or '' for the work as it is now. */
+export interface DiffWish {
+  base: DiffBase
+  at: string
+}
+
+export function fetchRepoDiff(
+  id: string,
+  repo: string,
+  { base, at, ...more }: DiffWish & { path?: string; patch?: boolean },
+  signal?: AbortSignal,
+): Promise<ResultOf<'getInstanceRepoDiff'>> {
+  const query = { base, ...(at === '' ? {} : { snapshot: at }), ...more }
+  return askJson('getInstanceRepoDiff', { params: { id, repo }, query, ...(signal === undefined ? {} : { signal }) })
+}
+
+export type PromotionFound = ResultOf<'postInstancePromote'>
+type PromotionAsk = NonNullable<BodyOf<'postInstancePromote'>>
+
+/** Looks only: nothing is pushed. */
+export function checkPromotion(
+  id: string,
+  repo: string,
+  ask: PromotionAsk,
+  signal: AbortSignal,
+): Promise<PromotionFound> {
+  return askJson('postInstancePromote', { params: { id, repo }, body: { ...ask, dry_run: true }, signal })
+}
+
+export async function promote(id: string, repo: string, ask: PromotionAsk): Promise<PromotionFound> {
+  return await jsonOf('postInstancePromote', await act('postInstancePromote', { params: { id, repo }, body: ask }))
 }

@@ -7,11 +7,8 @@ const SAID_MS = 2_000
 export function CopyButton({ text, children }: { text: string; children: string }) {
   const [said, setSaid] = useState<string | null>(null)
   const copy = async () => {
-    // The clipboard API exists on secure origins only.
-    const clipboard = navigator.clipboard as Clipboard | undefined
     try {
-      if (clipboard === undefined) copyByHand(text)
-      else await clipboard.writeText(text)
+      await copyText(text)
       setSaid('Copied')
     } catch {
       setSaid("Can't copy: select the text instead")
@@ -24,6 +21,13 @@ export function CopyButton({ text, children }: { text: string; children: string 
       <span aria-live="polite">{said ?? children}</span>
     </button>
   )
+}
+
+export async function copyText(text: string): Promise<void> {
+  // The clipboard API exists on secure origins only.
+  const clipboard = navigator.clipboard as Clipboard | undefined
+  if (clipboard === undefined) copyByHand(text)
+  else await clipboard.writeText(text)
 }
 
 function copyByHand(text: string): void {

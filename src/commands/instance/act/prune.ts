@@ -35,7 +35,7 @@ export default class InstancePrune extends BaseCommand<typeof InstancePrune> {
       multipleNonGreedy: true,
       description: 'only these final statuses: separated by commas, or the flag repeated',
     }),
-    'keep-unpromoted': Flags.boolean({ description: 'keep instances with pushed work that was not promoted' }),
+    'keep-unpromoted': Flags.boolean({ description: 'keep instances with work that was not promoted' }),
     'dry-run': Flags.boolean({ description: 'show what would be removed, and remove nothing' }),
     yes: Flags.boolean({ char: 'y', description: 'do not ask' }),
   }

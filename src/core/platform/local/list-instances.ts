@@ -4,7 +4,7 @@ import { PAGE_MAX_BYTES } from '../../limits.ts'
 import type { InstanceRecord } from '../../protocol/instance.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { instancePaths } from '../../store/home.ts'
-import { findableIn, type InstanceEntry, InstanceIndex, orderOf } from '../../store/instance-index.ts'
+import { findableIn, InstanceIndex, orderOf } from '../../store/instance-index.ts'
 import { type IndexEntry, UNSETTLED } from '../../store/instance-index-file.ts'
 import { fitsNarrowing, isFound, isInTime, needsWords } from '../../view/find-words.ts'
 import type { InstanceFilter, InstancePage } from '../platform.ts'
@@ -78,7 +78,7 @@ function fitsForever(entry: IndexEntry, filter: InstanceFilter): boolean {
 }
 
 /** Whether an instance has ended with a status that the filter does not name. */
-function hasEndedOtherwise({ isFinal, status, fingerprint }: InstanceEntry, filter: InstanceFilter): boolean {
+function hasEndedOtherwise({ isFinal, status, fingerprint }: IndexEntry, filter: InstanceFilter): boolean {
   if (filter.status?.includes(status) !== false) return false
   return isFinal || (filter.trustsEnds === true && isTerminal(status) && fingerprint !== UNSETTLED)
 }

@@ -24,7 +24,7 @@ export const pruneOptions = closed({
       description: 'Only instances with these statuses; one that has not ended is never removed',
     }),
   ),
-  keep_unpromoted: optional(flag({ description: 'Keep instances with pushed work that was not promoted' })),
+  keep_unpromoted: optional(flag({ description: 'Keep instances with work that was not promoted' })),
   dry_run: optional(flag({ description: 'List what would be removed, without removing it' })),
 })
 
@@ -35,7 +35,9 @@ export const pruned = object({
   status: oneOf(STATUSES),
   ended_at: time(),
   bytes: count(),
-  unpromoted: optional(listOf(text(), { description: 'Repositories with pushed work that was not promoted' })),
+  unpromoted: optional(
+    listOf(text(), { description: 'Repositories with work that was not promoted: pushed, or only changed' }),
+  ),
 })
 
 export const pruneOutcome = named(

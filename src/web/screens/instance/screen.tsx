@@ -16,13 +16,14 @@ import { StatusHistory } from './timeline/history.tsx'
 import { TimelineTab } from './timeline/timeline.tsx'
 
 /** Tabs that are used less often are loaded when they are opened. */
-const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needsViewport?: true }>> = {
+const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needs?: 'viewport' | 'repos' }>> = {
   timeline: { label: 'Timeline', body: TimelineTab },
+  changes: { label: 'Changes', body: lazy(() => import('./changes/changes.tsx')), needs: 'repos' },
   graph: { label: 'Graph', body: lazy(() => import('./graph/graph.tsx')) },
   state: { label: 'State', body: lazy(() => import('./data/state.tsx')) },
   data: { label: 'Data', body: lazy(() => import('./data/data.tsx')) },
   messages: { label: 'Messages', body: lazy(() => import('./messages.tsx')) },
-  view: { label: 'View', body: lazy(() => import('./view.tsx')), needsViewport: true },
+  view: { label: 'View', body: lazy(() => import('./view.tsx')), needs: 'viewport' },
   log: { label: 'Log', body: lazy(() => import('./log.tsx')) },
   raw: { label: 'Raw', body: lazy(() => import('./raw.tsx')) },
 }
@@ -68,15 +69,23 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
         id={id}
         tab={tab}
         live={live}
-        hasViewport={story.creation.resolver.manifest.viewport_path !== undefined}
+        has={{
+          viewport: story.creation.resolver.manifest.viewport_path !== undefined,
+          repos: (story.repos?.length ?? 0) > 0,
+        }}
       />
     </Screen>
   )
 }
 
-function InstanceTabs({ id, tab, live, hasViewport }: TabProps & { tab: string; hasViewport: boolean }) {
+interface InstanceTabsProps extends TabProps {
+  tab: string
+  has: { viewport: boolean; repos: boolean }
+}
+
+function InstanceTabs({ id, tab, live, has }: InstanceTabsProps) {
   const [, go] = useLocation()
-  const shown = Object.entries(TABS).filter(([, { needsViewport }]) => needsViewport !== true || hasViewport)
+  const shown = Object.entries(TABS).filter(([, { needs }]) => needs === undefined || has[needs])
   const here = shown.some(([name]) => name === tab) ? tab : 'timeline'
   return (
     <Tabs.Root

@@ -1,0 +1,69 @@
+/** What LLM sessions refuse, and how they fail. */
+import type { Entry } from './entry.ts'
+
+export const sessionErrors = {
+  sessions_missing: {
+    kind: 'environment',
+    http: 501,
+    exit: 10,
+    message: (d: { session: string }) => `Can't open the session "${d.session}": there is no key of an LLM provider.`,
+    hint: () => 'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs.',
+  },
+  session_unknown: {
+    kind: 'user',
+    http: 404,
+    exit: 6,
+    message: (d: { session: string }) => `There is no session "${d.session}" with a transcript.`,
+    hint: () => '"resolve instance transcript <id>" lists the sessions of an instance.',
+  },
+  session_model_unknown: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string; problem: string }) => `Can't open the session "${d.session}": ${d.problem}.`,
+    hint: () =>
+      'Set RESOLVE_LLM_MODEL=provider/model, or pass "model". Providers: anthropic, openai, openai-compatible, google, scripted.',
+  },
+  session_options_invalid: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string; problem: string }) => `Can't open the session "${d.session}": ${d.problem}.`,
+  },
+  session_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { session: string; detail: string; status?: number }) =>
+      `The session "${d.session}" failed: the LLM provider answered ${d.status === undefined ? '' : `${d.status}: `}${d.detail}`,
+  },
+  session_refused: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string }) => `The model refused the request of the session "${d.session}".`,
+  },
+  session_limit: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string; what: string; limit: number; value: number }) =>
+      `The session "${d.session}" reached its limit of ${d.limit} ${d.what} (${d.value}).`,
+    hint: () => 'Pass a higher limit to ctx.sessions.create, or divide the work.',
+  },
+  session_stuck: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string; tool: string; times: number }) =>
+      `The session "${d.session}" made the same call of "${d.tool}" ${d.times} times in a row, with the same result.`,
+  },
+  script_ended: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { session: string; step: number }) =>
+      `The script of the session "${d.session}" has no turn for step ${d.step}.`,
+    hint: () => 'A scripted model gives only the answers of its file. Add the turn, or use a live model.',
+  },
+} as const satisfies Record<string, Entry>
