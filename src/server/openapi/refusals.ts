@@ -76,6 +76,7 @@ const EXAMPLES = {
   promotion_secret_found: { branch: 'resolve/app-01234567', paths: ['config.json'] },
   promotion_needs_approval: { branch: 'resolve/app-01234567', paths: ['.github/workflows/ci.yml'] },
   promotion_commit_changed: { branch: 'fix', seen: '0123456789abcdef', commit: 'fedcba9876543210' },
+  promotion_conflict: { branch: 'fix', target: 'main', paths: ['README.md'] },
   promotion_branch_moved: { branch: 'resolve/app-01234567', repo: 'org/app' },
   nothing_to_promote: { branch: 'resolve/app-01234567', target: 'main' },
   promotion_push_refused: { repo: 'org/app', words: 'protected branch.' },
