@@ -68,6 +68,6 @@ export const GIT_OPERATIONS = {
     summary: 'Download pushed branches and the work as a git bundle',
     query: bundleQuery,
     answers: { 200: { description: 'A bundle, for "git fetch"', type: 'application/x-git-bundle' } },
-    refuses: ['input_too_large', ...REFUSES, ...GIT_TROUBLE],
+    refuses: ['input_too_large', 'request_invalid', ...REFUSES, ...GIT_TROUBLE],
   },
 } as const satisfies Record<string, Operation>
