@@ -3,11 +3,12 @@ import { chmodSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { type Home, newHome } from '../commands/cli.ts'
+import type { Home } from '../commands/cli.ts'
 import { containersOf, describeWithDocker, docker, removeContainersOf, testImage } from '../support/docker.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import { asksFor, eachWithGitHome, IN_CLONE } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
 import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
@@ -15,25 +16,20 @@ process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 
 let cli: Home
 let upstream: GitUpstream
-beforeEach(async () => {
-  cli = newHome()
-  upstream = await openUpstream()
-})
-afterEach(async () => {
-  await cli.end()
-  await removeContainersOf(cli.home)
-  await upstream.close()
-})
+eachWithGitHome(
+  (made) => {
+    ;({ cli, upstream } = made)
+  },
+  undefined,
+  removeContainersOf,
+)
 
-const TOOLS = `const { execFileSync } = await import('node:child_process')
-  const [{ path: clone, working_branch: branch }] = me.config.workspace
-  const sh = (line) => execFileSync('/bin/sh', ['-ec', line], { cwd: clone, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
-  const work = (name) => sh('echo ' + name + ' > ' + name + ' && git add -A && git commit -qm ' + name)
+const TOOLS = `${IN_CLONE}  const work = (name) => sh('echo ' + name + ' > ' + name + ' && git add -A && git commit -qm ' + name)
 `
 
 async function resolver(behaviour: string, container: object, asked = 'git_server') {
   upstream.create('org/app', { a: '1' })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }], ${asked}: true })`
+  const asks = asksFor(['org/app'], { [asked]: true })
   const made = plainResolver(TOOLS + behaviour, { container }, asks)
   chmodSync(made.dir, 0o755)
   expect((await cli.run('resolver', 'add', made.dir, '--no-prepare')).code).toBe(0)

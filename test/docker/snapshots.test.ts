@@ -2,11 +2,12 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { type Home, newHome } from '../commands/cli.ts'
+import type { Home } from '../commands/cli.ts'
 import { containersOf, describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import { asksFor, eachWithGitHome } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
 import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
@@ -14,19 +15,17 @@ process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 
 let cli: Home
 let upstream: GitUpstream
-beforeEach(async () => {
-  cli = newHome()
-  upstream = await openUpstream()
-})
-afterEach(async () => {
-  await cli.end()
-  await removeContainersOf(cli.home)
-  await upstream.close()
-})
+eachWithGitHome(
+  (made) => {
+    ;({ cli, upstream } = made)
+  },
+  undefined,
+  removeContainersOf,
+)
 
 async function added(behaviour: string): Promise<string> {
   upstream.create('org/app', { a: '1\n' })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }] })`
+  const asks = asksFor(['org/app'])
   const clone = 'const clone = me.config.workspace[0].path\n'
   const resolver = plainResolver(clone + behaviour, { container: { network: 'none' } }, asks)
   chmodSync(resolver.dir, 0o755)

@@ -1,11 +1,12 @@
 /** A workspace in a container: the clone is the worker's own, also where the resolver could be asked only after its setup (R48). */
 import { chmodSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { type Home, newHome } from '../commands/cli.ts'
+import type { Home } from '../commands/cli.ts'
 import { describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
-import { type GitUpstream, openUpstream } from '../support/git-upstream.ts'
+import { asksFor, eachWithGitHome } from '../support/git-setting.ts'
+import type { GitUpstream } from '../support/git-upstream.ts'
 import { eventsOf } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
@@ -13,15 +14,13 @@ process.env['RESOLVE_WORKER_IMAGE'] = testImage()
 
 let cli: Home
 let upstream: GitUpstream
-beforeEach(async () => {
-  cli = newHome()
-  upstream = await openUpstream()
-})
-afterEach(async () => {
-  await cli.end()
-  await removeContainersOf(cli.home)
-  await upstream.close()
-})
+eachWithGitHome(
+  (made) => {
+    ;({ cli, upstream } = made)
+  },
+  undefined,
+  removeContainersOf,
+)
 
 /** Commits with the git of the image, where it has one. */
 const WORKS = `const [{ path, working_branch }] = me.config.workspace
@@ -40,7 +39,7 @@ describeWithDocker('a workspace in a container', { timeout: 120_000 }, () => {
     ['whose resolver is asked after its setup', { setup_commands: ['touch /opt/made'] }],
   ])('%s is at /project/workspace, and the worker owns it (S-DIR-09)', async (_, container) => {
     upstream.create('org/app', { a: '1', 'deep/b': '2' })
-    const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }] })`
+    const asks = asksFor(['org/app'])
     const resolver = plainResolver(WORKS, { container }, asks)
     chmodSync(resolver.dir, 0o755)
     const env = { RESOLVE_GIT_BASE_URL: upstream.base }

@@ -1,32 +1,22 @@
 /** The built-in resolver `change`: the first commit of a new user, through the platform (docs/git.md). */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { root } from '../house/source-files.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
-import { temporaryHome, until } from '../support/instances.ts'
-import { platformOn } from '../support/platforms.ts'
+import { eachWithGitPlatform } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { until } from '../support/instances.ts'
 
 let home: string
 let platform: LocalPlatform
 let upstream: GitUpstream
 
-beforeEach(async () => {
-  home = temporaryHome()
-  upstream = await openUpstream()
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
+eachWithGitPlatform((made) => {
+  ;({ home, platform, upstream } = made)
   upstream.create('org/app', { 'README.md': 'The gate is open.\nThe gate is old.\n', 'src/a.txt': 'a' })
-  platform = await platformOn(home)
-})
-
-afterEach(async () => {
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true })
 })
 
 async function change(input: Record<string, unknown>) {
@@ -68,9 +58,26 @@ test("the way of the README: a repository of this machine, its difference, and t
   const edit = ['-i', 'file=README.md', '-i', 'search=gate', '-i', 'replacement=door']
   const ran = cli('run', 'change', '-i', `repository=${app}`, ...edit)
   expect(ran, ran.words).toMatchObject({ status: 0 })
+  expect(ran.words).toContain('resolve instance pull')
+  expect(ran.words).not.toContain('promote')
   expect(cli('instance', 'diff', '@last').words).toContain('1 file, +2 -2')
   expect(cli('instance', 'pull', '@last', '--into', app, '--switch').status).toBe(0)
   expect(readFileSync(join(app, 'README.md'), 'utf8')).toBe('The door is open.\nThe door is old.\n')
+  // The commit of the resolver, not a snapshot of its files.
+  expect(gitText(app, ['log', '--format=%s', 'origin/main..HEAD'])).toBe('Change README.md')
+  for (const place of [join(src, 'nowhere'), src]) {
+    const wrong = cli('instance', 'pull', '@last', '--into', place)
+    expect(wrong).toMatchObject({
+      status: 2,
+      words: expect.stringMatching(/(does not exist|is no clone)\. .*--into DIR/s),
+    })
+  }
+  const missing = cli('run', 'change', '-i', `repository=${join(src, 'nowhere')}`, ...edit)
+  expect(missing.words).toContain('it does not exist')
+  expect(missing.words).not.toContain('export RESOLVE_GIT_LOCAL')
+  const tilde = cli('run', 'change', '-i', 'repository=~/src/app', ...edit)
+  expect(tilde.words).toContain('$HOME')
+  expect(cli('instance', 'diff', '@last', 'README.md').words).toContain('--path README.md')
   const refused = cli('instance', 'promote', '@last')
   expect(refused).toMatchObject({ status: 5, words: expect.stringContaining('resolve instance pull') })
 })

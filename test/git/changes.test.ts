@@ -3,15 +3,15 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { openRemotePlatform } from '../../src/core/platform/remote/remote.ts'
 import { newHome } from '../commands/cli.ts'
 import { root } from '../house/source-files.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
-import { eventsOf, temporaryHome, until } from '../support/instances.ts'
+import { asksFor, eachWithGitPlatform } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
-import { platformOn } from '../support/platforms.ts'
 import { serve } from '../support/served.ts'
 
 let home: string
@@ -19,22 +19,15 @@ let outside: string
 let platform: LocalPlatform
 let upstream: GitUpstream
 
-beforeEach(async () => {
-  home = temporaryHome()
-  outside = mkdtempSync(join(tmpdir(), 'changes-'))
-  upstream = await openUpstream()
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
-  vi.stubEnv('RESOLVE_GIT_PROVIDER', 'gitea')
-  platform = await platformOn(home)
-})
+eachWithGitPlatform(
+  (made) => {
+    ;({ home, platform, upstream } = made)
+    outside = mkdtempSync(join(tmpdir(), 'changes-'))
+  },
+  () => ({ env: { RESOLVE_GIT_PROVIDER: 'gitea' } }),
+)
 
-afterEach(async () => {
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true })
-  rmSync(outside, { recursive: true, force: true })
-})
+afterEach(() => rmSync(outside, { recursive: true, force: true }))
 
 /** Runs shell scripts in the clone of `org/app`, with a phase after each; then it ends, or waits for the file `go`. */
 async function worked(scripts: readonly string[], waits = false) {
@@ -49,7 +42,7 @@ async function worked(scripts: readonly string[], waits = false) {
     const { existsSync } = await import('node:fs')
     while (me.config.params.go !== null && !existsSync(me.config.params.go)) await new Promise((resolve) => setTimeout(resolve, 50))
     me.finish({ status: 'completed', output: 'done' })`
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }] })`
+  const asks = asksFor(['org/app'])
   await (await platform.catalog()).add(plainResolver(behaviour, {}, asks).dir, { cwd: home })
   const go = join(outside, 'go')
   const input = { scripts, go: waits ? go : null }

@@ -1,30 +1,23 @@
 /** Hosts and git servers that are killed, at the start and with an open push: every push that was answered reaches the host once. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
-import { type Home, newHome } from '../commands/cli.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import type { Home } from '../commands/cli.ts'
+import { asksFor, eachWithGitHome, IN_CLONE } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
 import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 let cli: Home
 let upstream: GitUpstream
-beforeEach(async () => {
-  cli = newHome()
-  upstream = await openUpstream()
-})
-afterEach(async () => {
-  await cli.end()
-  await upstream.close()
+eachWithGitHome((made) => {
+  ;({ cli, upstream } = made)
 })
 
-const ASKS = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }], git_server: true })`
-const TOOLS = `const { execFileSync } = await import('node:child_process')
-  const [{ path: clone, working_branch: branch }] = me.config.workspace
-  const sh = (line) => execFileSync('/bin/sh', ['-ec', line], { cwd: clone, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
-`
+const ASKS = asksFor(['org/app'], { git_server: true })
+const TOOLS = IN_CLONE
 
 function server(id: string): { pid: number; start: string } {
   return JSON.parse(readFileSync(join(instancePaths(cli.home, id).git, 'server.json'), 'utf8'))

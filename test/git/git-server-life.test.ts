@@ -1,23 +1,20 @@
 /** The git server in the life of an instance with local workers: what a resolver reaches, and what the host keeps of it (docs/git.md). */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { filesWith } from '../support/files-with.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
-import { eventsOf, temporaryHome, until } from '../support/instances.ts'
+import { asksFor, eachWithGitPlatform, IN_CLONE } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
-import { platformOn } from '../support/platforms.ts'
 
 const TOKEN = 'canary-token-of-the-git-host'
 const NEEDS = { capabilities_required: ['gitea'] }
 
 /** What the behaviours use: git and create-pr as a resolver finds them. */
-const TOOLS = `const { execFileSync } = await import('node:child_process')
-  const [{ path: clone, working_branch: branch }] = me.config.workspace
-  const sh = (line) => execFileSync('/bin/sh', ['-ec', line], { cwd: clone, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
-  const work = (name) => sh('echo ' + name + ' > ' + name + ' && git add -A && git commit -qm ' + name)
+const TOOLS = `${IN_CLONE}  const work = (name) => sh('echo ' + name + ' > ' + name + ' && git add -A && git commit -qm ' + name)
   const { base_url: server, token } = me.config.git_provider
   const go = (name) => new Promise((done) => { const look = () => fs.existsSync(root + '/data/' + name) ? done() : setTimeout(look, 20); look() })
 `
@@ -26,26 +23,21 @@ let home: string
 let platform: LocalPlatform
 let upstream: GitUpstream
 
-beforeEach(async () => {
-  home = temporaryHome()
-  upstream = await openUpstream({ token: TOKEN })
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
-  vi.stubEnv('RESOLVE_GIT_PROVIDER', 'gitea')
-  vi.stubEnv('RESOLVE_GIT_HOST_TOKEN', TOKEN)
-  platform = await platformOn(home)
-})
+const { reopen } = eachWithGitPlatform(
+  (made) => {
+    ;({ home, platform, upstream } = made)
+  },
+  () => ({ token: TOKEN, env: { RESOLVE_GIT_PROVIDER: 'gitea' } }),
+)
 
+// Before the platform is closed: hooks run in the reverse of their order.
 afterEach(async () => {
   for (const { instance_id: id } of (await platform.list({ status: ['starting', 'running', 'paused'] })).records)
     await platform.stop(id, { force: true }).catch(() => {})
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
 })
 
 async function created(behaviour: string, manifest: object = NEEDS): Promise<string> {
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }] })`
+  const asks = asksFor(['org/app'])
   const resolver = plainResolver(TOOLS + behaviour, { ...manifest }, asks)
   await (await platform.catalog()).add(resolver.dir, { cwd: home })
   return (await platform.create({ resolver: 'plain', input: {} })).instance_id
@@ -163,7 +155,7 @@ test('the next host finds the server, and journals what was pushed while there w
   writeFileSync(join(data, 'alone'), '')
   await expect.poll(() => existsSync(join(data, 'pushed')), { timeout: 30_000 }).toBe(true)
   expect(dataOf(id, 'platform.git.pull_request')).toEqual([])
-  platform = await platformOn(home)
+  platform = await reopen()
   await platform.rename(id, 'adopted')
   await until(home, id, ({ git }) => git?.pulls.length === 1, 30_000)
   writeFileSync(join(data, 'end'), '')

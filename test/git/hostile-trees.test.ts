@@ -2,33 +2,24 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
-import { type GitUpstream, openUpstream } from '../support/git-upstream.ts'
-import { createdOn, eventsOf, temporaryHome } from '../support/instances.ts'
+import { asksFor, eachWithGitPlatform } from '../support/git-setting.ts'
+import type { GitUpstream } from '../support/git-upstream.ts'
+import { createdOn, eventsOf } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
-import { platformOn } from '../support/platforms.ts'
 
 let home: string
 let outside: string
 let platform: LocalPlatform
 let upstream: GitUpstream
 
-beforeEach(async () => {
-  home = temporaryHome()
+eachWithGitPlatform((made) => {
+  ;({ home, platform, upstream } = made)
   outside = mkdtempSync(join(tmpdir(), 'trees-'))
-  upstream = await openUpstream()
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
-  platform = await platformOn(home)
 })
 
-afterEach(async () => {
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true })
-  rmSync(outside, { recursive: true, force: true })
-})
+afterEach(() => rmSync(outside, { recursive: true, force: true }))
 
 const START = { 'a.txt': 'one\n', 'b/c.txt': 'c\n', 'was-file': 'file\n', 'was-dir/x': 'dir\n' }
 
@@ -41,7 +32,7 @@ async function worked(body: string): Promise<string> {
     const sh = (line) => execFileSync('sh', ['-ec', line], { cwd: clone, stdio: 'pipe', maxBuffer: 1e9 })
     ${body}
     me.finish({ status: 'completed' })`
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }] })`
+  const asks = asksFor(['org/app'])
   const id = await createdOn(platform, plainResolver(behaviour, {}, asks), { input: { outside }, host: 'here' })
   await platform.over(id)
   return id

@@ -1,30 +1,26 @@
 /** A host that is killed while it clones: the next one brings the instance to its end, with a whole workspace (R48, reliability F1). */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { FAILPOINTS } from '../../src/core/failpoints.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { type Home, newHome } from '../commands/cli.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import type { Home } from '../commands/cli.ts'
+import { asksFor, eachWithGitHome } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
 import { eventsOf } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 let cli: Home
 let upstream: GitUpstream
-beforeEach(async () => {
-  cli = newHome()
-  upstream = await openUpstream()
-})
-afterEach(async () => {
-  await cli.end()
-  await upstream.close()
+eachWithGitHome((made) => {
+  ;({ cli, upstream } = made)
 })
 
 const steps = [...FAILPOINTS.filter((name) => name.startsWith('workspace.')), 'launch.configured', 'launch.spawned']
 
 test.each(steps)('killed at %s', { timeout: 60_000 }, async (step) => {
   for (const name of ['one', 'two']) upstream.create(`org/${name}`, { a: name })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/one' }, { url: 'org/two' }] })`
+  const asks = asksFor(['org/one', 'org/two'])
   const ends = `me.finish({ status: 'completed', output: me.config.workspace.map(({ path }) => fs.readFileSync(path + '/a', 'utf8')).join(' ') })`
   const resolver = plainResolver(ends, {}, asks)
   const env = { RESOLVE_GIT_BASE_URL: upstream.base }
@@ -49,7 +45,7 @@ test('git prune removes what was not used for a while, and the next instance fet
   timeout: 60_000,
 }, async () => {
   upstream.create('org/one', { a: '1' })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/one' }] })`
+  const asks = asksFor(['org/one'])
   const resolver = plainResolver(`me.finish({ status: 'completed' })`, {}, asks)
   const env = { RESOLVE_GIT_BASE_URL: upstream.base }
   await cli.run('resolver', 'add', resolver.dir)

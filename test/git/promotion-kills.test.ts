@@ -1,29 +1,30 @@
 /** Hosts that are killed at each step of a worker's promotion: the next host finishes it, and the worker gets its answer. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { FAILPOINTS, type Failpoint } from '../../src/core/failpoints.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
-import { type Home, newHome } from '../commands/cli.ts'
+import type { Home } from '../commands/cli.ts'
 import { DOUBLES } from '../support/forges/all.ts'
 import { type DoubleHandler, doubleHandler, FORGE_TOKEN } from '../support/forges/double.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
+import { asksFor, eachWithGitHome } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
 import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 let cli: Home
 let upstream: GitUpstream
 let forge: DoubleHandler
-beforeEach(async () => {
-  cli = newHome()
-  forge = doubleHandler(DOUBLES.gitea.dialect, ['/api/'])
-  upstream = await openUpstream({ token: FORGE_TOKEN, intercept: forge.handle })
-})
-afterEach(async () => {
-  await cli.end()
-  await upstream.close()
-})
+eachWithGitHome(
+  (made) => {
+    ;({ cli, upstream } = made)
+  },
+  () => {
+    forge = doubleHandler(DOUBLES.gitea.dialect, ['/api/'])
+    return { token: FORGE_TOKEN, intercept: forge.handle }
+  },
+)
 
 const STEPS = FAILPOINTS.filter((name) => name.startsWith('promotion.'))
 /** Passed only while the pull request is made: by the first two hosts. */
@@ -46,7 +47,7 @@ test('twenty kills of the host with an open promotion end at one pull request, a
   timeout: 300_000,
 }, async () => {
   upstream.create('tea/repo', { a: '1' })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'tea/repo' }], git_server: true })`
+  const asks = asksFor(['tea/repo'], { git_server: true })
   const resolver = plainResolver(WORKS, {}, asks)
   expect((await cli.run('resolver', 'add', resolver.dir)).code).toBe(0)
   const env = {

@@ -2,14 +2,15 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { cliPlatform } from '../support/cli-platform.ts'
 import { DOUBLES } from '../support/forges/all.ts'
 import { type DoubleHandler, doubleHandler, FORGE_TOKEN } from '../support/forges/double.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
-import { eventsOf, temporaryHome, until } from '../support/instances.ts'
+import { asksFor, eachWithGitPlatform } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { platformOn } from '../support/platforms.ts'
 
@@ -20,23 +21,16 @@ let platform: LocalPlatform
 let upstream: GitUpstream
 let forge: DoubleHandler
 
-beforeEach(async () => {
-  home = temporaryHome()
-  forge = doubleHandler(DOUBLES.gitea.dialect, ['/api/'])
-  upstream = await openUpstream({ token: FORGE_TOKEN, intercept: forge.handle })
-  upstream.create('tea/repo', { 'README.md': 'The gate is open.\n' })
-  vi.stubEnv('RESOLVE_GIT_PROVIDER', 'gitea')
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
-  vi.stubEnv('RESOLVE_GIT_HOST_TOKEN', FORGE_TOKEN)
-  platform = await platformOn(home)
-})
-
-afterEach(async () => {
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true })
-})
+const { reopen } = eachWithGitPlatform(
+  (made) => {
+    ;({ home, platform, upstream } = made)
+    upstream.create('tea/repo', { 'README.md': 'The gate is open.\n' })
+  },
+  () => {
+    forge = doubleHandler(DOUBLES.gitea.dialect, ['/api/'])
+    return { token: FORGE_TOKEN, intercept: forge.handle, env: { RESOLVE_GIT_PROVIDER: 'gitea' } }
+  },
+)
 
 /** What its git server would have given to the host: the branches of the clone, in the host's own repository. */
 function pushed(id: string): string {
@@ -67,7 +61,7 @@ async function running(behaviour = ''): Promise<{ id: string; branch: string }> 
     me.emit('plain.committed', {})
     await me.stopped
     me.finish({ status: 'completed', output: 'done' })`
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'tea/repo' }] })`
+  const asks = asksFor(['tea/repo'])
   await (await platform.catalog()).add(plainResolver(works, {}, asks).dir, { cwd: home })
   const { instance_id: id } = await platform.create({ resolver: 'plain', input: {} })
   await expect.poll(() => typesOf(id), { timeout: 20_000 }).toContain('plain.committed')
@@ -217,11 +211,24 @@ test('the host that adopts an instance finishes the promotion that another one b
   const killed = cliPlatform(home, { env: { RESOLVE_FAILPOINTS: 'promotion.pushed=kill' } })
   await killed.git.promote(id, 'repo', {}, ADA).catch(() => {})
   expect(forge.pulls).toEqual([])
-  platform = await platformOn(home)
+  platform = await reopen()
   await expect.poll(() => platform.host(id), { timeout: 20_000 }).toBe(true)
   await expect.poll(() => told(id).at(-1), { timeout: 20_000 }).toMatchObject({ type: 'completed', branch, number: 1 })
   expect(forge.pulls).toHaveLength(1)
   await platform.stop(id)
+})
+
+test('a subject of megabytes is cut to a title', async () => {
+  const { id, branch } = await changed()
+  const bare = join(instancePaths(home, id).git, 'repo.git')
+  const message = join(home, 'message.txt')
+  writeFileSync(message, `Shut ${'x'.repeat(3_000_000)}`)
+  const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org']
+  const commit = gitText(bare, [...who, 'commit-tree', '-p', branch, '-F', message, `${branch}^{tree}`])
+  gitText(bare, ['update-ref', `refs/heads/${branch}`, commit])
+  const made = await platform.git.promote(id, 'repo', {}, ADA)
+  expect(made.pr_title).toMatch(/^Shut x+$/)
+  expect(forge.pulls).toMatchObject([{ title: made.pr_title }])
 })
 
 // verifies: S-DIR-15

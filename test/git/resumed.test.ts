@@ -1,32 +1,24 @@
 /** A resumed instance: nothing is cloned again, and what happened upstream meanwhile is told (docs/git.md, The repository of the host). */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
-import { eventsOf, temporaryHome, until } from '../support/instances.ts'
+import { eachWithGitPlatform } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
-import { platformOn } from '../support/platforms.ts'
 
 let home: string
 let platform: LocalPlatform
 let upstream: GitUpstream
 
-beforeEach(async () => {
-  home = temporaryHome()
-  upstream = await openUpstream({ token: 'sesame' })
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
-  vi.stubEnv('RESOLVE_GIT_HOST_TOKEN', 'sesame')
-  platform = await platformOn(home)
-})
-
-afterEach(async () => {
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true })
-})
+eachWithGitPlatform(
+  (made) => {
+    ;({ home, platform, upstream } = made)
+  },
+  () => ({ token: 'sesame' }),
+)
 
 /** It pauses, and in its next run it goes on until it is told to end. */
 async function paused(repos: readonly object[]): Promise<string> {

@@ -1,28 +1,21 @@
 /** When snapshots are taken: in which order at the end of a run, and that a host which is killed around one neither loses nor repeats it. */
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { FAILPOINTS } from '../../src/core/failpoints.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
-import { type Home, newHome } from '../commands/cli.ts'
+import type { Home } from '../commands/cli.ts'
+import { asksFor, eachWithGitHome, IN_CLONE } from '../support/git-setting.ts'
 import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
 import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 
 let cli: Home
 let upstream: GitUpstream
-beforeEach(async () => {
-  cli = newHome()
-  upstream = await openUpstream()
-})
-afterEach(async () => {
-  await cli.end()
-  await upstream.close()
+eachWithGitHome((made) => {
+  ;({ cli, upstream } = made)
 })
 
-const TOOLS = `const { execFileSync } = await import('node:child_process')
-  const [{ path: clone, working_branch: branch }] = me.config.workspace
-  const sh = (line) => execFileSync('/bin/sh', ['-ec', line], { cwd: clone, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
-  // Until the host's repository has a snapshot of the phase: a phase is told, and only then the next one changes the clone.
+const TOOLS = `${IN_CLONE}  // Until the host's repository has a snapshot of the phase: a phase is told, and only then the next one changes the clone.
   const kept = clone + '/../../../git/app.git/refs/snapshots/'
   const phase = async (name, seq) => {
     me.emit('resolver:phase', { name })
@@ -32,7 +25,7 @@ const TOOLS = `const { execFileSync } = await import('node:child_process')
 
 async function added(behaviour: string, hasServer = false, manifest: Record<string, unknown> = {}): Promise<string> {
   upstream.create('org/app', { a: '1\n' })
-  const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }], git_server: ${hasServer} })`
+  const asks = asksFor(['org/app'], { git_server: hasServer })
   const resolver = plainResolver(TOOLS + behaviour, manifest, asks)
   expect((await cli.run('resolver', 'add', resolver.dir)).code).toBe(0)
   return resolver.name
@@ -72,6 +65,41 @@ test('the last push is fetched, then the last snapshot is made on top of it, the
   expect(gitText(bare, ['log', '--format=%s', 'refs/start..refs/snapshots/1'])).toBe('Snapshot 1: end\nWork')
   expect(gitText(bare, ['show', 'refs/snapshots/1:a'])).toBe('1\n2\n3')
   expect(gitText(bare, ['show', `refs/heads/resolve/app-${id.slice(0, 8)}:a`])).toBe('1\n2')
+})
+
+test('work that went back after a push is kept on top of the push (S-DIR-15-SNAPSHOT)', async () => {
+  const name = await added(
+    `sh('echo 2 >> a')
+    await phase('first', 1)
+    sh('git commit -qam Work && echo 3 >> a && git commit -qam More && git push -q origin HEAD && git checkout -q HEAD^ -- a')
+    me.finish({ status: 'completed' })`,
+    true,
+  )
+  expect((await cli.with({ env: env() }, 'run', name)).code).toBe(0)
+  const [id = ''] = instanceIds(cli.home)
+  expect(gitText(bareOf(id), ['log', '--format=%s', 'refs/start..refs/snapshots/2'])).toBe(
+    'Snapshot 2: end\nMore\nWork',
+  )
+  expect(gitText(bareOf(id), ['show', 'refs/snapshots/2:a'])).toBe('1\n2')
+})
+
+test('a clone that needs a token names the setting, in run and in explain', async () => {
+  const name = await added(`me.finish({ status: 'completed' })`)
+  const closed = await openUpstream({ token: 'sesame' })
+  closed.create('org/app', { a: '1\n' })
+  const ran = await cli.with({ env: { RESOLVE_GIT_BASE_URL: closed.base } }, 'run', name)
+  await closed.close()
+  expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Set RESOLVE_GIT_HOST_TOKEN') })
+  expect((await cli.run('instance', 'explain', '@last')).stdout).toContain('Set RESOLVE_GIT_HOST_TOKEN')
+})
+
+test('a clone that the resolver removed is told, and the run completes (reliability F41)', async () => {
+  const name = await added(`fs.rmSync(clone, { recursive: true })
+    me.finish({ status: 'completed' })`)
+  expect((await cli.with({ env: env() }, 'run', name)).code).toBe(0)
+  const [id = ''] = instanceIds(cli.home)
+  const warnings = eventsOf(cli.home, id).filter(({ event }) => event.data['kind'] === 'snapshot_failed')
+  expect(warnings.map(({ event }) => event.data['detail'])).toEqual([expect.stringContaining('its clone was removed')])
 })
 
 // verifies: S-DIR-15-SNAPSHOT

@@ -1,14 +1,14 @@
 /** Instances with a workspace: what their resolvers find, what is told of it, and how they fail (docs/git.md). */
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instanceIds, instancePaths } from '../../src/core/store/home.ts'
 import { filesWith } from '../support/files-with.ts'
-import { type GitUpstream, gitText, openUpstream } from '../support/git-upstream.ts'
-import { eventsOf, temporaryHome, until } from '../support/instances.ts'
+import { eachWithGitPlatform } from '../support/git-setting.ts'
+import { type GitUpstream, gitText } from '../support/git-upstream.ts'
+import { eventsOf, until } from '../support/instances.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
-import { platformOn } from '../support/platforms.ts'
 
 const TOKEN = 'canary-token-of-the-git-host'
 const ENDS = `me.finish({ status: 'completed', output: JSON.stringify(me.config.workspace) })`
@@ -17,21 +17,12 @@ let home: string
 let platform: LocalPlatform
 let upstream: GitUpstream
 
-beforeEach(async () => {
-  home = temporaryHome()
-  upstream = await openUpstream({ token: TOKEN })
-  vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
-  vi.stubEnv('RESOLVE_GIT_PROVIDER', 'gitea')
-  vi.stubEnv('RESOLVE_GIT_HOST_TOKEN', TOKEN)
-  platform = await platformOn(home)
-})
-
-afterEach(async () => {
-  await platform.close()
-  await upstream.close()
-  vi.unstubAllEnvs()
-  rmSync(home, { recursive: true, force: true })
-})
+eachWithGitPlatform(
+  (made) => {
+    ;({ home, platform, upstream } = made)
+  },
+  () => ({ token: TOKEN, env: { RESOLVE_GIT_PROVIDER: 'gitea' } }),
+)
 
 /** The spec is a JavaScript expression of `params` and `available_credentials`. */
 async function added(spec: string, behaviour = ENDS, manifest = {}): Promise<void> {

@@ -42,6 +42,11 @@ const RESUMED = `
   while (me.messages.length === 0) await sleep(5)
   me.finish({ status: 'completed', output: me.messages.map((one) => one.number + one.payload.text).join() })`
 
+const STAMP = /2026-11-22T08:32:\d\d\.\d{3}Z/g
+/** As if that home were left a minute ago: an instance has a lifetime. */
+const MOVED_MS = Date.now() - Date.parse('2026-11-22T08:34:00Z')
+const movedStamp = (stamp: string) => new Date(Date.parse(stamp) + MOVED_MS).toISOString()
+
 let home: string
 let platform: LocalPlatform
 
@@ -52,8 +57,8 @@ beforeEach(async () => {
   for (const entry of readdirSync(home, { recursive: true, encoding: 'utf8' })) {
     const path = join(home, entry)
     if (!statSync(path).isFile()) continue
-    const text = readFileSync(path, 'utf8')
-    writeFileSync(path, text.replaceAll('@HOME@', home).replaceAll('@RESOLVER@', dir), { mode: 0o600 })
+    const text = readFileSync(path, 'utf8').replaceAll('@HOME@', home).replaceAll('@RESOLVER@', dir)
+    writeFileSync(path, text.replaceAll(STAMP, movedStamp), { mode: 0o600 })
   }
   // What no copy of files can hold.
   for (const id of [ENDED, PAUSED, ANSWERED, STOPPED, TOLD]) execFileSync('mkfifo', [instancePaths(home, id).stdin])

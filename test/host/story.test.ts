@@ -402,6 +402,7 @@ test('config.json has exactly the fields of the specification and of R43, filled
       params: { name: 'Ada' },
       workspace_path: `${project}/workspace`,
       workspace: [],
+      working_directory: `${project}/workspace`,
       project_path: project,
       resolve_path: `${project}/.resolve`,
       git_provider: { type: 'gitea', base_url: 'https://git.test/api', token: 'token-of-the-git-host' },

@@ -186,7 +186,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol/session',
     'core/protocol',
   ],
-  'core/platform/work': ['core/platform', 'core/changes', 'core/store', 'core/view', 'core/protocol'],
+  'core/platform/work': ['core/platform', 'core/changes', 'core/git', 'core/store', 'core/view', 'core/protocol'],
   'core/platform/upkeep': [
     'core/platform',
     'core/host/process',
@@ -252,6 +252,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/host/ledger',
     'core/promotion',
     'core/git',
+    'core/worker',
     'core/store',
     'core/secrets',
     'core/view',

@@ -227,6 +227,74 @@ describe('what is found before the push', () => {
     expect(upstreamTip()).toBe('')
   })
 
+  test('no text of a commit hides a secret from the search', async () => {
+    const holdsSecret = (bytes: Buffer) => bytes.includes('+s3cret-value')
+    const SECRET = '+s3cret-value'
+    const tree = () => world.git('rev-parse', `refs/heads/${BRANCH}^{tree}`)
+    const write = (type: string, text: string) =>
+      execFileSync('git', ['hash-object', '-t', type, '-w', '--stdin', '--literally'], {
+        cwd: world.place.path,
+        input: text,
+      })
+        .toString()
+        .trim()
+    const base = world.git('rev-parse', 'refs/heads/main')
+    const who = (name: string) => `${name} <a@example.org> 1700000000 +0000`
+    const raw = (
+      message: string,
+      { author = 'Ada', committer = 'Ada', more = '', of = tree(), parents = [base] } = {},
+    ) => {
+      const above = parents.map((parent) => `parent ${parent}\n`).join('')
+      return write(
+        'commit',
+        `tree ${of}\n${above}author ${who(author)}\ncommitter ${who(committer)}\n${more}\n${message}`,
+      )
+    }
+    const treeOf = (name: string, content: string) => {
+      const entry = `100644 blob ${write('blob', content)}\t${name}\0`
+      return execFileSync('git', ['mktree', '-z'], { cwd: world.place.path, input: entry }).toString().trim()
+    }
+    const [ours, theirs] = ['b\0\n', 'c\0\n'].map((content) => raw('x', { of: treeOf('f', content) }))
+    const commits = {
+      'a message with a line of a patch': raw(`Sub\n\ndiff --git a/x b/x\n@@ -1 +1 @@\n${SECRET}\n`),
+      'a message after the word that began one': raw(`Sub\n\nmessage of \ndiff --cc x\n ${SECRET}\n`),
+      'a message after a NUL': raw(`Sub\n\0${SECRET}\n`),
+      author: raw('Sub\n', { author: SECRET }),
+      committer: raw('Sub\n', { committer: SECRET }),
+      'another header': raw('Sub\n', { more: `note ${SECRET}\n` }),
+      'a line that begins with the sign': raw('Sub\n', { of: treeOf('f', `${SECRET}\n`) }),
+      'a name with a line feed': raw('Sub\n', { of: treeOf(`x\ndiff --git a b\n${SECRET}`, 'x') }),
+      'a binary file': raw('Sub\n', { of: treeOf('f', `\0${SECRET}\0`) }),
+      'a binary file of a merge': raw('Sub\n', {
+        of: treeOf('f', `\0${SECRET}\0`),
+        parents: [ours ?? '', theirs ?? ''],
+      }),
+    }
+    for (const [what, commit] of Object.entries(commits)) {
+      world.git('update-ref', `refs/heads/${BRANCH}`, commit)
+      expect([what, await codeOf(ask({}, { holdsSecret }))]).toEqual([what, 'promotion_secret_found'])
+    }
+    expect(upstreamTip()).toBe('')
+    world.git('update-ref', `refs/heads/${BRANCH}`, base)
+    world.work({ 'gate.txt': 'shut\n' })
+    expect(await codeOf(ask({ title: SECRET }, { holdsSecret }))).toBe('promotion_secret_found')
+    expect(await codeOf(ask({ body: `x\n${SECRET}` }, { holdsSecret }))).toBe('promotion_secret_found')
+    expect(upstreamTip()).toBe('')
+    expect(await codeOf(ask({}, { holdsSecret }))).toBe('none')
+  })
+
+  test('a refusal does not tell the secret that is the name of a file', async () => {
+    world.work({ 's3cret-value/.github/workflows/a.txt': 'x\n', '.github/workflows/s3cret-value.yml': 'x\n' })
+    const holdsSecret = (bytes: Buffer) => bytes.includes('s3cret-value')
+    const error = await ask({}, { holdsSecret }).catch((thrown: ResolveError) => thrown)
+    expect(JSON.stringify([error, (error as ResolveError).message])).not.toContain('s3cret-value')
+    const tools = { env: world.env, http, holdsSecret }
+    const found = await previewPromotion(world.place, REQUEST, tools)
+    expect(found).toMatchObject({ sensitive: ['.github/workflows/[redacted]'] })
+    expect(found.secrets).toContain('[redacted]/.github/workflows/a.txt')
+    expect(JSON.stringify(found)).not.toContain('s3cret-value')
+  })
+
   test('more changes than can be searched are refused', async () => {
     const commit = world.work({ 'large.txt': 'x'.repeat(200_000) })
     const git = new BareGit({ path: world.place.path, deadline: Date.now() + 20_000 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ResolveError } from '../../src/core/errors.ts'
 import { gitHosts } from '../../src/core/git/git-hosts.ts'
-import { pathsWithSecrets } from '../../src/core/promotion/examine.ts'
+import { readPatch, withoutSecrets } from '../../src/core/promotion/find-secrets.ts'
 import {
   checkAddress,
   checkBranch,
@@ -154,28 +154,28 @@ test.each([
   expect(pushEnd(stdout, stderr)).toEqual(end)
 })
 
-test('a secret is found in added lines, messages and names, and not in removed lines', () => {
-  const holds = (bytes: Buffer) => bytes.includes('s3cret')
+test('a patch is read by its columns: added lines keep signs of their own, and no line of a file is a header', () => {
   const log = [
-    'message of Ada',
-    'ada@example.org',
-    'First',
-    '',
-    'diff --git a/removed b/removed',
-    '--- a/removed',
-    '+++ b/removed',
-    '@@ -1 +1 @@',
-    '-s3cret',
-    '+nothing',
-    'diff --git a/added b/added',
-    '@@ -0,0 +1 @@',
-    '+ x = "s3cret"',
-    'diff --cc merged',
-    '@@@ -1,1 -1,1 +1,2 @@@',
-    ' +s3cret',
-    'diff --git a/s3cret.txt b/s3cret.txt',
-    '+x',
+    ...['diff --git a/one b/one', '--- a/one', '+++ b/one', '@@ -1 +1,4 @@ +not added', '-gone'],
+    ...['+ x', '+++y', '+diff --git a/x b/x', '+@@ -1 +1 @@', '\\ No newline at end of file'],
+    ...['diff --cc two', 'index 1a,2b..3c', '--- a/two', '+++ b/two', '@@@ -1,1 -1,1 +1,2 @@@'],
+    ...[' +from theirs', '++ of both', '- gone', '  +kept'],
+    ...['diff --cc three', 'index 1a,2b..3c', 'Binary files differ'],
   ].join('\n')
-  expect(pathsWithSecrets(log, holds)).toEqual(['added', 'merged', 's3cret.txt'])
-  expect(pathsWithSecrets('message of A\ns3cret\n', holds)).toEqual(['commit message'])
+  expect(readPatch(log)).toEqual({
+    added: new Map([
+      ['one', [' x', '++y', 'diff --git a/x b/x', '@@ -1 +1 @@']],
+      ['two', ['from theirs', ' of both']],
+    ]),
+    whole: new Map([['three', ['3c']]]),
+  })
+})
+
+test('a path is told without the secret in it', () => {
+  const holds = (bytes: Buffer) => bytes.includes('s3cret') || bytes.includes('a/b')
+  expect(['x/s3cret-1/y.txt', 'x/y', 'a/b'].map((path) => withoutSecrets(path, holds))).toEqual([
+    'x/[redacted]/y.txt',
+    'x/y',
+    '[redacted]',
+  ])
 })

@@ -41,7 +41,9 @@ test('an unknown top-level key of a POST body is ignored', async () => {
     status: 422,
     json: {
       code: 'request_invalid',
-      detail: expect.stringContaining('body has no field "dryrun"; its fields are older_than_ms, status, dry_run'),
+      detail: expect.stringContaining(
+        'body has no field "dryrun"; its fields are older_than_ms, status, keep_unpromoted, dry_run',
+      ),
     },
   })
   const both = await api.call('POST', '/api/auth/verify', { body: { code: 'c', token: 't' } })

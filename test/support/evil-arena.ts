@@ -309,7 +309,7 @@ export class Arena {
   }
 
   async #until(id: string, what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-    for (const deadline = Date.now() + 40_000; ; ) {
+    for (const deadline = Date.now() + 90_000; ; ) {
       const from = Date.now()
       if (await condition()) return
       // Reading a long journal again and again would leave no time for anything else.

@@ -136,7 +136,7 @@ async function keepHome(flow: FlowCase): Promise<void> {
   await core.openTokens(home).create({ name: flow.name })
   const name = flow.resolver.replaceAll('-', '_')
   await platform.secrets.set(name, { from: 'value', text: 'home-canary-1234' })
-  await platform.notify.add({ name, kind: 'slack', url: 'http://127.0.0.1:9/none', resolver: 'none' }).catch(() => {})
+  await platform.notify.add({ name, kind: 'slack', url: 'http://127.0.0.1:9/none', resolver: 'tour' }).catch(() => {})
   await catalog.add(flow.directory as string, { cwd: home })
 }
 

@@ -1,5 +1,6 @@
 /** Holds what the page shows while repositories are cloned: the step, with a bar. */
 import { expect, test, vi } from 'vitest'
+import { asksFor } from '../support/git-setting.ts'
 import { openUpstream } from '../support/git-upstream.ts'
 import { plainResolver } from '../support/plain-resolver.ts'
 import { callerOf, createInstance, newToken, openContext, signedIn, startServer, untilStatus } from './stand.ts'
@@ -17,7 +18,7 @@ describePage('the page: cloning', () => {
     })
     upstream.create('org/app', { a: '1' })
     vi.stubEnv('RESOLVE_GIT_BASE_URL', upstream.base)
-    const asks = `me.on['resolver.getWorkspaceSpec'] = () => ({ repos: [{ url: 'org/app' }] })`
+    const asks = asksFor(['org/app'])
     const server = await startServer([plainResolver(`me.finish({ status: 'completed' })`, { name: 'cloning' }, asks)])
     try {
       const call = callerOf(server, await newToken(server.home))

@@ -144,6 +144,8 @@ export function driverContract(open: () => Promise<DriverStage>): void {
     const worker = await start(`require('node:fs').writeSync(1, 'last word\\n')`)
     const { lines } = linesOf(worker)
     await worker.ended
+    // It may have ended before its output had a reader.
+    await worker.channel.drain?.(() => {})
     expect(lines).toEqual(['last word'])
   })
 

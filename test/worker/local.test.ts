@@ -181,6 +181,12 @@ test('a worker gets an allow-list of the environment and its directory (R43, R45
   expect(JSON.stringify(environment)).not.toContain('hidden')
 })
 
+test('what a worker wrote before its output has a reader is delivered', async () => {
+  const worker = await start(`require('node:fs').writeSync(1, 'early\\n')`)
+  await worker.ended
+  expect(await linesOf(worker).until(1)).toEqual(['early'])
+})
+
 test('worker.json tells a worker from a later process with its pid', async () => {
   await start(ECHO)
   const saved = JSON.parse(readFileSync(pathsIn(root).worker, 'utf8'))

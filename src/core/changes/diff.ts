@@ -1,10 +1,10 @@
 /** What changed in a repository of an instance: compared in the host's bare repository, without a work tree. */
 import { fail } from '../errors.ts'
 import type { BareGit } from '../git/bare-git.ts'
+import { HEADS, START, UPSTREAM } from '../git/host-layout.ts'
 import { DIFF_FILES_MAX, DIFF_PATCH_MAX_CHARS, SNAPSHOT_LIST_MAX_CHARS } from '../limits.ts'
 import type { ChangedFile, DiffBase, RepoDiff } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
-import { HEADS, START, UPSTREAM } from './host-repo.ts'
 import { shownPath, toText } from './shown-path.ts'
 import type { LiveSnapshot } from './snapshot.ts'
 

@@ -3,6 +3,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fail } from '../errors.ts'
 import { BareGit } from '../git/bare-git.ts'
+import { HEADS, LIVE, SNAPSHOTS, START, UPSTREAM } from '../git/host-layout.ts'
 import {
   BUNDLE_MAX_BYTES,
   CHANGES_GIT_LIMIT_MS,
@@ -14,7 +15,6 @@ import {
 import type { RepoCommit, RepoHistory } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
 import { emptyTree, patchText } from './diff.ts'
-import { HEADS, LIVE, SNAPSHOTS, START, UPSTREAM } from './host-repo.ts'
 import { listSnapshots } from './snapshot.ts'
 
 export async function historyOf(git: BareGit, repo: string): Promise<RepoHistory> {

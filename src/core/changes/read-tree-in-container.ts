@@ -3,9 +3,10 @@
  * the host, which may be root, a directory that is swapped for a link could put a file of the host into a snapshot.
  */
 import { randomBytes } from 'node:crypto'
-import { chown, copyFile, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fail } from '../errors.ts'
+import { giveTo } from '../files/give-to.ts'
 import { installedFile } from '../files/installation.ts'
 import { BareGit, COMMIT } from '../git/bare-git.ts'
 import { runGit } from '../git/run-git.ts'
@@ -13,6 +14,7 @@ import { ENGINE_START_LIMIT_MS, KIB, MIB, SNAPSHOT_TOTAL_MAX_BYTES } from '../li
 import { isObject } from '../primitives/is-object.ts'
 import { homeLabel, workerUser } from '../worker/engine/container-places.ts'
 import { theEngine, toRefusal } from '../worker/engine/engine.ts'
+import { bindMount, hardened } from '../worker/engine/hardening.ts'
 import { removeContainer } from '../worker/engine/remove-container.ts'
 import { chooseImage } from '../worker/engine/worker-image.ts'
 import type { ReadTree, TreeWork } from './read-tree.ts'
@@ -30,7 +32,6 @@ const PROGRAM = '/usr/local/lib/resolve/read-tree.js'
 const ROLE = 'tree'
 const MEMORY_BYTES = 1024 * MIB
 const PIDS_MAX = 64
-const NANO = 1e9
 const LOOK_LIMIT_MS = 5_000
 const RESULT_MAX_BYTES = 256 * KIB
 
@@ -76,15 +77,8 @@ async function prepareScratch(path: string, { deadline, signal, start }: TreeWor
   await mkdir(join(draft, 'info'), { recursive: true })
   await mkdir(join(draft, 'objects', 'info'), { recursive: true })
   await writeFile(join(draft, 'objects', 'info', 'alternates'), '/base\n')
-  if (process.getuid?.() === 0) await giveAway(draft, workerUser())
+  if (process.getuid?.() === 0) await giveTo(draft, workerUser())
   await rename(draft, path)
-}
-
-async function giveAway(directory: string, user: { uid: number; gid: number }): Promise<void> {
-  await chown(directory, user.uid, user.gid)
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    await chown(join(entry.parentPath, entry.name), user.uid, user.gid)
-  }
 }
 
 /** Runs {@link file://./read-tree-main.ts}. */
@@ -94,10 +88,10 @@ async function runProgram(owner: TreeOwner, scratch: string, work: TreeWork): Pr
   const engine = theEngine()
   const mounts = [
     // Not the clone: the worker may put a link in its place, which the engine would follow on this machine.
-    mount(dirname(dirname(work.tree)), '/project', true),
-    mount(scratch, '/git', false),
-    mount(join(work.gitDir, 'objects'), '/base', true),
-    mount(program, PROGRAM, true),
+    bindMount(dirname(dirname(work.tree)), '/project', true),
+    bindMount(scratch, '/git', false),
+    bindMount(join(work.gitDir, 'objects'), '/base', true),
+    bindMount(program, PROGRAM, true),
   ]
   const spec = treeContainerSpec(owner, work, mounts)
   try {
@@ -121,13 +115,8 @@ async function runProgram(owner: TreeOwner, scratch: string, work: TreeWork): Pr
   }
 }
 
-function mount(source: string, target: string, readOnly: boolean) {
-  const propagation = { Propagation: 'rprivate' as const }
-  return { Type: 'bind' as const, Source: source, Target: target, ReadOnly: readOnly, BindOptions: propagation }
-}
-
 /** The body of `POST /containers/create`. Pure. */
-function treeContainerSpec(owner: TreeOwner, work: TreeWork, mounts: ReturnType<typeof mount>[]) {
+function treeContainerSpec(owner: TreeOwner, work: TreeWork, mounts: ReturnType<typeof bindMount>[]) {
   const { uid, gid } = workerUser()
   return {
     name: `resolve-${owner.instance}-${ROLE}-${randomBytes(4).toString('hex')}`,
@@ -140,20 +129,10 @@ function treeContainerSpec(owner: TreeOwner, work: TreeWork, mounts: ReturnType<
     Cmd: ['node', PROGRAM, JSON.stringify({ repo: owner.repo, start: work.start, known: work.known ?? [] })],
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
-      Init: true,
-      PidsLimit: PIDS_MAX,
-      Memory: MEMORY_BYTES,
-      MemorySwap: MEMORY_BYTES,
-      NanoCpus: NANO,
-      CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
-      Privileged: false,
+      ...hardened({ pids: PIDS_MAX, memoryBytes: MEMORY_BYTES, cpus: 1 }),
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': `rw,noexec,nosuid,nodev,size=${16 * MIB}` },
-      Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
-      RestartPolicy: { Name: 'no' },
       NetworkMode: 'none',
-      IpcMode: 'private',
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '1' } },
       Mounts: mounts,
     },

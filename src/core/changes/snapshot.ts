@@ -4,16 +4,14 @@
  */
 import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { fail } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
-import { tryLock } from '../files/lock.ts'
+import { withLock } from '../files/lock.ts'
 import { BareGit } from '../git/bare-git.ts'
+import { HEADS, LIVE, SNAPSHOTS, START } from '../git/host-layout.ts'
 import { SNAPSHOT_LIMIT_MS, SNAPSHOT_SKIPPED_MAX, SNAPSHOTS_MAX } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
 import type { SkippedPath, Snapshot } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
-import { HEADS, LIVE, SNAPSHOTS, START } from './host-repo.ts'
 import { type ReadTree, readTree, type TreeWork } from './read-tree.ts'
 import { parseSkipped } from './skipped-paths.ts'
 
@@ -48,7 +46,7 @@ export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: bo
     if (found === undefined) return undefined
     // The next reader gets this one.
     await git.run(['update-ref', '-d', LIVE])
-    if (before !== undefined && lastTree === found.tree) {
+    if (before !== undefined && lastTree === found.tree && (await hasPushed(work, git, before.commit, lastTree))) {
       return { snapshot: before, isNew: false }
     }
     const message = messageOf(`Snapshot ${seq}: ${cause}`, found.skipped)
@@ -125,9 +123,25 @@ async function read(work: SnapshotWork, git: BareGit, before?: string): Promise<
 
 /** On top of what was pushed, so that it shows what was not. */
 async function commitOf({ workingBranch }: SnapshotWork, git: BareGit, tree: string, message: string): Promise<string> {
-  const parent = (await git.commitOf(`${HEADS}${workingBranch}`)) ?? (await git.commitOf(START))
+  const parent = await parentOf(workingBranch, git)
   const parents = parent === undefined ? [] : ['-p', parent]
   return (await git.run(['commit-tree', tree, ...parents], { input: Buffer.from(`${message}\n`) })).stdout.trim()
+}
+
+async function parentOf(workingBranch: string, git: BareGit): Promise<string | undefined> {
+  return (await git.commitOf(`${HEADS}${workingBranch}`)) ?? (await git.commitOf(START))
+}
+
+/** Whether a snapshot is on top of what was pushed by now, or what was pushed has the same files and needs no snapshot. */
+async function hasPushed(
+  { workingBranch }: SnapshotWork,
+  git: BareGit,
+  commit: string,
+  tree: string,
+): Promise<boolean> {
+  const pushed = await parentOf(workingBranch, git)
+  if (pushed === undefined || (await git.commitOf(`${commit}^`)) === pushed) return true
+  return (await git.text('rev-parse', `${pushed}^{tree}`)) === tree
 }
 
 const IDENTITY = ['user.name=resolve', 'user.email=resolve@localhost', 'commit.gpgSign=false']
@@ -143,18 +157,5 @@ async function inTurn<T>(work: SnapshotWork, act: (git: BareGit) => Promise<T>):
     signal: work.signal,
     settings: IDENTITY,
   })
-  const lock = `${work.path}.lock`
-  for (;;) {
-    work.signal?.throwIfAborted()
-    const release = await tryLock(lock)
-    if (release !== undefined) {
-      try {
-        return await act(git)
-      } finally {
-        await release()
-      }
-    }
-    if (Date.now() > deadline) throw fail('lock_held', { path: lock })
-    await sleep(LOOK_MS)
-  }
+  return await withLock(`${work.path}.lock`, () => act(git), { deadline, retryMs: LOOK_MS, signal: work.signal })
 }

@@ -33,7 +33,7 @@ export const gitErrors = {
       `The resolver wants a workspace that can't be made. ${d.what}: ${d.reason}.`,
     hint: (d: { reason: string }) =>
       d.reason.includes('RESOLVE_GIT_LOCAL')
-        ? 'export RESOLVE_GIT_LOCAL=DIRECTORY, for example ~/src'
+        ? 'export RESOLVE_GIT_LOCAL=DIRECTORY, for example $HOME/src'
         : 'The rules are in docs/git.md, section "What is refused".',
   },
   repo_clone_failed: {
@@ -119,9 +119,10 @@ export const gitErrors = {
     kind: 'user',
     http: 409,
     exit: 7,
-    message: (d: { branch: string; paths: readonly string[] }) =>
+    message: (d: { branch: string; paths: readonly string[]; commit: string }) =>
       `The branch "${d.branch}" changes what runs with the rights of the forge: ${d.paths.join(', ')}.`,
-    hint: () => 'A person must look at these files and promote with --allow workflows.',
+    hint: (d: { commit: string }) =>
+      `A person must look at these files, then promote with --allow workflows --commit ${d.commit}.`,
   },
   promotion_commit_changed: {
     kind: 'user',

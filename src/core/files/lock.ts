@@ -13,38 +13,48 @@ const RETRY_MS = 10
 const NAMELESS_LIMIT_MS = 2_000
 const WAIT_LIMIT_MS = 30_000
 
-/** Runs `work` while holding the lock at `path`. Waits for a live holder and replaces a dead one. */
-export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
-  await acquire(path)
+export interface LockWait {
+  /** As Date.now(). */
+  deadline: number
+  retryMs?: number
+  /** Its reason is thrown where it is aborted. */
+  signal?: AbortSignal | undefined
+}
+
+/** Runs `work` while holding the lock at `path`. Waits for a live holder and replaces a dead one. Throws `lock_held` at the deadline. */
+export async function withLock<T>(path: string, work: () => Promise<T>, wait?: LockWait): Promise<T> {
+  const release = await takeLock(path, wait ?? { deadline: Date.now() + WAIT_LIMIT_MS })
+  if (release === undefined) throw fail('lock_held', { path })
   try {
     return await work()
   } finally {
-    await unlink(path).catch(() => {})
+    await release()
+  }
+}
+
+/** Waits for the lock; undefined where a live process holds it at the deadline. The caller releases it. */
+export async function takeLock(
+  path: string,
+  { deadline, retryMs = RETRY_MS, signal }: LockWait,
+): Promise<(() => Promise<void>) | undefined> {
+  for (;;) {
+    signal?.throwIfAborted()
+    const release = await tryLock(path)
+    if (release !== undefined || Date.now() > deadline) return release
+    await sleep(retryMs, undefined, { signal }).catch(() => {})
   }
 }
 
 /** Takes the lock if no live process holds it; undefined otherwise. The caller releases it. */
 export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
   const release = () => unlink(path).catch(() => {})
+  // Readers never see a lock without its holder in it.
   if (await createExclusive(path, JSON.stringify(identify(process.pid)))) return release
   const holder = await readHolder(path)
   const isDead = holder === undefined ? await isOld(path) : !isSameProcess(holder)
   if (!isDead) return undefined
   await removeDead(path, holder)
   return (await createExclusive(path, JSON.stringify(identify(process.pid)))) ? release : undefined
-}
-
-async function acquire(path: string): Promise<void> {
-  const deadline = Date.now() + WAIT_LIMIT_MS
-  for (;;) {
-    if (Date.now() > deadline) throw fail('lock_held', { path })
-    // Readers never see a lock without its holder in it.
-    if (await createExclusive(path, JSON.stringify(identify(process.pid)))) return
-    const holder = await readHolder(path)
-    const isDead = holder === undefined ? await isOld(path) : !isSameProcess(holder)
-    if (isDead) await removeDead(path, holder)
-    else await sleep(RETRY_MS)
-  }
 }
 
 /** The name is in the file before the link is made, so a lock without a name is left over and stale. */

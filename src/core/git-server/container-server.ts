@@ -13,6 +13,7 @@ import {
 } from '../limits.ts'
 import { workerUser } from '../worker/engine/container-places.ts'
 import { type Engine, EngineRefusal, toRefusal } from '../worker/engine/engine.ts'
+import { bindMount, hardened } from '../worker/engine/hardening.ts'
 import { removeContainer } from '../worker/engine/remove-container.ts'
 import { HostDoor } from './host-door.ts'
 import { type GitServerPlaces, prepareGitServer } from './server-places.ts'
@@ -25,7 +26,6 @@ const ROLE = 'git'
 const STATE = '/git'
 const PROGRAM = '/usr/local/lib/resolve/git-server.js'
 const LOOK_MS = 50
-const NANO = 1e9
 const CONFLICT = 409
 
 export interface GitContainerPlan {
@@ -100,13 +100,6 @@ async function create(engine: Engine, plan: GitContainerPlan, program: string): 
 /** The body of `POST /containers/create`. Pure. */
 export function gitContainerSpec(plan: GitContainerPlan, program: string) {
   const user = workerUser()
-  const mount = (source: string, target: string, readOnly: boolean) => ({
-    Type: 'bind' as const,
-    Source: source,
-    Target: target,
-    ReadOnly: readOnly,
-    BindOptions: { Propagation: 'rprivate' as const },
-  })
   const listen = `0.0.0.0:${GIT_SERVER_PORT}`
   return {
     name: `resolve-${plan.instance}-${ROLE}`,
@@ -121,22 +114,12 @@ export function gitContainerSpec(plan: GitContainerPlan, program: string) {
     Tty: false,
     OpenStdin: false,
     HostConfig: {
-      Init: true,
-      PidsLimit: GIT_SERVER_PIDS_MAX,
-      Memory: GIT_SERVER_MEMORY_BYTES,
-      MemorySwap: GIT_SERVER_MEMORY_BYTES,
-      NanoCpus: GIT_SERVER_CPUS * NANO,
-      CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
-      Privileged: false,
+      ...hardened({ pids: GIT_SERVER_PIDS_MAX, memoryBytes: GIT_SERVER_MEMORY_BYTES, cpus: GIT_SERVER_CPUS }),
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': `rw,noexec,nosuid,nodev,size=${GIT_SERVER_SPACE_BYTES}` },
-      Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
-      RestartPolicy: { Name: 'no' },
       NetworkMode: plan.network,
-      IpcMode: 'private',
       LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
-      Mounts: [mount(plan.places.state, STATE, false), mount(program, PROGRAM, true)],
+      Mounts: [bindMount(plan.places.state, STATE, false), bindMount(program, PROGRAM, true)],
     },
     NetworkingConfig: { EndpointsConfig: { [plan.network]: { Aliases: [GIT_SERVER_ALIAS] } } },
   }

@@ -2,6 +2,7 @@
 import { fail } from '../errors.ts'
 import type { BareGit } from '../git/bare-git.ts'
 import { PROMOTION_DIFF_MAX_CHARS } from '../limits.ts'
+import { secretsIn, withoutSecrets } from './find-secrets.ts'
 import { pathsTold } from './paths-told.ts'
 import { sensitivePaths } from './sensitive-paths.ts'
 
@@ -22,7 +23,7 @@ export interface Examination {
   bytes: number
   /** Paths that run or decide with the rights of the forge. */
   sensitive: string[]
-  /** Paths to whose lines a commit of the branch adds a known secret; `commit message` for its text. */
+  /** Where a known secret would be published: paths, `commit message`, and what a promotion adds to them. */
   secrets: string[]
 }
 
@@ -46,14 +47,17 @@ export async function examine(
   const [behind = 0, ahead = 0] = counted.split('\t').map(Number)
   if (ahead === 0) throw fail('nothing_to_promote', names)
   const paths = await changedPaths(git, mergeBase, commit)
+  // A path may hold the secret, and answers are shown to more readers than the branch.
+  const told = (some: readonly string[]) =>
+    pathsTold(holdsSecret === undefined ? some : some.map((path) => withoutSecrets(path, holdsSecret)))
   const range = `${targetCommit}..${commit}`
   return {
     ...{ commit, targetCommit, mergeBase, ahead, behind },
     ...{ files: paths.length, ...(await linesOf(git, mergeBase, commit)) },
-    conflicts: behind === 0 ? [] : await conflictsOf(git, targetCommit, commit),
+    conflicts: behind === 0 ? [] : told(await conflictsOf(git, targetCommit, commit)),
     bytes: Number(await git.text('rev-list', '--objects', '--disk-usage', range)) || 0,
-    sensitive: pathsTold(sensitivePaths(paths)),
-    secrets: holdsSecret === undefined ? [] : pathsTold(await secretsIn(git, range, holdsSecret, maxChars)),
+    sensitive: told(sensitivePaths(paths)),
+    secrets: holdsSecret === undefined ? [] : told(await secretsIn(git, range, holdsSecret, maxChars)),
   }
 }
 
@@ -96,44 +100,5 @@ async function conflictsOf(git: BareGit, target: string, commit: string): Promis
   const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', '-z', target, commit]
   const { code, stdout } = await git.run(args, { codes: [1] })
   // First the tree, then a path each.
-  return code === 0 ? [] : pathsTold(stdout.split('\0').slice(1))
-}
-
-/** Every commit is looked at, because every commit is published: one that a later one takes back too. */
-async function secretsIn(
-  git: BareGit,
-  range: string,
-  holdsSecret: (bytes: Buffer) => boolean,
-  maxOutputChars: number,
-): Promise<string[]> {
-  const changes = ['--patch', '--text', '--cc', '--unified=0', '--no-renames', '--no-ext-diff', '--no-textconv']
-  const args = ['log', ...changes, '--no-notes', '--no-color', `--format=${MESSAGE}%an%n%ae%n%B`, range]
-  const log = await git.run(args, { maxOutputChars })
-  if (log.isCut) throw fail('promotion_invalid', { problem: 'its changes are too large to be searched for secrets' })
-  return pathsWithSecrets(log.stdout, holdsSecret)
-}
-
-const MESSAGE = 'message of '
-
-/** Of the output of `git log --patch`: added lines and messages. Pure. */
-export function pathsWithSecrets(log: string, holdsSecret: (bytes: Buffer) => boolean): string[] {
-  const added = new Map<string, string[]>()
-  let at = 'commit message'
-  let isPatch = false
-  for (const line of log.split('\n')) {
-    if (line.startsWith('diff --')) {
-      isPatch = true
-      at = line.replace(/^diff --(?:git|cc|combined) /, '').replace(/^"?a\/.* "?b\/(.*?)"?$/, '$1')
-    } else if (line.startsWith(MESSAGE)) {
-      isPatch = false
-      at = 'commit message'
-    }
-    // A file's name may be the secret; of a merge, a column for each parent has the sign.
-    const isAdded = !isPatch || /^(?: *\+|diff --)/.test(line)
-    if (!isAdded) continue
-    const lines = added.get(at) ?? []
-    lines.push(line.replace(/^ *\++/, ''))
-    added.set(at, lines)
-  }
-  return [...added].flatMap(([path, lines]) => (holdsSecret(Buffer.from(lines.join('\n'))) ? [path] : []))
+  return code === 0 ? [] : stdout.split('\0').slice(1)
 }

@@ -13,8 +13,10 @@ import { openPull } from '../forge/open-pull.ts'
 import { findForge } from '../forge/which-forge.ts'
 import { BareGit } from '../git/bare-git.ts'
 import { gitHosts } from '../git/git-hosts.ts'
+import { HEADS, UPSTREAM } from '../git/host-layout.ts'
 import { PROMOTION_GIT_LIMIT_MS } from '../limits.ts'
 import { type Examination, examine } from './examine.ts'
+import { withoutSecrets } from './find-secrets.ts'
 import { fewPaths } from './paths-told.ts'
 import {
   checkAddress,
@@ -86,7 +88,7 @@ export async function promote(
     withUpstream(place, tools, async (upstream) => {
       const { target, found, source } = await look(place, wanted, upstream, tools, request.rebase)
       checkSeen(wanted.branch, request.seen, [found.commit, source])
-      checkFound(wanted.branch, found, request)
+      checkFound(wanted.branch, found, request, tools)
       const kept = await intend(place, request, wanted, target, { commit: found.commit, source })
       const { url, number, created } = await finish(place, kept, upstream, tools).catch((error: unknown) =>
         giveUp(place, kept, tools, error),
@@ -156,12 +158,13 @@ async function withUpstream<T>(
 
 async function look(
   { path }: PromotionPlace,
-  { branch, target: asked }: Wanted,
+  wanted: Wanted,
   { git, remote, repo }: Upstream,
   { holdsSecret }: PromotionTools,
   isRebased: boolean,
 ): Promise<{ target: string; found: Examination; source: string }> {
-  const source = await git.commitOf(`refs/heads/${branch}`)
+  const { branch, target: asked } = wanted
+  const source = await git.commitOf(`${HEADS}${branch}`)
   if (source === undefined) throw fail('promotion_branch_refused', { branch, reason: 'the instance has not pushed it' })
   const { defaultBranch, tips } = await remote.look(asked === null ? [] : [asked])
   const target = asked ?? defaultBranch
@@ -170,15 +173,22 @@ async function look(
   }
   checkBranch(branch, target, defaultBranch)
   await remote.fetch(target)
-  const targetCommit = await git.commitOf(`refs/upstream/${target}`)
+  const targetCommit = await git.commitOf(`${UPSTREAM}${target}`)
   if (targetCommit === undefined) throw fail('git_failed', { url: path, reason: 'the target is not there.' })
   const names = { branch, target }
   // What the branch has itself is looked at first: a branch without common history or without commits is told as such.
-  const found = await examine(git, names, { commit: source, targetCommit }, { holdsSecret })
-  if (!isRebased || found.behind === 0) return { target, found, source }
+  const examined = await examine(git, names, { commit: source, targetCommit }, { holdsSecret })
+  const found = { ...examined, secrets: [...secretTexts(wanted, holdsSecret), ...examined.secrets] }
+  if (!isRebased || found.behind === 0 || found.secrets.length > 0) return { target, found, source }
   const commit = await rebased(git, names, { commit: source, targetCommit })
   if (commit === targetCommit) throw fail('nothing_to_promote', names)
   return { target, found: await examine(git, names, { commit, targetCommit }, { holdsSecret }), source }
+}
+
+/** The worker chooses these texts too, and they are published with the commits. */
+function secretTexts({ branch, title, body }: Wanted, holdsSecret: PromotionTools['holdsSecret']): string[] {
+  const texts = { 'branch name': branch, 'title of the pull request': title, 'text of the pull request': body }
+  return Object.entries(texts).flatMap(([what, text]) => (holdsSecret?.(Buffer.from(text)) ? [what] : []))
 }
 
 /** A person allows what was looked at, and nothing that came later. */
@@ -188,10 +198,17 @@ function checkSeen(branch: string, seen: string | null, commits: readonly string
 }
 
 /** Behind the target and in conflict with it is told, not refused. */
-function checkFound(branch: string, { secrets, sensitive }: Examination, request: PromotionRequest): void {
-  if (secrets.length > 0) throw fail('promotion_secret_found', { branch, paths: fewPaths(secrets) })
+function checkFound(
+  branch: string,
+  { secrets, sensitive, commit }: Examination,
+  request: PromotionRequest,
+  { holdsSecret = () => false }: PromotionTools,
+): void {
+  if (secrets.length > 0) {
+    throw fail('promotion_secret_found', { branch: withoutSecrets(branch, holdsSecret), paths: fewPaths(secrets) })
+  }
   if (sensitive.length > 0 && (request.by === 'worker' || !request.allowWorkflows)) {
-    throw fail('promotion_needs_approval', { branch, paths: fewPaths(sensitive) })
+    throw fail('promotion_needs_approval', { branch, paths: fewPaths(sensitive), commit })
   }
 }
 

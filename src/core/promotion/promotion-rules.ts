@@ -60,7 +60,10 @@ export function checkRequest(request: PromotionRequest, origin: PromotionOrigin)
   }
   // Else a push between the look and the promotion would be allowed by a person who never saw it.
   if (request.by === 'consumer' && request.allowWorkflows && request.seen === null) {
-    throw fail('promotion_invalid', { problem: 'it allows workflow files without the commit that was seen' })
+    throw fail('promotion_invalid', {
+      problem:
+        'it allows workflow files without the commit that was seen (--commit; "resolve instance promote --dry-run" shows it)',
+    })
   }
   return { branch, target: request.target, title: titleOf(request.title), body: bodyOf(request.body) }
 }

@@ -2,6 +2,7 @@
  * `promotions.json` of an instance: what was promoted, kept before the forge is asked and after. It is how a host that adopts the instance
  * knows its own commits upstream, and what it must finish (docs/decisions/0031-promotion.md).
  */
+import { join } from 'node:path'
 import { fail, ResolveError, systemCode } from '../errors.ts'
 import { readRegularFile } from '../files/read-regular-file.ts'
 import { writeWhole } from '../files/write-whole.ts'
@@ -34,6 +35,11 @@ const promotion = object({
 export type KeptPromotion = Static<typeof promotion>
 
 const file = object({ version: integer(), promotions: listOf(promotion) })
+
+/** `git`: the directory for git of an instance. */
+export function promotionsFile(git: string): string {
+  return join(git, 'promotions.json')
+}
 
 /** Empty where there is no file. Throws `promotions_broken`. */
 export function readPromotions(path: string): KeptPromotion[] {

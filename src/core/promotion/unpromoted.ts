@@ -1,9 +1,9 @@
 /** Which repositories of an ended instance have work that is not upstream: what prune asks before it deletes. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { BareGit } from '../git/bare-git.ts'
+import { HEADS, hostRepoPath, SNAPSHOTS, UPSTREAM } from '../git/host-layout.ts'
 import { UNPROMOTED_LIMIT_MS } from '../limits.ts'
-import { readPromotions } from './promotions-file.ts'
+import { promotionsFile, readPromotions } from './promotions-file.ts'
 
 /**
  * `directory`: the host's repositories of the instance. Work is a pushed branch whose tip is neither where the clone began, nor
@@ -15,7 +15,7 @@ export async function unpromotedIn(
 ): Promise<string[]> {
   const found: string[] = []
   for (const { name, commit } of repos) {
-    const path = join(directory, `${name}.git`)
+    const path = hostRepoPath(directory, name)
     if (existsSync(path) && (await hasWork(path, directory, name, commit).catch(() => true))) found.push(name)
   }
   return found
@@ -23,28 +23,22 @@ export async function unpromotedIn(
 
 async function hasWork(path: string, directory: string, repo: string, start: string | null): Promise<boolean> {
   const git = new BareGit({ path, deadline: Date.now() + UNPROMOTED_LIMIT_MS })
-  const refs = await git.text('for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/upstream')
+  const refs = await git.text('for-each-ref', '--format=%(objectname) %(refname)', HEADS, UPSTREAM)
   const lines = refs.split('\n').map((line) => line.split(' '))
   const tipsBelow = (prefix: string) =>
     lines.filter(([, name = '']) => name.startsWith(prefix)).map(([tip = '']) => tip)
-  const promoted = readPromotions(join(directory, 'promotions.json'))
+  const promoted = readPromotions(promotionsFile(directory))
     .filter((one) => one.repo === repo && one.stage === 'open')
     .flatMap(({ commit, source }) => [commit, source ?? commit])
-  const known = new Set([start, ...promoted, ...tipsBelow('refs/upstream/')])
-  if (tipsBelow('refs/heads/').some((tip) => !known.has(tip))) return true
+  const known = new Set([start, ...promoted, ...tipsBelow(UPSTREAM)])
+  if (tipsBelow(HEADS).some((tip) => !known.has(tip))) return true
   // After a promotion, what is left in the tree is rarely meant to go anywhere.
   return promoted.length === 0 && (await isChanged(git, start))
 }
 
 /** Whether the last snapshot has other files than the start. */
 async function isChanged(git: BareGit, start: string | null): Promise<boolean> {
-  const last = await git.text(
-    'for-each-ref',
-    '--sort=-version:refname',
-    '--count=1',
-    '--format=%(tree)',
-    'refs/snapshots',
-  )
+  const last = await git.text('for-each-ref', '--sort=-version:refname', '--count=1', '--format=%(tree)', SNAPSHOTS)
   if (last === '') return false
   return last !== (start === null ? EMPTY[last.length] : await git.text('rev-parse', `${start}^{tree}`))
 }

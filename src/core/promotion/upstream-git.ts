@@ -4,8 +4,10 @@ import type { Credential, ForgeRepo } from '../forge/forge.ts'
 import { FORGES } from '../forge/forges.ts'
 import { hideSecrets } from '../forge/words.ts'
 import { type BareGit, COMMIT, type GitOutput } from '../git/bare-git.ts'
+import { FETCH_QUIETLY } from '../git/fetch-arguments.ts'
 import { type GitAccess, openGitAccess } from '../git/git-access.ts'
 import type { GitHosts } from '../git/git-hosts.ts'
+import { HEADS, UPSTREAM } from '../git/host-layout.ts'
 import { whyGitFailed } from '../git/why-git-failed.ts'
 import { cleanLine } from '../view/clean.ts'
 
@@ -49,17 +51,8 @@ export class UpstreamGit {
 
   /** Into `refs/upstream/<branch>`. */
   async fetch(branch: string): Promise<void> {
-    const refspec = `+${HEADS}${branch}:refs/upstream/${branch}`
-    const args = [
-      'fetch',
-      '--quiet',
-      '--no-tags',
-      '--no-recurse-submodules',
-      '--no-write-fetch-head',
-      '--no-auto-gc',
-      '--no-write-commit-graph',
-    ]
-    await this.#ask([...args, '--', this.#repo.git, refspec])
+    const refspec = `+${HEADS}${branch}:${UPSTREAM}${branch}`
+    await this.#ask([...FETCH_QUIETLY, '--', this.#repo.git, refspec])
   }
 
   /** Pushes one commit to one branch, if that branch is still at `expected` (null: not there). Never a plain force. */
@@ -108,8 +101,6 @@ export class UpstreamGit {
     return fail('forge_unreachable', { host, reason: reason.replace(/\.$/, '') }, options)
   }
 }
-
-const HEADS = 'refs/heads/'
 
 export type PushEnd = { kind: 'pushed' } | { kind: 'moved' } | { kind: 'refused'; words: string }
 

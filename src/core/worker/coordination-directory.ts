@@ -3,10 +3,11 @@
  * untrusted (threats B1, B2).
  */
 import { closeSync, createReadStream, lchownSync, mkdirSync } from 'node:fs'
-import { lchown, readdir, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fail, systemCode } from '../errors.ts'
+import { giveTo } from '../files/give-to.ts'
 import { removeTree } from '../files/remove-tree.ts'
 import { type Owner, SafeRoot, toCoordinationError } from '../files/safe-root.ts'
 import { Tail } from '../files/tail.ts'
@@ -152,16 +153,5 @@ class LocalCoordinationDirectory implements CoordinationDirectory {
 
   close(): void {
     this.#root.close()
-  }
-}
-
-/** git refuses to work in a directory of another user. Links are changed themselves, not what they name. */
-export async function giveTo(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
-  const entries = await readdir(path, { withFileTypes: true })
-  await lchown(path, uid, gid)
-  for (const entry of entries) {
-    const at = join(path, entry.name)
-    if (entry.isDirectory()) await giveTo(at, { uid, gid })
-    else await lchown(at, uid, gid)
   }
 }

@@ -4,6 +4,7 @@
  */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { HEADS, hostRepoPath, SEEDED, START, UPSTREAM } from '../git/host-layout.ts'
 import { type GitEnd, runGit } from '../git/run-git.ts'
 import { GIT_SERVER_MAX_BYTES, GIT_TRANSFER_LIMIT_MS } from '../limits.ts'
 import type { ClonedRepo } from '../protocol/workspace.ts'
@@ -29,18 +30,18 @@ export async function makeHostRepository(
   await rm(draft, { recursive: true, force: true })
   await git(places.stage, 'clone', '--quiet', '--bare', '--template=', '--', cached.path, bare)
   await writeFile(join(draft, 'config'), bareConfig((await git(draft, 'rev-parse', '--show-object-format')).trim()))
-  await git(draft, 'symbolic-ref', 'HEAD', `refs/heads/${cached.base ?? working}`)
+  await git(draft, 'symbolic-ref', 'HEAD', `${HEADS}${cached.base ?? working}`)
   if (commit !== null) {
-    await git(draft, 'update-ref', 'refs/start', commit)
+    await git(draft, 'update-ref', START, commit)
     await git(draft, 'fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '.', ...SEEDS)
     await git(draft, 'pack-refs', '--all')
   }
-  const place = join(places.directory, bare)
+  const place = hostRepoPath(places.directory, name)
   await rm(place, { recursive: true, force: true })
   await rename(draft, place)
 }
 
-const SEEDS = ['+refs/heads/*:refs/upstream/*', '+refs/heads/*:refs/seeded/heads/*', '+refs/tags/*:refs/seeded/tags/*']
+const SEEDS = [`+${HEADS}*:${UPSTREAM}*`, `+${HEADS}*:${SEEDED}heads/*`, `+refs/tags/*:${SEEDED}tags/*`]
 
 /**
  * Copies branches and tags of the host's repository to `<stage>/<name>.git`, for the git server: no file is shared, because the server is

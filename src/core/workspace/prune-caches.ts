@@ -20,7 +20,7 @@ export interface PrunedCache {
 export interface CachePruneOutcome {
   dry_run: boolean
   removed: PrunedCache[]
-  /** How many stay, because they were used since, are used now, or have the objects of an instance. */
+  /** How many stay, because they were used since or are used now. */
   kept: number
 }
 
@@ -34,12 +34,11 @@ export async function pruneCaches(
   const directory = cacheDirectory(home)
   const names = await readdir(directory).catch(() => [])
   if (!dryRun) for (const name of names) if (name.startsWith(REMOVING)) await removeTree(join(directory, name))
-  const borrowed = await borrowedCaches(home)
   const outcome: CachePruneOutcome = { dry_run: dryRun, removed: [], kept: 0 }
   for (const name of names) {
     const [, key] = /^([0-9a-f]{32})\.git$/.exec(name) ?? []
     if (key === undefined) continue
-    const removed = borrowed.has(join(directory, name)) ? undefined : await prune(directory, key, olderThanMs, dryRun)
+    const removed = await prune(directory, key, olderThanMs, dryRun)
     if (removed === undefined) outcome.kept += 1
     else outcome.removed.push(removed)
   }
@@ -82,18 +81,4 @@ async function lastUse(directory: string, key: string): Promise<{ url: string | 
   }
   const found = await stat(join(directory, `${key}.git`))
   return { url: null, usedMs: found.mtimeMs }
-}
-
-/** The caches whose objects a repository of an instance uses as its own. */
-async function borrowedCaches(home: string): Promise<Set<string>> {
-  const instances = join(home, 'instances')
-  const borrowed = new Set<string>()
-  for (const id of await readdir(instances).catch(() => [])) {
-    const git = join(instances, id, 'git')
-    for (const name of await readdir(git).catch(() => [])) {
-      const text = await readFile(join(git, name, 'objects/info/alternates'), 'utf8').catch(() => '')
-      for (const line of text.split('\n')) if (line !== '') borrowed.add(line.replace(/\/objects\/?$/, ''))
-    }
-  }
-  return borrowed
 }

@@ -1,7 +1,7 @@
 /** The address of a repository that a resolver wants: which ones are allowed, and what git gets (threats B6). */
 import { realpathSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { isAbsolute, relative } from 'node:path'
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { type GitHosts, mayBePrivate } from '../git/git-hosts.ts'
 import { REPO_URL_MAX_CHARS } from '../limits.ts'
 
@@ -37,6 +37,7 @@ export function parseRepoAddress(text: string, hosts: GitHosts): RepoAddress {
     [/[\p{C}\s\\]/u.test(text), 'it has a space, a backslash or a control character'],
     [text.startsWith('-'), 'it begins with "-"'],
     [/^[A-Za-z0-9]+::/.test(text), 'it would run a program'],
+    [/^~[^/:]*(?:\/|$)/.test(text), 'the shell did not replace its "~"; write the whole path, for example with $HOME'],
   ])
   const [, scheme, rest = ''] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/.exec(text) ?? []
   if (scheme !== undefined) return withScheme(scheme.toLowerCase(), rest, hosts)
@@ -118,9 +119,30 @@ function localAddress(path: string, hosts: GitHosts): RepoAddress {
       hosts.localRoots.length === 0,
       'a path is allowed only below the directories in RESOLVE_GIT_LOCAL, and there are none',
     ],
+    [
+      real === undefined && hosts.localRoots.some((root) => root.startsWith('~')),
+      'the shell did not replace the "~" in RESOLVE_GIT_LOCAL',
+    ],
+    // Of other places it is not told whether they exist.
+    [real === undefined && hosts.localRoots.some((root) => isNamedBelow(root, path)), 'it does not exist'],
     [real === undefined || !hosts.localRoots.some(isBelow), 'it is no directory below those in RESOLVE_GIT_LOCAL'],
   ])
   return checked(`file://${real}`, '', (real as string).slice(1), hosts)
+}
+
+/** By the text alone. A link on the way is followed, so that a missing path beyond it is not told. */
+function isNamedBelow(root: string, path: string): boolean {
+  if (!isInside(resolve(root), resolve(path))) return false
+  let place = resolve(path)
+  while (realPath(place) === undefined && place !== dirname(place)) place = dirname(place)
+  const top = realPath(root)
+  const real = realPath(place)
+  return top !== undefined && real !== undefined && (real === top || isInside(top, real))
+}
+
+function isInside(root: string, place: string): boolean {
+  const way = relative(root, place)
+  return way !== '' && way !== '..' && !way.startsWith('../') && !isAbsolute(way)
 }
 
 function checked(url: string, host: string, path: string, hosts: GitHosts): RepoAddress {

@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failpoint } from '../failpoints.ts'
 import { bytesBelow } from '../files/disk-usage.ts'
-import { tryLock } from '../files/lock.ts'
+import { takeLock } from '../files/lock.ts'
 import { writeWhole } from '../files/write-whole.ts'
+import { ALL_BRANCHES_AND_TAGS, FETCH } from '../git/fetch-arguments.ts'
 import { CACHE_LOOK_MS, CLONE_RETRY_MS, CLONE_TRIES, DISK_SAMPLE_MAX_ENTRIES, REPO_CACHE_MAX_BYTES } from '../limits.ts'
 import { type FetchProgress, progressReporter } from './clone-progress.ts'
 import { isCommitId } from './ref-names.ts'
@@ -49,7 +50,10 @@ export async function withCache<T>(
   const directory = cacheDirectory(home)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const key = cacheKey(work.repo.url)
-  const release = await takeLock(join(directory, `${key}.lock`), work)
+  const { deadline, signal } = work
+  // A fetch may take minutes, so a host that waits for another one waits as long as its own work may take.
+  const release = await takeLock(join(directory, `${key}.lock`), { deadline, retryMs: CACHE_LOOK_MS, signal })
+  if (release === undefined) throw toRepoError(work, { kind: 'timeout' }, 0)
   try {
     const path = join(directory, `${key}.git`)
     const cached = await refresh(path, work, onProgress)
@@ -58,17 +62,6 @@ export async function withCache<T>(
     return await use(cached)
   } finally {
     await release()
-  }
-}
-
-/** A fetch may take minutes, so a host that waits for another one waits as long as its own work may take. */
-async function takeLock(path: string, { deadline, signal, ...work }: RepoWork): Promise<() => Promise<void>> {
-  for (;;) {
-    signal.throwIfAborted()
-    const release = await tryLock(path)
-    if (release !== undefined) return release
-    if (Date.now() > deadline) throw toRepoError({ deadline, signal, ...work }, { kind: 'timeout' }, 0)
-    await sleep(CACHE_LOOK_MS, undefined, { signal }).catch(() => {})
   }
 }
 
@@ -138,17 +131,6 @@ async function removeLeftovers(path: string): Promise<void> {
   await walk(path)
 }
 
-const FETCH = [
-  'fetch',
-  '--prune',
-  '--no-auto-gc',
-  '--no-write-commit-graph',
-  '--no-write-fetch-head',
-  '--no-recurse-submodules',
-  '--progress',
-]
-const ALL_REFS = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
-
 /** Whether nothing had to be transferred. */
 async function fetchAll(
   path: string,
@@ -163,17 +145,14 @@ async function fetchAll(
     if (/^(?:Receiving|Unpacking) objects/.test(line)) isFresh = false
     onReport(line)
   }
-  const fetch = (...refs: string[]) =>
-    tryRepoGit(work, path, [...FETCH, '--', url, ...refs], { ...LIMITED, onProgress })
-  const end = await withRetries(work, () => fetch(...ALL_REFS))
+  const fetch = (...args: string[]) =>
+    tryRepoGit(work, path, [...FETCH, '--progress', ...args], { ...LIMITED, onProgress })
+  const end = await withRetries(work, () => fetch('--prune', '--', url, ...ALL_BRANCHES_AND_TAGS))
   work.signal.throwIfAborted()
   if (end.kind !== 'done') throw toRepoError(work, movedOr(end), REPO_CACHE_MAX_BYTES)
   if (branch === null || !isCommitId(branch) || (await hasCommit(path, work, branch))) return isFresh
   // On no branch: a server may give it by its whole id.
-  const found = await tryRepoGit(work, path, [...FETCH.filter((arg) => arg !== '--prune'), '--', url, branch], {
-    ...LIMITED,
-    onProgress,
-  })
+  const found = await fetch('--', url, branch)
   work.signal.throwIfAborted()
   if (found.kind !== 'done' && found.kind !== 'failed') throw toRepoError(work, found, REPO_CACHE_MAX_BYTES)
   return isFresh

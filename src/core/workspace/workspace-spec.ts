@@ -48,7 +48,7 @@ function readRepo(repo: unknown, hosts: GitHosts): AskedRepo {
     const address = parseRepoAddress(text, hosts)
     return { address, branch: baseBranch(branch, text) }
   } catch (error) {
-    if (error instanceof AddressFault) throw refused(text, error.reason)
+    if (error instanceof AddressFault) throw refused(text === '' ? 'The address of a repository' : text, error.reason)
     throw error
   }
 }

@@ -65,6 +65,9 @@ resolver({
     if ('problem' in pull) return { status: 'failed', error: pull.problem }
     ctx.artifact('pr', pull.url, { branch: repo.branch, commit })
     if (isPromoted) return `${done} Its pull request: ${pull.url}`
+    if (repo.url.startsWith('file:')) {
+      return `${done} To fetch it into a clone of yours: resolve instance pull ${ctx.instanceId.slice(0, 8)} --into DIR`
+    }
     return `${done} To open the pull request at the repository itself: resolve instance promote ${ctx.instanceId.slice(0, 8)}`
   },
 }).serve()

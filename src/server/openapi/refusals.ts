@@ -74,7 +74,11 @@ const EXAMPLES = {
   promotion_invalid: { problem: 'the instance ran without a git server, so nothing was pushed' },
   promotion_target_missing: { target: 'dev', repo: 'org/app' },
   promotion_secret_found: { branch: 'resolve/app-01234567', paths: ['config.json'] },
-  promotion_needs_approval: { branch: 'resolve/app-01234567', paths: ['.github/workflows/ci.yml'] },
+  promotion_needs_approval: {
+    branch: 'resolve/app-01234567',
+    paths: ['.github/workflows/ci.yml'],
+    commit: '571e909c1f0b5e0c1a2d3e4f5a6b7c8d9e0f1a2b',
+  },
   promotion_commit_changed: { branch: 'fix', seen: '0123456789abcdef', commit: 'fedcba9876543210' },
   promotion_conflict: { branch: 'fix', target: 'main', paths: ['README.md'] },
   promotion_branch_moved: { branch: 'resolve/app-01234567', repo: 'org/app' },

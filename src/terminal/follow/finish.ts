@@ -3,7 +3,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
-import { errorText } from '../../core/view/error-text.ts'
+import { errorText, settingHint } from '../../core/view/error-text.ts'
 import { queueSentence, standingWord } from '../../core/view/status-words.ts'
 import { isPauseWord, pendingRequests, type Story } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
@@ -122,6 +122,8 @@ function* whatNext(output: Output, { story, reason }: FollowEnd): Generator<stri
   if (reason === 'input_required') {
     for (const request of pendingRequests(story)) yield `  ${cleanText(request.prompt)}`
   }
+  const hint = settingHint(story.error)
+  if (hint !== undefined) yield `  ${hint}`
   for (const command of nextCommands(story, isAtTerminal())) yield `  ${output.paint('cyan', command)}`
 }
 

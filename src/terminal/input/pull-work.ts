@@ -1,6 +1,6 @@
 /** Fetches the bundle of an instance into a clone of the person, with the person's own git: for `resolve instance pull`. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,9 +17,14 @@ export interface PullRequest {
   isSwitched: boolean
 }
 
+interface Head {
+  branch: string
+  commit: string
+}
+
 export interface Pulled {
   into: string
-  branches: { branch: string; commit: string }[]
+  branches: Head[]
   /** The branch of the person's own that has the work; null where the instance has none. */
   branch: string | null
   switched_to: string | null
@@ -27,7 +32,7 @@ export interface Pulled {
 
 /** Throws `usage` where the directory is no clone, has changes that are not committed, or git refuses. */
 export async function pullWork(platform: Platform, { id, repo, into, isSwitched }: PullRequest): Promise<Pulled> {
-  const top = (await git(into, ['rev-parse', '--show-toplevel'])).trim()
+  const top = await cloneAt(into)
   if ((await git(top, ['status', '--porcelain', '--untracked-files=no'])) !== '') {
     throw usage(`${top} has changes that are not committed; commit or stash them first.`)
   }
@@ -43,12 +48,36 @@ export async function pullWork(platform: Platform, { id, repo, into, isSwitched 
     const branches = (await fetch(false)) ?? (await fetch(true)) ?? []
     const last = branches.at(-1)
     if (last === undefined) return { into: top, branches, branch: null, switched_to: null }
-    const branch = await makeBranch(top, `resolve/${repo}-${short}`, last.commit)
+    const known = (await platform.git.repos(id)).find(({ name }) => name === repo)
+    const pushed = branches.filter(({ branch }) => branch === `resolve-${short}/${known?.working_branch}`)
+    const work = await withHistory(top, last, [...pushed, ...branches])
+    const branch = await makeBranch(top, `resolve/${repo}-${short}`, work.commit)
     if (isSwitched) await git(top, ['switch', '--quiet', branch])
     return { into: top, branches, branch, switched_to: isSwitched ? branch : null }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** The top of the clone; throws `usage` where there is none. */
+async function cloneAt(into: string): Promise<string> {
+  const found = await stat(into).catch(() => undefined)
+  if (found === undefined) throw usage(`${into} does not exist. Name a clone of yours: --into DIR.`)
+  if (!found.isDirectory()) throw usage(`${into} is no directory. Name a clone of yours: --into DIR.`)
+  try {
+    return (await git(into, ['rev-parse', '--show-toplevel'])).trim()
+  } catch (error) {
+    if (!(error instanceof Error) || !/not a git repository|in a work tree/.test(error.message)) throw error
+    throw usage(`${into === '.' ? 'The current directory' : into} is no clone. Name a clone of yours: --into DIR.`)
+  }
+}
+
+/** The first pushed branch with the same files as the work, because it has the commits of the resolver; else the work. */
+async function withHistory(top: string, work: Head, pushed: readonly Head[]): Promise<Head> {
+  const treeOf = async ({ commit }: Head) => (await git(top, ['rev-parse', '--verify', `${commit}^{tree}`])).trim()
+  const tree = await treeOf(work)
+  for (const head of pushed) if ((await treeOf(head)) === tree) return head
+  return work
 }
 
 /** A branch of that name at the commit, or with the next free number: one that has other commits stays as it is. */

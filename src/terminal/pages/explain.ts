@@ -7,7 +7,7 @@ import type { Scope } from '../../core/protocol/http.ts'
 import type { InstanceError, QueuePlace } from '../../core/protocol/instance.ts'
 import { WORKER_LOST } from '../../core/protocol/methods.ts'
 import { hasWorker, type Status } from '../../core/protocol/status.ts'
-import { errorText } from '../../core/view/error-text.ts'
+import { errorText, settingHint } from '../../core/view/error-text.ts'
 import { deniedText } from '../../core/view/event-words.ts'
 import { queueSentence } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story } from '../../core/view/story.ts'
@@ -185,7 +185,10 @@ function whyOf(story: Story, host: HostState, now: number): string {
   if (story.queue != null) return `${queueSentence(story.queue)}${HOST[host]}`
   switch (story.status) {
     case 'failed':
-      return story.error === null ? 'It failed.' : `It failed: ${errorText(story.error) || story.error.code}`
+      if (story.error === null) return 'It failed.'
+      return [`It failed: ${errorText(story.error) || story.error.code}`, settingHint(story.error) ?? []]
+        .flat()
+        .join(' ')
     case 'awaiting_input':
       return `It waits for ${count === 1 ? 'an answer' : `${count} answers`}.${HOST[host]}`
     case 'paused':

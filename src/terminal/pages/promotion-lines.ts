@@ -6,11 +6,12 @@ import { cleanLine } from '../../core/view/clean.ts'
 const PATHS_SHOWN = 10
 
 export function promotionLines(found: PromotionOutcome): string[] {
-  const { repo, branch, target_branch, pr_title, ahead, behind, files, additions, deletions, bytes } = found
+  const { repo, branch, target_branch, pr_title, commit, ahead, behind, files, additions, deletions, bytes } = found
   const several = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
   return [
     `${repo}: ${branch} → ${target_branch}`,
     `Title: ${pr_title}`,
+    `Commit: ${commit}`,
     `${several(ahead, 'commit')}, ${several(files, 'file')}, +${additions} −${deletions}, ${bytesText(bytes)}`,
     ...(behind === 0
       ? []

@@ -1,12 +1,14 @@
 /** `resolve instance diff`: shows what an instance changed in a repository. */
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import type { RepoDiff } from '../../../core/index.ts'
+import { fail } from '../../../core/errors.ts'
+import type { Platform, RepoDiff } from '../../../core/index.ts'
 import { DIFF_BASES } from '../../../core/protocol/changes.ts'
 import { cleanLine, cleanText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { chooseRepo } from '../../../terminal/input/choose-repo.ts'
-import { usage } from '../../../terminal/output/command-error.ts'
+import { CommandError, usage } from '../../../terminal/output/command-error.ts'
+import { commandLine } from '../../../terminal/output/shell.ts'
 import { type LineStyle, statLines, styledPatch } from '../../../terminal/pages/diff-lines.ts'
 
 export default class InstanceDiff extends BaseCommand<typeof InstanceDiff> {
@@ -45,7 +47,7 @@ export default class InstanceDiff extends BaseCommand<typeof InstanceDiff> {
   protected async act(): Promise<undefined> {
     const platform = await this.platform()
     const id = await this.instanceId(this.args.id)
-    const repo = await chooseRepo(platform, id, this.args.repo)
+    const repo = await this.repo(platform, id)
     const { base, patch, path } = this.flags
     const snapshot = snapshotOf(this.flags.snapshot)
     const diff = await platform.git.diff(id, repo, {
@@ -56,6 +58,16 @@ export default class InstanceDiff extends BaseCommand<typeof InstanceDiff> {
     })
     if (this.output.json) await this.output.document({ schema: 'resolve.diff/1', instance_id: id, diff })
     else await this.print(diff)
+  }
+
+  /** A file in the place of the repository gets the right form as its hint. */
+  private async repo(platform: Platform, id: string): Promise<string> {
+    const { repo } = this.args
+    const names = repo === undefined ? [] : (await platform.git.repos(id)).map(({ name }) => name)
+    if (repo === undefined || names.includes(repo)) return await chooseRepo(platform, id, repo)
+    const error = fail('repo_unknown', { repo: cleanLine(repo).slice(0, 100), names })
+    const hint = `For one file: ${commandLine('instance', 'diff', id, '--path', repo)}`
+    throw new CommandError(error, { hint })
   }
 
   /** As it is where a program reads it, for `git apply`. */

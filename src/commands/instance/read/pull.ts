@@ -8,9 +8,9 @@ import { pullWork } from '../../../terminal/input/pull-work.ts'
 
 export default class InstancePull extends BaseCommand<typeof InstancePull> {
   static override summary = 'Fetch the work of an instance into a clone of yours'
-  static override description =
-    `Makes a branch "resolve/REPO-ID" of the work, also of what was never committed. No branch of yours is
-    changed: where it exists with other commits, the new one gets a number. Pushed branches become remote branches "resolve-ID/…".
+  static override description = `Makes a branch "resolve/REPO-ID" of the work, also of what was never committed.
+    Where a branch of that name has other commits, the new one gets a number; yours are not changed.
+    Pushed branches become remote branches "resolve-ID/BRANCH".
     A clone with changes that are not committed is refused.`
   static override examples = ['resolve instance pull @last', 'resolve instance pull 3fa2 app --into ~/src/app --switch']
   static override args = {

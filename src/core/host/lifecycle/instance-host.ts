@@ -2,8 +2,6 @@
  * Hosts one instance from wherever its journal stands: launch → get ready → run → settle. Any process can continue it from there
  * (architecture, decision 2); {@link file://./../process/host-process.ts} keeps the hosts of this process.
  */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { passesWithTime, ResolveError } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import type { Payload } from '../../protocol/form.ts'
@@ -18,7 +16,7 @@ import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, Naming, News } from '../ledger/ledger.ts'
 import { retryWhile, retryWhileDiskFull } from '../ledger/retry-while-disk-full.ts'
-import type { PromotionParts, WorkerAnswer } from '../promotion/run-promotion.ts'
+import { HostUpstream } from '../promotion/host-upstream.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
 import { SentFiles, textsInSent } from '../requests/publish.ts'
@@ -55,7 +53,7 @@ export class InstanceHost {
   readonly #resources: InstanceResources
   readonly #requests: RequestContext
   readonly #requestApi: RequestApi
-  readonly #promoting = new AbortController()
+  readonly #upstream: HostUpstream
   #state: HostState = { name: 'idle' }
 
   constructor(parts: HostParts) {
@@ -67,11 +65,13 @@ export class InstanceHost {
     const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
     this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
     ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
+    const upstream = { home: parts.home, ledger, tell: (news: News) => this.tell(news), warn: this.#warn }
+    this.#upstream = new HostUpstream(upstream)
     this.#resources = new InstanceResources({
       ...parts,
       token: this.#config.sub_container_token,
       write: this.#write,
-      promote: (repo, body) => this.promoteForWorker(repo, body),
+      promote: (repo, body) => this.#upstream.promoteForWorker(repo, body),
     })
     if (this.#sealed.problem !== undefined) ledger.hide(this.#textsSent())
     const files = new SentFiles(this.#coordination)
@@ -95,7 +95,7 @@ export class InstanceHost {
     const { status } = this.#parts.ledger
     try {
       if (!isTerminal(status) && status !== 'paused') {
-        this.#finishPromotions().catch((error: unknown) => this.#warn(error))
+        this.#upstream.finishPromotions()
         this.#takeKeptStop()
         await this.#live()
       }
@@ -110,7 +110,7 @@ export class InstanceHost {
     if (!this.#enter({ name: 'released' })) return
     if (before.name === 'queued') before.wait.abort()
     if (before.name === 'launching') before.launch.abort(HANDED_OVER)
-    this.#promoting.abort(HANDED_OVER)
+    this.#upstream.release()
     this.#requestApi.close()
     if (before.name === 'getting-ready') before.interrupt('released')
     const { ledger, release } = this.#parts
@@ -152,7 +152,7 @@ export class InstanceHost {
     const { incarnation, wantedIncarnation } = this.#parts.ledger.story
     const launched = await this.#launch()
     if (launched === undefined) return
-    if (incarnation > 0 && incarnation < wantedIncarnation) this.#refreshUpstream()
+    if (incarnation > 0 && incarnation < wantedIncarnation) this.#upstream.refresh(this.#config.git_provider.token)
     const session = await this.#getReady(launched)
     if (session === undefined) return
     const end = await this.#run(session)
@@ -493,50 +493,7 @@ export class InstanceHost {
     return true
   }
 
-  /** Answers what the worker asked through its git server, with the body as it came. Never throws because of it. */
-  async promoteForWorker(repo: string, body: unknown): Promise<WorkerAnswer> {
-    const { promoteForWorker } = await import('../promotion/run-promotion.ts')
-    return await promoteForWorker(this.#promotionParts, repo, body)
-  }
-
-  /** What an earlier host, or a command that was killed, began to promote. */
-  async #finishPromotions(): Promise<void> {
-    if (!existsSync(join(this.ledger.directory, 'git', 'promotions.json'))) return
-    const { finishBegun } = await import('../promotion/run-promotion.ts')
-    await finishBegun(this.#promotionParts).catch((error: unknown) => {
-      // The next host carries it on.
-      if (!this.#isReleased) throw error
-    })
-  }
-
-  /** Beside the resumed run, which does not wait for it. */
-  #refreshUpstream(): void {
-    const { home, ledger } = this.#parts
-    if ((ledger.story.repos ?? []).length === 0) return
-    const { token } = this.#config.git_provider
-    const { tell } = this.#promotionParts
-    const parts = { home, story: ledger.story, token, tell, signal: this.#promoting.signal }
-    import('../promotion/refresh-upstream.ts')
-      .then(({ refreshUpstream }) => refreshUpstream(parts))
-      .catch((error: unknown) => {
-        if (!this.#isReleased) this.#warn(error)
-      })
-  }
-
-  get #promotionParts(): PromotionParts {
-    const { home, ledger } = this.#parts
-    return {
-      home,
-      story: ledger.story,
-      holdsSecret: (bytes) => ledger.redactor.holds(bytes),
-      tell: async (news) => void (await this.tell(news)),
-      signal: this.#promoting.signal,
-    }
-  }
-
-  #warn(error: unknown): void {
-    process.emitWarning(this.#parts.ledger.redactor.text(String(error)))
-  }
+  #warn = (error: unknown): void => process.emitWarning(this.#parts.ledger.redactor.text(String(error)))
 
   /** On disk when this returns. Throws `disk_full`. */
   rename(naming: Naming): void {

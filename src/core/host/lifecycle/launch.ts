@@ -97,7 +97,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     if (!hasStatusCheckpoint(coordination)) coordination.remove(STATUS_FILE)
     writeConfig(coordination, withGitServer(withWorkspace(config, ledger.story.repos, coordination), git.access))
     failpoint('launch.configured')
-    const network = git.within(await egress.open())
+    const network = git.network.within(await egress.open())
     // A driver with setup also ends what an earlier host left of it.
     if (signal.aborted && driver.prepare === undefined) return interrupted()
     const plan = planOf(isChecked ? 0 : 1)

@@ -3,12 +3,14 @@
  * (docs/git.md, The repository of the host). The workspace is not touched, and nothing fails because of it.
  */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { withLock } from '../../files/lock.ts'
 import { BareGit } from '../../git/bare-git.ts'
+import { FETCH_QUIETLY } from '../../git/fetch-arguments.ts'
 import { openGitAccess } from '../../git/git-access.ts'
 import { gitHosts } from '../../git/git-hosts.ts'
+import { HEADS, hostRepoPath, UPSTREAM } from '../../git/host-layout.ts'
 import { UPSTREAM_REFRESH_LIMIT_MS } from '../../limits.ts'
+import { promotionsFile } from '../../promotion/promotions-file.ts'
 import type { ClonedRepo } from '../../protocol/workspace.ts'
 import { instancePaths } from '../../store/home.ts'
 import type { Story } from '../../view/story.ts'
@@ -27,10 +29,10 @@ export async function refreshUpstream(parts: RefreshParts): Promise<void> {
   const { home, story, tell, signal } = parts
   const { git: directory } = instancePaths(home, story.creation.instance_id)
   for (const repo of story.repos ?? []) {
-    const path = join(directory, `${repo.name}.git`)
+    const path = hostRepoPath(directory, repo.name)
     if (signal.aborted || !existsSync(path)) continue
     // A promotion of the same instance moves the same refs.
-    const lock = join(directory, 'promotions.json.lock')
+    const lock = `${promotionsFile(directory)}.lock`
     // An upstream that does not answer is no reason to disturb the run.
     const moved = await withLock(lock, () => refresh(parts, repo, path)).catch(() => undefined)
     if (moved === undefined || signal.aborted) continue
@@ -50,7 +52,7 @@ async function refresh(
   const before = await tipOf(git, watched)
   const access = await openGitAccess(url, gitHosts(), token)
   try {
-    await git.run([...FETCH, '--', url, '+refs/heads/*:refs/upstream/*'], { server: access.options })
+    await git.run([...FETCH_QUIETLY, '--prune', '--', url, `+${HEADS}*:${UPSTREAM}*`], { server: access.options })
   } finally {
     await access.close()
   }
@@ -61,16 +63,5 @@ async function refresh(
 }
 
 async function tipOf(git: BareGit, branch: string | null): Promise<string | undefined> {
-  return branch === null ? undefined : await git.commitOf(`refs/upstream/${branch}`)
+  return branch === null ? undefined : await git.commitOf(`${UPSTREAM}${branch}`)
 }
-
-const FETCH = [
-  'fetch',
-  '--quiet',
-  '--prune',
-  '--no-tags',
-  '--no-recurse-submodules',
-  '--no-write-fetch-head',
-  '--no-auto-gc',
-  '--no-write-commit-graph',
-]

@@ -3,8 +3,8 @@
  * what an earlier host began. The steps are in {@link file://./../../promotion/promote.ts}.
  */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
+import { hostRepoPath } from '../../git/host-layout.ts'
 import { PROMOTION_TITLE_MAX_CHARS } from '../../limits.ts'
 import { titleOfBranch } from '../../promotion/default-title.ts'
 import {
@@ -15,6 +15,7 @@ import {
   promote,
 } from '../../promotion/promote.ts'
 import type { PromotionRequest } from '../../promotion/promotion-rules.ts'
+import { promotionsFile } from '../../promotion/promotions-file.ts'
 import { answerOf, refusalOf, type WorkerAnswer, workerRequest } from '../../promotion/worker-promotion.ts'
 import type { PromotionAsk, PromotionOutcome } from '../../protocol/api/promotion.ts'
 import type { Actor } from '../../protocol/instance.ts'
@@ -139,12 +140,12 @@ function placeOf({ home, story: { creation } }: PromotionParts, repo: string): P
   const plan = repos.find(({ name }) => name === repo)
   if (plan === undefined) throw fail('repo_unknown', { repo, names: repos.map(({ name }) => name) })
   const { git } = instancePaths(home, creation.instance_id)
-  const path = join(git, `${repo}.git`)
+  const path = hostRepoPath(git, repo)
   if (!existsSync(path))
     throw fail('promotion_invalid', { problem: 'the instance ran without a git server, so nothing was pushed' })
   return {
     path,
-    file: join(git, 'promotions.json'),
+    file: promotionsFile(git),
     url: plan.url,
     instance: creation.instance_id,
     repo,

@@ -1,33 +1,26 @@
 /**
- * The git server of an instance, kept running by its host (docs/git.md, The git server): starts or finds it, brings every push into the
- * host's own bare repository, and journals pushes and pull requests. The server is replaceable: a lost directory is made again.
+ * The git server of an instance, kept running by its host (docs/git.md, The git server): starts or finds it, follows it, and journals its
+ * pull requests; {@link file://./pushed-work.ts} brings its pushes home. The server is replaceable: a lost directory is made again.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fail, ResolveError } from '../../errors.ts'
+import { type ErrorCode, fail, ResolveError } from '../../errors.ts'
+import { giveTo } from '../../files/give-to.ts'
 import { writeWholeSync } from '../../files/write-whole.ts'
-import { GIT_SERVER_ALIAS } from '../../git-server/container-server.ts'
+import { hostRepoPath } from '../../git/host-layout.ts'
 import type { GitServerNotice, HostDoor } from '../../git-server/host-door.ts'
 import { pullOfLine, pullsAgain } from '../../git-server/pulls-told.ts'
 import { gitServerPlaces, prepareGitServer } from '../../git-server/server-places.ts'
-import {
-  GIT_REFS_TOLD_MAX,
-  GIT_SERVER_RESTARTS_MAX,
-  GIT_SERVER_RESTARTS_MS,
-  GIT_SERVER_RETRY_MS,
-} from '../../limits.ts'
+import { GIT_SERVER_RESTARTS_MAX, GIT_SERVER_RESTARTS_MS, GIT_SERVER_RETRY_MS } from '../../limits.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
-import { giveTo } from '../../worker/coordination-directory.ts'
-import { openNetwork, removeNetwork } from '../../worker/egress/network.ts'
-import { homeLabel } from '../../worker/engine/container-places.ts'
-import { theEngine } from '../../worker/engine/engine.ts'
-import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
+import type { SandboxNetwork } from '../../worker/sandbox-network.ts'
 import { copyForServer } from '../../workspace/host-repository.ts'
 import { wantsGitServer } from '../launch/config.ts'
 import type { GitSeat } from '../launch/prepare-workspace.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { GitNetwork } from './git-network.ts'
 import {
   forgetGitToken,
   type GitServerDriver,
@@ -36,7 +29,7 @@ import {
   readGitToken,
   toolsDirectory,
 } from './git-server-driver.ts'
-import { fetchPushed, removeStaleLocks, untoldRefs } from './pushed-refs.ts'
+import { isUp, PushedWork } from './pushed-work.ts'
 
 export interface InstanceGitParts {
   ledger: Ledger
@@ -55,21 +48,21 @@ export interface GitServerAccess {
 export class InstanceGit {
   /** Whether the resolver asked for a git server. */
   readonly isWanted: boolean
+  readonly network: GitNetwork
   readonly #parts: InstanceGitParts
   readonly #creation: CreationRecord
   readonly #directory: string
   readonly #places: ReturnType<typeof gitServerPlaces>
   readonly #tokenFile: string
   readonly #driver: GitServerDriver
+  readonly #pushed: PushedWork
   /** Aborted when this host releases the instance. */
   readonly #closed = new AbortController()
   /** Aborted when the server is to be stopped, or this host releases the instance. */
   #attending = new AbortController()
   #attended: Promise<void> | undefined
-  #fetches: Promise<void> = Promise.resolve()
   #access: GitServerAccess | undefined
   #door: HostDoor | undefined
-  #network: { name: string; gateway: string } | undefined
   readonly #warned = new Set<string>()
 
   constructor(parts: InstanceGitParts) {
@@ -81,6 +74,14 @@ export class InstanceGit {
     this.#places = gitServerPlaces(this.#directory)
     this.#tokenFile = join(this.#directory, 'token')
     this.#driver = gitServerDriver(this.#creation, home, this.#places)
+    this.network = new GitNetwork(this.#creation, home)
+    const { signal } = this.#closed
+    this.#pushed = new PushedWork({
+      ...parts,
+      directory: this.#directory,
+      signal,
+      warn: (...said) => this.#warn(...said),
+    })
     const token = this.isWanted ? readGitToken(this.#tokenFile) : undefined
     if (token !== undefined) ledger.hide([token])
   }
@@ -108,11 +109,10 @@ export class InstanceGit {
     const token = readGitToken(this.#tokenFile) ?? makeGitToken(this.#tokenFile)
     this.#parts.ledger.hide([token])
     try {
-      await this.#openNetwork(network)
+      await this.network.open(network)
       await this.#reach(token)
     } catch (error) {
-      if (!(error instanceof ResolveError) || error.code === 'docker_unreachable') throw error
-      if (error.code === 'git_server_failed') throw error
+      if (!(error instanceof ResolveError) || KEPT_CODES.includes(error.code)) throw error
       throw fail('git_server_failed', { reason: error.message.replace(/\.$/, '') }, { cause: error })
     }
     this.#attend()
@@ -136,20 +136,6 @@ export class InstanceGit {
     this.#attend()
   }
 
-  /** The network of the worker, with its git server in it; `joins`: a further network for its container. */
-  within(network: SandboxNetwork | undefined): { network: SandboxNetwork | undefined; joins?: string } {
-    if (this.#network === undefined || network === undefined) return { network }
-    const { name, gateway } = this.#network
-    const { mode, environment } = network
-    if (mode === NO_NETWORK.mode) {
-      const dnsOptions = ['timeout:1', 'attempts:1']
-      return { network: { mode: name, dns: [gateway], dnsOptions, environment } }
-    }
-    if (mode !== name) return { network, joins: name }
-    const own = ['NO_PROXY', 'no_proxy'].map((key) => [key, `${environment[key] ?? ''},${GIT_SERVER_ALIAS}`])
-    return { network: { ...network, environment: { ...environment, ...Object.fromEntries(own) } } }
-  }
-
   /** Leaves the server running, for the next host. */
   close(): void {
     this.#closed.abort()
@@ -168,7 +154,7 @@ export class InstanceGit {
       await this.#readLines().catch(() => undefined)
       await this.#fetchAll()
     }
-    await this.#fetches
+    await this.#pushed.settled()
   }
 
   /** Called after {@link fetchLast}: the server is stopped. A resumed instance starts it again with the same token. */
@@ -176,7 +162,7 @@ export class InstanceGit {
     const token = readGitToken(this.#tokenFile)
     if (!this.isWanted || token === undefined || this.#closed.signal.aborted) return
     await this.#driver.stop(token).catch(() => undefined)
-    if (this.#creation.executor === 'docker') await removeNetwork(theEngine(), this.#owner).catch(() => undefined)
+    await this.network.remove().catch(() => undefined)
     this.#access = undefined
     this.#door = undefined
   }
@@ -188,22 +174,10 @@ export class InstanceGit {
 
   // Reach it
 
-  /** An allowlist has a network of its own; beside the others there is one of the two alone. */
-  async #openNetwork(network: () => Promise<SandboxNetwork | undefined>): Promise<void> {
-    if (this.#creation.executor !== 'docker' || this.#network !== undefined) return
-    const kind = this.#creation.resolver.manifest.container?.network ?? 'open'
-    if (kind === 'allowlist') {
-      const { mode = '', dns = [] } = (await network()) ?? {}
-      this.#network = { name: mode, gateway: dns[0] ?? '' }
-      return
-    }
-    this.#network = await openNetwork(theEngine(), this.#owner)
-  }
-
   async #reach(token: string): Promise<void> {
-    if (this.#creation.executor === 'docker') await this.#openNetwork(async () => undefined)
+    await this.network.open(async () => undefined)
     await this.#mend(token)
-    const { door, baseUrl } = await this.#driver.open(token, this.#network?.name ?? '')
+    const { door, baseUrl } = await this.#driver.open(token, this.network.name)
     this.#door = door
     this.#access = { baseUrl, token }
   }
@@ -237,7 +211,7 @@ export class InstanceGit {
 
   /** Copies the host's repository into the directory of the server. */
   async #place(name: string, stage: string, signal: AbortSignal): Promise<void> {
-    const copy = await copyForServer(join(this.#directory, `${name}.git`), name, join(stage, 'server'), signal)
+    const copy = await copyForServer(hostRepoPath(this.#directory, name), name, join(stage, 'server'), signal)
     if (this.#driver.owner !== undefined) await giveTo(copy, this.#driver.owner)
     const place = join(this.#places.repos, `${name}.git`)
     await mkdir(this.#places.repos, { recursive: true })
@@ -264,8 +238,7 @@ export class InstanceGit {
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       if (!isFirst) await wait(GIT_SERVER_RETRY_MS)
       if (signal.aborted) return
-      const isUp = (await this.#door?.health().catch(() => undefined)) !== undefined
-      if (!isUp || this.#door === undefined) {
+      if (this.#door === undefined || !(await isUp(this.#door))) {
         const nowMs = Date.now()
         const recent = starts.filter((at) => nowMs - at < GIT_SERVER_RESTARTS_MS)
         if (recent.length >= GIT_SERVER_RESTARTS_MAX) {
@@ -288,10 +261,9 @@ export class InstanceGit {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const door = this.#door
-    const health = await door?.health()
-    if (door === undefined || health === undefined) return
-    const from = Math.min(this.#parts.ledger.story.git?.next ?? 0, health.next)
+    const server = await this.#served()
+    if (server === undefined) return
+    const { door, from } = server
     let isFollowing = false
     for await (const notice of door.follow(from, signal)) {
       if (signal.aborted) return
@@ -303,17 +275,24 @@ export class InstanceGit {
     }
   }
 
-  /** The lines that no follower has told yet, at the end. */
-  async #readLines(): Promise<void> {
+  /** The running server, the line that the journal lacks first, and the one after the server's last; undefined where it does not run. */
+  async #served(): Promise<{ door: HostDoor; from: number; next: number } | undefined> {
     const door = this.#door
     const health = await door?.health()
-    if (door === undefined || health === undefined) return
-    const from = Math.min(this.#parts.ledger.story.git?.next ?? 0, health.next)
-    if (from === health.next) return
+    if (door === undefined || health === undefined) return undefined
+    const { next } = health
+    return { door, from: Math.min(this.#parts.ledger.story.git?.next ?? 0, next), next }
+  }
+
+  /** The lines that no follower has told yet, at the end. */
+  async #readLines(): Promise<void> {
+    const server = await this.#served()
+    if (server === undefined || server.from === server.next) return
+    const { door, from, next } = server
     const end = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(LINES_LIMIT_MS)])
     for await (const notice of door.follow(from, end)) {
       await this.#take(notice, door)
-      if (notice.kind === 'line' && notice.next >= health.next) return
+      if (notice.kind === 'line' && notice.next >= next) return
     }
   }
 
@@ -352,56 +331,11 @@ export class InstanceGit {
     await Promise.all(this.#names.map((name) => this.#fetch(name)))
   }
 
-  /** One after the other; never rejects. */
   async #fetch(repo: string): Promise<void> {
-    this.#fetches = this.#fetches.then(() => this.#fetchNow(repo)).catch(() => undefined)
-    await this.#fetches
-  }
-
-  async #fetchNow(repo: string): Promise<void> {
-    const { signal } = this.#closed
-    const [door, access] = [this.#door, this.#access]
-    const place = { repo, bare: join(this.#directory, `${repo}.git`), signal }
-    if (door === undefined || access === undefined || signal.aborted || !existsSync(place.bare)) return
-    const relay = await door.openRelay()
-    let trouble: string | undefined
-    try {
-      trouble = await fetchPushed(place, relay.baseUrl, access.token)
-      // The git of a host that was killed may hold a lock of this repository for a moment yet, or may have left it.
-      for (let tries = 0; trouble !== undefined && tries < FETCH_TRIES && !signal.aborted; tries += 1) {
-        if ((await door.health().catch(() => undefined)) === undefined) break
-        await sleep(GIT_SERVER_RETRY_MS * 2 ** tries, undefined, { signal, ref: false }).catch(() => undefined)
-        await removeStaleLocks(place.bare)
-        trouble = await fetchPushed(place, relay.baseUrl, access.token)
-      }
-    } finally {
-      relay.close()
-    }
-    if (signal.aborted) return
-    // A server that ended meanwhile is started again, and then all is fetched.
-    if (trouble !== undefined && (await door.health().catch(() => undefined)) !== undefined)
-      await this.#warn('git_fetch', 1, `what was pushed to ${repo} can't be fetched: ${trouble}`)
-    await this.#tell(place)
-  }
-
-  async #tell(place: { repo: string; bare: string; signal: AbortSignal }): Promise<void> {
-    const { ledger, write } = this.#parts
-    const told = (ref: string) =>
-      ledger.story.git?.pushes.find((one) => one.repo === place.repo && one.ref === ref)?.commit
-    for (const push of await untoldRefs(place, told)) {
-      if (place.signal.aborted) return
-      const isNew = told(push.ref) === undefined
-      if (isNew && (ledger.story.git?.pushes.length ?? 0) >= GIT_REFS_TOLD_MAX) {
-        await this.#warn(
-          'git_refs',
-          GIT_REFS_TOLD_MAX,
-          'pushes to further branches and tags are not told',
-          GIT_REFS_TOLD_MAX,
-        )
-        return
-      }
-      await write(() => ledger.record('platform.git.pushed', push))
-    }
+    await this.#pushed.fetch(repo, () => {
+      const [door, access] = [this.#door, this.#access]
+      return door === undefined || access === undefined ? undefined : { door, token: access.token }
+    })
   }
 
   /** Once for each host and text. */
@@ -416,11 +350,7 @@ export class InstanceGit {
   get #names(): string[] {
     return (this.#parts.ledger.story.repos ?? []).map(({ name }) => name)
   }
-
-  get #owner() {
-    return { instance: this.#creation.instance_id, home: homeLabel(this.#parts.home), role: 'git' as const }
-  }
 }
 
+const KEPT_CODES: readonly ErrorCode[] = ['docker_unreachable', 'git_server_failed']
 const LINES_LIMIT_MS = 10_000
-const FETCH_TRIES = 4

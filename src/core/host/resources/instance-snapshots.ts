@@ -2,14 +2,13 @@
  * Takes snapshots of an instance's repositories: at each phase, at a pause and at the end (docs/git.md, Seeing the work). {@link
  * file://./../lifecycle/instance-host.ts} calls it. No failure of a snapshot reaches the run: it is a warning.
  */
-import { join } from 'node:path'
 import { diffRepo } from '../../changes/diff.ts'
-import { hostRepoPath, openHostRepo } from '../../changes/host-repo.ts'
-import { readTreeInContainer } from '../../changes/read-tree-in-container.ts'
+import { openHostRepo } from '../../changes/host-repo.ts'
 import { listSnapshots, takeSnapshot } from '../../changes/snapshot.ts'
+import { sidesOf, snapshotWork } from '../../changes/work-place.ts'
+import { fail } from '../../errors.ts'
 import { failpoint } from '../../failpoints.ts'
 import { SNAPSHOT_LIMIT_MS } from '../../limits.ts'
-import type { Snapshot } from '../../protocol/changes.ts'
 import type { ClonedRepo } from '../../protocol/workspace.ts'
 import { pathsIn } from '../../store/home.ts'
 import { cleanLine } from '../../view/clean.ts'
@@ -99,24 +98,16 @@ export class InstanceSnapshots {
   async #takeOne(repo: ClonedRepo, cause: string, isLast: boolean): Promise<void> {
     const { ledger, home } = this.#parts
     const { signal } = this.#abort
-    const { git: directory, project } = pathsIn(ledger.directory)
-    const path = hostRepoPath(directory, repo.name)
-    const git = await openHostRepo(path, signal)
+    const { creation } = ledger.story
+    const work = await snapshotWork({ home, creation, paths: pathsIn(ledger.directory) }, repo, signal)
+    const git = await openHostRepo(work.path, signal)
     if (git === undefined) return
-    const { instance_id: instance, executor } = ledger.story.creation
-    const owner = { home, instance, repo: repo.name, directory }
-    const work = {
-      path,
-      tree: join(project, 'workspace', repo.name),
-      workingBranch: repo.working_branch,
-      ...(executor === 'docker' ? { read: readTreeInContainer(owner) } : {}),
-      signal,
-    }
     try {
       const isKept = cause === this.#inherited && (await listSnapshots(git)).at(-1)?.cause === cause
-      if (!isKept) await takeSnapshot(work, cause, isLast)
+      const taken = isKept || (await takeSnapshot(work, cause, isLast)) !== undefined
+      if (!taken && isLast) throw fail('work_unreadable', { reason: 'its clone was removed.' })
     } finally {
-      await this.#tell(repo, path)
+      await this.#tell(repo, work.path)
     }
   }
 
@@ -129,7 +120,11 @@ export class InstanceSnapshots {
     const told = ledger.story.snapshots?.find((one) => one.repo === repo.name)?.seq ?? 0
     for (const snapshot of await listSnapshots(git)) {
       if (snapshot.seq <= told) continue
-      const { files_total: files, additions, deletions } = await diffRepo(git, sidesOf(repo, snapshot), {})
+      const {
+        files_total: files,
+        additions,
+        deletions,
+      } = await diffRepo(git, sidesOf(repo, snapshot, snapshot.seq), {})
       if (signal.aborted) return
       const { seq, commit, cause, skipped } = snapshot
       const data = { repo: repo.name, seq, commit, cause, files, additions, deletions, skipped }
@@ -145,10 +140,4 @@ export class InstanceSnapshots {
     const data = { kind: 'snapshot_failed', value: 1, limit: 0, detail }
     await write(() => ledger.record('platform.watchdog.warning', data)).catch(() => {})
   }
-}
-
-function sidesOf(repo: ClonedRepo, snapshot: Snapshot) {
-  const { seq, commit, at, skipped } = snapshot
-  const head = { seq, commit, at, skipped, live: false }
-  return { repo: repo.name, base: repo.base, workingBranch: repo.working_branch, head }
 }

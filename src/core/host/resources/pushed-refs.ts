@@ -4,6 +4,9 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { BareGit } from '../../git/bare-git.ts'
+import { ALL_BRANCHES_AND_TAGS, FETCH_QUIETLY } from '../../git/fetch-arguments.ts'
+import { HEADS, SEEDED } from '../../git/host-layout.ts'
 import { runGit } from '../../git/run-git.ts'
 import { whyGitFailed } from '../../git/why-git-failed.ts'
 import {
@@ -21,17 +24,6 @@ export interface PushPlace {
   bare: string
   signal: AbortSignal
 }
-
-const FETCH = [
-  'fetch',
-  '--quiet',
-  '--no-tags',
-  '--no-recurse-submodules',
-  '--no-write-fetch-head',
-  '--no-auto-gc',
-  '--no-write-commit-graph',
-]
-const ALL = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
 
 /** Undefined where it succeeded; else why not. `origin`: where the server answers, `http://host:port`. */
 export async function fetchPushed(
@@ -57,7 +49,7 @@ export async function fetchPushed(
   const listed = await ask(['ls-remote', '--quiet', '--refs', '--', url, 'refs/heads/*', 'refs/tags/*'])
   if (listed.kind !== 'done') return reasonOf(listed)
   if (listed.stdout.trim() === '') return undefined
-  const fetched = await ask([...FETCH, '--prune', '--', url, ...ALL])
+  const fetched = await ask([...FETCH_QUIETLY, '--prune', '--', url, ...ALL_BRANCHES_AND_TAGS])
   return fetched.kind === 'done' ? undefined : reasonOf(fetched)
 }
 
@@ -84,20 +76,10 @@ export async function untoldRefs(
   { repo, bare, signal }: PushPlace,
   told: (ref: string) => string | null | undefined,
 ): Promise<PushedRef[]> {
-  const git = async (...args: string[]) =>
-    await runGit({
-      args: ['--git-dir=.', ...args],
-      cwd: bare,
-      protocols: 'none',
-      deadline: Date.now() + GIT_TRANSFER_LIMIT_MS,
-      maxBytes: Number.POSITIVE_INFINITY,
-      maxOutputChars: GIT_REFS_READ_MAX_CHARS,
-      signal,
-      settings: ['core.bare=true'],
-    })
-  const format = '--format=%(objectname) %(refname)'
-  const listed = await git('for-each-ref', format, 'refs/heads', 'refs/tags', 'refs/seeded')
-  if (listed.kind !== 'done') return []
+  const git = new BareGit({ path: bare, deadline: Date.now() + GIT_TRANSFER_LIMIT_MS, signal })
+  const list = ['for-each-ref', '--format=%(objectname) %(refname)', HEADS, 'refs/tags/', SEEDED]
+  const listed = await git.run(list, { maxOutputChars: GIT_REFS_READ_MAX_CHARS }).catch(() => undefined)
+  if (listed === undefined || listed.isCut) return []
   const now = new Map<string, string>()
   const seeded = new Map<string, string>()
   for (const line of listed.stdout.split('\n')) {
@@ -111,10 +93,16 @@ export async function untoldRefs(
     const from = known === undefined ? (seeded.get(ref) ?? null) : known
     const to = now.get(ref) ?? null
     if (from === to) continue
-    const isKept = from === null || to === null || (await git('merge-base', '--is-ancestor', from, to)).kind === 'done'
+    const isKept = from === null || to === null || (await isAncestor(git, from, to))
     pushes.push({ repo, ref, from, to, forced: !isKept })
   }
   return pushes
 }
 
-const SEEDED = 'refs/seeded/'
+async function isAncestor(git: BareGit, from: string, to: string): Promise<boolean> {
+  const asked = git.run(['merge-base', '--is-ancestor', from, to], { codes: [1] })
+  return await asked.then(
+    ({ code }) => code === 0,
+    () => false,
+  )
+}

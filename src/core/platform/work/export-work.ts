@@ -1,7 +1,8 @@
 /** The repositories of an instance as files of an export: a bundle and a patch each (docs/on-disk.md, Export). */
 import { bundleOf, patchOfWork } from '../../changes/history.ts'
-import { hostRepoPath, openHostRepo } from '../../changes/host-repo.ts'
+import { openHostRepo } from '../../changes/host-repo.ts'
 import { ResolveError } from '../../errors.ts'
+import { hostRepoPath } from '../../git/host-layout.ts'
 import type { ClonedRepo } from '../../protocol/workspace.ts'
 
 export interface WorkFile {

@@ -1,6 +1,6 @@
 /** The work of instances in their repositories, on this machine (docs/git.md, Seeing the work). The room of git is loaded when it is used. */
-import { join } from 'node:path'
 import { fail } from '../../errors.ts'
+import { HEADS, hostRepoPath, START } from '../../git/host-layout.ts'
 import { LIVE_SNAPSHOT_MS } from '../../limits.ts'
 import type { ChangedRepo, RepoDiff, Snapshot } from '../../protocol/changes.ts'
 import { isTerminal } from '../../protocol/status.ts'
@@ -31,8 +31,10 @@ export function localWork(parts: LocalWorkParts): GitWork {
       return await historyOf(found.git, found.repo.name)
     },
     pulls: async (id, repo) => {
-      const { name } = works.named(await parts.story(id), repo)
-      return await works.pulls(id, name)
+      const story = await parts.story(id)
+      const { name } = works.named(story, repo)
+      const pulls = (story.git?.pulls ?? []).filter((pull) => pull.repo === name)
+      return pulls.map(({ repo: _, action, ...pull }) => ({ ...pull, state: action }))
     },
     bundle: async (id, repo, { whole = false } = {}) => {
       const { bundleOf } = await import('../../changes/history.ts')
@@ -61,7 +63,7 @@ class Works {
   }
 
   async find(id: string, name: string) {
-    const { hostRepoPath, openHostRepo } = await import('../../changes/host-repo.ts')
+    const { openHostRepo } = await import('../../changes/host-repo.ts')
     const story = await this.#parts.story(id)
     const repo = this.named(story, name)
     const paths = this.#parts.paths(id)
@@ -73,7 +75,7 @@ class Works {
   }
 
   async look(id: string, repo: ClonedRepo): Promise<ChangedRepo> {
-    const { HEADS, START, hostRepoPath, openHostRepo } = await import('../../changes/host-repo.ts')
+    const { openHostRepo } = await import('../../changes/host-repo.ts')
     const { listSnapshots } = await import('../../changes/snapshot.ts')
     const git = await openHostRepo(hostRepoPath(this.#parts.paths(id).git, repo.name))
     const { name, url, base, working_branch } = repo
@@ -92,32 +94,31 @@ class Works {
     const { diffRepo } = await import('../../changes/diff.ts')
     const { openHostRepo } = await import('../../changes/host-repo.ts')
     const found = await this.find(id, name)
-    const { repo } = found
-    const head = await this.#head(found, snapshot)
+    const sides = await this.#sides(found, snapshot)
     // With a deadline of its own: to read the work takes time.
     const git = (await openHostRepo(found.path)) ?? found.git
-    return await diffRepo(git, { repo: repo.name, base: repo.base, workingBranch: repo.working_branch, head }, options)
+    return await diffRepo(git, sides, options)
   }
 
-  async #head(found: Awaited<ReturnType<Works['find']>>, wanted: WorkDiffOptions['snapshot']) {
+  async #sides(found: Awaited<ReturnType<Works['find']>>, wanted: WorkDiffOptions['snapshot']) {
     const { listSnapshots } = await import('../../changes/snapshot.ts')
-    const { HEADS } = await import('../../changes/host-repo.ts')
+    const { sidesOf } = await import('../../changes/work-place.ts')
     const { git, repo, id, isLive } = found
     if (wanted === 'pushed') {
       const commit = await git.commitOf(`${HEADS}${repo.working_branch}`)
       if (commit === undefined) throw fail('change_unknown', { what: 'pushed branch' })
       const at = new Date(await git.text('log', '-1', '--no-show-signature', '--format=%cI', commit)).toISOString()
-      return { commit, at, skipped: [], seq: null, live: false }
+      return sidesOf(repo, { commit, at, skipped: [] }, null)
     }
     if (wanted === undefined && isLive) {
       const live = await this.live(id, found)
-      if (live !== undefined) return { ...live, seq: null, live: true }
+      if (live !== undefined) return sidesOf(repo, live, null, true)
     }
     const all = await listSnapshots(git)
     const one: Snapshot | undefined = typeof wanted === 'number' ? all.find(({ seq }) => seq === wanted) : all.at(-1)
     if (one === undefined)
       throw fail('change_unknown', { what: typeof wanted === 'number' ? `snapshot ${wanted}` : 'snapshot' })
-    return { ...one, live: false }
+    return sidesOf(repo, one, one.seq)
   }
 
   /** The work as it is now, at most {@link LIVE_SNAPSHOT_MS} old. */
@@ -125,31 +126,16 @@ class Works {
     const key = `${id}/${found.repo.name}`
     const known = this.#live.get(key)
     if (known !== undefined && Date.now() - known.at < LIVE_SNAPSHOT_MS) return await known.taken
-    const taken = this.take(id, found)
+    const taken = this.take(found)
     // Only those that serve another reader are kept.
     for (const [other, { at }] of this.#live) if (Date.now() - at > LIVE_SNAPSHOT_MS) this.#live.delete(other)
     this.#live.set(key, { at: Date.now(), taken })
     return await taken
   }
 
-  async take(id: string, { repo, paths, path, story }: Awaited<ReturnType<Works['find']>>) {
+  async take({ repo, paths, story: { creation } }: Awaited<ReturnType<Works['find']>>) {
     const { takeLive } = await import('../../changes/snapshot.ts')
-    const { home } = this.#parts
-    const inContainer = async () => {
-      const { readTreeInContainer } = await import('../../changes/read-tree-in-container.ts')
-      return readTreeInContainer({ home, instance: id, repo: repo.name, directory: paths.git })
-    }
-    return await takeLive({
-      path,
-      tree: join(paths.project, 'workspace', repo.name),
-      workingBranch: repo.working_branch,
-      ...(story.creation.executor === 'docker' ? { read: await inContainer() } : {}),
-    })
-  }
-
-  async pulls(id: string, name: string) {
-    const { git } = await this.#parts.story(id)
-    const pulls = (git?.pulls ?? []).filter(({ repo }) => repo === name)
-    return pulls.map(({ repo: _, action, ...pull }) => ({ ...pull, state: action }))
+    const { snapshotWork } = await import('../../changes/work-place.ts')
+    return await takeLive(await snapshotWork({ home: this.#parts.home, creation, paths }, repo))
   }
 }

@@ -11,6 +11,7 @@ import {
   CONTAINER_SWAP_BYTES,
 } from '../../limits.ts'
 import type { ContainerRole } from '../engine/container-places.ts'
+import { bindMount, hardened } from '../engine/hardening.ts'
 
 export interface ContainerMount {
   source: string
@@ -42,8 +43,6 @@ export interface ContainerPlan {
 /** The capabilities of setup: enough to install packages, none that reach the machine. */
 const SETUP_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID']
 
-const NANO = 1e9
-
 /** The body of `POST /containers/create`, and the container's name. */
 export function containerSpec(plan: ContainerPlan) {
   const isInquiry = plan.role === 'inquiry'
@@ -67,33 +66,22 @@ export function containerSpec(plan: ContainerPlan) {
     AttachStdout: true,
     AttachStderr: true,
     HostConfig: {
-      Init: true,
-      PidsLimit: CONTAINER_PIDS_MAX,
-      Memory: CONTAINER_MEMORY_BYTES,
-      MemorySwap: CONTAINER_SWAP_BYTES,
-      NanoCpus: CONTAINER_CPUS * NANO,
-      CapDrop: ['ALL'],
+      ...hardened({
+        pids: CONTAINER_PIDS_MAX,
+        memoryBytes: CONTAINER_MEMORY_BYTES,
+        swapBytes: CONTAINER_SWAP_BYTES,
+        cpus: CONTAINER_CPUS,
+      }),
       CapAdd: plan.role === 'setup' ? [...SETUP_CAPABILITIES] : [],
-      SecurityOpt: ['no-new-privileges'],
-      Privileged: false,
-      Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
-      RestartPolicy: { Name: 'no' },
       // The next host must find the exit code and the last output of a worker (threats D14).
       AutoRemove: isInquiry,
       NetworkMode: plan.network,
       ...(plan.dns === undefined ? {} : { Dns: [...plan.dns], DnsOptions: [...(plan.dnsOptions ?? [])] }),
-      IpcMode: 'private',
       LogConfig: {
         Type: 'json-file',
         Config: { 'max-size': CONTAINER_LOG_SIZE, 'max-file': String(CONTAINER_LOG_FILES) },
       },
-      Mounts: plan.mounts.map(({ source, target, readOnly }) => ({
-        Type: 'bind' as const,
-        Source: source,
-        Target: target,
-        ReadOnly: readOnly,
-        BindOptions: { Propagation: 'rprivate' as const },
-      })),
+      Mounts: plan.mounts.map(({ source, target, readOnly }) => bindMount(source, target, readOnly)),
     },
   }
 }

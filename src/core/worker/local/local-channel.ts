@@ -20,7 +20,7 @@ export class LocalChannel implements Channel {
   /** Resolves when the worker has written something, or with the end of the channel. */
   readonly spoke: Promise<void>
   #noteSpoke: () => void = () => {}
-  #onLine: (line: string) => void = () => {}
+  #onLine: ((line: string) => void) | undefined
   #onClose: () => void = () => {}
   #retry: NodeJS.Timeout | undefined
   #again: NodeJS.Immediate | undefined
@@ -47,25 +47,28 @@ export class LocalChannel implements Channel {
     this.#push(Buffer.from(`${line}\n`))
   }
 
+  /** Delivers what was written before in the next turn. */
   onLine(listener: (line: string) => void): void {
     this.#onLine = listener
+    this.#pollSoon()
   }
 
   onClose(listener: () => void): void {
     this.#onClose = listener
   }
 
-  /** Reads what the worker has written since the last call. */
+  /** Reads what the worker has written since the last call. Nothing is read before there is a listener: it would be lost. */
   poll(): void {
     // At most one read per turn of the event loop, however often it is requested.
     if (this.#closed || this.#again !== undefined) return
+    if (this.#onLine === undefined) {
+      if (this.#stdout.behind > 0) this.#noteSpoke()
+      return
+    }
     for (let turn = 0; !this.#closed; turn += 1) {
+      // A flood must not starve the other work of this process.
       if (turn === CHUNKS_A_TURN) {
-        // A flood must not starve the other work of this process.
-        this.#again = setImmediate(() => {
-          this.#again = undefined
-          this.poll()
-        })
+        this.#pollSoon()
         return
       }
       const chunk = this.#stdout.read()
@@ -80,8 +83,15 @@ export class LocalChannel implements Channel {
     }
   }
 
+  #pollSoon(): void {
+    this.#again ??= setImmediate(() => {
+      this.#again = undefined
+      this.poll()
+    })
+  }
+
   async drain(onLeftOut: (bytes: number) => void): Promise<void> {
-    if (this.#closed) return
+    if (this.#closed || this.#onLine === undefined) return
     // No further than it reaches now: a process that escaped may go on writing.
     const end = this.#stdout.offset + this.#stdout.behind
     if (this.#stdout.behind > LOG_BEHIND_MAX_BYTES) onLeftOut(this.#skipTo(end - STDOUT_END_BYTES))

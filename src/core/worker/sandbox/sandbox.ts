@@ -14,6 +14,7 @@ import {
 } from '../../limits.ts'
 import { RESOLVER_UID } from '../engine/container-places.ts'
 import { type Engine, EngineRefusal, toRefusal } from '../engine/engine.ts'
+import { hardened } from '../engine/hardening.ts'
 import { removeContainer } from '../engine/remove-container.ts'
 import type { SandboxNetwork } from '../sandbox-network.ts'
 
@@ -33,7 +34,6 @@ export interface SandboxPlan extends SandboxOwner {
 }
 
 const ROLE = 'sandbox'
-const NANO = 1e9
 /** The only writable path. It ends with the container; its content counts as memory, which is limited. */
 const SPACE = '/tmp'
 
@@ -62,24 +62,14 @@ export function sandboxSpec(plan: SandboxPlan, slot: number) {
     Tty: false,
     OpenStdin: false,
     HostConfig: {
-      Init: true,
-      PidsLimit: SANDBOX_PIDS_MAX,
-      Memory: SANDBOX_MEMORY_BYTES,
-      MemorySwap: SANDBOX_MEMORY_BYTES,
-      NanoCpus: SANDBOX_CPUS * NANO,
-      CapDrop: ['ALL'],
+      ...hardened({ pids: SANDBOX_PIDS_MAX, memoryBytes: SANDBOX_MEMORY_BYTES, cpus: SANDBOX_CPUS }),
       CapAdd: [] as string[],
-      SecurityOpt: ['no-new-privileges'],
-      Privileged: false,
       ReadonlyRootfs: true,
       Tmpfs: { [SPACE]: `rw,exec,nosuid,nodev,mode=1777,size=${SANDBOX_SPACE_BYTES}` },
-      Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
-      RestartPolicy: { Name: 'no' },
       AutoRemove: false,
       NetworkMode: network.mode,
       Dns: [...network.dns],
       DnsOptions: [...network.dnsOptions],
-      IpcMode: 'private',
       LogConfig: { Type: 'none', Config: {} },
     },
   }
