@@ -81,6 +81,7 @@ function problemOf(call: ToolCall, tool: Tool | undefined, names: readonly strin
   if (!isObject(call.input)) return 'The input is no object.'
   if (Buffer.byteLength(JSON.stringify(call.input)) > SESSION_TOOL_INPUT_MAX_BYTES)
     return `The input has more than ${SESSION_TOOL_INPUT_MAX_BYTES} bytes.`
+  if (tool.isForeign === true) return undefined
   const path = misfit(tool.input as Schema, call.input)
   return path === undefined ? undefined : `The input does not fit at ${path}: see the schema of "${call.tool}".`
 }
