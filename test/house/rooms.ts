@@ -137,6 +137,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'sdk/forms': ['core/protocol'],
   sessions: [
     'sessions/loop',
+    'sessions/mcp',
     'sessions/tools',
     'sessions/guardian',
     'sessions/provider',
@@ -155,6 +156,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol/session',
     'core/protocol',
   ],
+  'sessions/mcp': ['sessions/tools', 'sessions/guardian', 'sessions/contract', 'core/redaction'],
   'sessions/tools': [
     'sessions/guardian',
     'sessions/contract',

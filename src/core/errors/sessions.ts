@@ -50,6 +50,12 @@ export const sessionErrors = {
     message: (d: { reason: string }) => `The program beside the worker that runs LLM sessions failed: ${d.reason}.`,
     hint: () => 'The log of the instance may say more. A container needs an image with Node 24.',
   },
+  mcp_server_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { server: string; detail: string }) => `The MCP server "${d.server}" can't be used: ${d.detail}`,
+  },
   session_failed: {
     kind: 'environment',
     http: 502,

@@ -19,6 +19,12 @@ export interface Process {
 /** The processes of a helper, which runs sessions beside a resolver without the SDK, carry it too. */
 export const HELPER_MARK = 'RESOLVE_HELPER'
 
+/** The mark of the helper that this process is, for programs that get another environment than its own. */
+export function ownHelperMark(): Record<string, string> {
+  const mark = process.env[HELPER_MARK]
+  return mark === undefined ? {} : { [HELPER_MARK]: mark }
+}
+
 /** Of the worker whose coordination directory is `resolveDir`. Empty where the system tells no processes. */
 export function processesOf(resolveDir: string): Process[] {
   const found: Process[] = []
