@@ -41,6 +41,7 @@ class PlatformError(Exception):
 
 
 LOST = object()
+NOT_COUNTED = ("session_call_refused", "input_too_large")  # the session has not seen the prompt
 
 
 class Platform:
@@ -91,7 +92,11 @@ class Session:
             if opened is LOST:
                 continue
             request = {"session_id": opened["session_id"], "number": self.prompts + 1, "prompt": prompt}
-            answer = self.platform.call("platform.session.run", request)
+            try:
+                answer = self.platform.call("platform.session.run", request)
+            except PlatformError as error:
+                self.prompts += error.code not in NOT_COUNTED
+                raise
             if answer is not LOST:
                 self.prompts += 1
                 return answer

@@ -10,22 +10,6 @@ const isFlag: Check = (value) => typeof value === 'boolean'
 const isListOfTexts: Check = (value) => Array.isArray(value) && value.every(isText)
 const hasNumbers: Check = (value) => isObject(value) && Object.values(value).every((one) => typeof one === 'number')
 
-const isMapOfTexts: Check = (value) => isObject(value) && Object.values(value).every(isText)
-
-/** Of one MCP server. */
-const SERVER: Readonly<Record<string, Check>> = {
-  command: isText,
-  args: isListOfTexts,
-  env: isMapOfTexts,
-  url: isText,
-  headers: isMapOfTexts,
-  tools: isListOfTexts,
-}
-
-const isServer: Check = (value) =>
-  isObject(value) && Object.entries(value).every(([name, one]) => Object.hasOwn(SERVER, name) && SERVER[name]?.(one))
-const hasServers: Check = (value) => isObject(value) && Object.values(value).every(isServer)
-
 /** Each option, its name in the SDK, and what its value must be. */
 const OPTIONS: Readonly<Record<string, { as: keyof SessionOptions; is: Check; what: string }>> = {
   model: { as: 'model', is: isText, what: 'a text' },
@@ -33,11 +17,7 @@ const OPTIONS: Readonly<Record<string, { as: keyof SessionOptions; is: Check; wh
   tools: { as: 'tools', is: isListOfTexts, what: 'a list of texts' },
   skills: { as: 'skills', is: isListOfTexts, what: 'a list of texts' },
   read_only: { as: 'readOnly', is: isFlag, what: 'true or false' },
-  mcp: {
-    as: 'mcp',
-    is: hasServers,
-    what: 'an object of servers, each {command, args, env, tools} or {url, headers, tools}',
-  },
+  mcp: { as: 'mcp', is: isObject, what: 'an object of servers' },
   cwd: { as: 'cwd', is: isText, what: 'a text' },
   limits: { as: 'limits', is: hasNumbers, what: 'an object of numbers' },
 }
