@@ -497,6 +497,7 @@ export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB
 export const TOOL_LINE_MAX_CHARS = 2_000
 export const TOOL_WRITE_MAX_BYTES = 1 * MIB
 export const TOOL_EDITS_MAX = 50
+export const TOOL_PATCH_FILES_MAX = 100 // own: of one patch
 export const TOOL_SEARCH_HITS = 100
 export const TOOL_SEARCH_LINE_MAX_CHARS = 500
 export const TOOL_SEARCH_MAX_BYTES = 20 * KIB

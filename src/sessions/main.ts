@@ -122,6 +122,7 @@ export class Sessions {
     const mcp = await this.#mcpOf(id, options, cwd, parent)
     const toolbox = new Toolbox({
       session: id,
+      model: model.id,
       cwd,
       roots: [config.workspace_path, config.project_path],
       resolveDir: dir,
