@@ -2,7 +2,7 @@
  * Opens the LLM sessions of an instance. {@link file://./../sdk/instance/sessions.ts} loads it at the first `create`: a resolver without
  * sessions loads nothing of it.
  */
-import { mkdirSync, realpathSync, statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import {
@@ -109,7 +109,6 @@ export class Sessions {
       })
     const skills = findSkills(options.skills ?? [])
     const directory = join(dir, SESSIONS_DIR, id)
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
     transcript = new Transcript(directory, name, this.#redactor)
     const toolbox = new Toolbox({
       session: id,

@@ -5,6 +5,7 @@ import type { Guardian } from '../guardian/guardian.ts'
 import type { Model } from '../provider/model.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
 import type { Transcript } from '../transcript/transcript.ts'
+import type { Bounds } from './bounds.ts'
 import type { Lock } from './lock.ts'
 
 export interface CallParts {
@@ -33,6 +34,7 @@ export interface TurnParts extends CallParts {
   model: Model
   instructions: string
   limits: SessionLimits
+  bounds: Bounds
   pace: Pace
   /** What `steer` said and was not sent yet. */
   steering: string[]
