@@ -58,13 +58,13 @@ export async function changeOf(tree: WorkTree, signal: AbortSignal): Promise<Cha
   }
 }
 
-/** On the working branch, whichever one the model left. Undefined where the branch has the work already. */
+/** The commit of the whole work, on the working branch, whichever one the model left. The one that is there, where it has all of it. */
 export async function commitAll(tree: WorkTree, { title, body }: Report, signal: AbortSignal): Promise<string> {
   const { path, branch } = tree
   await git(path, ['symbolic-ref', 'HEAD', `refs/heads/${branch}`], signal)
   await addAll(path, signal)
   const message = ['-m', title, ...(body === '' ? [] : ['-m', body])]
-  if ((await git(path, ['status', '--porcelain', '--untracked-files=no'], signal)) !== '')
+  if (await isStaged(path, signal))
     await git(
       path,
       [...(await identityOf(tree, signal)), 'commit', '--quiet', '--no-verify', ...UNSIGNED, ...message],
@@ -74,6 +74,16 @@ export async function commitAll(tree: WorkTree, { title, body }: Report, signal:
 }
 
 const UNSIGNED = ['--no-gpg-sign']
+
+async function isStaged(path: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await git(path, ['diff', '--cached', '--quiet', '--no-ext-diff', '--no-textconv'], signal)
+    return false
+  } catch (error) {
+    if (exitCodeOf(error) === 1) return true
+    throw error
+  }
+}
 
 /** A clone has an identity; a new repository has that of the user, or this one. */
 async function identityOf({ path }: WorkTree, signal: AbortSignal): Promise<string[]> {
@@ -85,8 +95,12 @@ async function identityOf({ path }: WorkTree, signal: AbortSignal): Promise<stri
 async function addAll(path: string, signal: AbortSignal, env?: NodeJS.ProcessEnv): Promise<void> {
   await git(path, ['add', '--all', '--ignore-errors'], signal, env).catch((error: unknown) => {
     signal.throwIfAborted()
-    if ((error as { code?: unknown }).code !== 1) throw error
+    if (exitCodeOf(error) !== 1) throw error
   })
+}
+
+function exitCodeOf(error: unknown): unknown {
+  return (error as { code?: unknown }).code
 }
 
 async function git(cwd: string, args: readonly string[], signal: AbortSignal, env = process.env): Promise<string> {
