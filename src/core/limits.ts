@@ -454,6 +454,25 @@ export const SKILLS_MAX = 64 // own: of one session
 export const SKILL_FILE_MAX_BYTES = 256 * KIB // own
 export const SKILL_DESCRIPTION_MAX_CHARS = 1_000 // own
 
+/** MCP servers of sessions. */
+export const MCP_SERVERS_MAX = 8
+export const MCP_TOOLS_MAX = 128 // of all servers of a session
+export const MCP_TOOLS_MAX_BYTES = 256 * KIB // own: names, descriptions and schemas together; each request holds them
+export const MCP_TOOL_NAME_MAX_CHARS = 64 // as providers allow
+export const MCP_DESCRIPTION_MAX_CHARS = 2_000 // own: of a tool
+export const MCP_SCHEMA_MAX_BYTES = 32 * KIB // own: of a tool
+export const MCP_SCHEMA_MAX_DEPTH = 16 // own
+export const MCP_SCHEMA_MAX_NODES = 1_000 // own: with references put in place
+export const MCP_START_LIMIT_MS = 30_000
+export const MCP_CALL_LIMIT_MS = 60_000
+export const MCP_STARTS_MAX = 4 // own: of one server by one session
+export const MCP_PAGES_MAX = 50 // own: of a list of tools
+export const MCP_MESSAGE_MAX_BYTES = 8 * MIB // own
+export const MCP_UNASKED_MAX_BYTES = 64 * MIB // own: what a server sends between two answers
+export const MCP_NOISE_LINES_MAX = 1_000 // own: lines that are no messages
+export const MCP_STDERR_TAIL_BYTES = 2 * KIB // own: told where a server does not start
+export const MCP_CLOSE_MS = 2_000 // own: from the end of its input to SIGTERM
+
 /** Tools of sessions. */
 export const TOOL_READ_LINES = 2_000
 export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB

@@ -5,6 +5,9 @@ export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/pr
 export type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
 export type {
   AgentOptions,
+  McpAddress,
+  McpProgram,
+  McpServer,
   OwnTool,
   Session,
   SessionAnswer,

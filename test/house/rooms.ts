@@ -128,6 +128,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'sdk/forms': ['core/protocol'],
   sessions: [
     'sessions/loop',
+    'sessions/mcp',
     'sessions/tools',
     'sessions/guardian',
     'sessions/provider',
@@ -146,6 +147,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol/session',
     'core/protocol',
   ],
+  'sessions/mcp': ['sessions/tools', 'sessions/guardian', 'sessions/contract', 'core/redaction'],
   'sessions/tools': [
     'sessions/guardian',
     'sessions/contract',

@@ -26,6 +26,26 @@ export interface OwnTool {
   run(input: Record<string, unknown>, call: { signal: AbortSignal }): Promise<string> | string
 }
 
+/** An MCP server that is a program: started with the session, and again after a pause. */
+export interface McpProgram {
+  command: string
+  args?: readonly string[]
+  /** Added to a short environment, which holds no secret. */
+  env?: Readonly<Record<string, string>>
+  /** Which of its tools the model gets, by the server's own names. Default: all. */
+  tools?: readonly string[]
+}
+
+/** An MCP server that is reached over HTTP. */
+export interface McpAddress {
+  url: string
+  headers?: Readonly<Record<string, string>>
+  /** As of {@link McpProgram}. */
+  tools?: readonly string[]
+}
+
+export type McpServer = McpProgram | McpAddress
+
 /** A session that a model can give a task to. What is absent is as in the session that it belongs to, except `agents`: agents have none. */
 export interface AgentOptions extends Omit<SessionOptions, 'agents'> {
   /** When it is to be used; the model reads it. */
@@ -41,11 +61,13 @@ export interface SessionOptions {
   tools?: readonly ToolName[]
   /** Tools of the author's own, by name. */
   ownTools?: Readonly<Record<string, OwnTool>>
+  /** MCP servers by name. The model gets their tools as `name__tool`. */
+  mcp?: Readonly<Record<string, McpServer>>
   /** Sessions of their own that the model can give tasks to, by name. */
   agents?: Readonly<Record<string, AgentOptions>>
   /** Directories with skills: `SKILL.md`, or folders with one each. Readable for the tools. */
   skills?: readonly string[]
-  /** Only tools that change nothing: read, search, glob, todo_list. */
+  /** Only tools that change nothing: read, search, glob, todo_list, and those that say so of an author and of MCP servers. */
   readOnly?: boolean
   /** Where tools work. Default: the repository of the workspace if there is one only, else the directory of the workspace. */
   cwd?: string

@@ -1,5 +1,11 @@
 /** What the loop works with: {@link file://./../session.ts} gives it. */
-import { SESSION_CHUNK_MS, SESSION_FIRST_CHUNK_MS, SESSION_RETRY_MIN_MS } from '../../core/limits.ts'
+import {
+  MCP_CALL_LIMIT_MS,
+  MCP_START_LIMIT_MS,
+  SESSION_CHUNK_MS,
+  SESSION_FIRST_CHUNK_MS,
+  SESSION_RETRY_MIN_MS,
+} from '../../core/limits.ts'
 import type { SessionLimits } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
 import type { Model } from '../provider/model.ts'
@@ -22,12 +28,17 @@ export interface Pace {
   retryMs: number
   firstChunkMs: number
   chunkMs: number
+  /** For an MCP server to start, and for a call of its tools. */
+  mcpStartMs: number
+  mcpCallMs: number
 }
 
 export const USUAL_PACE: Pace = {
   retryMs: SESSION_RETRY_MIN_MS,
   firstChunkMs: SESSION_FIRST_CHUNK_MS,
   chunkMs: SESSION_CHUNK_MS,
+  mcpStartMs: MCP_START_LIMIT_MS,
+  mcpCallMs: MCP_CALL_LIMIT_MS,
 }
 
 export interface TurnParts extends CallParts {

@@ -78,6 +78,7 @@ function problemOf(call: ToolCall, tool: Tool | undefined, names: readonly strin
   if (call.fault !== undefined) return call.fault
   if (tool === undefined) return `There is no tool "${call.tool}". There are: ${names.join(', ')}.`
   if (!isObject(call.input)) return 'The input is no object.'
+  if (tool.isForeign === true) return undefined
   const path = misfit(tool.input as Schema, call.input)
   return path === undefined ? undefined : `The input does not fit at ${path}: see the schema of "${call.tool}".`
 }
