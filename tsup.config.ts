@@ -240,7 +240,11 @@ const programs: Options[] = [
     // It would mark them as external before the plugin sees them.
     removeNodeProtocol: false,
     esbuildPlugins: [lazyNode],
-    entry: entries({ 'sdk/index': 'src/sdk/index.ts', 'sdk/register': 'src/sdk/register.ts' }),
+    entry: entries({
+      'sdk/index': 'src/sdk/index.ts',
+      'sdk/register': 'src/sdk/register.ts',
+      'sdk/markdown-worker': 'src/sessions/web/markdown-worker.ts',
+    }),
   },
   {
     // One file each, without parts: a container mounts the folder of a resolver alone.
