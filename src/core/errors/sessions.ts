@@ -7,7 +7,8 @@ export const sessionErrors = {
     http: 501,
     exit: 10,
     message: (d: { session: string }) => `Can't open the session "${d.session}": there is no key of an LLM provider.`,
-    hint: () => 'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs.',
+    hint: () =>
+      'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs. To try it without a key: resolve run agent -i task=Try -i model=scripted/example.json',
   },
   session_unknown: {
     kind: 'user',
