@@ -18,6 +18,9 @@ import {
   time,
 } from '../../schema/schema.ts'
 
+export const BUDGET_USD_MIN = 0.000_001
+export const BUDGET_USD_MAX = 1_000_000
+
 /** As `InstanceError`, of a turn. */
 const sessionError = object({ code: text(), detail: text() })
 
@@ -38,8 +41,8 @@ export function transcriptFile(sessionId: string): string {
   return `${SESSIONS_DIR}/${sessionId}/${TRANSCRIPT_FILE}`
 }
 
-/** live: a model answered. scripted: answers written in advance. Tools run in both. */
-export const SESSION_KINDS = ['live', 'scripted'] as const
+/** live: a model answered. scripted: answers written in advance. replayed: answers that a model gave in an earlier run. Tools run in all. */
+export const SESSION_KINDS = ['live', 'scripted', 'replayed'] as const
 
 export type SessionKind = (typeof SESSION_KINDS)[number]
 
@@ -52,6 +55,20 @@ export const sessionUsage = object({
   cache_write_tokens: count(),
   output_tokens: count(),
 })
+
+/** What the sessions of an instance used, as their events tell it: a turn counts when it ends. */
+export type SessionSpending = Static<typeof sessionSpending>
+
+export const sessionSpending = object({
+  usage: sessionUsage,
+  /** An estimate in US dollars; null where a part of it is not known. */
+  cost_usd: nullable(number({ minimum: 0 })),
+  /** Each kind that a session had. */
+  kinds: listOf(oneOf(SESSION_KINDS)),
+})
+
+/** The most that the sessions of an instance may cost, in US dollars. */
+export const budgetUsd = (description: string) => number({ minimum: BUDGET_USD_MIN, maximum: BUDGET_USD_MAX, description })
 
 const about = {
   session_id: text({ pattern: SESSION_ID_PATTERN }),
