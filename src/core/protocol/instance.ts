@@ -47,6 +47,8 @@ export interface InstanceConfig {
   llm: { model: string; base_url: string }
   /** What its LLM sessions may cost together, in US dollars; absent where there is no budget. */
   budget_usd?: number
+  /** What those of earlier workers cost, as they told it. */
+  spent_usd?: number
   sub_container_token: string
   /** The address of the git server; absent where there is none. */
   platform_url?: string

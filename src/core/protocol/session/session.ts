@@ -2,6 +2,7 @@
  * What crosses the process border of an LLM session: the data of its events, the lines of its transcript and the answers about them
  * (decisions/0033; R56).
  */
+import { BUDGET_USD_MAX, BUDGET_USD_MIN } from '../../limits.ts'
 import {
   anyObject,
   count,
@@ -17,9 +18,6 @@ import {
   text,
   time,
 } from '../../schema/schema.ts'
-
-export const BUDGET_USD_MIN = 0.000_001
-export const BUDGET_USD_MAX = 1_000_000
 
 /** As `InstanceError`, of a turn. */
 const sessionError = object({ code: text(), detail: text() })
@@ -68,7 +66,8 @@ export const sessionSpending = object({
 })
 
 /** The most that the sessions of an instance may cost, in US dollars. */
-export const budgetUsd = (description: string) => number({ minimum: BUDGET_USD_MIN, maximum: BUDGET_USD_MAX, description })
+export const budgetUsd = (description: string) =>
+  number({ minimum: BUDGET_USD_MIN, maximum: BUDGET_USD_MAX, description })
 
 const about = {
   session_id: text({ pattern: SESSION_ID_PATTERN }),
