@@ -475,12 +475,20 @@ export const MCP_NOISE_LINES_MAX = 1_000 // own: lines that are no messages
 export const MCP_STDERR_TAIL_BYTES = 2 * KIB // own: told where a server does not start
 export const MCP_CLOSE_MS = 2_000 // own: from the end of its input to SIGTERM
 
+/** The tool fetch. */
+export const FETCH_LIMIT_MS = 30_000
+export const FETCH_MAX_BYTES = 1 * MIB
+export const FETCH_REDIRECTS_MAX = 5
+export const MARKDOWN_LIMIT_MS = 5_000 // own: then tags are only taken off
+export const MARKDOWN_MEMORY_MB = 256 // own
+
 /** Tools of sessions. */
 export const TOOL_READ_LINES = 2_000
 export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB
 export const TOOL_LINE_MAX_CHARS = 2_000
 export const TOOL_WRITE_MAX_BYTES = 1 * MIB
 export const TOOL_EDITS_MAX = 50
+export const TOOL_PATCH_FILES_MAX = 100 // own: of one patch
 export const TOOL_SEARCH_HITS = 100
 export const TOOL_SEARCH_LINE_MAX_CHARS = 500
 export const TOOL_SEARCH_MAX_BYTES = 20 * KIB

@@ -129,6 +129,7 @@ export class Sessions {
     const mcp = await this.#mcpOf(id, options, cwd, parent)
     const toolbox = new Toolbox({
       session: id,
+      model: model.id,
       cwd,
       roots: [config.workspace_path, config.project_path],
       resolveDir: dir,
@@ -144,6 +145,7 @@ export class Sessions {
       ],
       readable: skills.map((one) => one.directory),
       readOnly,
+      privateAddresses: options.fetch?.privateAddresses === true,
       signal,
     })
     const instructions = instructionsWith(options.instructions)
@@ -168,9 +170,9 @@ export class Sessions {
   }
 
   #agentTool(id: string, options: SessionOptions, transcriptOf: () => Transcript): Tool {
-    const { agents = {}, model, cwd, readOnly, ownTools, skills } = options
+    const { agents = {}, model, cwd, readOnly, ownTools, skills, fetch } = options
     return agentTool(agents, async (name, task, call) => {
-      const inherited = { model, cwd, readOnly, ownTools, skills }
+      const inherited = { model, cwd, readOnly, ownTools, skills, fetch }
       const given = Object.entries(inherited).filter(([, value]) => value !== undefined)
       const { description: _, ...own } = agents[name] as AgentOptions
       const agent = {

@@ -2,7 +2,18 @@
 import type { SessionUsage } from '../../core/protocol/session/session.ts'
 
 /** The tools that a session can have. `tools` of the options chooses among them. */
-export const TOOL_NAMES = ['read', 'write', 'edit', 'search', 'glob', 'shell', 'jobs', 'todo_list'] as const
+export const TOOL_NAMES = [
+  'read',
+  'write',
+  'edit',
+  'apply_patch',
+  'search',
+  'glob',
+  'fetch',
+  'shell',
+  'jobs',
+  'todo_list',
+] as const
 
 export type ToolName = (typeof TOOL_NAMES)[number]
 
@@ -46,6 +57,11 @@ export interface McpAddress {
 
 export type McpServer = McpProgram | McpAddress
 
+export interface FetchOptions {
+  /** Also addresses of this machine and of private networks. Default: no. */
+  privateAddresses?: boolean
+}
+
 /** A session that a model can give a task to. What is absent is as in the session that it belongs to, except `agents`: agents have none. */
 export interface AgentOptions extends Omit<SessionOptions, 'agents'> {
   /** When it is to be used; the model reads it. */
@@ -57,7 +73,7 @@ export interface SessionOptions {
   model?: string
   /** What the model is told first. */
   instructions?: string
-  /** Default: all. */
+  /** Default: all; `apply_patch` is for models of OpenAI, and for others where it is named here. */
   tools?: readonly ToolName[]
   /** Tools of the author's own, by name. */
   ownTools?: Readonly<Record<string, OwnTool>>
@@ -67,8 +83,10 @@ export interface SessionOptions {
   agents?: Readonly<Record<string, AgentOptions>>
   /** Directories with skills: `SKILL.md`, or folders with one each. Readable for the tools. */
   skills?: readonly string[]
-  /** Only tools that change nothing: read, search, glob, todo_list, and those that say so of an author and of MCP servers. */
+  /** Only tools that change nothing: read, search, glob, fetch, todo_list, and those that say so of an author and of MCP servers. */
   readOnly?: boolean
+  /** What the tool fetch may reach. */
+  fetch?: FetchOptions
   /** Where tools work. Default: the repository of the workspace if there is one only, else the directory of the workspace. */
   cwd?: string
   limits?: SessionLimits

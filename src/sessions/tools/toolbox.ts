@@ -6,6 +6,8 @@ import { OUTPUTS_DIR } from '../../core/protocol/session/session.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
 import type { OwnTool, ToolName } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
+import { applyPatchTool } from './apply-patch.ts'
+import { fetchTool } from './fetch.ts'
 import { editTool, readTool, type Seen, todoTool, writeTool } from './files.ts'
 import { Place } from './place.ts'
 import { globTool, searchTool } from './search.ts'
@@ -14,6 +16,8 @@ import type { Tool } from './tool.ts'
 
 export interface ToolboxOptions {
   session: string
+  /** `provider/model`. */
+  model: string
   cwd: string
   /** Directories that tools may use besides the working directory and /tmp. */
   roots: readonly string[]
@@ -29,11 +33,16 @@ export interface ToolboxOptions {
   /** Directories that are only read. */
   readable: readonly string[]
   readOnly: boolean
+  /** The tool fetch may reach addresses of this machine and of private networks. */
+  privateAddresses: boolean
   signal: AbortSignal
 }
 
 /** Tools of a session that is readOnly: what runs a command can write. */
-const READ_ONLY: readonly string[] = ['read', 'search', 'glob', 'todo_list']
+const READ_ONLY: readonly string[] = ['read', 'search', 'glob', 'fetch', 'todo_list']
+
+/** Models that were trained on its format, also where a gateway offers them. */
+const PATCHING = /^openai\/|\/(?:gpt-|codex)/i
 
 export class Toolbox {
   readonly tools: ReadonlyMap<string, Tool>
@@ -43,6 +52,7 @@ export class Toolbox {
   constructor(options: ToolboxOptions) {
     const {
       session,
+      model,
       cwd,
       roots,
       resolveDir,
@@ -54,6 +64,7 @@ export class Toolbox {
       more,
       readable,
       readOnly,
+      privateAddresses,
       signal,
     } = options
     const outputs = join(directory, OUTPUTS_DIR)
@@ -71,8 +82,10 @@ export class Toolbox {
       readTool(place, seen),
       writeTool(place, seen),
       editTool(place, seen),
+      ...(chosen !== undefined || PATCHING.test(model) ? [applyPatchTool(place, seen)] : []),
       searchTool(place),
       globTool(place),
+      fetchTool(privateAddresses, redactor),
       ...this.#shell.tools(),
       todoTool(),
     ]
