@@ -235,6 +235,7 @@ const programs: Options[] = [
     entry: entries({
       'sdk/index': 'src/sdk/index.ts',
       'sdk/register': 'src/sdk/register.ts',
+      'sdk/session-helper': 'src/sdk/helper/main.ts',
       'sdk/markdown-worker': 'src/sessions/web/markdown-worker.ts',
       ...resolvers(),
     }),

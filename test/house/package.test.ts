@@ -21,6 +21,8 @@ test('the package holds the program, its resolvers and its pages, and no tests o
     'templates/worker/bin/git-credential-resolve',
     'dist/sdk/index.js',
     'dist/sdk/register.js',
+    'dist/sdk/session-helper.js',
+    'templates/python-sessions/resolver.py',
     'dist/core/index.js',
   ]) {
     expect(files).toContain(file)
