@@ -15,7 +15,7 @@ const { LlmServer } = await import('../test/support/llm-server.ts')
 const root = fileURLToPath(new URL('..', import.meta.url))
 const FREE_BYTES = 2 * 1024 ** 3
 const INSTALL_MS = 5 * 60_000
-const RUN_MS = 2 * 60_000
+const RUN_MS = 4 * 60_000
 const PROMPT = 'Write the word proven into the file made.txt with your shell, then say that it is done.'
 const COMMAND = 'printf proven > made.txt'
 
@@ -72,12 +72,14 @@ const AGENTS = {
     package: '@google/gemini-cli@0.61.0',
     programs: ['.bin/gemini'],
     dialect: 'google',
-    args: () => ['-p', PROMPT, '--yolo', '--output-format', 'stream-json', '--skip-trust'],
-    env: (url) => ({
-      GOOGLE_GEMINI_BASE_URL: url,
-      GEMINI_API_KEY: 'AIza-of-the-proof',
-      GEMINI_CLI_TRUST_WORKSPACE: 'true',
-    }),
+    // A named model: else it asks another one first which to use.
+    args: () => ['-m', 'gemini-2.5-pro', '-p', PROMPT, '--yolo', '--output-format', 'stream-json', '--skip-trust'],
+    env: (url, home) => {
+      mkdirSync(join(home, '.gemini'))
+      const settings = { security: { auth: { selectedType: 'gemini-api-key' } } }
+      writeFileSync(join(home, '.gemini', 'settings.json'), JSON.stringify(settings))
+      return { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'AIza-of-the-proof', GEMINI_CLI_TRUST_WORKSPACE: 'true' }
+    },
   },
 }
 
