@@ -60,10 +60,15 @@ export class InstanceHost {
     const { ledger, driver } = parts
     this.#parts = parts
     this.#coordination = openCoordination(driver)
-    const { creation } = ledger.story
+    const { creation, spending } = ledger.story
     this.#sealed = new SealedPayloads(parts.home, ledger)
     const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
-    this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
+    this.#config = buildConfig(
+      creation,
+      this.#coordination,
+      { credentials, input: this.#sealed.input },
+      spending?.cost_usd ?? 0,
+    )
     ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
     const upstream = { home: parts.home, ledger, tell: (news: News) => this.tell(news), warn: this.#warn }
     this.#upstream = new HostUpstream(upstream)
@@ -310,6 +315,7 @@ export class InstanceHost {
   async #endBeforeRun(session: WorkerSession, came: unknown): Promise<void> {
     const { ledger, driver } = this.#parts
     if (!this.#enter({ name: 'ending-before-run', session })) return
+    session.sessions.close()
     await driver.sweep()
     await session.finishLog()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
@@ -347,6 +353,7 @@ export class InstanceHost {
     failpoint('end.known')
     session.endSupervision()
     await session.sessions.end(end.result !== null && end.result.status !== 'paused')
+    if (this.#isReleased) return
     await endWorker(session, driver)
     const { escaped = 0 } = session.worker.condition
     if (escaped > 0) session.warn('escaped', escaped, 0)
