@@ -448,6 +448,17 @@ export const TRANSCRIPT_RESUME_MAX_BYTES = 256 * MIB
 export const TRANSCRIPT_FIELD_MAX_CHARS = 64 * KIB // a text in an answer
 export const SCRIPT_MAX_BYTES = 4 * MIB // a file of a scripted model
 
+export const SESSION_REQUESTS_MAX = 64 // own: requests of a worker that wait for its session helper at once
+export const SESSION_OPTIONS_MAX_BYTES = 1 * MIB // own: of one platform.session.create, as JSON
+export const SESSION_OPTIONS_KEPT_BYTES = 16 * MIB // own: of all of them, which the host keeps to open the sessions in another helper
+export const SESSION_ANSWER_MAX_BYTES = 3 * MIB // own: less than a frame
+export const SESSION_HELPER_START_MS = 60_000
+export const SESSION_HELPER_END_MS = 5_000
+export const SESSION_HELPER_LOSSES_MAX = 3 // own: helpers that end in a row before a run is answered
+export const SESSION_HELPER_RETRY_MIN_MS = 250
+export const SESSION_HELPER_RETRY_MAX_MS = 2_000
+export const SESSION_HELPER_NOISE_MAX = 100 // own: lines of a helper that are no frames
+
 export const SESSION_AGENTS_AT_ONCE = 4 // own: tasks of one session that it gave to agents
 
 export const SKILLS_MAX = 64 // own: of one session

@@ -15,7 +15,7 @@ import {
 import type { InstanceConfig, InstanceError } from '../core/protocol/instance.ts'
 import { SESSIONS_DIR, type SessionCompleted, type SessionDispatched } from '../core/protocol/session/session.ts'
 import { Redactor } from '../core/redaction/redact.ts'
-import { type AgentOptions, type Session, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
+import { type AgentOptions, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
 import { Guardian, type GuardianNote } from './guardian/guardian.ts'
 import { instructionsWith } from './instructions.ts'
 import { Lock } from './loop/lock.ts'
@@ -67,10 +67,11 @@ export class Sessions {
     this.#redactor = new Redactor(secretsOf(config))
   }
 
-  async create(name: string, options: SessionOptions = {}): Promise<Session> {
+  /** `number`: which session of its name it is, for a caller that opens them in any order; by default the next. */
+  async create(name: string, options: SessionOptions = {}, number?: number): Promise<OpenSession> {
     this.#options.signal.throwIfAborted()
     // Before anything waits, so that the order of the calls decides about ids.
-    const id = this.#idFor(name)
+    const id = this.#idFor(name, number)
     this.#taken.add(id)
     try {
       const session = await this.#make(id, name, options)
@@ -207,15 +208,20 @@ export class Sessions {
   }
 
   /** `<name>`, or `<name>-k` for the k-th of a name; other characters than those of a file name become `-`. */
-  #idFor(name: string): string {
+  #idFor(name: string, number?: number): string {
     const problem = (what: string) =>
       fail('session_options_invalid', { session: String(name).slice(0, 80), problem: what })
     if (typeof name !== 'string' || name.length > SESSION_NAME_MAX_CHARS)
       throw problem(`a name is a text of at most ${SESSION_NAME_MAX_CHARS} characters`)
     if (this.#taken.size >= SESSIONS_MAX) throw problem(`an instance has at most ${SESSIONS_MAX} sessions`)
     const base = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'session'
+    if (number !== undefined) {
+      const id = number === 1 ? base : `${base}-${number}`
+      if (this.#taken.has(id)) throw problem(`"${id}" is the id of another session`)
+      return id
+    }
     let id = base
-    for (let number = 2; this.#taken.has(id); number += 1) id = `${base}-${number}`
+    for (let next = 2; this.#taken.has(id); next += 1) id = `${base}-${next}`
     return id
   }
 }

@@ -55,6 +55,17 @@ export class OpenSession implements Session {
     return this.#parts.id
   }
 
+  /**
+   * The next prompt is the `number`-th, from 1: those before it were given by an earlier process. False where one of them has no end in the
+   * transcript.
+   */
+  goTo(number: number): boolean {
+    const before = this.#parts.transcript.history.turns[number - 2]
+    if (number > 1 && (before === undefined || !isOver(before))) return false
+    this.#given = number - 1
+    return true
+  }
+
   steer(text: string): void {
     this.#steering.push(text)
   }

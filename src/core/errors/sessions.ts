@@ -7,7 +7,8 @@ export const sessionErrors = {
     http: 501,
     exit: 10,
     message: (d: { session: string }) => `Can't open the session "${d.session}": there is no key of an LLM provider.`,
-    hint: () => 'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs.',
+    hint: () =>
+      'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs. To try it without a key: resolve run agent -i task=Try -i model=scripted/example.json',
   },
   session_unknown: {
     kind: 'user',
@@ -29,6 +30,26 @@ export const sessionErrors = {
     http: 422,
     exit: 5,
     message: (d: { session: string; problem: string }) => `Can't open the session "${d.session}": ${d.problem}.`,
+  },
+  session_call_refused: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { method: string; problem: string }) => `Can't carry out ${d.method}: ${d.problem}.`,
+  },
+  session_not_open: {
+    kind: 'user',
+    http: 409,
+    exit: 7,
+    message: (d: { session: string }) => `There is no open session "${d.session}".`,
+    hint: () => 'Call platform.session.create first, and again after another host took over.',
+  },
+  session_helper_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { reason: string }) => `The program beside the worker that runs LLM sessions failed: ${d.reason}.`,
+    hint: () => 'The log of the instance may say more. A container needs an image with Node 24.',
   },
   mcp_server_failed: {
     kind: 'environment',

@@ -54,6 +54,8 @@ const entries: Record<string, string | Later> = {
   R38: 'resolve token create, list and revoke; sign-in links',
   R39: 'Commands on the same machine use the home directory and a 0600 unix socket, no token',
   R40: 'resolver.shutdown, resolver.event, resolver.finished, resolver.log; a resolver with only files and the eight methods conforms',
+  'R40-SESSIONS':
+    'platform.session.create, run and steer: LLM sessions for resolvers in other languages, which outlive a pause, a host, a helper and a worker',
   R41: 'A line on stdout that is no frame is logged, counted, ignored; frames are capped at 4 MiB',
   R42: 'Calls into a resolver are at-least-once; request_id and message number let the SDK dedupe',
   R43: 'InstanceConfig carries project_path and resolve_path; RESOLVE_DIR is set; config.json is 0600 and scrubbed of secrets at the end',

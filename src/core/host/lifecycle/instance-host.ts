@@ -293,10 +293,18 @@ export class InstanceHost {
       epoch,
       requests: this.#requests,
       sandboxes: this.#resources.sandboxes,
+      helper: { token: this.#config.sub_container_token, place: () => this.#placeOfHelper },
       write: this.#write,
       watchdogMs,
     }
     return WorkerSession.open(worker, parts, (event) => this.#on(event))
+  }
+
+  get #placeOfHelper() {
+    const { creation } = this.#parts.ledger.story
+    const { git } = this.#resources
+    const environment = { ...git.environment, ...creation.environment }
+    return { directory: creation.resolver.dir, environment, tools: git.tools }
   }
 
   async #endBeforeRun(session: WorkerSession, came: unknown): Promise<void> {
@@ -338,6 +346,7 @@ export class InstanceHost {
     if (!this.#enter({ name: 'settling', session })) return
     failpoint('end.known')
     session.endSupervision()
+    await session.sessions.end(end.result !== null && end.result.status !== 'paused')
     await endWorker(session, driver)
     const { escaped = 0 } = session.worker.condition
     if (escaped > 0) session.warn('escaped', escaped, 0)

@@ -84,9 +84,10 @@ export class Stopping {
   async carryOut(session: WorkerSession): Promise<void> {
     const stop = this.#request
     if (stop === undefined) return
-    const { worker, calls } = session
+    const { worker, calls, sessions } = session
     if (!stop.forced) {
       calls.call('resolver.stop', { reason: stop.reason }).catch(() => {})
+      sessions.stop(stop.reason)
       failpoint('stop.called')
       await Promise.race([worker.ended, sleep(STOP_LIMIT_MS, undefined, { ref: false })])
       const isOver = session.isClosed || this.#request !== stop || worker.condition.engine !== 'running'
