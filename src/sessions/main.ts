@@ -18,6 +18,7 @@ import { Redactor } from '../core/redaction/redact.ts'
 import { type AgentOptions, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
 import { Guardian, type GuardianNote } from './guardian/guardian.ts'
 import { instructionsWith } from './instructions.ts'
+import { Budget } from './loop/budget.ts'
 import { Lock } from './loop/lock.ts'
 import { type Pace, USUAL_PACE } from './loop/parts.ts'
 import { McpServers } from './mcp/servers.ts'
@@ -28,6 +29,7 @@ import { AGENT_TOOL, agentTool } from './tools/agent.ts'
 import { findSkills, skillTool } from './tools/skills.ts'
 import type { Tool } from './tools/tool.ts'
 import { Toolbox } from './tools/toolbox.ts'
+import { spentBefore } from './transcript/spent.ts'
 import { Transcript } from './transcript/transcript.ts'
 
 export interface SessionsOptions {
@@ -49,6 +51,7 @@ export class Sessions {
   readonly #options: SessionsOptions
   readonly #guardian: Guardian
   readonly #redactor: Redactor
+  readonly #budget: Budget | undefined
   readonly #places = new Lock(SESSIONS_AT_ONCE)
   /** Places for the agents of each session. */
   readonly #agents = new Map<string, Lock>()
@@ -65,6 +68,9 @@ export class Sessions {
     const onFirst = onGuardian === undefined ? {} : { onFirst: onGuardian }
     this.#guardian = new Guardian({ resolveDir: dir, isContainer, ...onFirst })
     this.#redactor = new Redactor(secretsOf(config))
+    const { budget_usd: budget, spent_usd: told = 0 } = config
+    // What the host was told has no turn that was cut, and a resolver can lose its transcripts: the larger sum counts.
+    if (budget !== undefined) this.#budget = new Budget(budget, Math.max(told, spentBefore(dir)))
   }
 
   /** `number`: which session of its name it is, for a caller that opens them in any order; by default the next. */
@@ -110,10 +116,12 @@ export class Sessions {
       nextStep: () => transcript?.history.steps ?? 0,
     })
     const { limits = {}, readOnly = false, tools, ownTools = {}, agents } = options
-    if (limits.usd !== undefined && model.kind === 'live' && model.price(ONE_TOKEN) === null)
+    const bounded =
+      limits.usd !== undefined ? '"limits.usd"' : config.budget_usd === undefined ? '' : 'the budget of the instance'
+    if (bounded !== '' && model.kind === 'live' && model.price(ONE_TOKEN) === null)
       throw fail('session_options_invalid', {
         session: name,
-        problem: `the price of ${model.id} is not known, so "limits.usd" can't hold`,
+        problem: `the price of ${model.id} is not known, so ${bounded} can't hold`,
       })
     const skills = findSkills(options.skills ?? [])
     const directory = join(dir, SESSIONS_DIR, id)
@@ -152,6 +160,7 @@ export class Sessions {
     })
     return new OpenSession({
       ...{ id, name, model, instructions, toolbox, transcript, limits, signal, tellDispatched, tellCompleted },
+      budget: this.#budget,
       parent,
       top: realpathSync(config.project_path),
       guardian: this.#guardian,

@@ -78,6 +78,22 @@ export const sessionErrors = {
       `The session "${d.session}" reached its limit of ${d.limit} ${d.what} (${d.value}).`,
     hint: () => 'Pass a higher limit to ctx.sessions.create, or divide the work.',
   },
+  budget_exceeded: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { budget: number; spent: number }) =>
+      `The LLM sessions used up the budget of the instance: about ${d.spent.toFixed(4)} of ${d.budget} US dollars.`,
+    hint: () => 'What was done so far is kept. "resolve instance retry" with a higher --budget-usd starts again.',
+  },
+  budget_too_high: {
+    kind: 'user',
+    http: 422,
+    exit: 5,
+    message: (d: { budget: number; ceiling: number }) =>
+      `A budget of ${d.budget} US dollars is more than the ${d.ceiling} that the operator allows.`,
+    hint: () => 'Ask for less, or raise RESOLVE_BUDGET_USD where the instance is created.',
+  },
   session_stuck: {
     kind: 'user',
     http: 422,

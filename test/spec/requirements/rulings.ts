@@ -81,6 +81,10 @@ const entries: Record<string, string | Later> = {
   R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: 'Model, base URL, token command and named secrets reach a resolver by its config alone',
   R56: 'Sessions are journaled as platform.resolver.session_dispatched and session_completed',
+  'R56-BUDGET':
+    'A budget in US dollars bounds all LLM sessions of an instance, over pauses, by one step at most: then the run fails with budget_exceeded; RESOLVE_BUDGET_USD is default and ceiling',
+  'R56-USAGE':
+    'Tokens, estimated cost and kinds of the LLM sessions stand in the record, in documents, at the end of a run and in the step summary',
   'R56-MCP':
     'A session offers the tools of MCP servers as server__tool, within limits; a server that fails is a warning, and a stop ends it with everything that it started',
   'R56-FETCH':

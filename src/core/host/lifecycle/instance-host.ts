@@ -60,10 +60,15 @@ export class InstanceHost {
     const { ledger, driver } = parts
     this.#parts = parts
     this.#coordination = openCoordination(driver)
-    const { creation } = ledger.story
+    const { creation, spending } = ledger.story
     this.#sealed = new SealedPayloads(parts.home, ledger)
     const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
-    this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
+    this.#config = buildConfig(
+      creation,
+      this.#coordination,
+      { credentials, input: this.#sealed.input },
+      spending?.cost_usd ?? 0,
+    )
     ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
     const upstream = { home: parts.home, ledger, tell: (news: News) => this.tell(news), warn: this.#warn }
     this.#upstream = new HostUpstream(upstream)
