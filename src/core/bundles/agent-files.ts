@@ -47,6 +47,7 @@ function toolsOf(fields: Record<string, unknown>): { tools: string[] | undefined
 /** By commas outside of brackets: `Bash(git add:*, git commit:*)` is one. */
 function splitNames(text: string): string[] {
   return text
+    .replace(/[[\]"']/g, '')
     .split(/,(?![^(]*\))/)
     .map((name) => name.trim())
     .filter((name) => name !== '')

@@ -89,7 +89,10 @@ class Reader {
     if (whole.length <= SESSION_BUNDLE_INSTRUCTIONS_MAX_BYTES) return whole.toString('utf8')
     const limit = SESSION_BUNDLE_INSTRUCTIONS_MAX_BYTES
     this.#note('faulty', 'instructions', `${whole.length} bytes of instructions are cut to ${limit}`)
-    return `${whole.subarray(0, limit).toString('utf8').replace(/\ufffd$/, '')}\n[cut]`
+    return `${whole
+      .subarray(0, limit)
+      .toString('utf8')
+      .replace(/\ufffd$/, '')}\n[cut]`
   }
 
   #readAmplifier(unit: BundleUnit): void {
@@ -172,7 +175,8 @@ class Reader {
     if (kind !== 'amplifier') this.#addAgentsOf(tree, join(directory, 'agents'), namespace)
     if (kind !== 'plain') return
     const advice = tree.read(join(directory, 'AGENTS.md'))
-    if (advice !== undefined) this.#context.set(join(tree.root, directory, 'AGENTS.md'), told('AGENTS.md', namespace, advice))
+    if (advice !== undefined)
+      this.#context.set(join(tree.root, directory, 'AGENTS.md'), told('AGENTS.md', namespace, advice))
   }
 
   #addSkillsOf(tree: Tree, directory: string, namespace: string): void {
@@ -188,8 +192,10 @@ class Reader {
   #addSkill(tree: Tree, folder: string, namespace: string): void {
     const file = join(folder, SKILL)
     const [text, found] = [tree.read(file), tree.find(folder)]
-    if (text === undefined || found === undefined)
-      return this.#note('faulty', namespace, `${file} can't be read, or is too large`)
+    if (text === undefined || found === undefined) {
+      this.#note('faulty', namespace, `${file} can't be read, or is too large`)
+      return
+    }
     const { fields, fault } = this.#walk.yaml.front(text)
     if (fault !== undefined) this.#note('faulty', namespace, `${file}: ${fault}`)
     const own = textIn(fields, 'name') || basename(found.path)
@@ -204,8 +210,9 @@ class Reader {
   }
 
   #addAgentsOf(tree: Tree, directory: string, namespace: string): void {
-    for (const name of tree.names(directory))
-      if (name.endsWith('.md')) this.#addAgentFile(tree, join(directory, name), namespace)
+    const files = tree.names(directory).filter((name) => name.endsWith('.md'))
+    for (const name of files.slice(0, 2 * SESSION_BUNDLE_AGENTS_MAX))
+      this.#addAgentFile(tree, join(directory, name), namespace)
   }
 
   #addAgentFile(tree: Tree, file: string, namespace: string): void {

@@ -67,6 +67,15 @@ export function walkBundles(tops: readonly BundlePlace[], lookup: (address: stri
   return walker.walk
 }
 
+/** Where the walk is. */
+interface Step {
+  tree: Tree
+  /** For notes, and the namespace of a bundle that names none. */
+  name: string
+  top: number
+  depth: number
+}
+
 class Walker {
   readonly walk: Walk = { units: [], namespaces: new Map(), wanted: [], notes: [], yaml: new YamlBudget() }
   readonly #rootNames = new Map<string, string | undefined>()
@@ -79,48 +88,59 @@ class Walker {
   }
 
   enter({ name, path, subdirectory }: BundlePlace, top: number, depth: number): void {
-    let tree = this.#trees.get(path)
+    const tree = this.#treeAt(path)
+    if (tree === undefined) this.#note(name, 'its directory is missing')
+    else this.#enterIn({ tree, name, top, depth }, subdirectory)
+  }
+
+  #treeAt(path: string): Tree | undefined {
     try {
-      tree ??= new Tree(path)
+      const tree = this.#trees.get(path) ?? new Tree(path)
+      this.#trees.set(path, tree)
+      return tree
     } catch {
-      return this.#note(name, 'its directory is missing')
+      return undefined
     }
-    this.#trees.set(path, tree)
-    this.#enterIn(tree, subdirectory, name, top, depth)
   }
 
-  #enterIn(tree: Tree, subdirectory: string, name: string, top: number, depth: number): void {
+  #enterIn(from: Step, subdirectory: string): void {
+    const { tree, name } = from
     const found = ENDINGS.map((ending) => tree.find(subdirectory + ending)).find((one) => one !== undefined)
-    if (found === undefined) return this.#note(name, `there is no ${subdirectory} in it`)
+    if (found === undefined) this.#note(name, `there is no ${subdirectory} in it`)
     // A cycle ends here.
-    if (this.#seen.has(found.path)) return
-    if (this.#seen.size >= SESSION_BUNDLE_UNITS_MAX)
-      return this.#note(name, `more than ${SESSION_BUNDLE_UNITS_MAX} bundles are included`)
-    this.#seen.add(found.path)
-    const at = tree.within(found.path)
-    if (!found.isDirectory) return this.#amplifier(tree, at, name, top, depth, false)
-    const file = BUNDLE_FILES.find((one) => tree.isFile(join(at, one)))
-    if (file !== undefined) return this.#amplifier(tree, join(at, file), name, top, depth, true)
-    const namespace = namespaceOf(at === '' ? name : (at.split('/').at(-1) ?? name))
-    const plugin = PLUGIN_FILES.find((one) => tree.isFile(join(at, one)))
-    if (plugin !== undefined) return this.#plugin(tree, at, join(at, plugin), namespace, top)
-    if (hasSkills(tree, at) || tree.isDirectory(join(at, 'agents')) || tree.isFile(join(at, 'AGENTS.md')))
-      return this.#add({ kind: 'plain', namespace, tree, directory: at, ownsFolders: true, fields: {}, body: '', top })
-    const isMarket = tree.isFile(join(at, MARKETPLACE))
-    this.#note(
-      name,
-      isMarket
-        ? 'it is a list of plugins: name one of them with #subdirectory='
-        : 'it has no bundle, no plugin and no skills',
-    )
+    else if (this.#seen.has(found.path)) return
+    else if (this.#seen.size >= SESSION_BUNDLE_UNITS_MAX)
+      this.#note(name, `more than ${SESSION_BUNDLE_UNITS_MAX} bundles are included`)
+    else {
+      this.#seen.add(found.path)
+      const at = tree.within(found.path)
+      if (found.isDirectory) this.#enterDirectory(from, at)
+      else this.#amplifier(from, at, false)
+    }
   }
 
-  #amplifier(tree: Tree, file: string, name: string, top: number, depth: number, isRoot: boolean): void {
+  #enterDirectory(from: Step, at: string): void {
+    const { tree, name, top } = from
+    const bundle = BUNDLE_FILES.find((one) => tree.isFile(join(at, one)))
+    const plugin = PLUGIN_FILES.find((one) => tree.isFile(join(at, one)))
+    const namespace = namespaceOf(at === '' ? name : (at.split('/').at(-1) ?? name))
+    if (bundle !== undefined) this.#amplifier(from, join(at, bundle), true)
+    else if (plugin !== undefined) this.#plugin(from, at, join(at, plugin), namespace)
+    else if (isPlain(tree, at))
+      this.#add({ kind: 'plain', namespace, tree, directory: at, ownsFolders: true, fields: {}, body: '', top })
+    else if (tree.isFile(join(at, MARKETPLACE)))
+      this.#note(name, 'it is a list of plugins: name one of them with #subdirectory=')
+    else this.#note(name, 'it has no bundle, no plugin and no skills')
+  }
+
+  /** `isRoot`: the file of a directory, to which its folders belong. */
+  #amplifier({ tree, name, top, depth }: Step, file: string, isRoot: boolean): void {
     const text = tree.read(file)
-    if (text === undefined) return this.#note(name, `${file} can't be read, or is too large`)
+    if (text === undefined) this.#note(name, `${file} can't be read, or is too large`)
+    const { yaml } = this.walk
     const { fields, body, fault } = file.endsWith('.md')
-      ? this.walk.yaml.front(text)
-      : { ...this.walk.yaml.yaml(text), body: '' }
+      ? yaml.front(text ?? '')
+      : { ...yaml.yaml(text ?? ''), body: '' }
     if (fault !== undefined) this.#note(name, `${file}: ${fault}`)
     const directory = isRoot ? parentOf(file) : rootOf(tree, file)
     const namespace = namespaceOf(textIn(objectIn(fields, 'bundle'), 'name') ?? name)
@@ -130,14 +150,15 @@ class Walker {
       const rootName = this.#nameOfRoot(tree, at)
       if (rootName !== undefined) this.#claim(rootName, tree, at)
     }
+    const inner = { tree, name: namespace, top, depth: depth + 1 }
     for (const include of listIn(fields, 'includes').slice(0, SESSION_BUNDLE_UNITS_MAX)) {
       const address = typeof include === 'string' ? include : textIn(include, 'bundle')
       if (address === undefined) this.#note(namespace, `${file}: an include names no bundle`)
       else if (depth >= SESSION_BUNDLE_DEPTH_MAX)
         this.#note(namespace, `${address} is not included: more than ${SESSION_BUNDLE_DEPTH_MAX} levels`)
-      else this.#include(address.trim(), { tree, file, namespace }, top, depth + 1)
+      else this.#include(inner, file, address.trim())
     }
-    for (const address of skillSources(fields)) this.#fetched(address, namespace, top, depth + 1)
+    for (const address of skillSources(fields)) this.#fetched(inner, address)
     this.#add({ kind: 'amplifier', namespace, tree, directory, ownsFolders: isRoot, fields, body, top })
   }
 
@@ -157,32 +178,27 @@ class Walker {
     return name === undefined ? undefined : namespaceOf(name)
   }
 
-  #include(
-    address: string,
-    from: { tree: Tree; file: string; namespace: string },
-    top: number,
-    depth: number,
-  ): void {
-    const { tree, file, namespace } = from
+  #include(from: Step, file: string, address: string): void {
+    const { tree, name } = from
     const [, space = '', path = ''] = NAMESPACED.exec(address) ?? []
     if (space !== '') {
       const target = this.walk.namespaces.get(space)
-      if (target !== undefined) this.#enterIn(target.tree, join(target.directory, path), space, top, depth)
-      else if (!SATISFIED_NAMES.has(space)) this.#note(namespace, `${address}: there is no bundle "${space}"`)
-    } else if (/^\.{1,2}\//.test(address)) this.#enterIn(tree, join(dirname(file), address), namespace, top, depth)
-    else if (!SATISFIED_NAMES.has(address)) this.#fetched(address, namespace, top, depth)
+      if (target !== undefined) this.#enterIn({ ...from, tree: target.tree, name: space }, join(target.directory, path))
+      else if (!SATISFIED_NAMES.has(space)) this.#note(name, `${address}: there is no bundle "${space}"`)
+    } else if (/^\.{1,2}\//.test(address)) this.#enterIn({ ...from, tree }, join(dirname(file), address))
+    else if (!SATISFIED_NAMES.has(address)) this.#fetched(from, address)
   }
 
-  #fetched(address: string, namespace: string, top: number, depth: number): void {
+  #fetched({ name, top, depth }: Step, address: string): void {
     const found = this.#lookup(address)
     if (found === undefined) {
       if (this.walk.wanted.length < SESSION_BUNDLE_UNITS_MAX) this.walk.wanted.push(address)
     } else if (found === 'satisfied') return
-    else if ('refused' in found) this.#note(namespace, `${address} is not included: ${found.refused}`)
+    else if ('refused' in found) this.#note(name, `${address} is not included: ${found.refused}`)
     else this.enter(found, top, depth)
   }
 
-  #plugin(tree: Tree, directory: string, file: string, fallback: string, top: number): void {
+  #plugin({ tree, top }: Step, directory: string, file: string, fallback: string): void {
     let fields: Record<string, unknown> = {}
     try {
       const value: unknown = JSON.parse(tree.read(file) ?? '')
@@ -241,7 +257,9 @@ function skillSources(fields: Record<string, unknown>): string[] {
     .filter((address): address is string => typeof address === 'string' && /^(?:git\+)?https:\/\//.test(address))
 }
 
-function hasSkills(tree: Tree, directory: string): boolean {
-  if (tree.isFile(join(directory, 'SKILL.md')) || tree.isDirectory(join(directory, 'skills'))) return true
-  return tree.names(directory).some((name) => tree.isFile(join(directory, name, 'SKILL.md')))
+/** Skills, agents or advice, without a file that describes them. */
+function isPlain(tree: Tree, at: string): boolean {
+  const holds = ['skills', 'agents'].some((folder) => tree.isDirectory(join(at, folder)))
+  if (holds || ['SKILL.md', 'AGENTS.md'].some((file) => tree.isFile(join(at, file)))) return true
+  return tree.names(at).some((name) => tree.isFile(join(at, name, 'SKILL.md')))
 }

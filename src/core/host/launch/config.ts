@@ -4,7 +4,7 @@ import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
 import { CONFIG_FILE } from '../../protocol/coordination.ts'
 import type { Payload } from '../../protocol/form.ts'
-import type { InstanceConfig } from '../../protocol/instance.ts'
+import type { BundleEntry, InstanceConfig } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import type { ClonedRepo, WorkspaceRepo } from '../../protocol/workspace.ts'
@@ -72,6 +72,11 @@ export function withWorkspace(
   const [only, ...others] = workspace
   const directory = only !== undefined && others.length === 0 ? only.path : seen.workspace
   return { ...config, workspace, working_directory: directory }
+}
+
+/** The config with the bundles of the sessions. */
+export function withBundles(config: InstanceConfig, bundles: BundleEntry[]): InstanceConfig {
+  return bundles.length === 0 ? config : { ...config, bundles }
 }
 
 /** Whether the resolver has a git server beside its worker: by its manifest, or by its workspace_spec. */

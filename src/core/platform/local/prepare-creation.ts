@@ -42,7 +42,14 @@ export async function prepareCreation(
   requireSecrets(home, name, manifest.secrets)
   const isReady = await preparations.isReady(entry, executor)
   const id = request.instance_id ?? newInstanceId()
-  const { open, secret, environment, container, workspace } = isReady
+  const {
+    open,
+    secret,
+    environment,
+    container,
+    bundles = [],
+    workspace,
+  } = isReady
     ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor, id))
     : unchecked(entry, input)
   // The file of schedules has the value in clear: the runner removes that of a field which became secret since.
@@ -62,6 +69,7 @@ export async function prepareCreation(
     executor,
     environment,
     ...(container === null ? {} : { container }),
+    ...(bundles.length === 0 ? {} : { bundles }),
     ...(workspace === null ? {} : { workspace }),
     resolver: { name, version, dir, commit, manifest },
   }
