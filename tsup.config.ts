@@ -232,7 +232,12 @@ const programs: Options[] = [
     // It would mark them as external before the plugin sees them.
     removeNodeProtocol: false,
     esbuildPlugins: [lazyNode],
-    entry: entries({ 'sdk/index': 'src/sdk/index.ts', 'sdk/register': 'src/sdk/register.ts', ...resolvers() }),
+    entry: entries({
+      'sdk/index': 'src/sdk/index.ts',
+      'sdk/register': 'src/sdk/register.ts',
+      'sdk/markdown-worker': 'src/sessions/web/markdown-worker.ts',
+      ...resolvers(),
+    }),
   },
 ]
 

@@ -412,6 +412,7 @@ export const PROMOTIONS_FILE_MAX_BYTES = 8 * MIB // own: twice what PROMOTIONS_M
 export const SESSIONS_AT_ONCE = 8 // own: runs of sessions of one instance; the others wait
 export const SESSIONS_MAX = 1_000 // own: of one instance
 export const SESSIONS_TOLD_MAX = 500 // own: sessions that the story of an instance holds; the latest stay
+export const SESSION_NUMBER_MAX = 1e12 // own: tokens, seconds, dollars that an event tells
 export const SESSION_NAME_MAX_CHARS = 64 // own
 export const SESSION_STEPS_MAX = 200 // own: model calls in one run, unless the resolver says another number
 export const SESSION_PROMPT_MAX_BYTES = 1 * MIB
@@ -423,6 +424,7 @@ export const SESSION_RESULT_MAX_BYTES = 50 * KIB // one result of a tool
 export const SESSION_STEP_RESULTS_MAX_BYTES = 400 * KIB // the results of one step together
 export const SESSION_RESULT_LEAST_BYTES = 4 * KIB // however many calls a step has
 export const SESSION_OUTPUT_MAX_TOKENS = 32_000 // of one answer of a model
+export const SESSION_OUTPUT_LEAST_TOKENS = 256 // less is not asked for
 export const SESSION_CUT_ANSWERS_MAX = 3 // in a row
 export const SESSION_FIRST_CHUNK_MS = 120_000
 export const SESSION_CHUNK_MS = 120_000 // between two parts of an answer
@@ -434,6 +436,7 @@ export const SESSION_RETRY_AFTER_MAX_MS = 5 * 60_000 // a longer Retry-After is 
 export const SESSION_SAME_NOTED = 3 // the same call with the same result in a row: the model is told
 export const SESSION_SAME_MAX = 6 // then the run ends
 export const SESSION_WINDOW_TOKENS = 200_000 // where the size of a model's context is not known
+export const SESSION_WINDOW_LEAST_TOKENS = 1_000 // a provider that tells less is not believed
 export const SESSION_WINDOW_RESERVE_TOKENS = 20_000 // compaction begins this far below the window
 export const SESSION_KEPT_OUTPUT_TOKENS = 40_000 // results of tools within the last tokens stay whole
 export const SESSION_KEPT_TOKENS = 20_000 // of the end of a history that is summarized
@@ -464,6 +467,32 @@ export const SESSION_BUNDLE_INSTRUCTIONS_MAX_BYTES = 128 * KIB // own: what all 
 export const SESSION_BUNDLE_AGENTS_MAX = 32 // own: of all bundles
 export const SESSION_BUNDLE_AGENT_CHARS = 400 // own: of the description of an agent, in the prompt
 export const SESSION_BUNDLE_NOTES_MAX = 20 // own: what one warning names
+
+/** MCP servers of sessions. */
+export const MCP_SERVERS_MAX = 8
+export const MCP_TOOLS_MAX = 128 // of all servers of a session
+export const MCP_TOOLS_MAX_BYTES = 256 * KIB // own: names, descriptions and schemas together; each request holds them
+export const MCP_TOOL_NAME_MAX_CHARS = 64 // as providers allow
+export const MCP_DESCRIPTION_MAX_CHARS = 2_000 // own: of a tool
+export const MCP_SCHEMA_MAX_BYTES = 32 * KIB // own: of a tool
+export const MCP_SCHEMA_MAX_DEPTH = 16 // own
+export const MCP_SCHEMA_MAX_NODES = 1_000 // own: with references put in place
+export const MCP_START_LIMIT_MS = 30_000
+export const MCP_CALL_LIMIT_MS = 60_000
+export const MCP_STARTS_MAX = 4 // own: of one server by one session
+export const MCP_PAGES_MAX = 50 // own: of a list of tools
+export const MCP_MESSAGE_MAX_BYTES = 8 * MIB // own
+export const MCP_UNASKED_MAX_BYTES = 64 * MIB // own: what a server sends between two answers
+export const MCP_NOISE_LINES_MAX = 1_000 // own: lines that are no messages
+export const MCP_STDERR_TAIL_BYTES = 2 * KIB // own: told where a server does not start
+export const MCP_CLOSE_MS = 2_000 // own: from the end of its input to SIGTERM
+
+/** The tool fetch. */
+export const FETCH_LIMIT_MS = 30_000
+export const FETCH_MAX_BYTES = 1 * MIB
+export const FETCH_REDIRECTS_MAX = 5
+export const MARKDOWN_LIMIT_MS = 5_000 // own: then tags are only taken off
+export const MARKDOWN_MEMORY_MB = 256 // own
 
 /** Tools of sessions. */
 export const TOOL_READ_LINES = 2_000

@@ -5,6 +5,10 @@ export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/pr
 export type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
 export type {
   AgentOptions,
+  FetchOptions,
+  McpAddress,
+  McpProgram,
+  McpServer,
   OwnTool,
   Session,
   SessionAnswer,

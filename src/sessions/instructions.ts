@@ -1,5 +1,5 @@
 /** What a session tells a model about where it works: before the author's instructions, and with the first prompt. */
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { SESSION_AGENTS_FILE_MAX_BYTES, SESSION_AGENTS_MAX_BYTES } from '../core/limits.ts'
 
@@ -25,8 +25,8 @@ function agentsFiles(cwd: string, top: string): string[] {
     const name = ['AGENTS.md', 'CLAUDE.md'].find((one) => isFileBelow(join(directory, one), chain[0] ?? cwd))
     if (name === undefined || left <= 0) continue
     const path = join(directory, name)
-    const bytes = readFileSync(path)
     const most = Math.min(left, SESSION_AGENTS_FILE_MAX_BYTES)
+    const bytes = beginningOf(path, most + 1)
     const text = bytes.subarray(0, most).toString('utf8')
     left -= Math.min(bytes.length, most)
     const cut = bytes.length > most ? `\n[cut; read ${path} for the rest]` : ''
@@ -45,6 +45,17 @@ function fromRoot(cwd: string, top: string): string[] {
     chain.unshift(at)
     if (statSync(join(at, '.git'), { throwIfNoEntry: false }) !== undefined) return chain
     if (dirname(at) === at || at === top) return [cwd]
+  }
+}
+
+/** A repository may hold a file of any size under this name. */
+function beginningOf(path: string, maxBytes: number): Buffer {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const bytes = Buffer.alloc(maxBytes)
+    return bytes.subarray(0, readSync(fd, bytes, 0, maxBytes, 0))
+  } finally {
+    closeSync(fd)
   }
 }
 

@@ -2,7 +2,7 @@
  * Opens the LLM sessions of an instance. {@link file://./../sdk/instance/sessions.ts} loads it at the first `create`: a resolver without
  * sessions loads nothing of it.
  */
-import { mkdirSync, realpathSync, statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import {
@@ -22,6 +22,8 @@ import { Guardian, type GuardianNote } from './guardian/guardian.ts'
 import { instructionsWith } from './instructions.ts'
 import { Lock } from './loop/lock.ts'
 import { type Pace, USUAL_PACE } from './loop/parts.ts'
+import { McpServers } from './mcp/servers.ts'
+import { problemWithMcp } from './mcp/wanted.ts'
 import { openModel } from './provider/model.ts'
 import { hashOf, OpenSession } from './session.ts'
 import { AGENT_TOOL, agentTool } from './tools/agent.ts'
@@ -40,6 +42,8 @@ export interface SessionsOptions {
   tellCompleted(data: SessionCompleted): void
   /** The first warning of each rule of the guardian. */
   onGuardian?: (note: GuardianNote) => void
+  /** What a session goes on without. */
+  onWarning?: (text: string) => void
   pace?: Partial<Pace>
 }
 
@@ -51,6 +55,8 @@ export class Sessions {
   readonly #places = new Lock(SESSIONS_AT_ONCE)
   /** Places for the agents of each session. */
   readonly #agents = new Map<string, Lock>()
+  /** The MCP servers of each session that names some. */
+  readonly #mcp = new Map<string, McpServers>()
   readonly #taken = new Set<string>()
   readonly #open: OpenSession[] = []
 
@@ -88,6 +94,7 @@ export class Sessions {
   /** Tells the end of every turn that is under way: for a run that ends and is not paused. */
   endOpen(error: InstanceError): void {
     for (const session of this.#open) session.endOpen(error)
+    for (const servers of this.#mcp.values()) void servers.close()
   }
 
   /** `parent`: the session whose agent it is. */
@@ -116,11 +123,12 @@ export class Sessions {
       })
     const skills = [...findSkills(options.skills ?? []), ...share.skills].slice(0, SKILLS_MAX)
     const directory = join(dir, SESSIONS_DIR, id)
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
     transcript = new Transcript(directory, name, this.#redactor)
+    const cwd = options.cwd ?? placeOf(config)
+    const mcp = await this.#mcpOf(id, options, cwd, parent)
     const toolbox = new Toolbox({
       session: id,
-      cwd: options.cwd ?? placeOf(config),
+      cwd,
       roots: [config.workspace_path, config.project_path],
       resolveDir: dir,
       directory,
@@ -133,9 +141,11 @@ export class Sessions {
           ? []
           : [this.#agentTool(id, { ...options, agents }, () => transcript as Transcript)]),
         ...(skills.length === 0 ? [] : [skillTool(skills)]),
+        ...(mcp?.tools(readOnly) ?? []),
       ],
       readable: [...skills.map((one) => one.directory), ...share.directories],
       readOnly,
+      privateAddresses: options.fetch?.privateAddresses === true,
       signal,
     })
     const instructions = instructionsWith(share.instructions, options.instructions)
@@ -159,9 +169,9 @@ export class Sessions {
   }
 
   #agentTool(id: string, options: SessionOptions, transcriptOf: () => Transcript): Tool {
-    const { agents = {}, model, cwd, readOnly, ownTools, skills, bundles } = options
+    const { agents = {}, model, cwd, readOnly, ownTools, skills, fetch, bundles } = options
     return agentTool(agents, async (name, task, call) => {
-      const inherited = { model, cwd, readOnly, ownTools, skills, bundles }
+      const inherited = { model, cwd, readOnly, ownTools, skills, fetch, bundles }
       const given = Object.entries(inherited).filter(([, value]) => value !== undefined)
       const { description: _, ...own } = agents[name] as AgentOptions
       const agent = {
@@ -179,10 +189,23 @@ export class Sessions {
       } finally {
         const { usage, cost_usd } = child.spent
         await child.close()
+        await this.#mcp.get(child.id)?.close()
         if (!call.signal.aborted)
           await transcript.append('agent', { turn, call: call.id, session: child.id, usage, cost_usd })
       }
     })
+  }
+
+  /** Its own, or those of the session whose agent it is: they are not started twice. */
+  async #mcpOf(id: string, { mcp }: SessionOptions, cwd: string, parent?: string): Promise<McpServers | undefined> {
+    if (mcp === undefined) return parent === undefined ? undefined : this.#mcp.get(parent)
+    const { dir: resolveDir, signal, onWarning, pace } = this.#options
+    const { mcpStartMs: startMs, mcpCallMs: callMs } = { ...USUAL_PACE, ...pace }
+    const place = { session: id, cwd, resolveDir, signal, guardian: this.#guardian, startMs, callMs }
+    const servers = await McpServers.open(mcp, place)
+    this.#mcp.set(id, servers)
+    for (const text of servers.warnings) onWarning?.(this.#redactor.text(`Session ${id}: ${text}`))
+    return servers
   }
 
   #ofAgents(parent: string): Lock {
@@ -222,6 +245,7 @@ function problemWith({
   cwd,
   limits = {},
   skills = [],
+  mcp = {},
 }: SessionOptions): string | undefined {
   if (Buffer.byteLength(instructions) > SESSION_INSTRUCTIONS_MAX_BYTES)
     return `its instructions have more than ${SESSION_INSTRUCTIONS_MAX_BYTES} bytes`
@@ -231,6 +255,8 @@ function problemWith({
   if (odd !== undefined) return `"${odd}" can't be the name of a tool`
   const taken = Object.keys(ownTools).find((one) => [...TOOL_NAMES, AGENT_TOOL, 'skill'].includes(one))
   if (taken !== undefined) return `"${taken}" is the name of a tool of its own`
+  const ofMcp = problemWithMcp(mcp)
+  if (ofMcp !== undefined) return ofMcp
   const gone = skills.find((one) => !isDirectory(one))
   if (gone !== undefined) return `there is no directory ${gone}`
   if (cwd !== undefined && !isDirectory(cwd)) return `there is no directory ${cwd}`

@@ -7,6 +7,7 @@ import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/
 import type { Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
+import { Bounds } from './loop/bounds.ts'
 import { Lock } from './loop/lock.ts'
 import type { Pace } from './loop/parts.ts'
 import { runTurn } from './loop/turn.ts'
@@ -41,11 +42,13 @@ export class OpenSession implements Session {
   readonly #steering: string[] = []
   readonly #turns = new Lock()
   readonly #lock = new Lock()
+  readonly #bounds: Bounds
   /** How many prompts this process has given: the place of the next one in the transcript. */
   #given = 0
 
   constructor(parts: SessionParts) {
     this.#parts = parts
+    this.#bounds = new Bounds(parts.model.window)
   }
 
   get id(): string {
@@ -136,7 +139,10 @@ export class OpenSession implements Session {
     const parts = { session: id, model, instructions, toolbox, guardian, transcript, limits, pace, signal }
     const { number } = turn
     try {
-      const output = await runTurn({ ...parts, lock: this.#lock, steering: this.#steering }, number)
+      const output = await runTurn(
+        { ...parts, lock: this.#lock, bounds: this.#bounds, steering: this.#steering },
+        number,
+      )
       const duration_ms = Math.round(performance.now() - startedAt)
       await transcript.append('answer', { turn: number, output, duration_ms }, signal)
     } catch (error) {

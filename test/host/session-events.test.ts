@@ -2,7 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { SESSIONS_TOLD_MAX } from '../../src/core/limits.ts'
 import { openLocalPlatform } from '../../src/core/platform/local/local.ts'
+import { sessionSummary } from '../../src/core/protocol/session/session.ts'
+import { fits } from '../../src/core/schema/fits.ts'
+import { listOf } from '../../src/core/schema/schema.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { root } from '../house/source-files.ts'
 import { ranToEnd, temporaryHome } from '../support/instances.ts'
@@ -47,6 +51,56 @@ test('each turn is journaled once; what does not fit is rejected; what is open e
   expect(journal).not.toContain('d'.repeat(5_000))
   expect(journal).toContain('"reason":"session_event"')
   expect(story.rejected).toBe(3)
+})
+
+test('numbers that are none, or that no sum holds, are rejected; the sums stay numbers for every client', async () => {
+  const resolver = plainResolver(
+    `${HEAD}
+    const raw = (type, data) => fs.appendFileSync(root + '/events.jsonl', '{"schema_version":1,"event_type":"resolver:session_' + type + '","instance_id":"' + me.config.instance_id + '","timestamp":"' + new Date().toISOString() + '","data":' + data + '}\\n')
+    const odd = (more) => completed('a', 1, more)
+    dispatched('a', 1)
+    odd({ cost_usd: -1 }); odd({ cost_usd: 'free' }); odd({ cost_usd: 1e300 }); odd({ duration_seconds: -5 }); odd({ steps: 1.5 })
+    odd({ usage: { ...usage, input_tokens: -5 } }); odd({ usage: { ...usage, input_tokens: 1e300 } }); odd({ usage: null }); odd({ success: 'yes' })
+    raw('completed', JSON.stringify({ ...about('a', 1), success: true, duration_seconds: 1, steps: 1, usage, cost_usd: 0 }).replace('"cost_usd":0', '"cost_usd":1e999'))
+    raw('completed', JSON.stringify({ ...about('a', 1), success: true, duration_seconds: 1, steps: 1, usage, cost_usd: 0 }).replace('"cost_usd":0', '"cost_usd":NaN'))
+    dispatched('a', 1e300); dispatched('a', 'x'); dispatched('a', 1, { model: 'm'.repeat(300) })
+    dispatched('x'.repeat(81), 1); dispatched('a\\u0000b', 1); dispatched('.', 1); dispatched(null, 1)
+    completed('a', 1, { usage: { ...usage, input_tokens: 1e12, output_tokens: 1e12 }, cost_usd: 1e12 })
+    dispatched('a', 2)
+    completed('a', 2, { usage: { ...usage, input_tokens: 1e12, output_tokens: 1e12 }, cost_usd: 1e12 })
+    me.finish({ status: 'completed' })`,
+    { name: 'forger' },
+  )
+  const home = temporaryHome()
+  const { id, story } = await ranToEnd(home, resolver)
+  expect(story.status).toBe('completed')
+  expect(story.sessions).toMatchObject([
+    { id: 'a', status: 'completed', turns: 2, usage: { input_tokens: 2e12 }, cost_usd: 2e12 },
+  ])
+  expect(story.rejected).toBe(18)
+  const platform = await openLocalPlatform({ home, builtins: join(root, 'src/resolvers') })
+  try {
+    const sessions = await platform.sessions(id)
+    expect(fits(listOf(sessionSummary), JSON.parse(JSON.stringify(sessions)))).toBe(true)
+  } finally {
+    await platform.close()
+  }
+})
+
+test('a resolver that tells of a hundred thousand sessions, each with its own id, costs neither the host nor its readers', async () => {
+  const resolver = plainResolver(
+    `${HEAD}
+    const line = (n) => JSON.stringify({ schema_version: 1, event_type: 'resolver:session_dispatched', instance_id: me.config.instance_id, data: about('s' + n, 1), timestamp: new Date().toISOString() }) + '\\n'
+    for (let n = 0; n < 100_000; n += 1_000) fs.appendFileSync(root + '/events.jsonl', Array.from({ length: 1_000 }, (_, at) => line(n + at)).join(''))
+    me.finish({ status: 'completed' })`,
+    { name: 'flooder' },
+  )
+  const home = temporaryHome()
+  const { story } = await ranToEnd(home, resolver)
+  expect(story.status).toBe('completed')
+  // The latest stay.
+  expect(story.sessions).toHaveLength(SESSIONS_TOLD_MAX)
+  expect(story.sessions?.at(-1)).toMatchObject({ id: 's99999', status: 'ended' })
 })
 
 test.each(['fifo', 'link', 'directory', 'junk', 'deep'])(

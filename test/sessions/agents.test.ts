@@ -40,7 +40,7 @@ test('a task runs in a session of its own, and its answer is a result', async ()
   expect(new Set(children.map(({ session_id }) => session_id)).size).toBe(2)
   for (const request of llm.requests.filter(isOfAgent)) {
     const names = (request.body['tools'] as { name: string }[]).map(({ name }) => name)
-    expect(names).toEqual(['read', 'search', 'glob', 'todo_list'])
+    expect(names).toEqual(['read', 'search', 'glob', 'fetch', 'todo_list'])
     expect(request.text).not.toContain('You are the worker.')
   }
   expect(at.linesOf('work', 'agent').map(({ usage }) => usage.input_tokens)).toEqual([1_000, 1_000])

@@ -19,20 +19,27 @@ async function withTasks(dir: string, tasks: number): Promise<void> {
   while (threadsOf(child.pid) < tasks) await sleep(20)
 }
 
+async function withProcesses(dir: string, processes: number): Promise<void> {
+  const command = `for n in $(seq ${processes}); do sleep 1000 & done; echo ready; wait`
+  const child = spawn('bash', ['-c', command], { env: { PATH: process.env['PATH'], RESOLVE_DIR: dir }, detached: true })
+  onTestFinished(() => void process.kill(-(child.pid ?? 0), 'SIGKILL'))
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+}
+
 function threadsOf(pid = 0): number {
   return Number(/^Threads:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }
 
 // verifies: S-LIM-02
 describe.skipIf(process.platform !== 'linux')('tasks', () => {
-  test('over 128 every call is refused but jobs, and the largest group is named', async () => {
+  test.each([135, 205])('%i: every call is refused but jobs, and the largest group is named', async (tasks) => {
     const { at, run } = bench()
-    await withTasks(at.dir, 135)
+    await withProcesses(at.dir, tasks)
     const [shell, jobs] = await run([
       ['shell', { command: 'echo ran' }],
       ['jobs', { action: 'list' }],
     ])
-    expect(shell).toMatchObject({ isError: true, output: expect.stringMatching(/^Refused: \d+ tasks .*node/) })
+    expect(shell).toMatchObject({ isError: true, output: expect.stringMatching(/^Refused: \d+ tasks .* of "sleep/) })
     expect(jobs).toMatchObject({ isError: false, output: expect.stringContaining('There are no jobs.') })
     expect(at.linesOf('s1', 'guardian')[0]).toMatchObject({ rule: 'tasks', action: 'refused' })
   })
@@ -103,6 +110,32 @@ test.skipIf(process.platform !== 'linux')(
     await gone(nodeTest)
     expect(existsSync(`/proc/${sleeper}/exe`)).toBe(true)
     expect(at.linesOf('s1', 'guardian')).toMatchObject([{ rule: 'orphans', action: 'ended' }])
+  },
+)
+
+// verifies: S-LIM-02
+test.skipIf(process.platform !== 'linux')(
+  'a test that another session runs, and one that runs as a job, are no orphans',
+  async () => {
+    const { at, run } = bench()
+    const program = (name: string) =>
+      `require("node:test").test("slow", async () => { require("node:fs").writeFileSync("up-${name}", ""); while (!require("node:fs").existsSync("go")) await new Promise((r) => setTimeout(r, 20)) })\n`
+    for (const name of ['call', 'job']) writeFileSync(join(at.workspace, `${name}.test.js`), program(name))
+    const ups = 'until [ -e up-call ] && [ -e up-job ]; do sleep 0.05; done'
+    const [under, others] = await Promise.all([
+      run([['shell', { command: 'node --test call.test.js' }]]),
+      run([
+        ['shell', { command: 'node --test job.test.js; echo code $? > code; mv code down', background: true }],
+        ['shell', { command: ups }],
+        ['shell', { command: 'echo look' }],
+        ['shell', { command: 'touch go' }],
+        ['shell', { command: 'until [ -e down ]; do sleep 0.05; done; cat down' }],
+      ]),
+    ])
+    expect(under).toMatchObject([{ isError: false, output: expect.stringContaining('[exit code 0]') }])
+    expect(others.map(({ isError }) => isError)).toEqual([false, false, false, false, false])
+    expect(others[4]?.output).toContain('code 0')
+    expect([...at.linesOf('s1', 'guardian'), ...at.linesOf('s2', 'guardian')]).toEqual([])
   },
 )
 

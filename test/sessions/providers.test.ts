@@ -1,6 +1,8 @@
 /** What a session does with each provider: the real clients of four protocols against a scripted server. */
+import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DIALECTS, type LlmServer as Llm, LlmServer } from '../support/llm-server.ts'
+import { problemIn } from '../support/llm-requests.ts'
+import { DIALECTS, type LlmServer as Llm, type LlmRequest, LlmServer } from '../support/llm-server.ts'
 import { arena, FAST, KEY } from './arena.ts'
 
 let llm: Llm
@@ -55,6 +57,8 @@ describe.each(DIALECTS)('%s', (provider) => {
     ['500', { status: 500 }, 500],
     ['a stream that is cut', { text: 'Half an ans', after: 'cut' }, null],
     ['an error event within a stream', { text: 'Half an ans', after: 'error' }, null],
+    ['a stream that is cut before its first word', { after: 'cut' }, null],
+    ['an error event in a 200, and nothing else', { after: 'error' }, null],
   ] as const)('%s: the step is asked again, and what came before is dropped', async (_, fault, status) => {
     llm.script([fault, { text: 'Whole.' }])
     const at = place()
@@ -93,6 +97,70 @@ describe.each(DIALECTS)('%s', (provider) => {
     const run = (await place().create('plan')).run('Plan it.')
     await expect(run).rejects.toThrow(/503: .*down for today/)
     expect(llm.requests).toHaveLength(5)
+  })
+
+  test.each([
+    ['61', 61_000, 61_000],
+    [() => new Date(Date.now() + 90_000).toUTCString(), 80_000, 90_000],
+  ])('a Retry-After of over a minute is waited for (%#)', async (value, least, most) => {
+    llm.script([{ status: 429, headers: { 'retry-after': typeof value === 'string' ? value : value() } }])
+    const at = place()
+    const run = (await at.create('plan')).run('Plan it.')
+    run.catch(() => undefined)
+    await expect.poll(() => at.linesOf('plan', 'retry')).toHaveLength(1)
+    const wait = at.linesOf('plan', 'retry')[0]?.wait_ms ?? 0
+    expect([wait >= least, wait <= most]).toEqual([true, true])
+    at.stop.abort(new Error('stopped'))
+    await expect(run).rejects.toThrow('stopped')
+    expect(llm.requests).toHaveLength(1)
+  })
+
+  test('a slow first byte is waited for', async () => {
+    llm.script([{ text: 'Late.', delayMs: 300 }])
+    const at = place()
+    expect(await (await at.create('plan')).run('Plan it.')).toMatchObject({ output: 'Late.' })
+    expect(llm.requests).toHaveLength(1)
+    expect(at.linesOf('plan', 'retry')).toEqual([])
+  })
+
+  test('two calls in a step have two results, in their order', async () => {
+    const look = (path: string) => ({ tool: 'read', input: { path } })
+    llm.script([{ text: 'I look.', calls: [look('gone-1'), look('gone-2')] }, { text: 'Seen.' }])
+    const at = place()
+    expect(await (await at.create('plan')).run('Plan it.')).toMatchObject({ output: 'Seen.', steps: 2 })
+    expect(at.linesOf('plan', 'tool_result')).toHaveLength(2)
+    const sent = llm.requests[1] as LlmRequest
+    expect(problemIn(sent)).toBe('')
+    expect(sent.text.indexOf('There is no gone-1')).toBeLessThan(sent.text.indexOf('There is no gone-2'))
+  })
+
+  test('a call in an answer that was cut does not run, and the model is told', async () => {
+    llm.script([
+      { calls: [{ tool: 'write', input: { path: 'a', content: 'b' } }], finish: 'length' },
+      { text: 'I see.' },
+    ])
+    const at = place()
+    expect(await (await at.create('plan')).run('Plan it.')).toMatchObject({ output: 'I see.' })
+    expect(at.linesOf('plan', 'tool_result')).toMatchObject([
+      { is_error: true, output: expect.stringMatching(/^Not run/) },
+    ])
+    expect(readdirSync(at.workspace)).toEqual([])
+    expect(problemIn(llm.requests[1] as LlmRequest)).toBe('')
+  })
+
+  test('an input of 10 MiB does not run, is told, and is not paid again with each step', async () => {
+    const content = 'x'.repeat(10 * 1024 * 1024)
+    llm.script([{ calls: [{ tool: 'write', input: { path: 'big', content } }] }, { text: 'I see.' }])
+    const at = place()
+    expect(await (await at.create('plan')).run('Plan it.')).toMatchObject({ output: 'I see.' })
+    expect(at.linesOf('plan', 'tool_result')).toMatchObject([
+      { is_error: true, output: expect.stringMatching(/1048576/) },
+    ])
+    expect(readdirSync(at.workspace)).toEqual([])
+    const sent = llm.requests[1] as LlmRequest
+    expect(problemIn(sent)).toBe('')
+    expect(sent.text.length).toBeLessThan(100_000)
+    expect(JSON.stringify(at.lines('plan')).length).toBeLessThan(100_000)
   })
 
   test('a Retry-After over five minutes is not waited for', async () => {

@@ -4,6 +4,8 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { plainAnswer } from './llm-plain.ts'
 
 export interface Answered {
   text?: string
@@ -12,6 +14,8 @@ export interface Answered {
   usage?: { input: number; output: number; cached?: number }
   /** cut: the connection breaks after the text. error: an error event comes after it. stall: nothing comes after it. */
   after?: 'cut' | 'error' | 'stall'
+  /** Before the first byte. */
+  delayMs?: number
 }
 
 export interface Refused {
@@ -21,7 +25,9 @@ export interface Refused {
 }
 
 /** silent: the request is taken, and nothing is sent. */
-export type LlmTurn = Answered | Refused | 'silent' | ((request: LlmRequest) => Answered | Refused | 'silent')
+export type LlmTurn = Said | ((request: LlmRequest) => Said | Promise<Said>)
+
+type Said = Answered | Refused | 'silent'
 
 export interface LlmRequest {
   dialect: Dialect
@@ -99,12 +105,18 @@ export class LlmServer {
     this.#onRequest(request)
     const given = this.#turns[Math.min(this.#next, this.#turns.length - 1)] ?? { text: 'ok' }
     this.#next += 1
-    const turn = typeof given === 'function' ? given(request) : given
+    const turn = typeof given === 'function' ? await given(request) : given
     if (turn === 'silent') return
     if ('status' in turn) {
       const { status, message = 'refused', headers: more = {} } = turn
       response.writeHead(status, { 'content-type': 'application/json', ...more })
       response.end(JSON.stringify(errorBody(dialect, status, message)))
+      return
+    }
+    if (turn.delayMs !== undefined) await sleep(turn.delayMs)
+    if (!isStreamed(request)) {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(plainAnswer(dialect, turn, this.requests.length)))
       return
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -126,7 +138,12 @@ function dialectOf(url: string): Dialect | undefined {
   if (path === '/v1/messages') return 'anthropic'
   if (path === '/v1/responses') return 'openai'
   if (path === '/v1/chat/completions') return 'openai-compatible'
-  return /^\/v1beta\/models\/[^/]+:streamGenerateContent$/.test(path) ? 'google' : undefined
+  return /^\/v1beta\/models\/[^/]+:(?:streamG|g)enerateContent$/.test(path) ? 'google' : undefined
+}
+
+/** Clients may ask for the whole answer at once. */
+function isStreamed({ dialect, url, body }: LlmRequest): boolean {
+  return dialect === 'google' ? url.includes(':streamGenerateContent') : body['stream'] === true
 }
 
 type ServerEvent = Record<string, unknown> & { type?: string }

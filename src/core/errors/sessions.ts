@@ -30,6 +30,12 @@ export const sessionErrors = {
     exit: 5,
     message: (d: { session: string; problem: string }) => `Can't open the session "${d.session}": ${d.problem}.`,
   },
+  mcp_server_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { server: string; detail: string }) => `The MCP server "${d.server}" can't be used: ${d.detail}`,
+  },
   session_failed: {
     kind: 'environment',
     http: 502,

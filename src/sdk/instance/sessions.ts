@@ -40,6 +40,7 @@ export class LazySessions implements SessionFactory {
       ...{ config, dir, signal },
       tellDispatched: (data) => this.#instance.emit(SESSION_DISPATCHED, data),
       tellCompleted: (data) => this.#instance.emit(SESSION_COMPLETED, data),
+      onWarning: (text) => this.#instance.log(text, 'warn'),
       onGuardian: ({ detail }) => this.#instance.log(detail, 'warn'),
     })
     return this.#loaded

@@ -2,7 +2,7 @@
 import type { SessionUsage } from '../../core/protocol/session/session.ts'
 
 /** The tools that a session can have. `tools` of the options chooses among them. */
-export const TOOL_NAMES = ['read', 'write', 'edit', 'search', 'glob', 'shell', 'jobs', 'todo_list'] as const
+export const TOOL_NAMES = ['read', 'write', 'edit', 'search', 'glob', 'fetch', 'shell', 'jobs', 'todo_list'] as const
 
 export type ToolName = (typeof TOOL_NAMES)[number]
 
@@ -26,6 +26,31 @@ export interface OwnTool {
   run(input: Record<string, unknown>, call: { signal: AbortSignal }): Promise<string> | string
 }
 
+/** An MCP server that is a program: started with the session, and again after a pause. */
+export interface McpProgram {
+  command: string
+  args?: readonly string[]
+  /** Added to a short environment, which holds no secret. */
+  env?: Readonly<Record<string, string>>
+  /** Which of its tools the model gets, by the server's own names. Default: all. */
+  tools?: readonly string[]
+}
+
+/** An MCP server that is reached over HTTP. */
+export interface McpAddress {
+  url: string
+  headers?: Readonly<Record<string, string>>
+  /** As of {@link McpProgram}. */
+  tools?: readonly string[]
+}
+
+export type McpServer = McpProgram | McpAddress
+
+export interface FetchOptions {
+  /** Also addresses of this machine and of private networks. Default: no. */
+  privateAddresses?: boolean
+}
+
 /** A session that a model can give a task to. What is absent is as in the session that it belongs to, except `agents`: agents have none. */
 export interface AgentOptions extends Omit<SessionOptions, 'agents'> {
   /** When it is to be used; the model reads it. */
@@ -41,6 +66,8 @@ export interface SessionOptions {
   tools?: readonly ToolName[]
   /** Tools of the author's own, by name. */
   ownTools?: Readonly<Record<string, OwnTool>>
+  /** MCP servers by name. The model gets their tools as `name__tool`. */
+  mcp?: Readonly<Record<string, McpServer>>
   /** Sessions of their own that the model can give tasks to, by name. */
   agents?: Readonly<Record<string, AgentOptions>>
   /** Runs as this agent of the bundles, `namespace:name`: with its instructions, before `instructions`, and its tools. */
@@ -49,8 +76,10 @@ export interface SessionOptions {
   bundles?: boolean
   /** Directories with skills: `SKILL.md`, or folders with one each. Readable for the tools. */
   skills?: readonly string[]
-  /** Only tools that change nothing: read, search, glob, todo_list. */
+  /** Only tools that change nothing: read, search, glob, fetch, todo_list, and those that say so of an author and of MCP servers. */
   readOnly?: boolean
+  /** What the tool fetch may reach. */
+  fetch?: FetchOptions
   /** Where tools work. Default: the repository of the workspace if there is one only, else the directory of the workspace. */
   cwd?: string
   limits?: SessionLimits

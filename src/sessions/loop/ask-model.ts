@@ -3,6 +3,7 @@
  * transcript. What a stream gave before it broke is dropped.
  */
 import { type AssistantModelMessage, jsonSchema, type ModelMessage, streamText, type ToolSet, tool } from 'ai'
+import { SESSION_TOOL_INPUT_MAX_BYTES } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { SessionUsage } from '../../core/protocol/session/session.ts'
 import type { Model } from '../provider/model.ts'
@@ -121,18 +122,25 @@ type Parts = Exclude<AssistantModelMessage['content'], string>
 
 function partsOf({ content }: AssistantModelMessage): Parts {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  // Providers refuse an input that is no object when it is sent back.
+  // Providers refuse an input that is no object when it is sent back; one that is too large would be paid again with each step.
   const parts = content.map((part) =>
-    part.type === 'tool-call' && !isObject(part.input) ? { ...part, input: {} } : part,
+    part.type === 'tool-call' && (!isObject(part.input) || isTooLarge(part.input)) ? { ...part, input: {} } : part,
   )
   return parts.filter((part) => part.type !== 'text' || part.text !== '')
 }
 
 function callOf(part: { toolCallId: string; toolName: string; input: unknown; error?: unknown }): ToolCall {
   const call = { id: part.toolCallId, tool: part.toolName, input: part.input }
+  if (isTooLarge(part.input))
+    return { ...call, input: {}, fault: `Not run: the input has more than ${SESSION_TOOL_INPUT_MAX_BYTES} bytes.` }
   if (isObject(part.input)) return call
   const said = part.error instanceof Error ? part.error.message.slice(0, 500) : ''
   return { ...call, input: {}, fault: `The input is no JSON object. ${said}`.trim() }
+}
+
+function isTooLarge(input: unknown): boolean {
+  const text = typeof input === 'string' ? input : (JSON.stringify(input) ?? '')
+  return text.length > SESSION_TOOL_INPUT_MAX_BYTES || Buffer.byteLength(text) > SESSION_TOOL_INPUT_MAX_BYTES
 }
 
 function cut(call: ToolCall): ToolCall {

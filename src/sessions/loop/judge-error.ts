@@ -13,6 +13,10 @@ export interface Judged {
   waitMs: number | undefined
   /** The request was longer than the model's window. */
   isTooLong: boolean
+  /** A shorter answer must be asked for. */
+  isOutputTooLong: boolean
+  /** All that the provider said. */
+  told: string
 }
 
 /** These say that the request itself is wrong: asking again changes nothing. */
@@ -24,21 +28,21 @@ export function judgeError(error: unknown, now = Date.now()): Judged {
   if (!APICallError.isInstance(error)) {
     // An error event within a stream, a connection that broke, a provider that went silent.
     const type = isObject(error) ? String(error['type'] ?? error['code'] ?? '') : ''
-    return {
-      again: !FINAL_TYPES.test(type),
-      reason,
-      status: undefined,
-      waitMs: undefined,
-      isTooLong: isTooLong(reason),
-    }
+    const told = `${reason} ${type}`
+    const again = !FINAL_TYPES.test(type)
+    return { again, reason, status: undefined, waitMs: undefined, ...lengthOf(told), told }
   }
   const { statusCode: status, responseHeaders = {}, isRetryable } = error
   const waitMs = retryAfterMs(responseHeaders, now)
   const isFinal = status !== undefined && FINAL_STATUSES.includes(status)
   const mayWait = waitMs === undefined || waitMs <= SESSION_RETRY_AFTER_MAX_MS
   const again = !isFinal && mayWait && (isRetryable || status === undefined || status === 200 || status >= 500)
-  return { again, reason, status, waitMs, isTooLong: isFinal && isTooLong(`${reason} ${error.responseBody ?? ''}`) }
+  const told = `${reason} ${(error.responseBody ?? '').slice(0, BODY_MAX_CHARS)}`
+  const length = isFinal ? lengthOf(told) : { isTooLong: false, isOutputTooLong: false }
+  return { again, reason, status, waitMs, ...length, told }
 }
+
+const BODY_MAX_CHARS = 10_000
 
 /** The wait before a try: what the provider says, else a doubled one, a little shorter or longer so that sessions spread. */
 export function retryWaitMs(
@@ -64,10 +68,15 @@ function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): n
 }
 
 const TOO_LONG =
-  /(?:prompt|context|input|request)[^.]{0,60}(?:too (?:long|large|many)|exceed|maximum|window)|context_length_exceeded/i
+  /(?:prompt|context|input|request)[^.]{0,60}(?:too (?:long|large|many)|exceed|maximum|window)|maximum context length|reduce the length of the (?:messages|prompt|input)|context_length_exceeded/i
 
-function isTooLong(text: string): boolean {
-  return TOO_LONG.test(text)
+const OUTPUT_TOO_LONG =
+  /max_?(?:(?:completion|output|new)_?)?tokens?\b[^.]{0,120}(?:too large|>|<=|range|at most|must be|less than|supports)|maximum (?:allowed )?(?:number of )?(?:output|completion) tokens/i
+
+function lengthOf(told: string): { isTooLong: boolean; isOutputTooLong: boolean } {
+  // A request whose length and answer together are too long is made shorter.
+  const isOutputTooLong = OUTPUT_TOO_LONG.test(told) && !/input length/i.test(told)
+  return { isTooLong: !isOutputTooLong && TOO_LONG.test(told), isOutputTooLong }
 }
 
 function reasonOf(error: unknown): string {

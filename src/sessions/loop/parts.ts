@@ -1,10 +1,17 @@
 /** What the loop works with: {@link file://./../session.ts} gives it. */
-import { SESSION_CHUNK_MS, SESSION_FIRST_CHUNK_MS, SESSION_RETRY_MIN_MS } from '../../core/limits.ts'
+import {
+  MCP_CALL_LIMIT_MS,
+  MCP_START_LIMIT_MS,
+  SESSION_CHUNK_MS,
+  SESSION_FIRST_CHUNK_MS,
+  SESSION_RETRY_MIN_MS,
+} from '../../core/limits.ts'
 import type { SessionLimits } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
 import type { Model } from '../provider/model.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
 import type { Transcript } from '../transcript/transcript.ts'
+import type { Bounds } from './bounds.ts'
 import type { Lock } from './lock.ts'
 
 export interface CallParts {
@@ -21,18 +28,24 @@ export interface Pace {
   retryMs: number
   firstChunkMs: number
   chunkMs: number
+  /** For an MCP server to start, and for a call of its tools. */
+  mcpStartMs: number
+  mcpCallMs: number
 }
 
 export const USUAL_PACE: Pace = {
   retryMs: SESSION_RETRY_MIN_MS,
   firstChunkMs: SESSION_FIRST_CHUNK_MS,
   chunkMs: SESSION_CHUNK_MS,
+  mcpStartMs: MCP_START_LIMIT_MS,
+  mcpCallMs: MCP_CALL_LIMIT_MS,
 }
 
 export interface TurnParts extends CallParts {
   model: Model
   instructions: string
   limits: SessionLimits
+  bounds: Bounds
   pace: Pace
   /** What `steer` said and was not sent yet. */
   steering: string[]

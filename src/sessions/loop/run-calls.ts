@@ -6,7 +6,6 @@ import {
   SESSION_RESULT_LEAST_BYTES,
   SESSION_RESULT_MAX_BYTES,
   SESSION_STEP_RESULTS_MAX_BYTES,
-  SESSION_TOOL_INPUT_MAX_BYTES,
 } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import { misfit } from '../../core/schema/fits.ts'
@@ -79,8 +78,7 @@ function problemOf(call: ToolCall, tool: Tool | undefined, names: readonly strin
   if (call.fault !== undefined) return call.fault
   if (tool === undefined) return `There is no tool "${call.tool}". There are: ${names.join(', ')}.`
   if (!isObject(call.input)) return 'The input is no object.'
-  if (Buffer.byteLength(JSON.stringify(call.input)) > SESSION_TOOL_INPUT_MAX_BYTES)
-    return `The input has more than ${SESSION_TOOL_INPUT_MAX_BYTES} bytes.`
+  if (tool.isForeign === true) return undefined
   const path = misfit(tool.input as Schema, call.input)
   return path === undefined ? undefined : `The input does not fit at ${path}: see the schema of "${call.tool}".`
 }

@@ -2,20 +2,17 @@
  * One turn of a session: asks the model and runs its calls until it answers. Everything that happens is a line of the transcript first, so a
  * turn that was cut goes on where its lines end. {@link file://./../session.ts} calls it.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../../core/errors.ts'
 import {
   SESSION_CUT_ANSWERS_MAX,
   SESSION_OUTPUT_MAX_TOKENS,
-  SESSION_RETRIES_MAX,
   SESSION_SAME_MAX,
   SESSION_SAME_NOTED,
   SESSION_STEPS_MAX,
 } from '../../core/limits.ts'
 import { addCost, addUsage } from '../../core/protocol/session/session.ts'
-import { type Answer, askModel } from './ask-model.ts'
-import { compact, isNearWindow } from './compact.ts'
-import { judgeError, retryWaitMs } from './judge-error.ts'
+import { askAgain } from './ask-again.ts'
+import { compact, contextOf } from './compact.ts'
 import type { TurnParts } from './parts.ts'
 import { runOpenCalls } from './run-calls.ts'
 
@@ -44,9 +41,15 @@ export async function runTurn(parts: TurnParts, turn: number): Promise<string> {
       await transcript.append('steer', { turn, text: GO_ON, by: 'session' }, signal)
     }
     const maxOutputTokens = checkLimits(parts)
-    if (isNearWindow(history, parts.model.window)) await compact(parts, turn)
-    const answer = await askPatiently(parts, turn, maxOutputTokens)
-    const { message, calls, text, finish, usage } = answer
+    if (contextOf(history) > parts.bounds.fullAt) await compact(parts, turn)
+    const { message, calls, text, finish, usage } = await askAgain(parts, turn, {
+      instructions: parts.instructions,
+      messages: () => history.messages,
+      tools: parts.toolbox.tools,
+      maxOutputTokens,
+      context: () => contextOf(history),
+      shorten: () => compact(parts, turn),
+    })
     const step = (history.turns.at(-1)?.steps ?? 0) + 1
     await transcript.append('step', {
       turn,
@@ -62,56 +65,6 @@ export async function runTurn(parts: TurnParts, turn: number): Promise<string> {
 }
 
 const GO_ON = 'Your last message was cut at the limit of its length. Go on from there, in smaller parts.'
-
-/** Asks again where that may help. A request that is too long for the model is made shorter, once. */
-async function askPatiently(parts: TurnParts, turn: number, maxOutputTokens: number): Promise<Answer> {
-  const { transcript, model, instructions, toolbox, pace, signal } = parts
-  let hasCompacted = false
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const { messages } = transcript.history
-      const { firstChunkMs, chunkMs } = pace
-      const question = {
-        model,
-        instructions,
-        messages,
-        tools: toolbox.tools,
-        maxOutputTokens,
-        firstChunkMs,
-        chunkMs,
-        signal,
-      }
-      const answer = await askModel(question)
-      if (answer.finish !== 'error') return answer
-      throw new DOMException('the answer ended with an error', 'OperationError')
-    } catch (error) {
-      signal.throwIfAborted()
-      // Errors of the catalogue are ours: a script that has ended.
-      if (isOwn(error)) throw error
-      const judged = judgeError(error)
-      const detail = transcript.redactor.text(judged.reason).slice(0, 1_000)
-      if (judged.isTooLong && !hasCompacted) {
-        hasCompacted = true
-        await compact(parts, turn)
-        continue
-      }
-      const status = judged.status === undefined || judged.status === 200 ? {} : { status: judged.status }
-      if (!judged.again || attempt > SESSION_RETRIES_MAX)
-        throw fail('session_failed', { session: parts.session, detail, ...status }, { cause: error })
-      const wait_ms = retryWaitMs(attempt, judged.waitMs, pace.retryMs)
-      await transcript.append(
-        'retry',
-        { turn, attempt, wait_ms, reason: detail, status: judged.status ?? null },
-        signal,
-      )
-      await sleep(wait_ms, undefined, { signal }).catch(() => signal.throwIfAborted())
-    }
-  }
-}
-
-function isOwn(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'script_ended'
-}
 
 /** How long the next answer may be. Throws `session_limit`. */
 function checkLimits(parts: TurnParts): number {

@@ -3,7 +3,7 @@ import type { LanguageModel, streamText } from 'ai'
 import { fail } from '../../core/errors.ts'
 import { SESSION_WINDOW_TOKENS } from '../../core/limits.ts'
 import type { SessionKind, SessionUsage } from '../../core/protocol/session/session.ts'
-import { priceOf } from './price.ts'
+import { priceOf, windowOf } from './price.ts'
 import { scriptedModel } from './script.ts'
 import { type Provider, readBaseUrl, readWish, type Wish } from './wish.ts'
 
@@ -15,7 +15,7 @@ export interface Model {
   readonly kind: SessionKind
   readonly language: LanguageModel
   readonly options: ProviderOptions
-  /** How many tokens a request and its answer may have. */
+  /** How many tokens a request and its answer may have, as far as it is known. */
   readonly window: number
   /** null where it is not known. */
   price(usage: SessionUsage): number | null
@@ -42,14 +42,15 @@ export async function openModel(asked: ModelWish): Promise<Model> {
   const id = `${wish.provider}/${wish.model}`
   if (wish.provider === 'scripted') {
     const language = scriptedModel(wish.model, asked.name, session, asked.nextStep) as unknown as LanguageModel
-    return { id, kind: 'scripted', language, options: {}, window: SESSION_WINDOW_TOKENS, price: () => null }
+    // What was written in advance does not read its history: it is never made shorter.
+    return { id, kind: 'scripted', language, options: {}, window: Number.MAX_SAFE_INTEGER, price: () => null }
   }
   return {
     id,
     kind: 'live',
     language: await clientOf(wish, apiKey, baseUrl),
     options: OPTIONS[wish.provider] ?? {},
-    window: SESSION_WINDOW_TOKENS,
+    window: windowOf(wish.provider, wish.model) ?? SESSION_WINDOW_TOKENS,
     price: (usage) => priceOf(usage, wish.provider, wish.model),
   }
 }

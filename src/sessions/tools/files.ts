@@ -1,7 +1,20 @@
 /** The tools read, write and edit. What is written was read before, so that nothing is overwritten unseen. */
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   TOOL_EDITS_MAX,
@@ -41,11 +54,24 @@ export function readTool(place: Place, seen: Seen): Tool {
       if (stat.size > TOOL_READ_FILE_MAX_BYTES)
         return mistaken(`${path} has ${stat.size} bytes. Use search, or a command.`)
       const stamp = stampOf(found.path)
-      const bytes = readFileSync(found.path)
+      const bytes = readRegular(found.path)
+      if (bytes === undefined) return mistaken(`${path} is not a regular file.`)
       if (bytes.subarray(0, 8_000).includes(0)) return mistaken(`${path} is not text (${stat.size} bytes).`)
       seen.set(found.path, stamp)
       return told(numbered(bytes.toString('utf8'), offset, Math.min(limit, TOOL_READ_LINES), maxBytes))
     },
+  }
+}
+
+/** A command in the background may put a FIFO there after it was looked at. At most TOOL_READ_FILE_MAX_BYTES. */
+function readRegular(path: string): Buffer | undefined {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    if (!fstatSync(fd).isFile()) return undefined
+    const bytes = Buffer.alloc(Math.min(fstatSync(fd).size, TOOL_READ_FILE_MAX_BYTES))
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
+  } finally {
+    closeSync(fd)
   }
 }
 
@@ -135,7 +161,8 @@ export function editTool(place: Place, seen: Seen): Tool {
       if (before === undefined) return mistaken(`There is no ${path}. Use write to create it.`)
       const problem = unseen(path, found.path, before, seen)
       if (problem !== undefined) return problem
-      const bytes = readFileSync(found.path)
+      const bytes = readRegular(found.path)
+      if (bytes === undefined) return mistaken(`${path} is not a regular file.`)
       if (!isUtf8(bytes)) return mistaken(`${path} is not UTF-8 text. Use a command.`)
       const edited = applyEdits(bytes.toString('utf8'), all)
       if ('problem' in edited) return mistaken(`${path} is unchanged: ${edited.problem}`)

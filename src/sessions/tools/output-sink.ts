@@ -2,7 +2,7 @@
  * What a command prints: its beginning and end for the model, and the whole in a file that the model can read. {@link
  * file://./run-command.ts} fills it.
  */
-import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { SESSION_OUTPUT_FILE_MAX_BYTES, TOOL_SHELL_HEAD_BYTES, TOOL_SHELL_TAIL_BYTES } from '../../core/limits.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
@@ -16,6 +16,7 @@ export class OutputSink {
   #bytes = 0
   #kept = 0
   #fd: number | undefined
+  #isClosed = false
 
   constructor(path: string, roomBytes: number) {
     this.#path = path
@@ -53,19 +54,33 @@ export class OutputSink {
     return `${clean(this.#head.subarray(0, TOOL_SHELL_HEAD_BYTES))}\n[${left} of ${this.#bytes} bytes left out${where}]\n${clean(tail)}`
   }
 
-  /** The file is the last place that known secrets could stand in: they are redacted now that each is whole in it. */
+  /**
+   * The file is the last place that known secrets could stand in: they are redacted now that each is whole in it. Its path is not opened
+   * again: the command may have put a FIFO or a link there.
+   */
   close(redactor: Redactor): void {
-    if (this.#fd === undefined) return
-    closeSync(this.#fd)
-    const bytes = readFileSync(this.#path)
-    if (redactor.holds(bytes)) writeFileSync(this.#path, redactor.text(bytes.toString('utf8')))
+    const fd = this.#fd
+    if (fd === undefined || this.#isClosed) return
+    this.#isClosed = true
+    try {
+      const bytes = Buffer.alloc(this.#kept)
+      const length = readSync(fd, bytes, 0, bytes.length, 0)
+      const whole = bytes.subarray(0, length)
+      if (!redactor.holds(whole)) return
+      const clean = Buffer.from(redactor.text(whole.toString('utf8')))
+      ftruncateSync(fd, 0)
+      for (let at = 0; at < clean.length; ) at += writeSync(fd, clean, at, clean.length - at, at)
+    } finally {
+      closeSync(fd)
+    }
   }
 
   #keep(chunk: Buffer): void {
+    if (this.#isClosed) return
     try {
       if (this.#fd === undefined) {
         if (this.#room < WHOLE_BYTES) return
-        this.#fd = openSync(this.#path, 'wx', 0o600)
+        this.#fd = openSync(this.#path, 'wx+', 0o600)
         // Until now, everything fitted in head and tail.
         this.#write(Buffer.concat([this.#head, this.#tail]))
       }

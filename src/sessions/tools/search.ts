@@ -98,7 +98,17 @@ async function isRepository(directory: string, signal: AbortSignal): Promise<boo
   return lines[0] === 'true'
 }
 
-const SAFE = ['-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false', '-c', 'grep.fallbackToNoIndex=false']
+/** A folder of a clone that looks like a repository, with a configuration of its own, is none. */
+const SAFE = [
+  '-c',
+  'core.fsmonitor=false',
+  '-c',
+  'safe.bareRepository=explicit',
+  '-c',
+  'core.quotePath=false',
+  '-c',
+  'grep.fallbackToNoIndex=false',
+]
 
 /** The lines that git prints, up to a number of them; then it is ended. */
 async function linesOf(cwd: string, words: readonly string[], most: number, signal: AbortSignal): Promise<Lines> {

@@ -19,6 +19,8 @@ export interface Tool {
   input: Readonly<Record<string, unknown>>
   /** What writes or runs is called one at a time in a session. */
   effect: 'reads' | 'writes' | 'runs'
+  /** Its schema comes from outside: only described to the model, and no input is checked with it here. */
+  isForeign?: boolean
   run(input: Record<string, unknown>, call: Call): Promise<ToolOutput>
 }
 

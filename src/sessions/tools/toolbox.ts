@@ -6,6 +6,7 @@ import { OUTPUTS_DIR } from '../../core/protocol/session/session.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
 import type { OwnTool, ToolName } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
+import { fetchTool } from './fetch.ts'
 import { editTool, readTool, type Seen, todoTool, writeTool } from './files.ts'
 import { Place } from './place.ts'
 import { globTool, searchTool } from './search.ts'
@@ -29,11 +30,13 @@ export interface ToolboxOptions {
   /** Directories that are only read. */
   readable: readonly string[]
   readOnly: boolean
+  /** The tool fetch may reach addresses of this machine and of private networks. */
+  privateAddresses: boolean
   signal: AbortSignal
 }
 
 /** Tools of a session that is readOnly: what runs a command can write. */
-const READ_ONLY: readonly string[] = ['read', 'search', 'glob', 'todo_list']
+const READ_ONLY: readonly string[] = ['read', 'search', 'glob', 'fetch', 'todo_list']
 
 export class Toolbox {
   readonly tools: ReadonlyMap<string, Tool>
@@ -54,6 +57,7 @@ export class Toolbox {
       more,
       readable,
       readOnly,
+      privateAddresses,
       signal,
     } = options
     const outputs = join(directory, OUTPUTS_DIR)
@@ -73,6 +77,7 @@ export class Toolbox {
       editTool(place, seen),
       searchTool(place),
       globTool(place),
+      fetchTool(privateAddresses, redactor),
       ...this.#shell.tools(),
       todoTool(),
     ]

@@ -50,6 +50,8 @@ export class History {
   steps = 0
   /** Input and output tokens of the last step: how much of the model's window is used. */
   contextTokens = 0
+  /** How many messages they count; what came since is not in them. */
+  contextMessages = 0
   last: LastStep | undefined
   /** The highest number of a turn. */
   lastTurn = 0
@@ -75,6 +77,7 @@ export class History {
         this.contextTokens = line.usage.input_tokens + line.usage.output_tokens
         // An answer without content is refused by providers when it is sent back.
         if (line.message.content.length > 0) this.messages.push(line.message)
+        this.contextMessages = this.messages.length
         this.last = { text: line.text, finish: line.finish }
         this.calls = line.calls
         this.results.clear()
@@ -97,7 +100,7 @@ export class History {
       case 'compaction':
         this.#pay(line.usage, line.cost_usd)
         this.messages = [...line.messages]
-        this.contextTokens = 0
+        this.#forgetContext()
         this.last = undefined
         // What was before can't be cut off any more: a turn that diverges begins here.
         this.#marks = this.#marks.map(({ steps }) => ({ messages: 0, steps }))
@@ -155,7 +158,12 @@ export class History {
     this.messages.length = Math.min(this.messages.length, mark.messages)
     this.steps = mark.steps
     this.calls = []
+    this.#forgetContext()
+  }
+
+  #forgetContext(): void {
     this.contextTokens = 0
+    this.contextMessages = 0
   }
 }
 

@@ -3,13 +3,14 @@
  * writing. {@link file://./../session.ts} opens it.
  */
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail, isDiskFull } from '../../core/errors.ts'
 import { TRANSCRIPT_RESUME_MAX_BYTES } from '../../core/limits.ts'
 import { backoffMs } from '../../core/primitives/backoff.ts'
-import { OUTPUTS_DIR, TRANSCRIPT_FILE } from '../../core/protocol/session/session.ts'
+import { OUTPUTS_DIR, TRANSCRIPT_FILE, transcriptLine } from '../../core/protocol/session/session.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
+import { fits } from '../../core/schema/fits.ts'
 import { History } from './history.ts'
 import type { Line, LineOf, LineType } from './lines.ts'
 
@@ -31,14 +32,25 @@ export class Transcript {
   constructor(directory: string, session: string, redactor: Redactor) {
     this.directory = directory
     this.redactor = redactor
-    fs.mkdirSync(join(directory, OUTPUTS_DIR), { recursive: true, mode: 0o700 })
+    const problem = (what: string) => fail('session_options_invalid', { session, problem: `its transcript ${what}` })
+    const outputs = join(directory, OUTPUTS_DIR)
+    // A command of an earlier session could have put a link there: what this one reads and writes would be elsewhere.
+    for (const one of [dirname(directory), directory, outputs]) {
+      const found = fs.lstatSync(one, { throwIfNoEntry: false })
+      if (found === undefined) fs.mkdirSync(one, { mode: 0o700 })
+      else if (!found.isDirectory()) throw problem(`can't be kept: ${one} is no directory`)
+    }
     const path = join(directory, TRANSCRIPT_FILE)
     this.#fd = fs.openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
-    const stat = fs.fstatSync(this.#fd)
-    const problem = (what: string) => fail('session_options_invalid', { session, problem: `its transcript ${what}` })
-    if (!stat.isFile()) throw problem('is not a regular file')
-    if (stat.size > TRANSCRIPT_RESUME_MAX_BYTES) throw problem(`has ${stat.size} bytes`)
-    this.#readBack(stat.size, problem)
+    try {
+      const stat = fs.fstatSync(this.#fd)
+      if (!stat.isFile()) throw problem('is not a regular file')
+      if (stat.size > TRANSCRIPT_RESUME_MAX_BYTES) throw problem(`has ${stat.size} bytes`)
+      this.#readBack(stat.size, problem)
+    } catch (error) {
+      fs.closeSync(this.#fd)
+      throw error
+    }
   }
 
   /** Appends one line and applies it. While the disk is full, it waits. Throws the signal's reason, and the system's other errors. */
@@ -93,15 +105,22 @@ export class Transcript {
     if (end < size) fs.ftruncateSync(this.#fd, end)
     for (let start = 0; start < end; ) {
       const stop = bytes.indexOf(LF, start)
-      let line: Line
-      try {
-        line = JSON.parse(bytes.toString('utf8', start, stop)) as Line
-      } catch (error) {
-        throw problem(`can't be read: line ${this.#seq + 1} is ${error instanceof Error ? error.message : 'broken'}`)
-      }
-      this.#seq = line.seq
-      this.history.apply(line)
+      if (!this.#takeBack(bytes.toString('utf8', start, stop)))
+        throw problem(`can't be read: line ${this.#seq + 1} is no line of a transcript`)
       start = stop + 1
+    }
+  }
+
+  /** False for what this program did not write: another shape throws in the history. */
+  #takeBack(text: string): boolean {
+    try {
+      const line: unknown = JSON.parse(text)
+      if (!fits(transcriptLine, line)) return false
+      this.history.apply(line as unknown as Line)
+      this.#seq = line.seq
+      return true
+    } catch {
+      return false
     }
   }
 }

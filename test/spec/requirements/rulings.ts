@@ -79,6 +79,10 @@ const entries: Record<string, string | Later> = {
   R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: 'Model, base URL, token command and named secrets reach a resolver by its config alone',
   R56: 'Sessions are journaled as platform.resolver.session_dispatched and session_completed',
+  'R56-MCP':
+    'A session offers the tools of MCP servers as server__tool, within limits; a server that fails is a warning, and a stop ends it with everything that it started',
+  'R56-FETCH':
+    'The tool fetch reaches public addresses alone unless the author allows others, after each redirect and through the proxy of a worker, within limits of time and size',
   R57: "Cancelled by a person's stop keeps the reason given, with forced: true where force was needed",
   R58: 'A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost',
   'R58-RESUME':

@@ -2,6 +2,7 @@
  * What the SDK tells about LLM sessions, as events of the platform (R56): {@link file://./monitor.ts} journals each turn of a session once,
  * although a worker that was killed tells it again.
  */
+import { SESSION_NUMBER_MAX } from '../../limits.ts'
 import { type EventEnvelope, SESSION_COMPLETED, SESSION_DISPATCHED } from '../../protocol/event.ts'
 import {
   type SessionCompleted,
@@ -29,13 +30,15 @@ export function readSessionEvent(
 ): SessionNews | 'malformed' | undefined {
   const known = story.sessions?.find(({ id }) => id === data['session_id'])
   if (event_type === SESSION_DISPATCHED) {
-    if (!fits(sessionDispatched, data)) return 'malformed'
+    if (!fits(sessionDispatched, data) || !areBelieved([data.turn])) return 'malformed'
     // A turn that failed may be worked on again.
     const isNew =
       known === undefined || data.turn > known.turns || (data.turn === known.turns && known.status === 'failed')
     return isNew ? { type: 'platform.resolver.session_dispatched', data: aboutOf(data) } : undefined
   }
   if (!fits(sessionCompleted, data)) return 'malformed'
+  const numbers = [data.turn, data.duration_seconds, data.steps, data.cost_usd ?? 0, ...Object.values(data.usage)]
+  if (!areBelieved(numbers)) return 'malformed'
   if (known === undefined || known.turns !== data.turn || known.status !== 'running') return undefined
   const { success, duration_seconds, steps, usage, cost_usd, error } = data
   const told =
@@ -48,6 +51,11 @@ export function readSessionEvent(
     type: 'platform.resolver.session_completed',
     data: { ...aboutOf(data), success, duration_seconds, steps, usage: counts, cost_usd, ...told },
   }
+}
+
+/** Sums of larger numbers would be no numbers any more. */
+function areBelieved(numbers: readonly unknown[]): boolean {
+  return numbers.every((one) => typeof one !== 'number' || one <= SESSION_NUMBER_MAX)
 }
 
 /** Only what the event has: a resolver may write anything beside it. */
