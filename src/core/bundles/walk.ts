@@ -2,7 +2,7 @@
  * Finds what bundles are made of: their files, and those that they include (docs/sessions.md, Bundles). The host walks to know what must be
  * fetched, the worker walks again to use it: both read strangers' files, and neither runs any of them.
  */
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { SESSION_BUNDLE_DEPTH_MAX, SESSION_BUNDLE_UNITS_MAX } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
 import { listIn, objectIn, textIn, YamlBudget } from './front-matter.ts'
@@ -115,7 +115,7 @@ class Walker {
       this.#seen.add(found.path)
       const at = tree.within(found.path)
       if (found.isDirectory) this.#enterDirectory(from, at)
-      else this.#amplifier(from, at, false)
+      else this.#amplifier(from, at, BUNDLE_FILES.includes(basename(at)))
     }
   }
 
@@ -124,13 +124,21 @@ class Walker {
     const bundle = BUNDLE_FILES.find((one) => tree.isFile(join(at, one)))
     const plugin = PLUGIN_FILES.find((one) => tree.isFile(join(at, one)))
     const namespace = namespaceOf(at === '' ? name : (at.split('/').at(-1) ?? name))
-    if (bundle !== undefined) this.#amplifier(from, join(at, bundle), true)
+    if (bundle !== undefined) this.#enterFile(from, join(at, bundle))
     else if (plugin !== undefined) this.#plugin(from, at, join(at, plugin), namespace)
     else if (isPlain(tree, at))
       this.#add({ kind: 'plain', namespace, tree, directory: at, ownsFolders: true, fields: {}, body: '', top })
     else if (tree.isFile(join(at, MARKETPLACE)))
       this.#note(name, 'it is a list of plugins: name one of them with #subdirectory=')
     else this.#note(name, 'it has no bundle, no plugin and no skills')
+  }
+
+  /** The file of a directory, unless it was entered by its own name. */
+  #enterFile(from: Step, file: string): void {
+    const key = join(from.tree.root, file)
+    if (this.#seen.has(key)) return
+    this.#seen.add(key)
+    this.#amplifier(from, file, true)
   }
 
   /** `isRoot`: the file of a directory, to which its folders belong. */
@@ -220,6 +228,7 @@ class Walker {
   }
 
   #note(bundle: string, what: string): void {
+    if (this.walk.notes.some((one) => one.bundle === bundle && one.what === what)) return
     this.walk.notes.push({ bundle, kind: 'faulty', what })
   }
 }

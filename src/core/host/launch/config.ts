@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { CONFIG_FILE } from '../../protocol/coordination.ts'
 import type { Payload } from '../../protocol/form.ts'
 import type { BundleEntry, InstanceConfig } from '../../protocol/instance.ts'
@@ -107,10 +108,24 @@ export function withGitServer(
  * because the token only opens its own sandboxes.
  */
 function tokenOn(coordination: CoordinationDirectory): string | undefined {
+  const token = configOn(coordination)?.['sub_container_token']
+  return typeof token === 'string' && /^[0-9a-f]{64}$/.test(token) ? token : undefined
+}
+
+/**
+ * The bundles that the host which launched the worker wrote for it: the host that initializes it may be another one. A resolver that
+ * writes others there only misleads its own sessions.
+ */
+export function bundlesOn(coordination: CoordinationDirectory): BundleEntry[] {
+  const bundles = configOn(coordination)?.['bundles']
+  return Array.isArray(bundles) ? (bundles as BundleEntry[]) : []
+}
+
+function configOn(coordination: CoordinationDirectory): Record<string, unknown> | undefined {
   try {
     const bytes = coordination.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
-    const token = bytes === undefined ? '' : (JSON.parse(bytes.toString('utf8')) as InstanceConfig).sub_container_token
-    return typeof token === 'string' && /^[0-9a-f]{64}$/.test(token) ? token : undefined
+    const config: unknown = bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'))
+    return isObject(config) ? config : undefined
   } catch {
     return undefined
   }
