@@ -1,4 +1,4 @@
-/** What bundles give to a session: skills, agents, instructions, servers of MCP; and what of them can't run here. */
+/** What bundles give to a session: skills, agents, instructions; and what of them can't run here. */
 import { basename, join } from 'node:path'
 import {
   SESSION_BUNDLE_AGENTS_MAX,
@@ -9,7 +9,7 @@ import {
 import { isObject } from '../primitives/is-object.ts'
 import { type AgentFile, agentOf, readAgent } from './agent-files.ts'
 import { listIn, objectIn, textIn } from './front-matter.ts'
-import { toolOfModule } from './tool-names.ts'
+import { isKnownModule } from './tool-names.ts'
 import type { Tree } from './tree.ts'
 import type { BundleNote, BundleUnit, Walk } from './walk.ts'
 
@@ -27,8 +27,6 @@ export interface BundleContents {
   agents: Map<string, AgentFile>
   /** What a session is told first. */
   instructions: string
-  /** The servers of plugins, by `namespace:name`, as their file describes them. */
-  servers: Map<string, Record<string, unknown>>
   /** Directories that the tools of a session may read. */
   directories: string[]
   notes: BundleNote[]
@@ -42,7 +40,6 @@ class Reader {
   readonly #walk: Walk
   readonly #skills = new Map<string, BundleSkill>()
   readonly #agents = new Map<string, AgentFile>()
-  readonly #servers = new Map<string, Record<string, unknown>>()
   readonly #context = new Map<string, string>()
   readonly #notes: BundleNote[]
   #skillsLeftOut = 0
@@ -66,7 +63,6 @@ class Reader {
       skills: [...this.#skills.values()],
       agents: this.#agents,
       instructions: this.#instructions(bodies),
-      servers: this.#servers,
       directories: [...new Set(units.map(({ tree }) => tree.root))],
       notes: this.#notes,
     }
@@ -110,13 +106,13 @@ class Reader {
     for (const kind of ['hooks', 'providers', 'tools']) {
       for (const one of listIn(fields, kind).slice(0, 100)) {
         const module = textIn(one, 'module') ?? (typeof one === 'string' ? one : undefined)
-        if (module === undefined || (kind === 'tools' && toolOfModule(module) !== undefined)) continue
+        if (module === undefined || (kind === 'tools' && isKnownModule(module))) continue
         this.#note('unsupported', namespace, `${kind.slice(0, -1)} ${module}`)
       }
     }
   }
 
-  /** `namespace:name` is `agents/name.md` of that bundle; a path of a file is one too. */
+  /** `namespace:name` is the file of that name in `agents/`; a path of a file is one too. */
   #addIncludedAgent(unit: BundleUnit, name: string): void {
     const place = this.#placeOf(unit, name)
     if (place === undefined) return
@@ -138,9 +134,9 @@ class Reader {
         else this.#addAgentsOf(tree, at, namespace)
       }
     }
-    this.#addServers(unit, objectIn(fields, 'mcpServers'))
+    this.#noteServers(unit, objectIn(fields, 'mcpServers'))
     const files = ['.mcp.json', ...listIn(fields, 'mcpServers').filter((one) => typeof one === 'string')]
-    for (const file of files) this.#addServersOf(unit, join(directory, file))
+    for (const file of files) this.#noteServersOf(unit, join(directory, file))
     const hasHooks = tree.isFile(join(directory, 'hooks/hooks.json')) || Object.hasOwn(fields, 'hooks')
     if (hasHooks) this.#note('unsupported', namespace, 'hooks')
     const commands = tree.names(join(directory, 'commands')).filter((name) => name.endsWith('.md'))
@@ -148,22 +144,22 @@ class Reader {
       this.#note('unsupported', namespace, `commands ${commands.map((name) => basename(name, '.md')).join(', ')}`)
   }
 
-  #addServersOf(unit: BundleUnit, file: string): void {
+  #noteServersOf(unit: BundleUnit, file: string): void {
     const text = unit.tree.read(file)
     if (text === undefined) return
     try {
       const value: unknown = JSON.parse(text)
       const servers = objectIn(value, 'mcpServers')
-      this.#addServers(unit, Object.keys(servers).length > 0 || !isObject(value) ? servers : value)
+      this.#noteServers(unit, Object.keys(servers).length > 0 || !isObject(value) ? servers : value)
     } catch {
       this.#note('faulty', unit.namespace, `${file} is no JSON`)
     }
   }
 
-  #addServers({ namespace }: BundleUnit, servers: Record<string, unknown>): void {
+  /** A bundle that is included could name any program, so none is started. */
+  #noteServers({ namespace }: BundleUnit, servers: Record<string, unknown>): void {
     for (const [name, server] of Object.entries(servers).slice(0, 8)) {
       if (!isObject(server) || !/^[\w.-]{1,64}$/.test(name)) continue
-      this.#servers.set(`${namespace}:${name}`, server)
       this.#note('unsupported', namespace, `MCP server ${name}`)
     }
   }

@@ -24,20 +24,10 @@ const OF_CLAUDE: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Modules of Amplifier that stand for something that each session has or can have. */
-const MODULES: Readonly<Record<string, readonly string[]>> = {
-  'tool-filesystem': ['read', 'write', 'edit'],
-  'tool-bash': ['shell', 'jobs'],
-  'tool-search': ['search', 'glob'],
-  'tool-web': ['fetch'],
-  'tool-todo': ['todo_list'],
-  'tool-delegate': [],
-  'tool-task': [],
-  'tool-skills': [],
-  'tool-mcp': [],
-}
+const MODULE = /^tool-(?:filesystem|bash|search|web|to-?do|delegate|task|skills|mcp)$/
 
-export function toolOfModule(module: string): readonly string[] | undefined {
-  return Object.hasOwn(MODULES, module) ? MODULES[module] : undefined
+export function isKnownModule(module: string): boolean {
+  return MODULE.test(module)
 }
 
 /** The tools of a list as an agent of Claude Code has it: `Read, Bash(git log:*)`. */
