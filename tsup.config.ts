@@ -177,6 +177,14 @@ const lazyNode: Plugin = {
 
 const BUILTIN = new RegExp(`^(?:node:)?(?:${builtinModules.filter((name) => !name.startsWith('_')).join('|')})$`)
 
+/** A built-in resolver finds the SDK as every resolver does, by its name: `sdk/register` knows where it is, also in a container. */
+const sdkByName: Plugin = {
+  name: 'sdk-by-name',
+  setup(build) {
+    build.onResolve({ filter: /[\\/]sdk[\\/]index\.ts$/ }, () => ({ path: 'resolve-platform/sdk', external: true }))
+  },
+}
+
 /** Packages written for CommonJS load Node's modules with `require`. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
@@ -235,9 +243,17 @@ const programs: Options[] = [
     entry: entries({
       'sdk/index': 'src/sdk/index.ts',
       'sdk/register': 'src/sdk/register.ts',
+      'sdk/session-helper': 'src/sdk/helper/main.ts',
       'sdk/markdown-worker': 'src/sessions/web/markdown-worker.ts',
-      ...resolvers(),
     }),
+  },
+  {
+    // One file each, without parts: a container mounts the folder of a resolver alone.
+    ...shared,
+    splitting: false,
+    removeNodeProtocol: false,
+    esbuildPlugins: [sdkByName, lazyNode],
+    entry: entries(resolvers()),
   },
 ]
 

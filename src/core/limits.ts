@@ -413,6 +413,8 @@ export const SESSIONS_AT_ONCE = 8 // own: runs of sessions of one instance; the 
 export const SESSIONS_MAX = 1_000 // own: of one instance
 export const SESSIONS_TOLD_MAX = 500 // own: sessions that the story of an instance holds; the latest stay
 export const SESSION_NUMBER_MAX = 1e12 // own: tokens, seconds, dollars that an event tells
+export const BUDGET_USD_MIN = 0.000_001 // own: the budget of an instance
+export const BUDGET_USD_MAX = 1_000_000
 export const SESSION_NAME_MAX_CHARS = 64 // own
 export const SESSION_STEPS_MAX = 200 // own: model calls in one run, unless the resolver says another number
 export const SESSION_PROMPT_MAX_BYTES = 1 * MIB
@@ -447,6 +449,17 @@ export const TRANSCRIPT_READ_MAX_BYTES = 16 * MIB // in an answer
 export const TRANSCRIPT_RESUME_MAX_BYTES = 256 * MIB
 export const TRANSCRIPT_FIELD_MAX_CHARS = 64 * KIB // a text in an answer
 export const SCRIPT_MAX_BYTES = 4 * MIB // a file of a scripted model
+
+export const SESSION_REQUESTS_MAX = 64 // own: requests of a worker that wait for its session helper at once
+export const SESSION_OPTIONS_MAX_BYTES = 1 * MIB // own: of one platform.session.create, as JSON
+export const SESSION_OPTIONS_KEPT_BYTES = 16 * MIB // own: of all of them, which the host keeps to open the sessions in another helper
+export const SESSION_ANSWER_MAX_BYTES = 3 * MIB // own: less than a frame
+export const SESSION_HELPER_START_MS = 60_000
+export const SESSION_HELPER_END_MS = 5_000
+export const SESSION_HELPER_LOSSES_MAX = 3 // own: helpers that end in a row before a run is answered
+export const SESSION_HELPER_RETRY_MIN_MS = 250
+export const SESSION_HELPER_RETRY_MAX_MS = 2_000
+export const SESSION_HELPER_NOISE_MAX = 100 // own: lines of a helper that are no frames
 
 export const SESSION_AGENTS_AT_ONCE = 4 // own: tasks of one session that it gave to agents
 
@@ -500,6 +513,7 @@ export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB
 export const TOOL_LINE_MAX_CHARS = 2_000
 export const TOOL_WRITE_MAX_BYTES = 1 * MIB
 export const TOOL_EDITS_MAX = 50
+export const TOOL_PATCH_FILES_MAX = 100 // own: of one patch
 export const TOOL_SEARCH_HITS = 100
 export const TOOL_SEARCH_LINE_MAX_CHARS = 500
 export const TOOL_SEARCH_MAX_BYTES = 20 * KIB

@@ -17,9 +17,10 @@ import type { InstanceConfig, InstanceError } from '../core/protocol/instance.ts
 import { SESSIONS_DIR, type SessionCompleted, type SessionDispatched } from '../core/protocol/session/session.ts'
 import { Redactor } from '../core/redaction/redact.ts'
 import { SessionBundles } from './bundles/session-bundles.ts'
-import { type AgentOptions, type Session, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
+import { type AgentOptions, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
 import { Guardian, type GuardianNote } from './guardian/guardian.ts'
 import { instructionsWith } from './instructions.ts'
+import { Budget } from './loop/budget.ts'
 import { Lock } from './loop/lock.ts'
 import { type Pace, USUAL_PACE } from './loop/parts.ts'
 import { McpServers } from './mcp/servers.ts'
@@ -30,6 +31,7 @@ import { AGENT_TOOL, agentTool } from './tools/agent.ts'
 import { findSkills, skillTool } from './tools/skills.ts'
 import type { Tool } from './tools/tool.ts'
 import { Toolbox } from './tools/toolbox.ts'
+import { spentBefore } from './transcript/spent.ts'
 import { Transcript } from './transcript/transcript.ts'
 
 export interface SessionsOptions {
@@ -52,6 +54,7 @@ export class Sessions {
   readonly #guardian: Guardian
   readonly #redactor: Redactor
   readonly #bundles: SessionBundles
+  readonly #budget: Budget | undefined
   readonly #places = new Lock(SESSIONS_AT_ONCE)
   /** Places for the agents of each session. */
   readonly #agents = new Map<string, Lock>()
@@ -69,12 +72,16 @@ export class Sessions {
     this.#guardian = new Guardian({ resolveDir: dir, isContainer, ...onFirst })
     this.#redactor = new Redactor(secretsOf(config))
     this.#bundles = new SessionBundles(config.bundles ?? [])
+    const { budget_usd: budget, spent_usd: told = 0 } = config
+    // What the host was told has no turn that was cut, and a resolver can lose its transcripts: the larger sum counts.
+    if (budget !== undefined) this.#budget = new Budget(budget, Math.max(told, spentBefore(dir)))
   }
 
-  async create(name: string, options: SessionOptions = {}): Promise<Session> {
+  /** `number`: which session of its name it is, for a caller that opens them in any order; by default the next. */
+  async create(name: string, options: SessionOptions = {}, number?: number): Promise<OpenSession> {
     this.#options.signal.throwIfAborted()
     // Before anything waits, so that the order of the calls decides about ids.
-    const id = this.#idFor(name)
+    const id = this.#idFor(name, number)
     this.#taken.add(id)
     try {
       const session = await this.#make(id, name, options)
@@ -116,10 +123,12 @@ export class Sessions {
     const share = this.#bundles.shareOf(options, parent !== undefined)
     const tools = options.tools ?? share.tools
     const agents = { ...share.agents, ...options.agents }
-    if (limits.usd !== undefined && model.kind === 'live' && model.price(ONE_TOKEN) === null)
+    const bounded =
+      limits.usd !== undefined ? '"limits.usd"' : config.budget_usd === undefined ? '' : 'the budget of the instance'
+    if (bounded !== '' && model.kind === 'live' && model.price(ONE_TOKEN) === null)
       throw fail('session_options_invalid', {
         session: name,
-        problem: `the price of ${model.id} is not known, so "limits.usd" can't hold`,
+        problem: `the price of ${model.id} is not known, so ${bounded} can't hold`,
       })
     const skills = [...findSkills(options.skills ?? []), ...share.skills].slice(0, SKILLS_MAX)
     const directory = join(dir, SESSIONS_DIR, id)
@@ -128,6 +137,7 @@ export class Sessions {
     const mcp = await this.#mcpOf(id, options, cwd, parent)
     const toolbox = new Toolbox({
       session: id,
+      model: model.id,
       cwd,
       roots: [config.workspace_path, config.project_path],
       resolveDir: dir,
@@ -159,6 +169,7 @@ export class Sessions {
     })
     return new OpenSession({
       ...{ id, name, model, instructions, toolbox, transcript, limits, signal, tellDispatched, tellCompleted },
+      budget: this.#budget,
       parent,
       top: realpathSync(config.project_path),
       guardian: this.#guardian,
@@ -215,15 +226,20 @@ export class Sessions {
   }
 
   /** `<name>`, or `<name>-k` for the k-th of a name; other characters than those of a file name become `-`. */
-  #idFor(name: string): string {
+  #idFor(name: string, number?: number): string {
     const problem = (what: string) =>
       fail('session_options_invalid', { session: String(name).slice(0, 80), problem: what })
     if (typeof name !== 'string' || name.length > SESSION_NAME_MAX_CHARS)
       throw problem(`a name is a text of at most ${SESSION_NAME_MAX_CHARS} characters`)
     if (this.#taken.size >= SESSIONS_MAX) throw problem(`an instance has at most ${SESSIONS_MAX} sessions`)
     const base = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'session'
+    if (number !== undefined) {
+      const id = number === 1 ? base : `${base}-${number}`
+      if (this.#taken.has(id)) throw problem(`"${id}" is the id of another session`)
+      return id
+    }
     let id = base
-    for (let number = 2; this.#taken.has(id); number += 1) id = `${base}-${number}`
+    for (let next = 2; this.#taken.has(id); next += 1) id = `${base}-${next}`
     return id
   }
 }

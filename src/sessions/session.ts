@@ -8,6 +8,7 @@ import type { Session, SessionAnswer, SessionLimits } from './contract/contract.
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
 import { Bounds } from './loop/bounds.ts'
+import type { Budget } from './loop/budget.ts'
 import { Lock } from './loop/lock.ts'
 import type { Pace } from './loop/parts.ts'
 import { runTurn } from './loop/turn.ts'
@@ -26,6 +27,8 @@ export interface SessionParts {
   guardian: Guardian
   transcript: Transcript
   limits: SessionLimits
+  /** Of the instance. */
+  budget: Budget | undefined
   pace: Pace
   /** The directory of the instance: what is above it is not read. */
   top: string
@@ -53,6 +56,17 @@ export class OpenSession implements Session {
 
   get id(): string {
     return this.#parts.id
+  }
+
+  /**
+   * The next prompt is the `number`-th, from 1: those before it were given by an earlier process. False where one of them has no end in the
+   * transcript.
+   */
+  goTo(number: number): boolean {
+    const before = this.#parts.transcript.history.turns[number - 2]
+    if (number > 1 && (before === undefined || !isOver(before))) return false
+    this.#given = number - 1
+    return true
   }
 
   steer(text: string): void {
@@ -133,10 +147,10 @@ export class OpenSession implements Session {
   }
 
   async #work(signal: AbortSignal): Promise<SessionAnswer> {
-    const { transcript, id, model, instructions, toolbox, guardian, limits, pace } = this.#parts
+    const { transcript, id, model, instructions, toolbox, guardian, limits, budget, pace } = this.#parts
     const turn = transcript.history.turns.at(-1) as Turn
     const startedAt = performance.now()
-    const parts = { session: id, model, instructions, toolbox, guardian, transcript, limits, pace, signal }
+    const parts = { session: id, model, instructions, toolbox, guardian, transcript, limits, budget, pace, signal }
     const { number } = turn
     try {
       const output = await runTurn(

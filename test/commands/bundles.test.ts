@@ -237,16 +237,3 @@ test('a bundle that can’t be fetched ends the setup, with the reason', async (
   const out = await ran('out', ['./etc'], [])
   expect(out.error?.detail).toContain('it leads out of the directory of the resolver')
 })
-
-test('a manifest names bundles by git address, owner/repo or a directory of its own', async () => {
-  const dir = join(base, 'named')
-  mkdirSync(dir)
-  const add = async (bundle: string) => {
-    const manifest = { name: 'named', version: '1.0.0', description: 'Named', command: ['node', 'x'] }
-    writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ ...manifest, container: { bundles: [bundle] } }))
-    return await place.run('resolver', 'add', dir, '--dry-run', '--json')
-  }
-  const refused = ['../other', './a/../../b', '/etc', 'team/kit#sub=x', 'team/kit#subdirectory=../x', 'team/kit@-x']
-  for (const bundle of refused) expect((await add(bundle)).code, bundle).toBe(5)
-  expect((await add('git+https://example.org/team/kit@main#subdirectory=behaviors/x.yaml')).code).toBe(0)
-})

@@ -39,6 +39,8 @@ export interface CreateRequest {
   name?: string | null
   parent_id?: string | null
   labels?: Labels
+  /** What its LLM sessions may cost together, in US dollars; default: RESOLVE_BUDGET_USD, else no limit. */
+  budget_usd?: number
   /** Default: docker where the manifest has a container, local otherwise. */
   executor?: Executor | 'auto'
   /**
@@ -53,7 +55,7 @@ export interface CreateRequest {
 }
 
 /** What is changed when an instance is run again; all else is as before. */
-export interface RetryRequest extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id'> {
+export interface RetryRequest extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id' | 'budget_usd'> {
   /** Fields of the input. Secret ones must be among them. */
   input?: Payload
   name?: string | null

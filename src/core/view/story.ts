@@ -15,6 +15,7 @@ import {
   addUsage,
   NO_USAGE,
   SESSION_KINDS,
+  type SessionSpending,
   type SessionSummary,
   sessionUsage,
 } from '../protocol/session/session.ts'
@@ -237,6 +238,8 @@ function dispatchSession(story: Story, data: Data, at: string): void {
   if (id === undefined || turn === undefined) return
   const model = asText(data['model']) ?? ''
   const kind = SESSION_KINDS.find((one) => one === data['kind']) ?? 'live'
+  const { spending = NOTHING_SPENT } = story
+  story.spending = { ...spending, kinds: [...new Set([...spending.kinds, kind])] }
   const sessions = story.sessions ?? []
   const known = sessions.find((one) => one.id === id)
   if (known !== undefined) {
@@ -251,10 +254,18 @@ function dispatchSession(story: Story, data: Data, at: string): void {
   story.sessions = [...sessions, begun].slice(-SESSIONS_TOLD_MAX)
 }
 
+const NOTHING_SPENT: SessionSpending = { usage: NO_USAGE, cost_usd: 0, kinds: [] }
+
 function completeSession(story: Story, data: Data, at: string): void {
+  const { usage } = data
+  const { spending = NOTHING_SPENT } = story
+  story.spending = {
+    ...spending,
+    usage: fits(sessionUsage, usage) ? addUsage(spending.usage, usage) : spending.usage,
+    cost_usd: addCost(spending.cost_usd, asNumber(data['cost_usd']) ?? null),
+  }
   const known = story.sessions?.find((one) => one.id === data['session_id'])
   if (known === undefined) return
-  const { usage } = data
   known.status = data['success'] === true ? 'completed' : 'failed'
   known.steps += asNumber(data['steps']) ?? 0
   if (fits(sessionUsage, usage)) known.usage = addUsage(known.usage, usage)

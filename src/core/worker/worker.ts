@@ -165,6 +165,27 @@ export interface StderrReading {
   close(): void
 }
 
+/** A program of the platform beside the main process of a worker, with the worker's files, network, user and limits. */
+export interface HelperPlan {
+  /** The path of the program below `dist/`. */
+  program: string
+  /** Unique; every process of the helper carries it in RESOLVE_HELPER. */
+  mark: string
+  /** The directory of the resolver's files, on this machine. */
+  directory: string
+  environment: Readonly<Record<string, string>>
+  /** As in {@link LaunchPlan}. */
+  tools?: string | undefined
+  onStderr: (bytes: Buffer) => void
+}
+
+export interface Helper {
+  /** Its stdio. It ends with its input: when the channel is closed, and with this host. */
+  readonly channel: Channel
+  /** How it ended, in words. */
+  readonly ended: Promise<string>
+}
+
 export interface Worker {
   readonly incarnation: number
   /** JSON-RPC lines. After an adoption, earlier lines are received again. */
@@ -181,6 +202,8 @@ export interface Worker {
   readStderr(listener: StderrListener, from: number | undefined): StderrReading
   /** After an adoption, output is given again from its beginning, with the same offsets, as long as it is shorter than this. */
   readonly replayBytes: number
+  /** Starts a helper, which ends with the worker too. Throws `launch_failed`, `container_refused`, `docker_unreachable`. */
+  startHelper(plan: HelperPlan): Promise<Helper>
   /** The current usage; undefined where it cannot be read. */
   usage?(): Promise<Usage | undefined>
   /** Whether no process of the worker is left. */

@@ -4,8 +4,9 @@
  */
 import { SESSION_COMPLETED, SESSION_DISPATCHED } from '../../core/protocol/event.ts'
 import type { InstanceError } from '../../core/protocol/instance.ts'
-import type { Session, SessionFactory, SessionOptions } from '../../sessions/contract/contract.ts'
+import type { SessionFactory, SessionOptions } from '../../sessions/contract/contract.ts'
 import type { Sessions } from '../../sessions/main.ts'
+import type { OpenSession } from '../../sessions/session.ts'
 import type { InstanceContext } from './instance-context.ts'
 
 export class LazySessions implements SessionFactory {
@@ -17,10 +18,11 @@ export class LazySessions implements SessionFactory {
     this.#instance = instance
   }
 
-  async create(name: string, options?: SessionOptions): Promise<Session> {
+  /** `number`: as in {@link Sessions.create}. */
+  async create(name: string, options?: SessionOptions, number?: number): Promise<OpenSession> {
     this.#loading ??= this.#load()
     const sessions = await this.#loading
-    return await sessions.create(name, options)
+    return await sessions.create(name, options, number)
   }
 
   /** How many were opened: `sessions_used` of a result that does not say it. */

@@ -2,7 +2,18 @@
 import type { SessionUsage } from '../../core/protocol/session/session.ts'
 
 /** The tools that a session can have. `tools` of the options chooses among them. */
-export const TOOL_NAMES = ['read', 'write', 'edit', 'search', 'glob', 'fetch', 'shell', 'jobs', 'todo_list'] as const
+export const TOOL_NAMES = [
+  'read',
+  'write',
+  'edit',
+  'apply_patch',
+  'search',
+  'glob',
+  'fetch',
+  'shell',
+  'jobs',
+  'todo_list',
+] as const
 
 export type ToolName = (typeof TOOL_NAMES)[number]
 
@@ -62,7 +73,7 @@ export interface SessionOptions {
   model?: string
   /** What the model is told first. */
   instructions?: string
-  /** Default: all. */
+  /** Default: all; `apply_patch` is for models of OpenAI, and for others where it is named here. */
   tools?: readonly ToolName[]
   /** Tools of the author's own, by name. */
   ownTools?: Readonly<Record<string, OwnTool>>

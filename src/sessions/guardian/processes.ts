@@ -12,6 +12,17 @@ export interface Process {
   argv: readonly string[]
   /** The tool call that started it. */
   call: string | undefined
+  /** The mark of the helper that it belongs to. */
+  helper: string | undefined
+}
+
+/** The processes of a helper, which runs sessions beside a resolver without the SDK, carry it too. */
+export const HELPER_MARK = 'RESOLVE_HELPER'
+
+/** The mark of the helper that this process is, for programs that get another environment than its own. */
+export function ownHelperMark(): Record<string, string> {
+  const mark = process.env[HELPER_MARK]
+  return mark === undefined ? {} : { [HELPER_MARK]: mark }
 }
 
 /** Of the worker whose coordination directory is `resolveDir`. Empty where the system tells no processes. */
@@ -51,7 +62,7 @@ function readProcess(pid: number, mark: string): Process | undefined {
   const stat = readText(`${base}/stat`)
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (fields === undefined || fields[0] === 'Z') return undefined
-  const call = variables.find((one) => one.startsWith(`${CALL_MARK}=`))?.slice(CALL_MARK.length + 1)
+  const markedBy = (name: string) => variables.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1)
   const argv = (readText(`${base}/cmdline`) ?? '').split('\0').filter((word) => word !== '')
   return {
     pid,
@@ -59,7 +70,8 @@ function readProcess(pid: number, mark: string): Process | undefined {
     session: Number(fields[3]),
     threads: Number(fields[17]) || 1,
     argv,
-    call,
+    call: markedBy(CALL_MARK),
+    helper: markedBy(HELPER_MARK),
   }
 }
 

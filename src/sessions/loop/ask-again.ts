@@ -23,7 +23,7 @@ export interface Asked {
   shorten?: () => Promise<void>
 }
 
-/** Throws `session_failed`, the errors of a scripted model, and the signal's reason. */
+/** Throws `session_failed`, `budget_exceeded`, the errors of a scripted model, and the signal's reason. */
 export async function askAgain(parts: TurnParts, turn: number, asked: Asked): Promise<Answer> {
   const { transcript, pace, bounds, signal } = parts
   let adapted = 0
@@ -33,7 +33,7 @@ export async function askAgain(parts: TurnParts, turn: number, asked: Asked): Pr
       return await askOnce(parts, asked, maxOutputTokens)
     } catch (error) {
       signal.throwIfAborted()
-      // Errors of the catalogue are ours: a script that has ended.
+      // Errors of the catalogue are ours.
       if (isOwn(error)) throw error
       const judged = judgeError(error)
       const detail = transcript.redactor.text(judged.reason).slice(0, 1_000)
@@ -58,11 +58,17 @@ export async function askAgain(parts: TurnParts, turn: number, asked: Asked): Pr
 const ADAPTED_MAX = 3
 
 async function askOnce(parts: TurnParts, asked: Asked, maxOutputTokens: number): Promise<Answer> {
-  const { model, signal } = parts
+  const { model, budget, signal } = parts
   const { instructions, tools } = asked
   const { firstChunkMs, chunkMs } = parts.pace
-  const limits = { maxOutputTokens, firstChunkMs, chunkMs, signal }
-  const answer = await askModel({ model, instructions, messages: asked.messages(), tools, ...limits })
+  const place = await budget?.enter(model, asked.context(), maxOutputTokens, signal)
+  const limits = { maxOutputTokens: place?.maxOutputTokens ?? maxOutputTokens, firstChunkMs, chunkMs, signal }
+  let answer: Answer | undefined
+  try {
+    answer = await askModel({ model, instructions, messages: asked.messages(), tools, ...limits })
+  } finally {
+    place?.leave(answer)
+  }
   if (answer.finish !== 'error') return answer
   throw new DOMException('the answer ended with an error', 'OperationError')
 }
@@ -78,6 +84,8 @@ async function isAdapted(parts: TurnParts, asked: Asked, judged: Judged, maxOutp
   return asked.context() < before
 }
 
+const OWN = ['script_ended', 'budget_exceeded']
+
 function isOwn(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'script_ended'
+  return error instanceof Error && 'code' in error && OWN.includes(String(error.code))
 }

@@ -12,6 +12,7 @@ import type { Model } from '../provider/model.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
 import type { Transcript } from '../transcript/transcript.ts'
 import type { Bounds } from './bounds.ts'
+import type { Budget } from './budget.ts'
 import type { Lock } from './lock.ts'
 
 export interface CallParts {
@@ -46,6 +47,8 @@ export interface TurnParts extends CallParts {
   instructions: string
   limits: SessionLimits
   bounds: Bounds
+  /** Of the instance; undefined where it has none. */
+  budget: Budget | undefined
   pace: Pace
   /** What `steer` said and was not sent yet. */
   steering: string[]

@@ -12,6 +12,7 @@ import {
 } from '../../core/limits.ts'
 import { addCost, addUsage } from '../../core/protocol/session/session.ts'
 import { askAgain } from './ask-again.ts'
+import { affordableTokens } from './budget.ts'
 import { compact, contextOf } from './compact.ts'
 import type { TurnParts } from './parts.ts'
 import { runOpenCalls } from './run-calls.ts'
@@ -77,9 +78,10 @@ function checkLimits(parts: TurnParts): number {
   if (usd !== undefined && cost !== null && cost >= usd)
     throw overLimit(parts, 'US dollars', usd, Number(cost.toFixed(4)))
   const used = usage.input_tokens + usage.output_tokens
-  if (tokens === undefined) return SESSION_OUTPUT_MAX_TOKENS
-  if (used >= tokens) throw overLimit(parts, 'tokens', tokens, used)
-  return Math.min(SESSION_OUTPUT_MAX_TOKENS, tokens - used)
+  if (tokens !== undefined && used >= tokens) throw overLimit(parts, 'tokens', tokens, used)
+  const { history } = parts.transcript
+  const payable = usd === undefined ? Infinity : affordableTokens(parts.model, contextOf(history), usd - (cost ?? 0))
+  return Math.min(SESSION_OUTPUT_MAX_TOKENS, payable, tokens === undefined ? Infinity : tokens - used)
 }
 
 function overLimit({ session }: TurnParts, what: string, limit: number, value: number): Error {

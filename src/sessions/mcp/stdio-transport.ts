@@ -17,7 +17,7 @@ import {
 } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import type { McpProgram } from '../contract/contract.ts'
-import { CALL_MARK } from '../guardian/processes.ts'
+import { CALL_MARK, ownHelperMark } from '../guardian/processes.ts'
 import { endCommand } from '../tools/run-command.ts'
 
 export interface StdioOptions {
@@ -70,7 +70,7 @@ export class StdioTransport implements MCPTransport {
     const { command, args = [], env = {} } = program
     const child = spawn(command, [...args], {
       cwd,
-      env: { ...shortEnvironment(), ...env, RESOLVE_DIR: resolveDir, [CALL_MARK]: mark },
+      env: { ...shortEnvironment(), ...env, ...ownHelperMark(), RESOLVE_DIR: resolveDir, [CALL_MARK]: mark },
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     })

@@ -64,7 +64,7 @@ export function readTool(place: Place, seen: Seen): Tool {
 }
 
 /** A command in the background may put a FIFO there after it was looked at. At most TOOL_READ_FILE_MAX_BYTES. */
-function readRegular(path: string): Buffer | undefined {
+export function readRegular(path: string): Buffer | undefined {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
     if (!fstatSync(fd).isFile()) return undefined
@@ -173,7 +173,7 @@ export function editTool(place: Place, seen: Seen): Tool {
   }
 }
 
-function unseen(path: string, found: string, stamp: string, seen: Seen): ToolOutput | undefined {
+export function unseen(path: string, found: string, stamp: string, seen: Seen): ToolOutput | undefined {
   if (!statSync(found).isFile()) return mistaken(`${path} is not a regular file.`)
   if (!seen.has(found)) return mistaken(`Read ${path} before you change it.`)
   return seen.get(found) === stamp ? undefined : mistaken(`${path} has changed since you read it. Read it again.`)
@@ -183,11 +183,22 @@ function unseen(path: string, found: string, stamp: string, seen: Seen): ToolOut
 function writeWhole(path: string, content: string): void {
   mkdirSync(dirname(path), { recursive: true })
   const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  const draft = draftOf(path, content, mode)
+  try {
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+/** A whole file beside the one that it is to become. */
+export function draftOf(path: string, content: string, mode: number | undefined): string {
   const draft = join(dirname(path), `.${randomBytes(12).toString('hex')}.tmp`)
   try {
     writeFileSync(draft, content, { flag: 'wx' })
     if (mode !== undefined) chmodSync(draft, mode & 0o7777)
-    renameSync(draft, path)
+    return draft
   } catch (error) {
     rmSync(draft, { force: true })
     throw error

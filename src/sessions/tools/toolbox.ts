@@ -6,6 +6,7 @@ import { OUTPUTS_DIR } from '../../core/protocol/session/session.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
 import type { OwnTool, ToolName } from '../contract/contract.ts'
 import type { Guardian } from '../guardian/guardian.ts'
+import { applyPatchTool } from './apply-patch.ts'
 import { fetchTool } from './fetch.ts'
 import { editTool, readTool, type Seen, todoTool, writeTool } from './files.ts'
 import { Place } from './place.ts'
@@ -15,6 +16,8 @@ import type { Tool } from './tool.ts'
 
 export interface ToolboxOptions {
   session: string
+  /** `provider/model`. */
+  model: string
   cwd: string
   /** Directories that tools may use besides the working directory and /tmp. */
   roots: readonly string[]
@@ -38,6 +41,9 @@ export interface ToolboxOptions {
 /** Tools of a session that is readOnly: what runs a command can write. */
 const READ_ONLY: readonly string[] = ['read', 'search', 'glob', 'fetch', 'todo_list']
 
+/** Models that were trained on its format, also where a gateway offers them. */
+const PATCHING = /^openai\/|\/(?:gpt-|codex)/i
+
 export class Toolbox {
   readonly tools: ReadonlyMap<string, Tool>
   readonly cwd: string
@@ -46,6 +52,7 @@ export class Toolbox {
   constructor(options: ToolboxOptions) {
     const {
       session,
+      model,
       cwd,
       roots,
       resolveDir,
@@ -75,6 +82,7 @@ export class Toolbox {
       readTool(place, seen),
       writeTool(place, seen),
       editTool(place, seen),
+      ...(chosen !== undefined || PATCHING.test(model) ? [applyPatchTool(place, seen)] : []),
       searchTool(place),
       globTool(place),
       fetchTool(privateAddresses, redactor),

@@ -5,6 +5,7 @@ import TurndownService from 'turndown'
 const { html, url } = workerData as { html: string; url: string }
 const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' })
 service.remove(['script', 'style', 'noscript', 'iframe', 'link', 'meta', 'template', 'object'])
+service.remove((node) => /^svg$/i.test((node as unknown as { nodeName: string }).nodeName))
 service.addRule('link', {
   filter: 'a',
   replacement: (content, node) => {

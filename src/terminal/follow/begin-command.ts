@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { BaseCommand, type Described, type FlagsOf } from '../command/base-command.ts'
-import { executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
+import { budgetFlag, executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
 import { requireName } from '../command/require-name.ts'
 import { beforeFollowing } from '../command/signals.ts'
 import { type GatherOptions, gatherInput } from '../input/gather-input.ts'
@@ -19,6 +19,7 @@ export const beginFlags = {
   executor: executorFlag,
   name: Flags.string({ description: 'a name that people recognise; commands take it in place of the id' }),
   label: labelFlag,
+  'budget-usd': budgetFlag,
   edit: Flags.boolean({ description: 'open the form even if no field is missing' }),
 }
 
@@ -75,7 +76,13 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
   /** What else was said on the command line, for the command that repeats it with other fields. */
   protected get said(): string[] {
     const { label = [], detach, verbose, edit: _, executor, ...flags } = this.flags
-    const texts = { name: flags.name, answers: flags.answers, 'on-input': flags['on-input'], timeout: flags.timeout }
+    const texts = {
+      name: flags.name,
+      answers: flags.answers,
+      'on-input': flags['on-input'],
+      timeout: flags.timeout,
+      'budget-usd': flags['budget-usd'],
+    }
     return [
       ...label.flatMap((one) => ['--label', one]),
       ...Object.entries(texts).flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag}`, value])),

@@ -23,9 +23,11 @@ export function buildConfig(
   creation: CreationRecord,
   coordination: CoordinationDirectory,
   given: GivenSecrets,
+  spentUsd = 0,
   env: NodeJS.ProcessEnv = process.env,
 ): InstanceConfig {
   const { manifest } = creation.resolver
+  const { budget_usd } = creation
   const token = env['RESOLVE_GIT_HOST_TOKEN'] ?? ''
   return {
     instance_id: creation.instance_id,
@@ -48,6 +50,7 @@ export function buildConfig(
       git_host_token: token,
     },
     llm: { model: env['RESOLVE_LLM_MODEL'] ?? '', base_url: env['RESOLVE_LLM_BASE_URL'] ?? '' },
+    ...(budget_usd === undefined ? {} : { budget_usd, spent_usd: spentUsd }),
     sub_container_token: tokenOn(coordination) ?? randomBytes(32).toString('hex'),
     capabilities: manifest.capabilities_required ?? [],
   }

@@ -297,6 +297,7 @@ class HomePlatform implements LocalPlatform {
     const { input: again, missing } = retryInput(creation, input)
     if (missing.length > 0) throw fail('form_invalid', askAgain(missing))
     return await this.create({
+      ...(creation.budget_usd === undefined ? {} : { budget_usd: creation.budget_usd }),
       ...rest,
       resolver: creation.resolver.name,
       input: again,

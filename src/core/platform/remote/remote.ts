@@ -150,13 +150,15 @@ class ServerPlatform implements Platform {
   }
 
   /** The server hosts the instance; `host` is ignored. */
-  async create({ resolver, input, name, parent_id, labels, executor }: CreateRequest): Promise<InstanceRecord> {
+  async create(request: CreateRequest): Promise<InstanceRecord> {
+    const { resolver, input, name, parent_id, labels, budget_usd, executor } = request
     const body = {
       resolver,
       input,
       ...(name === undefined ? {} : { name }),
       ...(parent_id === undefined ? {} : { parent_id }),
       ...(labels === undefined ? {} : { labels }),
+      ...(budget_usd === undefined ? {} : { budget_usd }),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await withFields(
@@ -206,11 +208,12 @@ class ServerPlatform implements Platform {
     return await this.#json('patchInstance', { params: { id }, body: naming })
   }
 
-  async retry(id: string, { input, name, labels, executor }: RetryRequest = {}): Promise<InstanceRecord> {
+  async retry(id: string, { input, name, labels, budget_usd, executor }: RetryRequest = {}): Promise<InstanceRecord> {
     const body = {
       ...(input === undefined ? {} : { input }),
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels }),
+      ...(budget_usd === undefined ? {} : { budget_usd }),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await this.#json('postInstanceRetry', { params: { id }, body, act: {} })

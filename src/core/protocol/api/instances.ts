@@ -24,7 +24,7 @@ import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from 
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
-import { sessionSummary, transcriptDocument } from '../session/session.ts'
+import { budgetUsd, sessionSummary, transcriptDocument } from '../session/session.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE, SEALED_TROUBLE } from './operation.ts'
@@ -73,6 +73,7 @@ const createBody = object({
   name: optional(name),
   parent_id: optional(nullable(text({ maxLength: 200 }))),
   labels: optional(labels),
+  budget_usd: optional(budgetUsd('What its LLM sessions may cost together; default: RESOLVE_BUDGET_USD of the server')),
   executor: optional(
     oneOf(['auto', ...EXECUTORS], {
       description: 'A value other than auto overrides the manifest, and needs the scope admin',
@@ -85,6 +86,7 @@ const retryBody = nullable(
     input: optional(payload),
     name: optional(name),
     labels: optional(labelChanges),
+    budget_usd: optional(budgetUsd('Another budget than that of the instance that it repeats')),
     executor: optional(oneOf(['auto', ...EXECUTORS], { description: 'As when an instance is created' })),
   }),
 )

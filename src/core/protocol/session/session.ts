@@ -2,6 +2,7 @@
  * What crosses the process border of an LLM session: the data of its events, the lines of its transcript and the answers about them
  * (decisions/0033; R56).
  */
+import { BUDGET_USD_MAX, BUDGET_USD_MIN } from '../../limits.ts'
 import {
   anyObject,
   count,
@@ -38,8 +39,8 @@ export function transcriptFile(sessionId: string): string {
   return `${SESSIONS_DIR}/${sessionId}/${TRANSCRIPT_FILE}`
 }
 
-/** live: a model answered. scripted: answers written in advance. Tools run in both. */
-export const SESSION_KINDS = ['live', 'scripted'] as const
+/** live: a model answered. scripted: answers written in advance. replayed: answers that a model gave in an earlier run. Tools run in all. */
+export const SESSION_KINDS = ['live', 'scripted', 'replayed'] as const
 
 export type SessionKind = (typeof SESSION_KINDS)[number]
 
@@ -52,6 +53,21 @@ export const sessionUsage = object({
   cache_write_tokens: count(),
   output_tokens: count(),
 })
+
+/** What the sessions of an instance used, as their events tell it: a turn counts when it ends. */
+export type SessionSpending = Static<typeof sessionSpending>
+
+export const sessionSpending = object({
+  usage: sessionUsage,
+  /** An estimate in US dollars; null where a part of it is not known. */
+  cost_usd: nullable(number({ minimum: 0 })),
+  /** Each kind that a session had. */
+  kinds: listOf(oneOf(SESSION_KINDS)),
+})
+
+/** The most that the sessions of an instance may cost, in US dollars. */
+export const budgetUsd = (description: string) =>
+  number({ minimum: BUDGET_USD_MIN, maximum: BUDGET_USD_MAX, description })
 
 const about = {
   session_id: text({ pattern: SESSION_ID_PATTERN }),

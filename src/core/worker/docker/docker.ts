@@ -1,6 +1,6 @@
 /**
  * The driver of {@link file://./../worker.ts} for Docker containers. The resolver is the main process under an init, as an
- * unprivileged user, so that the next host can attach to its stdio. Nothing is started inside a running container. {@link
+ * unprivileged user, so that the next host can attach to its stdio. Only a helper is started inside a running container. {@link
  * file://./container-spec.ts} builds the request.
  */
 import { readFileSync } from 'node:fs'
