@@ -30,6 +30,7 @@ const tasks = {
   build: { builds: true },
   bench: { builds: true, run: [join(root, 'bench', 'main.ts')] },
   'proof:renovate': { builds: true, run: [join(root, 'scripts', 'proof-renovate.mjs')] },
+  'proof:agents': { run: [join(root, 'scripts', 'proof-agents.mjs')] },
   lint: { run: [module('@biomejs/biome/bin/biome'), 'check'] },
   format: { run: [module('@biomejs/biome/bin/biome'), 'check', '--write'] },
   types: {

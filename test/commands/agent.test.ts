@@ -89,6 +89,8 @@ test('without a repository and a key: a scripted model works, a person asks for 
   expect(done.output).toMatch(
     /^Add a greeting and its test\n\nA scripted model has no more to say[\s\S]*change\.diff \| git apply$/,
   )
+  const journal = readFileSync(instancePaths(place.home, first.id).journal, 'utf8')
+  expect(journal).toContain('"milestone":"Writing a program and its test"')
   expect(phasesOf(first.id)).toEqual(['working', 'reviewing', 'working', 'reviewing', 'delivering'])
 
   const { stdout: patch } = await place.run('instance', 'data', first.id, 'change.diff')
@@ -195,6 +197,21 @@ test('what a person says while it works reaches the model; after a pause nothing
       output: expect.stringMatching(/^Add a greeting\n\nIt is in cap/),
     })
     expect(llm.requests).toHaveLength(asked)
+  })
+}, 60_000)
+
+test('where its session fails, what was done until then can be read', async () => {
+  const turns: LlmTurn[] = [
+    { calls: [{ tool: 'write', input: { path: 'half.txt', content: 'half of it\n' } }] },
+    { status: 401, message: 'the key was withdrawn' },
+  ]
+  await withModel(turns, async (_llm, env) => {
+    const failed = await agent(env)
+    expect(failed, failed.stderr).toMatchObject({ code: 1, status: 'failed' })
+    expect(failed.stdout).toContain('the key was withdrawn')
+    expect((await place.run('instance', 'data', failed.id, 'change.diff')).stdout).toContain('+half of it')
+    const unpriced = await agent(env, 'budget=2')
+    expect(unpriced.stdout).toContain('the price of anthropic/test-1 is not known')
   })
 }, 60_000)
 

@@ -89,18 +89,17 @@ test.skipIf(process.platform !== 'linux')(
     const pytest = join(at.workspace, 'bin/pytest')
     writeFileSync(
       pytest,
-      '#!/usr/bin/env node\nrequire("node:child_process").spawn("sleep", ["301"])\nsetInterval(() => {}, 1e9)\n',
+      '#!/usr/bin/env node\nrequire("node:child_process").spawn("sleep", ["301"])\nrequire("node:fs").writeFileSync("up-1", "")\nsetInterval(() => {}, 1e9)\n',
       { mode: 0o755 },
     )
     writeFileSync(
       join(at.workspace, 'slow.test.js'),
-      'require("node:test").test("slow", () => new Promise(() => setInterval(() => {}, 1e9)))\n',
+      'require("node:fs").writeFileSync("up-2", "")\nrequire("node:test").test("slow", () => new Promise(() => setInterval(() => {}, 1e9)))\n',
     )
     const left =
-      'setsid ./bin/pytest > /dev/null 2>&1 & echo $! >> pids; nohup setsid node --test slow.test.js > /dev/null 2>&1 & echo $! >> pids; sleep 302 & echo $! >> pids; until pgrep_sleep; do sleep 0.05; done'
-    const look = `pgrep_sleep() { grep -qa 301 /proc/[0-9]*/cmdline 2> /dev/null; }; ${left}`
+      'setsid ./bin/pytest > /dev/null 2>&1 & echo $! >> pids; nohup setsid node --test slow.test.js > /dev/null 2>&1 & echo $! >> pids; sleep 302 & echo $! >> pids; until [ -e up-1 ] && [ -e up-2 ]; do sleep 0.05; done'
     const results = await run([
-      ['shell', { command: look }],
+      ['shell', { command: left }],
       ['shell', { command: 'echo next' }],
     ])
     const [runner, nodeTest, sleeper] = readFileSync(join(at.workspace, 'pids'), 'utf8').trim().split('\n').map(Number)

@@ -25,6 +25,9 @@ if (mode === 'floods-at-start') {
   flood()
 }
 
+/** One grey point. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=='
+
 const object = { type: 'object', properties: { text: { type: 'string' } } }
 const annotations = { readOnlyHint: true }
 const plain = [
@@ -34,6 +37,7 @@ const plain = [
   { name: 'hang', description: 'Never answers', inputSchema: object },
   { name: 'die', description: 'Dies', inputSchema: object },
   { name: 'flood', description: '100 MB in one line', inputSchema: object },
+  { name: 'picture', description: 'An image', inputSchema: object },
   { name: 'fail', description: 'Fails', inputSchema: object },
   { name: 'refuse', description: 'Answers with an error', inputSchema: object },
 ]
@@ -92,6 +96,7 @@ function call(id, { name, arguments: input = {} }) {
           .join('\n'),
       ),
     )
+  if (name === 'picture') return answer(id, { content: [{ type: 'image', mimeType: 'image/svg+xml', data: PNG }] })
   if (name === 'write') return answer(id, text('written'))
   if (name === 'fail') return answer(id, { ...text('that went wrong'), isError: true })
   if (name === 'refuse') return send({ id, error: { code: -32602, message: 'not like this' } })

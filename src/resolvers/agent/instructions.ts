@@ -2,7 +2,7 @@
 export const INSTRUCTIONS = `You do one task in the working directory. A person reviews your work before it is delivered.
 
 1. Look: read what the task concerns, the code around it, and what the repository says about its style and its checks.
-2. Plan: where the task has several steps, keep them in todo_list.
+2. Plan: where the task has several steps, keep them in todo_list. Say with progress what you begin.
 3. Change: as little as the task needs, in the style of what is there. Where behaviour changes, change or add its test.
 4. Check: run the checks that concern the change, and mend what fails. Never weaken a check so that it passes.
 5. Leave no temporary files. Do not commit, change branches, push or open pull requests: that happens after the review.

@@ -18,6 +18,7 @@ import {
 } from '../../sdk/index.ts'
 import { createPull } from '../change/pull.ts'
 import { INSTRUCTIONS } from './instructions.ts'
+import { progressTool } from './progress.ts'
 import { type Report, readReport } from './report.ts'
 import { type Change, changeOf, commitAll, openNew, type WorkTree } from './work-tree.ts'
 
@@ -90,6 +91,7 @@ resolver({
     const opened = await ctx.sessions.create('work', {
       cwd: ctx.workingDirectory,
       instructions: INSTRUCTIONS,
+      ownTools: { progress: progressTool((line) => ctx.progress(line)) },
       ...(model.trim() === '' ? {} : { model: model.trim() }),
       ...(budget.trim() === '' ? {} : { limits: { usd: Number(budget) } }),
     })
@@ -101,16 +103,26 @@ resolver({
       clone === undefined
         ? await openNew(ctx.workingDirectory, signal)
         : { path: clone.path, branch: clone.branch, start: clone.commit }
-    let prompt = params.task
-    for (let round = 1; ; round += 1) {
-      const { output } = await opened.run(prompt)
-      const report = readReport(output, params.task)
+    const changeSoFar = async () => {
       const change = await changeOf(tree, signal)
-      await ctx.data.write('summary.md', `# ${report.text}\n`)
       if (change.patch !== undefined) await ctx.data.write('change.diff', change.patch)
+      return change
+    }
+    let prompt = params.task
+    let cost = 0
+    for (let round = 1; ; round += 1) {
+      const { output, cost_usd } = await opened.run(prompt).catch(async (error: unknown) => {
+        // Over its budget, for example: what was done until then can be read.
+        if (!signal.aborted) await changeSoFar().catch(() => {})
+        throw error
+      })
+      cost += cost_usd ?? 0
+      const report = readReport(output, params.task)
+      const change = await changeSoFar()
+      await ctx.data.write('summary.md', `# ${report.text}\n`)
       if (!params.ask) return await deliver(ctx, tree, report, change)
       ctx.phase('reviewing')
-      const { decision, message = '' } = await ctx.ask(`review-${round}`, reviewOf(report, change), REVIEW)
+      const { decision, message = '' } = await ctx.ask(`review-${round}`, reviewOf(report, change, cost), REVIEW)
       if (decision === 'deliver') return await deliver(ctx, tree, report, change)
       if (decision === 'stop') return `Not delivered, as you decided. ${report.text}${whereItIs(ctx, change)}`
       ctx.phase('working')
@@ -144,10 +156,11 @@ type AgentContext = Pick<Context, 'instanceId' | 'workspace' | 'signal' | 'phase
   params: { delivery_mode?: string | undefined }
 }
 
-function reviewOf({ text }: Report, { stat }: Change): string {
-  const shown =
-    text.length <= REPORT_SHOWN_CHARS ? text : `${text.slice(0, REPORT_SHOWN_CHARS)}… (summary.md has the rest)`
-  return `${shown}\n\n${stat === '' ? 'Nothing was changed.' : stat}`
+function reviewOf({ text }: Report, { stat }: Change, cost: number): string {
+  const isLong = text.length > REPORT_SHOWN_CHARS
+  const shown = isLong ? `${text.slice(0, REPORT_SHOWN_CHARS)}… (summary.md has the rest)` : text
+  const spent = cost === 0 ? '' : `\n\nThe model has cost about $${cost.toFixed(2)}.`
+  return `${shown}\n\n${stat === '' ? 'Nothing was changed.' : stat}${spent}`
 }
 
 /** Again after a pause: what was committed or opened already stays as it is. */

@@ -56,7 +56,11 @@ export class Guardian {
   check(call: GuardedCall): GuardianNote[] {
     try {
       const repeat = this.#checkRepeats(call)
-      const notes = [...this.#endOrphans(), ...this.#checkTasks(call), ...(repeat === undefined ? [] : [repeat])]
+      // One look for both rules: it reads the environment of every process of the machine.
+      const processes = this.#look()
+      const orphans = this.#endOrphans(processes)
+      const tasks = this.#checkTasks(call, orphans.length === 0 ? processes : this.#look())
+      const notes = [...orphans, ...tasks, ...(repeat === undefined ? [] : [repeat])]
       for (const note of notes) this.#tellOnce(note)
       if (!notes.some(({ action }) => action === 'refused')) this.#remember(call)
       return notes
@@ -73,11 +77,14 @@ export class Guardian {
     return () => this.#alive.delete(mark)
   }
 
-  #checkTasks({ tool }: GuardedCall): GuardianNote[] {
-    const { resolveDir, isContainer } = this.#options
-    const tasks = countTasks(resolveDir, isContainer)
+  #look(): Process[] {
+    return processesOf(this.#options.resolveDir)
+  }
+
+  #checkTasks({ tool }: GuardedCall, processes: readonly Process[]): GuardianNote[] {
+    const tasks = countTasks(processes, this.#options.isContainer)
     if (tasks === undefined || tasks <= GUARDIAN_TASKS_WARNING) return []
-    const detail = `${tasks} tasks (processes and their threads) are running, of ${GUARDIAN_TASKS_MAX} allowed: ${largestGroups(resolveDir)}.`
+    const detail = `${tasks} tasks (processes and their threads) are running, of ${GUARDIAN_TASKS_MAX} allowed: ${largestGroups(processes)}.`
     if (tasks <= GUARDIAN_TASKS_MAX || ALWAYS.has(tool)) return [{ rule: 'tasks', action: 'warned', detail }]
     const advice = 'End some with the tool "jobs", then call again.'
     return [{ rule: 'tasks', action: 'refused', detail: `Refused: ${detail} ${advice}` }]
@@ -106,8 +113,7 @@ export class Guardian {
   }
 
   /** Ends test runners that a call left behind, with their descendants. */
-  #endOrphans(): GuardianNote[] {
-    const processes = processesOf(this.#options.resolveDir)
+  #endOrphans(processes: readonly Process[]): GuardianNote[] {
     const orphans = processes.filter(
       (one) => one.call !== undefined && !this.#alive.has(one.call) && isTestRunner(one) && one.pid !== process.pid,
     )

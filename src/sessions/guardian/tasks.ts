@@ -1,12 +1,13 @@
 /** How many tasks a worker has, as the kernel's limit counts them: threads too (spec, Limits). */
 import { readFileSync } from 'node:fs'
-import { commandLine, type Process, processesOf } from './processes.ts'
+import { commandLine, type Process } from './processes.ts'
 
 /** Version 2 and version 1 of control groups. */
 const COUNTERS = ['/sys/fs/cgroup/pids.current', '/sys/fs/cgroup/pids/pids.current']
 
-/** undefined where it can't be told: the guardian then allows. `isContainer`: the control group is the worker's own. */
-export function countTasks(resolveDir: string, isContainer: boolean): number | undefined {
+/** undefined where it can't be told: the guardian then allows. `processes`: of the worker. `isContainer`: the control
+ * group is the worker's own. */
+export function countTasks(processes: readonly Process[], isContainer: boolean): number | undefined {
   if (isContainer) {
     for (const path of COUNTERS) {
       try {
@@ -17,14 +18,13 @@ export function countTasks(resolveDir: string, isContainer: boolean): number | u
       }
     }
   }
-  const processes = processesOf(resolveDir)
   return processes.length === 0 ? undefined : processes.reduce((sum, { threads }) => sum + threads, 0)
 }
 
 /** The commands that have the most tasks, each with how many. */
-export function largestGroups(resolveDir: string, most = 5): string {
+export function largestGroups(processes: readonly Process[], most = 5): string {
   const groups = new Map<string, number>()
-  for (const one of processesOf(resolveDir)) {
+  for (const one of processes) {
     const name = commandLine(one, 60)
     groups.set(name, (groups.get(name) ?? 0) + one.threads)
   }

@@ -10,6 +10,7 @@ import type { Tool } from '../tools/tool.ts'
 import { type Answer, askModel } from './ask-model.ts'
 import { type Judged, judgeError, retryWaitMs } from './judge-error.ts'
 import type { TurnParts } from './parts.ts'
+import { holdsImage, withImages } from './with-images.ts'
 
 export interface Asked {
   instructions: string
@@ -58,14 +59,15 @@ export async function askAgain(parts: TurnParts, turn: number, asked: Asked): Pr
 const ADAPTED_MAX = 3
 
 async function askOnce(parts: TurnParts, asked: Asked, maxOutputTokens: number): Promise<Answer> {
-  const { model, budget, signal } = parts
+  const { model, budget, bounds, transcript, signal } = parts
   const { instructions, tools } = asked
   const { firstChunkMs, chunkMs } = parts.pace
   const place = await budget?.enter(model, asked.context(), maxOutputTokens, signal)
   const limits = { maxOutputTokens: place?.maxOutputTokens ?? maxOutputTokens, firstChunkMs, chunkMs, signal }
+  const messages = withImages(asked.messages(), transcript.directory, model.takesImages && bounds.showsImages)
   let answer: Answer | undefined
   try {
-    answer = await askModel({ model, instructions, messages: asked.messages(), tools, ...limits })
+    answer = await askModel({ model, instructions, messages, tools, ...limits })
   } finally {
     place?.leave(answer)
   }
@@ -77,11 +79,21 @@ async function askOnce(parts: TurnParts, asked: Asked, maxOutputTokens: number):
 async function isAdapted(parts: TurnParts, asked: Asked, judged: Judged, maxOutputTokens: number): Promise<boolean> {
   const { bounds } = parts
   if (judged.isOutputTooLong) return bounds.learnOutput(judged.told, maxOutputTokens)
+  if (!judged.isTooLong && isAboutImages(parts, asked, judged)) {
+    bounds.hideImages()
+    return true
+  }
   if (!judged.isTooLong || asked.shorten === undefined) return false
   const before = asked.context()
   bounds.learnWindow(judged.told, before)
   await asked.shorten()
   return asked.context() < before
+}
+
+/** A model without eyes refuses images, and would refuse every request after this one. */
+function isAboutImages({ model, bounds }: TurnParts, asked: Asked, { status = 0 }: Judged): boolean {
+  const isRefused = status >= 400 && status < 500 && ![401, 403, 404, 408, 429].includes(status)
+  return isRefused && model.takesImages && bounds.showsImages && asked.messages().some(holdsImage)
 }
 
 const OWN = ['script_ended', 'budget_exceeded']

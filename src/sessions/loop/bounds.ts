@@ -1,5 +1,5 @@
 /**
- * How many tokens a model takes and gives in one answer: what the price list says, until the provider says otherwise. {@link
+ * How many tokens a model takes and gives in one answer, and whether it takes images: what the price list says, until the provider says otherwise. {@link
  * file://./ask-again.ts} teaches it. Pure.
  */
 import {
@@ -12,6 +12,7 @@ import {
 export class Bounds {
   #window: number
   #output = SESSION_OUTPUT_MAX_TOKENS
+  #showsImages = true
 
   /** `window`: of the model, as far as it is known. */
   constructor(window: number) {
@@ -32,6 +33,15 @@ export class Bounds {
   outputFor(wanted: number, context: number): number {
     const room = Math.max(SESSION_OUTPUT_LEAST_TOKENS, Math.floor(this.#window - context - SPARE_TOKENS))
     return Math.min(wanted, this.#output, room)
+  }
+
+  /** False once the model refused a request with images. */
+  get showsImages(): boolean {
+    return this.#showsImages
+  }
+
+  hideImages(): void {
+    this.#showsImages = false
   }
 
   /** The provider refused a request of `context` tokens, by our count, as too long. */

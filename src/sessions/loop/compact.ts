@@ -4,6 +4,7 @@
  */
 import type { ModelMessage } from 'ai'
 import {
+  IMAGE_CHARS,
   SESSION_CHARS_A_TOKEN,
   SESSION_KEPT_OUTPUT_TOKENS,
   SESSION_KEPT_TOKENS,
@@ -11,6 +12,7 @@ import {
 } from '../../core/limits.ts'
 import { NO_USAGE } from '../../core/protocol/session/session.ts'
 import type { History } from '../transcript/history.ts'
+import { IMAGE_MARK } from '../transcript/images.ts'
 import { askAgain } from './ask-again.ts'
 import type { TurnParts } from './parts.ts'
 
@@ -115,5 +117,7 @@ function tokensOf(messages: readonly ModelMessage[]): number {
 }
 
 function charsOf({ content }: ModelMessage): number {
-  return typeof content === 'string' ? content.length : JSON.stringify(content).length
+  if (typeof content === 'string') return content.length
+  const text = JSON.stringify(content)
+  return text.length + (text.split(IMAGE_MARK).length - 1) * IMAGE_CHARS
 }

@@ -11,6 +11,7 @@ import { isObject } from '../../core/primitives/is-object.ts'
 import { misfit } from '../../core/schema/fits.ts'
 import type { Schema } from '../../core/schema/schema.ts'
 import { mistaken, type Tool, type ToolOutput } from '../tools/tool.ts'
+import { type KeptImage, keepImage } from '../transcript/images.ts'
 import type { ToolCall } from '../transcript/lines.ts'
 import type { CallParts } from './parts.ts'
 
@@ -68,10 +69,18 @@ async function answer(
   maxBytes: number,
   ms: number,
 ): Promise<void> {
-  const text = cutMiddle(transcript.redactor.text(output.text), maxBytes)
+  const { text: said, image } = shown(transcript.directory, output)
+  const text = cutMiddle(transcript.redactor.text(said), maxBytes)
   const is_error = output.isError === true
   const told = { turn, call: call.id, tool: call.tool, output: text, is_error, duration_ms: Math.round(ms) }
-  await transcript.append('tool_result', told, signal)
+  await transcript.append('tool_result', { ...told, ...(image === undefined ? {} : { image }) }, signal)
+}
+
+/** An image is kept beside the transcript. */
+function shown(directory: string, { text, image }: ToolOutput): { text: string; image?: KeptImage } {
+  if (image === undefined) return { text }
+  const kept = keepImage(directory, image.mediaType, image.bytes)
+  return kept === undefined ? { text: `${text}\n[not shown: no more images can be kept]` } : { text, image: kept }
 }
 
 function problemOf(call: ToolCall, tool: Tool | undefined, names: readonly string[]): string | undefined {

@@ -1,5 +1,8 @@
-/** The text of what a tool of an MCP server gave: pure. What is no text is named. */
+/** What a tool of an MCP server gave: its text, and an image. Pure. What is neither is named. */
+import { IMAGE_MAX_BYTES } from '../../core/limits.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
+import { imageType } from '../tools/image-type.ts'
+import type { ToolOutput } from '../tools/tool.ts'
 
 export function resultText(result: Readonly<Record<string, unknown>>): string {
   const { content, structuredContent, toolResult } = result
@@ -8,6 +11,18 @@ export function resultText(result: Readonly<Record<string, unknown>>): string {
   if (said.length > 0) return said.join('\n')
   const value = structuredContent ?? toolResult
   return value === undefined ? '[no output]' : JSON.stringify(value)
+}
+
+/** The first image that can be shown. Its own bytes tell what it is. */
+export function resultImage({ content }: Readonly<Record<string, unknown>>): ToolOutput['image'] {
+  if (!Array.isArray(content)) return undefined
+  for (const part of content.filter(isObject)) {
+    if (part['type'] !== 'image' || typeof part['data'] !== 'string') continue
+    const bytes = Buffer.from(part['data'], 'base64')
+    const mediaType = imageType(bytes)
+    if (mediaType !== undefined && bytes.length <= IMAGE_MAX_BYTES) return { mediaType, bytes }
+  }
+  return undefined
 }
 
 function textOf(part: Record<string, unknown>): string {
@@ -19,7 +34,7 @@ function textOf(part: Record<string, unknown>): string {
   }
   if (type === 'resource_link') return `[resource ${label(uri)}: ${label(name)}]`
   const bytes = typeof data === 'string' ? `, ${Math.floor((data.length * 3) / 4)} bytes` : ''
-  return `[${label(type)} ${label(mimeType)}${bytes}: not shown]`
+  return `[${label(type)} ${label(mimeType)}${bytes}]`
 }
 
 function label(value: unknown): string {

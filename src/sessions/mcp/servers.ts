@@ -12,7 +12,7 @@ import { Redactor } from '../../core/redaction/redact.ts'
 import type { McpServer } from '../contract/contract.ts'
 import { mistaken, type Tool, told } from '../tools/tool.ts'
 import { Connection, type McpPlace, type ToolTold } from './connection.ts'
-import { resultText } from './result-text.ts'
+import { resultImage, resultText } from './result-text.ts'
 import { toolSchema } from './tool-schema.ts'
 import { secretsOfServer } from './wanted.ts'
 
@@ -116,7 +116,9 @@ function toolOf(connection: Connection, one: ToolTold, redactor: Redactor): Tool
       try {
         const result = await connection.call(name, input, signal)
         const text = redactor.text(resultText(result))
-        return result['isError'] === true ? mistaken(text) : told(text)
+        if (result['isError'] === true) return mistaken(text)
+        const image = resultImage(result)
+        return { ...told(text), ...(image === undefined ? {} : { image }) }
       } catch (error) {
         return mistaken(redactor.text(messageOf(error)))
       }

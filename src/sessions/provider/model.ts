@@ -18,6 +18,8 @@ export interface Model {
   readonly options: ProviderOptions
   /** How many tokens a request and its answer may have, as far as it is known. */
   readonly window: number
+  /** A result of a tool may hold images, as far as its protocol goes. */
+  readonly takesImages: boolean
   /** null where it is not known. */
   price(usage: SessionUsage): number | null
 }
@@ -46,7 +48,15 @@ export async function openModel(asked: ModelWish): Promise<Model> {
   if (wish.provider === 'scripted') {
     const language = scriptedModel(wish.model, asked.name, session, asked.nextStep) as unknown as LanguageModel
     // What was written in advance does not read its history: it is never made shorter.
-    return { id, kind: 'scripted', language, options: {}, window: Number.MAX_SAFE_INTEGER, price: () => null }
+    return {
+      id,
+      kind: 'scripted',
+      language,
+      options: {},
+      window: Number.MAX_SAFE_INTEGER,
+      takesImages: false,
+      price: () => null,
+    }
   }
   if (wish.provider === 'recorded') {
     const language = recordedModel(wish.model, session, asked.here) as unknown as LanguageModel
@@ -58,6 +68,7 @@ export async function openModel(asked: ModelWish): Promise<Model> {
     language: await clientOf(wish, apiKey, baseUrl),
     options: OPTIONS[wish.provider] ?? {},
     window: windowOf(wish.provider, wish.model) ?? SESSION_WINDOW_TOKENS,
+    takesImages: wish.provider !== 'openai-compatible',
     price: (usage) => priceOf(usage, wish.provider, wish.model),
   }
 }

@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
+  IMAGE_MAX_BYTES,
   TOOL_EDITS_MAX,
   TOOL_LINE_MAX_CHARS,
   TOOL_READ_FILE_MAX_BYTES,
@@ -25,6 +26,7 @@ import {
 } from '../../core/limits.ts'
 import { count, flag, listOf, object, optional, type Static, text } from '../../core/schema/schema.ts'
 import { applyEdits } from './apply-edits.ts'
+import { imageType } from './image-type.ts'
 import { type Place, stampOf } from './place.ts'
 import { mistaken, type Tool, type ToolOutput, told } from './tool.ts'
 
@@ -40,7 +42,7 @@ const readInput = object({
 export function readTool(place: Place, seen: Seen): Tool {
   return {
     name: 'read',
-    description: `Reads a text file, with line numbers, or lists a directory. At most ${TOOL_READ_LINES} lines; use offset and limit for more.`,
+    description: `Reads a text file, with line numbers, shows an image (png, jpeg, gif, webp), or lists a directory. At most ${TOOL_READ_LINES} lines; use offset and limit for more.`,
     input: readInput,
     effect: 'reads',
     async run(input, { maxBytes }) {
@@ -56,11 +58,21 @@ export function readTool(place: Place, seen: Seen): Tool {
       const stamp = stampOf(found.path)
       const bytes = readRegular(found.path)
       if (bytes === undefined) return mistaken(`${path} is not a regular file.`)
+      const mediaType = imageType(bytes)
+      if (mediaType !== undefined) return imageOutput(path, mediaType, bytes)
       if (bytes.subarray(0, 8_000).includes(0)) return mistaken(`${path} is not text (${stat.size} bytes).`)
       seen.set(found.path, stamp)
       return told(numbered(bytes.toString('utf8'), offset, Math.min(limit, TOOL_READ_LINES), maxBytes))
     },
   }
+}
+
+function imageOutput(path: string, mediaType: string, bytes: Buffer): ToolOutput {
+  if (bytes.length > IMAGE_MAX_BYTES)
+    return mistaken(
+      `${path} is an image of ${bytes.length} bytes, and at most ${IMAGE_MAX_BYTES} are shown. Make it smaller.`,
+    )
+  return { text: `[${path}: ${mediaType}, ${bytes.length} bytes]`, image: { mediaType, bytes } }
 }
 
 /** A command in the background may put a FIFO there after it was looked at. At most TOOL_READ_FILE_MAX_BYTES. */

@@ -3,6 +3,8 @@
 export interface ToolOutput {
   text: string
   isError?: boolean
+  /** Shown to models that take images. */
+  image?: { mediaType: string; bytes: Buffer }
 }
 
 export interface Call {

@@ -5,6 +5,7 @@
 import type { ModelMessage, ToolResultPart } from 'ai'
 import type { InstanceError } from '../../core/protocol/instance.ts'
 import { addCost, addUsage, NO_USAGE, type SessionUsage } from '../../core/protocol/session/session.ts'
+import { IMAGE_MARK, type KeptImage } from './images.ts'
 import type { Line, ToolCall } from './lines.ts'
 
 export interface Turn {
@@ -29,6 +30,7 @@ export interface LastStep {
 export interface Result {
   output: string
   isError: boolean
+  image?: KeptImage
 }
 
 export class History {
@@ -87,7 +89,11 @@ export class History {
         this.begun.add(line.call)
         return
       case 'tool_result':
-        this.results.set(line.call, { output: line.output, isError: line.is_error })
+        this.results.set(line.call, {
+          output: line.output,
+          isError: line.is_error,
+          ...(line.image === undefined ? {} : { image: line.image }),
+        })
         this.#closeStep()
         return
       case 'agent':
@@ -135,9 +141,10 @@ export class History {
   #closeStep(): void {
     if (this.calls.length === 0 || this.open.length > 0) return
     const content = this.calls.map(({ id, tool }): ToolResultPart => {
-      const { output = '', isError = true } = this.results.get(id) ?? {}
-      const type = isError ? 'error-text' : 'text'
-      return { type: 'tool-result', toolCallId: id, toolName: tool, output: { type, value: output } }
+      const { output = '', isError = true, image } = this.results.get(id) ?? {}
+      const about = { type: 'tool-result', toolCallId: id, toolName: tool } as const
+      if (image !== undefined) return { ...about, output: withImage(output, image) }
+      return { ...about, output: { type: isError ? 'error-text' : 'text', value: output } }
     })
     this.#say({ role: 'tool', content })
     this.calls = []
@@ -164,6 +171,18 @@ export class History {
   #forgetContext(): void {
     this.contextTokens = 0
     this.contextMessages = 0
+  }
+}
+
+/** Its bytes are put in when it is sent. */
+function withImage(text: string, { file, media_type: mediaType }: KeptImage): ToolResultPart['output'] {
+  const data = { type: 'data', data: `${IMAGE_MARK}${file}` } as const
+  return {
+    type: 'content',
+    value: [
+      { type: 'text', text },
+      { type: 'file', mediaType, data },
+    ],
   }
 }
 

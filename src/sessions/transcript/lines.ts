@@ -2,6 +2,7 @@
 import type { AssistantModelMessage, ModelMessage } from 'ai'
 import type { InstanceError } from '../../core/protocol/instance.ts'
 import type { SessionKind, SessionUsage } from '../../core/protocol/session/session.ts'
+import type { KeptImage } from './images.ts'
 
 export interface LineOf {
   /** A process opened the session. */
@@ -29,7 +30,15 @@ export interface LineOf {
     cost_usd: number | null
   }
   tool_call: { turn: number; call: string; tool: string; input: unknown }
-  tool_result: { turn: number; call: string; tool: string; output: string; is_error: boolean; duration_ms: number }
+  tool_result: {
+    turn: number
+    call: string
+    tool: string
+    output: string
+    is_error: boolean
+    duration_ms: number
+    image?: KeptImage
+  }
   /** What a task of an agent used: it counts for the limits of the session, not for its own usage. */
   agent: { turn: number; call: string; session: string; usage: SessionUsage; cost_usd: number | null }
   guardian: { turn: number; rule: string; action: 'refused' | 'warned' | 'ended'; detail: string }

@@ -92,6 +92,8 @@ const entries: Record<string, string | Later> = {
     'A session offers the tools of MCP servers as server__tool, within limits; a server that fails is a warning, and a stop ends it with everything that it started',
   'R56-FETCH':
     'The tool fetch reaches public addresses alone unless the author allows others, after each redirect and through the proxy of a worker, within limits of time and size',
+  'R56-IMAGES':
+    'An image that a tool gives reaches models that take images, and no transcript or request grows beyond its limits by it',
   'R56-PATCH': 'apply_patch makes all changes of a patch or none, of files that were read before',
   R57: "Cancelled by a person's stop keeps the reason given, with forced: true where force was needed",
   R58: 'A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost',

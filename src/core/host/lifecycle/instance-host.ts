@@ -315,6 +315,7 @@ export class InstanceHost {
   async #endBeforeRun(session: WorkerSession, came: unknown): Promise<void> {
     const { ledger, driver } = this.#parts
     if (!this.#enter({ name: 'ending-before-run', session })) return
+    session.sessions.close()
     await driver.sweep()
     await session.finishLog()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
@@ -352,6 +353,7 @@ export class InstanceHost {
     failpoint('end.known')
     session.endSupervision()
     await session.sessions.end(end.result !== null && end.result.status !== 'paused')
+    if (this.#isReleased) return
     await endWorker(session, driver)
     const { escaped = 0 } = session.worker.condition
     if (escaped > 0) session.warn('escaped', escaped, 0)

@@ -85,9 +85,10 @@ export class Stopping {
     const stop = this.#request
     if (stop === undefined) return
     const { worker, calls, sessions } = session
+    // Also where the worker is killed: its helper, which is killed with it, is not started again.
+    sessions.stop(stop.reason)
     if (!stop.forced) {
       calls.call('resolver.stop', { reason: stop.reason }).catch(() => {})
-      sessions.stop(stop.reason)
       failpoint('stop.called')
       await Promise.race([worker.ended, sleep(STOP_LIMIT_MS, undefined, { ref: false })])
       const isOver = session.isClosed || this.#request !== stop || worker.condition.engine !== 'running'

@@ -14,6 +14,7 @@ import { isObject } from '../../primitives/is-object.ts'
 import { within } from '../../primitives/within.ts'
 import { LineSplitter } from '../../rpc/lines.ts'
 import { Peer } from '../../rpc/peer.ts'
+import { isAway } from '../../worker/engine/engine.ts'
 import type { Helper, HelperPlan, Worker } from '../../worker/worker.ts'
 import type { SessionCreation } from './session-requests.ts'
 
@@ -42,7 +43,7 @@ export class SessionHelper {
     }
     const plan = { ...parts.place(), program: PROGRAM, mark: randomBytes(8).toString('hex'), onStderr }
     const helper = await parts.worker.startHelper(plan).catch((error: unknown) => {
-      throw failed(error instanceof Error ? error.message : String(error), error)
+      throw isAway(error) ? error : failed(error instanceof Error ? error.message : String(error), error)
     })
     const started = new SessionHelper(helper, parts)
     try {

@@ -8,6 +8,7 @@ import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 import { backoffMs } from '../../primitives/backoff.ts'
 import { within } from '../../primitives/within.ts'
+import { isAway } from '../../worker/engine/engine.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
 import { type Admission, admitted, type CallParams, never } from './admission.ts'
 import { failed, isLoss, SessionHelper, type SessionHelperParts } from './session-helper.ts'
@@ -56,7 +57,8 @@ export class SessionRelay {
   /** The run is over. `isOver`: it will not be resumed, so no turn of a session stays open. */
   async end(isOver: boolean): Promise<void> {
     this.#stopReason ??= 'the run is over'
-    const starting = this.#helper?.catch(() => undefined) ?? Promise.resolve(undefined)
+    if (this.#helper === undefined) return this.close()
+    const starting = this.#helper.catch(() => undefined)
     const helper = await within(limits.SESSION_HELPER_END_MS, starting)
     if (!this.#isClosed) await helper?.end(isOver)
     this.close()
@@ -125,15 +127,20 @@ export class SessionRelay {
 
   /** Asks the helper, and each next one where it ends before it answers. */
   async #ask<T>(ask: (helper: SessionHelper) => Promise<T>): Promise<T> {
-    for (;;) {
+    const deadline = Date.now() + limits.ENGINE_PATIENCE_MS
+    for (let tries = 0; ; tries += 1) {
       if (this.#isClosed) return await never()
       if (this.#stopReason !== undefined) throw fail('instance_stopped', { reason: this.#stopReason })
-      const helper = await this.#reach()
+      let helper: SessionHelper | undefined
       try {
+        helper = await this.#reach()
         return await ask(helper)
       } catch (error) {
-        if (!isLoss(error)) throw error
-        await this.#noteLoss(helper)
+        if (helper !== undefined && isLoss(error)) await this.#noteLoss(helper)
+        // Its container may be running: the engine comes back.
+        else if (isAway(error) && Date.now() < deadline)
+          await pause(backoffMs(tries, limits.ENGINE_RETRY_MIN_MS, limits.ENGINE_RETRY_MAX_MS))
+        else throw error
       }
     }
   }
@@ -160,10 +167,10 @@ export class SessionRelay {
       this.#parts.log('warn', `sessions: their helper was lost (${how}), for the ${this.#losses}. time`)
     }
     if (this.#losses >= limits.SESSION_HELPER_LOSSES_MAX) throw failed(await helper.ended)
-    await sleep(
-      backoffMs(this.#losses - 1, limits.SESSION_HELPER_RETRY_MIN_MS, limits.SESSION_HELPER_RETRY_MAX_MS),
-      undefined,
-      { ref: false },
-    )
+    await pause(backoffMs(this.#losses - 1, limits.SESSION_HELPER_RETRY_MIN_MS, limits.SESSION_HELPER_RETRY_MAX_MS))
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return sleep(ms, undefined, { ref: false })
 }

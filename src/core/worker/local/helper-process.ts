@@ -4,6 +4,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { fail, systemCode } from '../../errors.ts'
 import { installedFile } from '../../files/installation.ts'
 import type { Helper, HelperPlan } from '../worker.ts'
@@ -49,5 +50,8 @@ export async function startHelperProcess(
     child.on('error', (error) => reject(refuse(systemCode(error) ?? 'it cannot be started', error)))
   })
   child.stderr.on('data', plan.onStderr)
+  // A host that releases its worker does not wait for it.
+  child.unref()
+  for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as Socket).unref()
   return { channel: new ChildChannel(child), ended }
 }
