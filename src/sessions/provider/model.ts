@@ -60,7 +60,15 @@ export async function openModel(asked: ModelWish): Promise<Model> {
   }
   if (wish.provider === 'recorded') {
     const language = recordedModel(wish.model, session, asked.here) as unknown as LanguageModel
-    return { id, kind: 'replayed', language, options: {}, window: Number.MAX_SAFE_INTEGER, price: () => null }
+    return {
+      id,
+      kind: 'replayed',
+      language,
+      options: {},
+      window: Number.MAX_SAFE_INTEGER,
+      takesImages: false,
+      price: () => null,
+    }
   }
   return {
     id,
