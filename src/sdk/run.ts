@@ -3,6 +3,7 @@
  * also for exceptions, stops, process.exit and SIGTERM (spec, Rules for run(); R21, R23).
  */
 import { join } from 'node:path'
+import { ResolveError } from '../core/errors.ts'
 import { STATUS_FILE } from '../core/protocol/coordination.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../core/protocol/instance.ts'
@@ -116,7 +117,8 @@ export class Run {
       placeOf: (error: Error) => ownPlace(error),
     }
     const { result, completed } = decideEnding(outcome, circumstances)
-    if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)
+    if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error)
+      console.error(shownOf(outcome.threw))
     this.#result = {
       status: result.status,
       output: result.output ?? null,
@@ -164,6 +166,11 @@ function toResult(returned: unknown): ResolverResult | undefined {
     status: 'failed',
     error: `run() returned neither a text nor a result with a status of ${RESULT_STATUSES.join(', ')}`,
   }
+}
+
+/** Of an error of the catalogue what it says and where: its fields and causes can be a page, with what was sent to a provider. */
+function shownOf(error: Error): unknown {
+  return error instanceof ResolveError ? error.stack : error
 }
 
 /** Calls the author's code after `before`, and writes its error to stderr: a failing handler does not end the run. */

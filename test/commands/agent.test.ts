@@ -144,6 +144,9 @@ test('without a key, and without a model, the end says what to set and how to tr
   expect(keyless.stderr).toContain('there is no key of an LLM provider')
   expect(keyless.stderr).toContain('Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model')
   expect(keyless.stderr).toContain(`resolve run agent -i task=Try -i ${SCRIPTED}`)
+  const explained = await place.run('instance', 'explain', '@last')
+  expect(explained.stdout).toContain('ResolveError: Can\'t open the session "work"')
+  expect(explained.stdout).not.toContain('httpStatus')
   const env = { ...NO_MODEL, RESOLVE_LLM_PROVIDER_API_KEY: KEY }
   const modelless = await place.with({ env }, 'run', 'agent', '-i', 'task=Try')
   expect(modelless.code).toBe(1)

@@ -63,6 +63,8 @@ const REFUSED = {
   'options that are a list': [`create('b', [])`, 'session_call_refused'],
   'an unknown option': [`create('b', { model, readOnly: true })`, 'session_call_refused'],
   'an option of the wrong type': [`create('b', { model, tools: 'read' })`, 'session_call_refused'],
+  'an unknown option of fetch': [`create('b', { model, fetch: { privateAddresses: true } })`, 'session_call_refused'],
+  'servers that are no object': [`create('b', { model, mcp: { x: 'npx' } })`, 'session_options_invalid'],
   'own tools': [`create('b', { model, own_tools: { x: {} } })`, 'session_call_refused'],
   'an unknown parameter': [`create('b', { model }, { privileged: true })`, 'session_call_refused'],
   'an unknown tool': [`create('b', { model, tools: ['magic'] })`, 'session_options_invalid'],

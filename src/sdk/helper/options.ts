@@ -10,14 +10,32 @@ const isFlag: Check = (value) => typeof value === 'boolean'
 const isListOfTexts: Check = (value) => Array.isArray(value) && value.every(isText)
 const hasNumbers: Check = (value) => isObject(value) && Object.values(value).every((one) => typeof one === 'number')
 
-/** Each option, its name in the SDK, and what its value must be. */
-const OPTIONS: Readonly<Record<string, { as: keyof SessionOptions; is: Check; what: string }>> = {
+const isFetch: Check = (value) =>
+  isObject(value) && Object.entries(value).every(([name, one]) => name === 'private_addresses' && isFlag(one))
+
+interface Option {
+  /** Its name in the SDK. */
+  as: keyof SessionOptions
+  /** What its value must be. */
+  is: Check
+  what: string
+  /** Its value in the SDK, if it is another. */
+  to?: (value: unknown) => unknown
+}
+
+const OPTIONS: Readonly<Record<string, Option>> = {
   model: { as: 'model', is: isText, what: 'a text' },
   instructions: { as: 'instructions', is: isText, what: 'a text' },
   tools: { as: 'tools', is: isListOfTexts, what: 'a list of texts' },
   skills: { as: 'skills', is: isListOfTexts, what: 'a list of texts' },
   read_only: { as: 'readOnly', is: isFlag, what: 'true or false' },
   mcp: { as: 'mcp', is: isObject, what: 'an object of servers' },
+  fetch: {
+    as: 'fetch',
+    is: isFetch,
+    what: 'an object with "private_addresses"',
+    to: (value) => ({ privateAddresses: (value as { private_addresses?: boolean }).private_addresses === true }),
+  },
   cwd: { as: 'cwd', is: isText, what: 'a text' },
   limits: { as: 'limits', is: hasNumbers, what: 'an object of numbers' },
 }
@@ -50,7 +68,7 @@ function optionsOf(method: string, given: Record<string, unknown>): SessionOptio
         `there is no option "${name.slice(0, 64)}"; there are ${Object.keys(OPTIONS).join(', ')}, agents`,
       )
     if (!option.is(value)) throw refuse(method, `the option "${name}" must be ${option.what}`)
-    found.push([option.as, value])
+    found.push([option.as, option.to?.(value) ?? value])
   }
   return Object.fromEntries(found) as SessionOptions
 }

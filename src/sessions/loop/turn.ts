@@ -29,6 +29,7 @@ export async function runTurn(parts: TurnParts, turn: number, schema?: AnswerSch
     signal.throwIfAborted()
     if (history.calls.length > 0) {
       const { calls } = history
+      cutAnswers = 0
       await runOpenCalls(parts, turn)
       const advice = repeats.take(calls, (id) => history.results.get(id)?.output ?? '', parts.session)
       if (advice !== undefined) await transcript.append('steer', { turn, text: advice, by: 'session' }, signal)
