@@ -467,6 +467,20 @@ export const SESSION_AGENTS_AT_ONCE = 4 // own: tasks of one session that it gav
 export const SKILLS_MAX = 64 // own: of one session
 export const SKILL_FILE_MAX_BYTES = 256 * KIB // own
 export const SKILL_DESCRIPTION_MAX_CHARS = 1_000 // own
+export const SESSION_BUNDLE_REPOS_MAX = 64 // own: that the bundles of one instance fetch, with all that they include
+export const SESSION_BUNDLE_DEPTH_MAX = 8 // own: includes of includes
+export const SESSION_BUNDLE_UNITS_MAX = 256 // own: files of bundles that are read, and addresses in them
+export const SESSION_BUNDLE_FETCHES_AT_ONCE = 4 // own
+export const SESSION_BUNDLES_LIMIT_MS = 10 * 60_000 // own: all fetches of one launch
+export const SESSION_BUNDLE_REPO_MAX_BYTES = 128 * MIB // own: one of them, with its objects
+export const SESSION_BUNDLE_FILE_MAX_BYTES = 256 * KIB // own: one file of a bundle
+export const SESSION_BUNDLE_FRONT_MAX_BYTES = 16 * KIB // own: YAML of one file
+export const SESSION_BUNDLE_YAML_MAX_BYTES = 512 * KIB // own: of all files
+export const SESSION_BUNDLE_NAMES_MAX = 1_000 // own: names of one folder that are looked at
+export const SESSION_BUNDLE_INSTRUCTIONS_MAX_BYTES = 128 * KIB // own: what all bundles together tell the model first
+export const SESSION_BUNDLE_AGENTS_MAX = 32 // own: of all bundles
+export const SESSION_BUNDLE_AGENT_CHARS = 400 // own: of the description of an agent, in the prompt
+export const SESSION_BUNDLE_NOTES_MAX = 20 // own: what one warning names
 
 /** MCP servers of sessions. */
 export const MCP_SERVERS_MAX = 8

@@ -11,10 +11,12 @@ import {
   SESSION_NAME_MAX_CHARS,
   SESSIONS_AT_ONCE,
   SESSIONS_MAX,
+  SKILLS_MAX,
 } from '../core/limits.ts'
 import type { InstanceConfig, InstanceError } from '../core/protocol/instance.ts'
 import { SESSIONS_DIR, type SessionCompleted, type SessionDispatched } from '../core/protocol/session/session.ts'
 import { Redactor } from '../core/redaction/redact.ts'
+import { SessionBundles } from './bundles/session-bundles.ts'
 import { type AgentOptions, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
 import { Guardian, type GuardianNote } from './guardian/guardian.ts'
 import { instructionsWith } from './instructions.ts'
@@ -51,6 +53,7 @@ export class Sessions {
   readonly #options: SessionsOptions
   readonly #guardian: Guardian
   readonly #redactor: Redactor
+  readonly #bundles: SessionBundles
   readonly #budget: Budget | undefined
   readonly #places = new Lock(SESSIONS_AT_ONCE)
   /** Places for the agents of each session. */
@@ -68,6 +71,7 @@ export class Sessions {
     const onFirst = onGuardian === undefined ? {} : { onFirst: onGuardian }
     this.#guardian = new Guardian({ resolveDir: dir, isContainer, ...onFirst })
     this.#redactor = new Redactor(secretsOf(config))
+    this.#bundles = new SessionBundles(config.bundles ?? [])
     const { budget_usd: budget, spent_usd: told = 0 } = config
     // What the host was told has no turn that was cut, and a resolver can lose its transcripts: the larger sum counts.
     if (budget !== undefined) this.#budget = new Budget(budget, Math.max(told, spentBefore(dir)))
@@ -103,7 +107,7 @@ export class Sessions {
   /** `parent`: the session whose agent it is. */
   async #make(id: string, name: string, options: SessionOptions, parent?: string): Promise<OpenSession> {
     const { config, dir, signal, pace, tellDispatched, tellCompleted } = this.#options
-    const problem = problemWith(options)
+    const problem = problemWith(options) ?? this.#bundles.problemWith(options)
     if (problem !== undefined) throw fail('session_options_invalid', { session: name, problem })
     const { credentials, llm } = config
     let transcript: Transcript | undefined
@@ -120,7 +124,10 @@ export class Sessions {
         return { prompt, turn: Math.max(0, turns.length - 1), step: steps }
       },
     })
-    const { limits = {}, readOnly = false, tools, ownTools = {}, agents } = options
+    const { limits = {}, readOnly = false, ownTools = {} } = options
+    const share = this.#bundles.shareOf(options, parent !== undefined)
+    const tools = options.tools ?? share.tools
+    const agents = { ...share.agents, ...options.agents }
     const bounded =
       limits.usd !== undefined ? '"limits.usd"' : config.budget_usd === undefined ? '' : 'the budget of the instance'
     if (bounded !== '' && model.kind === 'live' && model.price(ONE_TOKEN) === null)
@@ -128,7 +135,7 @@ export class Sessions {
         session: name,
         problem: `the price of ${model.id} is not known, so ${bounded} can't hold`,
       })
-    const skills = findSkills(options.skills ?? [])
+    const skills = [...findSkills(options.skills ?? []), ...share.skills].slice(0, SKILLS_MAX)
     const directory = join(dir, SESSIONS_DIR, id)
     transcript = new Transcript(directory, name, this.#redactor)
     const cwd = options.cwd ?? placeOf(config)
@@ -145,16 +152,18 @@ export class Sessions {
       chosen: tools,
       own: ownTools,
       more: [
-        ...(agents === undefined ? [] : [this.#agentTool(id, options, () => transcript as Transcript)]),
+        ...(Object.keys(agents).length === 0
+          ? []
+          : [this.#agentTool(id, { ...options, agents }, () => transcript as Transcript)]),
         ...(skills.length === 0 ? [] : [skillTool(skills)]),
         ...(mcp?.tools(readOnly) ?? []),
       ],
-      readable: skills.map((one) => one.directory),
+      readable: [...skills.map((one) => one.directory), ...share.directories],
       readOnly,
       privateAddresses: options.fetch?.privateAddresses === true,
       signal,
     })
-    const instructions = instructionsWith(options.instructions)
+    const instructions = instructionsWith(share.instructions, options.instructions)
     await transcript.append('session', {
       name,
       model: model.id,
@@ -176,9 +185,9 @@ export class Sessions {
   }
 
   #agentTool(id: string, options: SessionOptions, transcriptOf: () => Transcript): Tool {
-    const { agents = {}, model, cwd, readOnly, ownTools, skills, fetch } = options
+    const { agents = {}, model, cwd, readOnly, ownTools, skills, fetch, bundles } = options
     return agentTool(agents, async (name, task, call) => {
-      const inherited = { model, cwd, readOnly, ownTools, skills, fetch }
+      const inherited = { model, cwd, readOnly, ownTools, skills, fetch, bundles }
       const given = Object.entries(inherited).filter(([, value]) => value !== undefined)
       const { description: _, ...own } = agents[name] as AgentOptions
       const agent = {

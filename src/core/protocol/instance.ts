@@ -53,6 +53,24 @@ export interface InstanceConfig {
   /** The address of the git server; absent where there is none. */
   platform_url?: string
   capabilities: string[]
+  /** The bundles of its sessions, with what they include; absent where there are none. */
+  bundles?: BundleEntry[]
+}
+
+/** A bundle as the host fetched it (docs/sessions.md, Bundles). */
+export interface BundleEntry {
+  /** As the manifest or another bundle names it. */
+  address: string
+  name: string
+  /** The directory of its repository, read-only for the worker; null where it is not there. */
+  path: string | null
+  /** The bundle in it; empty for all of it. */
+  subdirectory: string
+  commit: string | null
+  /** Another bundle named it, not the resolver. */
+  included: boolean
+  /** Why it is not there; absent where nothing is missing without it. */
+  reason?: string
 }
 
 export const RESULT_STATUSES = ['completed', 'paused', 'failed', 'cancelled'] as const

@@ -65,6 +65,8 @@ export const creationRecord = object(
     environment: anyObject<string>({ additionalProperties: text() }),
     /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
     container: optional(nullable(containerOptions)),
+    /** The bundles of its sessions where it has no container; absent where there are none. */
+    bundles: optional(listOf(text())),
     /** The repositories of its workspace; absent where there are none. */
     workspace: optional(workspacePlan),
     /** The resolver had to be prepared first: the host checks the input after the setup (R48). */

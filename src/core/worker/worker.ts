@@ -73,7 +73,6 @@ export interface ContainerLaunch {
   image: string | null
   /** The stages of setup. Each result is kept once it succeeded; a later stage builds on the ones before. */
   stages: readonly (readonly SetupStep[])[]
-  bundles: readonly string[]
   volume_mounts: readonly unknown[]
   dev_source_overrides: readonly string[]
   /** The source of the resolver; null where its directory may change at any time. */
@@ -93,6 +92,16 @@ export type SetupFailure = EventData<'platform.setup.failed'>
 /** The reason of a signal that ends a launch because another process goes on with it: what can be adopted is left running. */
 export const HANDED_OVER = 'handed over'
 
+/** A directory with bundles for the sessions of a worker, which only reads it. */
+export interface BundleDirectory {
+  /** On this machine; null where the image has it. */
+  source: string | null
+  /** As the worker sees it. */
+  seen: string
+  /** RESOLVE_BUNDLES names it. */
+  isListed: boolean
+}
+
 export interface LaunchPlan {
   command: readonly string[]
   /** The directory of the resolver's files. */
@@ -102,6 +111,7 @@ export interface LaunchPlan {
   /** True where no worker of this instance can exist yet. */
   isFirst?: boolean
   container?: ContainerLaunch
+  bundles?: readonly BundleDirectory[]
   /** A directory of this machine whose programs the worker finds first. */
   tools?: string | undefined
   /** How many stages of the setup {@link Driver.prepare} has reported for this launch. */

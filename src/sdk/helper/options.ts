@@ -28,6 +28,8 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   instructions: { as: 'instructions', is: isText, what: 'a text' },
   tools: { as: 'tools', is: isListOfTexts, what: 'a list of texts' },
   skills: { as: 'skills', is: isListOfTexts, what: 'a list of texts' },
+  agent: { as: 'agent', is: isText, what: 'a text' },
+  bundles: { as: 'bundles', is: isFlag, what: 'true or false' },
   read_only: { as: 'readOnly', is: isFlag, what: 'true or false' },
   mcp: { as: 'mcp', is: isObject, what: 'an object of servers' },
   fetch: {

@@ -81,6 +81,10 @@ export interface SessionOptions {
   mcp?: Readonly<Record<string, McpServer>>
   /** Sessions of their own that the model can give tasks to, by name. */
   agents?: Readonly<Record<string, AgentOptions>>
+  /** Runs as this agent of the bundles, `namespace:name`: with its instructions, before `instructions`, and its tools. */
+  agent?: string
+  /** Whether it gets what the bundles of the resolver bring: skills, agents, instructions. Default: true. */
+  bundles?: boolean
   /** Directories with skills: `SKILL.md`, or folders with one each. Readable for the tools. */
   skills?: readonly string[]
   /** Only tools that change nothing: read, search, glob, fetch, todo_list, and those that say so of an author and of MCP servers. */

@@ -1,9 +1,8 @@
 /** The tool skill: instructions for kinds of work, which the model reads when it needs them (docs/sessions.md, Skills). */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { parseDocument } from 'yaml'
+import { parseFront } from '../../core/bundles/front-matter.ts'
 import { SKILL_DESCRIPTION_MAX_CHARS, SKILL_FILE_MAX_BYTES, SKILLS_MAX } from '../../core/limits.ts'
-import { isObject } from '../../core/primitives/is-object.ts'
 import { object, type Static, text } from '../../core/schema/schema.ts'
 import { mistaken, type Tool, told } from './tool.ts'
 
@@ -37,13 +36,20 @@ export function skillTool(skills: readonly Skill[]): Tool {
     effect: 'reads',
     async run(input) {
       const { name } = input as Static<typeof skillInput>
-      const skill = skills.find((one) => one.name === name)
+      const skill = findByName(skills, name)
       if (skill === undefined)
         return mistaken(`There is no skill "${name}". There are: ${skills.map((one) => one.name).join(', ')}.`)
-      const { body } = partsOf(readFileSync(join(skill.directory, FILE), 'utf8'))
+      const { body } = parseFront(readFileSync(join(skill.directory, FILE), 'utf8'))
       return told(`[Its files are in ${skill.directory}]\n${body.trim()}`)
     },
   }
+}
+
+/** A skill of a bundle has a namespace in its name; its own files may name it without. */
+function findByName(skills: readonly Skill[], name: string): Skill | undefined {
+  const found = skills.find((one) => one.name === name)
+  const others = skills.filter((one) => one.name.split(':').slice(1).join(':') === name)
+  return found ?? (others.length === 1 ? others[0] : undefined)
 }
 
 const FILE = 'SKILL.md'
@@ -52,8 +58,7 @@ const FILE = 'SKILL.md'
 function readSkill(directory: string): Skill | undefined {
   const path = join(directory, FILE)
   if (!isFile(path) || statSync(path).size > SKILL_FILE_MAX_BYTES) return undefined
-  const { front } = partsOf(readFileSync(path, 'utf8'))
-  const fields = frontMatter(front)
+  const { fields } = parseFront(readFileSync(path, 'utf8'))
   const { name = basename(directory), description = '' } = fields
   if (typeof name !== 'string' || name === '' || typeof description !== 'string') return undefined
   return {
@@ -61,24 +66,6 @@ function readSkill(directory: string): Skill | undefined {
     description: description.replace(/\s+/g, ' ').slice(0, SKILL_DESCRIPTION_MAX_CHARS),
     directory,
   }
-}
-
-function frontMatter(front: string): Record<string, unknown> {
-  try {
-    const value: unknown = parseDocument(front, { strict: false, logLevel: 'silent' }).toJS({ maxAliasCount: 50 })
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
-}
-
-function partsOf(content: string): { front: string; body: string } {
-  const [, front = '', body = ''] = /^\ufeff?---\r?\n([\s\S]*?)\r?\n---\r?\n?([\s\S]*)$/.exec(content) ?? [
-    '',
-    '',
-    content,
-  ]
-  return { front, body }
 }
 
 function foldersIn(directory: string): string[] {

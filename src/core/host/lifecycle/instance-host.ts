@@ -11,7 +11,7 @@ import { hasWorker, isTerminal } from '../../protocol/status.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
-import { buildConfig, withGitServer, withWorkspace } from '../launch/config.ts'
+import { buildConfig, bundlesOn, withBundles, withGitServer, withWorkspace } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, Naming, News } from '../ledger/ledger.ts'
@@ -260,7 +260,7 @@ export class InstanceHost {
     // An adopting host calls it again; a resolver must accept that (R42).
     const ready = session.calls.call('resolver.initialize', {
       config: withGitServer(
-        withWorkspace(this.#config, ledger.story.repos, this.#coordination),
+        withBundles(withWorkspace(this.#config, ledger.story.repos, this.#coordination), bundlesOn(this.#coordination)),
         this.#resources.git.access,
       ),
       epoch,

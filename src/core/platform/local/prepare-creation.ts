@@ -44,7 +44,14 @@ export async function prepareCreation(
   const budget_usd = budgetFrom(request.budget_usd)
   const isReady = await preparations.isReady(entry, executor)
   const id = request.instance_id ?? newInstanceId()
-  const { open, secret, environment, container, workspace } = isReady
+  const {
+    open,
+    secret,
+    environment,
+    container,
+    bundles = [],
+    workspace,
+  } = isReady
     ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor, id))
     : unchecked(entry, input)
   // The file of schedules has the value in clear: the runner removes that of a field which became secret since.
@@ -65,6 +72,7 @@ export async function prepareCreation(
     executor,
     environment,
     ...(container === null ? {} : { container }),
+    ...(bundles.length === 0 ? {} : { bundles }),
     ...(workspace === null ? {} : { workspace }),
     resolver: { name, version, dir, commit, manifest },
   }

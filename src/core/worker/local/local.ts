@@ -125,6 +125,7 @@ export class LocalDriver implements Driver {
         compileCache: this.#compileCache,
         added: plan.environment,
         tools: plan.tools,
+        bundles: plan.bundles,
       })
       const child = spawn(command, args, {
         cwd: plan.directory,
