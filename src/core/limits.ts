@@ -513,6 +513,7 @@ export const FETCH_LIMIT_MS = 30_000
 export const FETCH_MAX_BYTES = 1 * MIB
 export const FETCH_REDIRECTS_MAX = 5
 export const MARKDOWN_LIMIT_MS = 5_000 // own: then tags are only taken off
+export const MARKDOWN_START_LIMIT_MS = 30_000 // own: for the thread to load
 export const MARKDOWN_MEMORY_MB = 256 // own
 
 /** Tools of sessions. */
