@@ -25,7 +25,7 @@ export interface Arena {
   linesOf<T extends LineType>(id: string, type: T): Extract<Line, { type: T }>[]
 }
 
-export const FAST = { retryMs: 5, firstChunkMs: 5_000, chunkMs: 5_000 }
+export const FAST = { retryMs: 5, firstChunkMs: 30_000, chunkMs: 30_000 }
 
 export function arena(llm: { model: string; base_url: string }, key = KEY): Arena {
   const project = mkdtempSync(join(tmpdir(), 'resolve-sessions-'))

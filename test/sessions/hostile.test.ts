@@ -104,7 +104,7 @@ test('an AGENTS.md of gigabytes, and one that is a FIFO, cost nothing', async ()
 test('a gigabyte of output is cut, its beginning is kept in a file, and `yes` ends with its time', async () => {
   const { at, run } = bench()
   const [gigabyte, yes] = await run([
-    ['shell', { command: "head -c 1000000000 /dev/zero | tr '\\0' 'x'; echo; echo the end" }],
+    ['shell', { command: "head -c 1000000000 /dev/zero | tr '\\0' 'x'; echo; echo the end", timeout_seconds: 600 }],
     ['shell', { command: 'yes', timeout_seconds: 1 }],
   ])
   expect(gigabyte).toMatchObject({
@@ -116,7 +116,7 @@ test('a gigabyte of output is cut, its beginning is kept in a file, and `yes` en
   for (const one of [gigabyte, yes]) expect(one?.output.length).toBeLessThan(60_000)
   const kept = filesOf(at).filter(([name]) => name.endsWith('.txt'))
   for (const [name, text] of kept) expect(text.length, name).toBeLessThanOrEqual(8 * 1024 * 1024)
-})
+}, 600_000)
 
 test('a command that puts a FIFO or a link in the place of its own kept output neither hangs the session nor changes what the link names', async () => {
   const { at, run } = bench()
