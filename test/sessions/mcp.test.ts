@@ -16,11 +16,11 @@ const program = (mode: string, ...more: string[]): McpServer => ({
   args: [PROGRAM, mode, ...more],
 })
 
-/** A bench whose sessions collect their warnings, with servers that have little time. */
-function place(mcp: Record<string, McpServer>) {
+/** A bench whose sessions collect their warnings. */
+function place(mcp: Record<string, McpServer>, mcpCallMs = 60_000) {
   const { at, run } = bench()
   const warnings: string[] = []
-  at.open({ onWarning: (text) => warnings.push(text), pace: { mcpStartMs: 20_000, mcpCallMs: 1_500 } })
+  at.open({ onWarning: (text) => warnings.push(text), pace: { mcpStartMs: 60_000, mcpCallMs } })
   return {
     at,
     warnings,
@@ -106,7 +106,7 @@ describe('a server that breaks the rules', () => {
     expect(warnings).toEqual([expect.stringContaining(said)])
     expect(warnings[0]).toContain('"bad"')
     expect(toolsOf('s1').some((name) => name.startsWith('bad__'))).toBe(false)
-    for (const pid of pidsIn(pids)) await expect.poll(() => isAlive(pid)).toBe(false)
+    for (const pid of pidsIn(pids)) await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false)
   })
 
   test('one that never answers and one that is not there are given up', async () => {
@@ -126,11 +126,31 @@ describe('a server that breaks the rules', () => {
     for (const one of warnings) expect(one.length).toBeLessThan(2_000)
   })
 
-  test('one that hangs in a call, dies or sends 100 MB is ended, and starts again at the next call', async () => {
+  test('one that hangs in a call is ended', async () => {
+    const pids = join(bench().at.workspace, 'pids')
+    const { run } = place({ a: program('plain', pids) }, 500)
+    const [hung] = await run([['a__hang', {}]])
+    expect(hung).toMatchObject({ isError: true, output: expect.stringContaining('gave no answer to "hang"') })
+    for (const pid of pidsIn(pids)) await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false)
+  })
+
+  test('a resumed session starts its servers again', async () => {
+    const pids = join(bench().at.workspace, 'pids')
+    const { at, run } = place({ a: program('plain', pids) })
+    await run([['a__echo', { text: 'one' }]])
+    at.open()
+    const script = join(at.config.project_path, 's1.json')
+    const resumed = await at.create('s1', { model: `scripted/${script}`, mcp: { a: program('plain', pids) } })
+    expect(await resumed.run('Go.')).toMatchObject({ output: 'Done.' })
+    expect(pidsIn(pids)).toHaveLength(2)
+    expect(at.linesOf('s1', 'tool_result')).toHaveLength(1)
+  })
+
+  test('one that dies in a call or sends 100 MB is ended, and starts again at the next call', async () => {
     const pids = join(bench().at.workspace, 'pids')
     const { run } = place({ a: program('plain', pids) })
     const results = await run([
-      ['a__hang', {}],
+      ['a__die', {}],
       ['a__echo', { text: 'one' }],
       ['a__die', {}],
       ['a__echo', { text: 'two' }],
@@ -139,15 +159,14 @@ describe('a server that breaks the rules', () => {
       ['a__die', {}],
       ['a__echo', { text: 'four' }],
     ])
-    const [hung, one, died, two, flooded, three, , gone] = results.map(({ output }) => output)
+    const [died, one, , two, flooded, three, , gone] = results.map(({ output }) => output)
     expect([one, two, three]).toEqual(['one', 'two', 'three'])
-    expect(hung).toContain('gave no answer to "hang"')
     expect(died).toContain('"a"')
     expect(flooded).toContain('a message of more than')
     expect(gone).toContain('not started again')
     const all = pidsIn(pids)
     expect(all).toHaveLength(4)
-    for (const pid of all) await expect.poll(() => isAlive(pid)).toBe(false)
+    for (const pid of all) await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false)
   })
 
   test.each(DIALECTS)('odd schemas do not break the request of %s', async (provider) => {
@@ -250,7 +269,7 @@ test('a server over HTTP gets its headers, follows no redirect, and is read with
     ['web__big', {}],
   ])
   expect(who).toEqual({ output: 'Bearer [redacted]', isError: false })
-  expect(big).toMatchObject({ isError: true })
+  expect(big).toMatchObject({ isError: true, output: expect.stringContaining('it sent more than') })
   expect(new Set(sent.filter(({ method }) => method === 'POST').map(({ header }) => header))).toContain(
     headers.authorization,
   )

@@ -1,9 +1,8 @@
 /** How an MCP server is reached over HTTP: what it answers is bounded, and nothing waits for ever. */
-import { fail } from '../../core/errors.ts'
 import { MCP_CLOSE_MS, MCP_MESSAGE_MAX_BYTES } from '../../core/limits.ts'
 
-/** `name`: of the server. */
-export function boundedFetch(name: string): typeof fetch {
+/** `onFault` is told why an answer is not read to its end: the client would wait for it. */
+export function boundedFetch(onFault: (detail: string) => void): typeof fetch {
   return async (input, init = {}) => {
     // The stream of what a server says unasked is optional, and is not read here.
     if ((init.method ?? 'GET') === 'GET') return new Response(null, { status: 405 })
@@ -12,17 +11,20 @@ export function boundedFetch(name: string): typeof fetch {
     const response = await fetch(input, { ...init, signal })
     const { status, statusText, headers, body } = response
     if (body === null) return response
-    return new Response(body.pipeThrough(limited(name)), { status, statusText, headers })
+    return new Response(body.pipeThrough(limited(onFault)), { status, statusText, headers })
   }
 }
 
-function limited(name: string): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+function limited(onFault: (detail: string) => void): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let bytes = 0
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length
-      if (bytes > MCP_MESSAGE_MAX_BYTES)
-        throw fail('mcp_server_failed', { server: name, detail: `it sent more than ${MCP_MESSAGE_MAX_BYTES} bytes` })
+      if (bytes > MCP_MESSAGE_MAX_BYTES) {
+        onFault(`it sent more than ${MCP_MESSAGE_MAX_BYTES} bytes`)
+        controller.terminate()
+        return
+      }
       controller.enqueue(chunk)
     },
   })

@@ -35,6 +35,8 @@ export class Connection {
   readonly #place: McpPlace
   #opening: Promise<Open> | undefined
   #stdio: StdioTransport | undefined
+  /** Ends calls of a server over HTTP whose answer is not read to its end. */
+  #fault = new AbortController()
   #starts = 0
   #isClosed = false
 
@@ -69,10 +71,16 @@ export class Connection {
     const { callMs: timeout } = this.#place
     const { client, stdio } = await this.#open()
     const startedAt = performance.now()
+    const fault = this.#fault
     try {
-      return await client.callTool({ name: tool, arguments: input, options: { signal, timeout } })
+      return await client.callTool({
+        name: tool,
+        arguments: input,
+        options: { signal: AbortSignal.any([signal, fault.signal]), timeout },
+      })
     } catch (error) {
       signal.throwIfAborted()
+      if (fault.signal.aborted) throw this.#failure(fault.signal.reason)
       const { code, message } = error as { code?: unknown; message?: unknown }
       // The server's own answer.
       if (typeof code === 'number') return { content: [{ type: 'text', text: String(message) }], isError: true }
@@ -130,7 +138,11 @@ export class Connection {
       }
     }
     const { url, headers = {} } = server
-    const transport = { type: 'http', url, headers: { ...headers }, fetch: boundedFetch(this.name) } as const
+    const onFault = (detail: string) => {
+      this.#fault.abort(detail)
+      this.#fault = new AbortController()
+    }
+    const transport = { type: 'http', url, headers: { ...headers }, fetch: boundedFetch(onFault) } as const
     try {
       return { client: await createMCPClient({ ...common, transport }), stdio: undefined }
     } catch (error) {

@@ -2,6 +2,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import TurndownService from 'turndown'
 
+/** Told before the page is read. */
+const BEGUN = true
+
 const { html, url } = workerData as { html: string; url: string }
 const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' })
 service.remove(['script', 'style', 'noscript', 'iframe', 'link', 'meta', 'template', 'object'])
@@ -18,6 +21,8 @@ service.addRule('link', {
   },
 })
 service.addRule('image', { filter: 'img', replacement: (_, node) => attribute(node, 'alt') })
+// What came before is no fault of the page.
+parentPort?.postMessage(BEGUN)
 parentPort?.postMessage(service.turndown(html))
 
 /** The types of a browser are not known here. */

@@ -1,6 +1,6 @@
 /** The text of a page: Markdown of HTML, other text as it is. {@link file://./../tools/fetch.ts} calls it. */
 import { Worker } from 'node:worker_threads'
-import { MARKDOWN_LIMIT_MS, MARKDOWN_MEMORY_MB } from '../../core/limits.ts'
+import { MARKDOWN_LIMIT_MS, MARKDOWN_MEMORY_MB, MARKDOWN_START_LIMIT_MS } from '../../core/limits.ts'
 import type { Page } from './get-page.ts'
 import { stripTags } from './strip-tags.ts'
 
@@ -44,9 +44,14 @@ async function toMarkdown(html: string, url: string, signal: AbortSignal): Promi
   })
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
   const give = () => resolve(undefined)
-  const timer = setTimeout(give, MARKDOWN_LIMIT_MS)
+  let timer = setTimeout(give, MARKDOWN_START_LIMIT_MS)
   signal.addEventListener('abort', give, { once: true })
-  worker.once('message', (text: unknown) => resolve(typeof text === 'string' ? text : undefined))
+  worker.on('message', (told: unknown) => {
+    if (typeof told === 'string') return resolve(told)
+    // It has loaded, and begins with the page.
+    clearTimeout(timer)
+    timer = setTimeout(give, MARKDOWN_LIMIT_MS)
+  })
   worker.once('error', give)
   worker.once('exit', give)
   try {
