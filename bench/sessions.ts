@@ -73,7 +73,14 @@ function script(llm: LlmServer, steps: number, delayMs: number): void {
   ])
 }
 
-const MODEL = { model: 'anthropic/test', apiKey: 'key-of-the-bench', name: 'x', session: 'x', nextStep: () => 0 }
+const MODEL = {
+  model: 'anthropic/test',
+  apiKey: 'key-of-the-bench',
+  name: 'x',
+  session: 'x',
+  here: () => ({ prompt: '', turn: 0, step: 0 }),
+  nextStep: () => 0,
+}
 
 /** How long that many sessions of an instance take for their steps together. */
 async function ran(place: string, llm: LlmServer, many: number, steps: number, delayMs: number): Promise<number> {

@@ -415,6 +415,7 @@ export const SESSIONS_TOLD_MAX = 500 // own: sessions that the story of an insta
 export const SESSION_NUMBER_MAX = 1e12 // own: tokens, seconds, dollars that an event tells
 export const BUDGET_USD_MIN = 0.000_001 // own: the budget of an instance
 export const BUDGET_USD_MAX = 1_000_000
+export const SESSION_SCHEMA_MAX_BYTES = 64 * KIB // of an answer
 export const SESSION_NAME_MAX_CHARS = 64 // own
 export const SESSION_STEPS_MAX = 200 // own: model calls in one run, unless the resolver says another number
 export const SESSION_PROMPT_MAX_BYTES = 1 * MIB

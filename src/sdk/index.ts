@@ -10,6 +10,7 @@ export type {
   McpProgram,
   McpServer,
   OwnTool,
+  RunOptions,
   Session,
   SessionAnswer,
   SessionFactory,

@@ -118,6 +118,11 @@ export class Sessions {
       name,
       session: id,
       nextStep: () => transcript?.history.steps ?? 0,
+      here: () => {
+        const turns = transcript?.history.turns ?? []
+        const { prompt = '', steps = 0 } = turns.at(-1) ?? {}
+        return { prompt, turn: Math.max(0, turns.length - 1), step: steps }
+      },
     })
     const { limits = {}, readOnly = false, ownTools = {} } = options
     const share = this.#bundles.shareOf(options, parent !== undefined)

@@ -4,9 +4,10 @@ import { fail, ResolveError } from '../core/errors.ts'
 import { SESSION_PROMPT_MAX_BYTES } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
-import type { Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
+import type { RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
+import { type AnswerSchema, openSchema } from './loop/answer-schema.ts'
 import { Bounds } from './loop/bounds.ts'
 import type { Budget } from './loop/budget.ts'
 import { Lock } from './loop/lock.ts'
@@ -73,19 +74,21 @@ export class OpenSession implements Session {
     this.#steering.push(text)
   }
 
-  async run(prompt: string, options: { signal?: AbortSignal } = {}): Promise<SessionAnswer> {
+  async run(prompt: string, options: RunOptions = {}): Promise<SessionAnswer> {
     const bytes = Buffer.byteLength(prompt)
     if (bytes > SESSION_PROMPT_MAX_BYTES)
       throw fail('input_too_large', { what: 'prompt', bytes, limit: SESSION_PROMPT_MAX_BYTES })
     const { signal: ofInstance, places } = this.#parts
     const signal = options.signal === undefined ? ofInstance : AbortSignal.any([ofInstance, options.signal])
+    const { schema: given } = options
+    const schema = given === undefined ? undefined : await openSchema(this.id, given)
     const leaveTurns = await this.#turns.enter(signal)
     try {
-      const answered = await this.#take(prompt, signal)
+      const answered = await this.#take(prompt, signal, schema)
       if (answered !== undefined) return answered
       const leavePlace = await places.enter(signal)
       try {
-        return await this.#work(signal)
+        return await this.#work(signal, schema)
       } finally {
         leavePlace()
       }
@@ -118,19 +121,20 @@ export class OpenSession implements Session {
    * Makes this prompt the current turn: the one of the transcript at this place if the prompt is the same, else a new one. Gives the answer
    * where there is one.
    */
-  async #take(prompt: string, signal: AbortSignal): Promise<SessionAnswer | undefined> {
+  async #take(prompt: string, signal: AbortSignal, schema?: AnswerSchema): Promise<SessionAnswer | undefined> {
     const { transcript } = this.#parts
     const { history } = transcript
     const known = history.turns[this.#given]
     this.#given += 1
     if (known !== undefined && known.prompt === transcript.redactor.text(prompt)) {
       const isLast = history.turns.at(-1) === known
-      if (known.output !== undefined) {
+      // An answer that was given to another schema does not count.
+      if (known.output !== undefined && fitsSchema(known.output, schema)) {
         this.#tellDispatched(known)
         this.#tellCompleted(known)
-        return answerOf(known)
+        return answerOf(known, schema)
       }
-      if (isLast) {
+      if (isLast && known.output === undefined) {
         this.#tellDispatched(known)
         return undefined
       }
@@ -143,10 +147,12 @@ export class OpenSession implements Session {
       const text = describePlace(this.#parts.toolbox.cwd, this.#parts.top)
       await transcript.append('steer', { turn: turn.number, text, by: 'session' }, signal)
     }
+    if (schema !== undefined)
+      await transcript.append('steer', { turn: turn.number, text: schema.demand, by: 'session' }, signal)
     return undefined
   }
 
-  async #work(signal: AbortSignal): Promise<SessionAnswer> {
+  async #work(signal: AbortSignal, schema?: AnswerSchema): Promise<SessionAnswer> {
     const { transcript, id, model, instructions, toolbox, guardian, limits, budget, pace } = this.#parts
     const turn = transcript.history.turns.at(-1) as Turn
     const startedAt = performance.now()
@@ -156,6 +162,7 @@ export class OpenSession implements Session {
       const output = await runTurn(
         { ...parts, lock: this.#lock, bounds: this.#bounds, steering: this.#steering },
         number,
+        schema,
       )
       const duration_ms = Math.round(performance.now() - startedAt)
       await transcript.append('answer', { turn: number, output, duration_ms }, signal)
@@ -168,7 +175,7 @@ export class OpenSession implements Session {
       throw error
     }
     this.#tellCompleted(turn)
-    return answerOf(turn)
+    return answerOf(turn, schema)
   }
 
   #tellDispatched({ number }: Turn): void {
@@ -199,8 +206,14 @@ function isOver({ output, failure }: Turn): boolean {
   return output !== undefined || failure !== undefined
 }
 
-function answerOf({ output = '', usage, cost, steps }: Turn): SessionAnswer {
-  return { output, usage, cost_usd: cost, steps }
+function answerOf({ output = '', usage, cost, steps }: Turn, schema?: AnswerSchema): SessionAnswer {
+  const read = schema?.read(output)
+  const object = read !== undefined && 'value' in read ? { object: read.value } : {}
+  return { output, ...object, usage, cost_usd: cost, steps }
+}
+
+function fitsSchema(output: string, schema?: AnswerSchema): boolean {
+  return schema === undefined || 'value' in schema.read(output)
 }
 
 function toError(error: unknown): InstanceError {

@@ -36,6 +36,7 @@ test.each(DIALECTS.flatMap((provider) => Object.keys(TURNS).map((name) => [provi
       name: 'x',
       session: 'x',
       nextStep: () => 0,
+      here: () => ({ prompt: '', turn: 0, step: 0 }),
     }
     const { language } = await openModel(asked)
     const question = {

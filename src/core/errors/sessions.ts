@@ -94,6 +94,13 @@ export const sessionErrors = {
       `A budget of ${d.budget} US dollars is more than the ${d.ceiling} that the operator allows.`,
     hint: () => 'Ask for less, or raise RESOLVE_BUDGET_USD where the instance is created.',
   },
+  session_answer_invalid: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { session: string; problem: string }) =>
+      `The answer of the session "${d.session}" does not fit the schema that was asked for: ${d.problem}.`,
+  },
   session_stuck: {
     kind: 'user',
     http: 422,
@@ -105,8 +112,10 @@ export const sessionErrors = {
     kind: 'user',
     http: 422,
     exit: 5,
-    message: (d: { session: string; step: number }) =>
-      `The script of the session "${d.session}" has no turn for step ${d.step}.`,
-    hint: () => 'A scripted model gives only the answers of its file. Add the turn, or use a live model.',
+    message: (d: { session: string; step: number; from?: 'recording' }) =>
+      d.from === undefined
+        ? `The script of the session "${d.session}" has no turn for step ${d.step}.`
+        : `The recording of the session "${d.session}" has no answer to this prompt at step ${d.step}.`,
+    hint: () => 'Scripted and recorded models give only the answers of their file. Add the turn, or use a live model.',
   },
 } as const satisfies Record<string, Entry>

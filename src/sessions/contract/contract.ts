@@ -96,9 +96,17 @@ export interface SessionOptions {
   limits?: SessionLimits
 }
 
+export interface RunOptions {
+  signal?: AbortSignal
+  /** JSON Schema of the answer: the model answers with JSON alone, which is checked, and may mend it once. */
+  schema?: Readonly<Record<string, unknown>>
+}
+
 export interface SessionAnswer {
   /** What the model answered last. */
   output: string
+  /** The answer as it fits `schema`; absent without one. */
+  object?: unknown
   usage: SessionUsage
   /** An estimate in US dollars; null where the price of the model is not known, and for a scripted model. */
   cost_usd: number | null
@@ -112,9 +120,10 @@ export interface Session {
   readonly id: string
   /**
    * Works on a prompt until the model answers. A prompt that was answered before a pause is answered from the transcript at once. Throws
-   * `session_failed`, `session_refused`, `session_limit`, `session_stuck`, and the stop of the instance.
+   * `session_failed`, `session_refused`, `session_limit`, `session_stuck`, `session_answer_invalid`,
+   * `budget_exceeded`, and the stop of the instance.
    */
-  run(prompt: string, options?: { signal?: AbortSignal }): Promise<SessionAnswer>
+  run(prompt: string, options?: RunOptions): Promise<SessionAnswer>
   /** Says something to the model before its next step. Without a run, it is said with the next prompt. */
   steer(text: string): void
 }

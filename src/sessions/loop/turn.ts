@@ -11,6 +11,7 @@ import {
   SESSION_STEPS_MAX,
 } from '../../core/limits.ts'
 import { addCost, addUsage } from '../../core/protocol/session/session.ts'
+import { type AnswerSchema, mend } from './answer-schema.ts'
 import { askAgain } from './ask-again.ts'
 import { affordableTokens } from './budget.ts'
 import { compact, contextOf } from './compact.ts'
@@ -18,11 +19,12 @@ import type { TurnParts } from './parts.ts'
 import { runOpenCalls } from './run-calls.ts'
 
 /** The answer. Throws the errors of a session, and the signal's reason. */
-export async function runTurn(parts: TurnParts, turn: number): Promise<string> {
+export async function runTurn(parts: TurnParts, turn: number, schema?: AnswerSchema): Promise<string> {
   const { transcript, signal, steering } = parts
   const { history } = transcript
   const repeats = new Repeats()
   let cutAnswers = 0
+  let mended = false
   for (;;) {
     signal.throwIfAborted()
     if (history.calls.length > 0) {
@@ -36,11 +38,19 @@ export async function runTurn(parts: TurnParts, turn: number): Promise<string> {
     const { last } = history
     if (last !== undefined) {
       if (last.finish === 'content-filter') throw fail('session_refused', { session: parts.session })
-      if (last.finish !== 'length') return last.text
-      cutAnswers += 1
-      if (cutAnswers > SESSION_CUT_ANSWERS_MAX)
-        throw overLimit(parts, 'tokens of one answer', SESSION_OUTPUT_MAX_TOKENS, SESSION_OUTPUT_MAX_TOKENS)
-      await transcript.append('steer', { turn, text: GO_ON, by: 'session' }, signal)
+      const read = schema?.read(last.text)
+      const problem = read !== undefined && 'problem' in read ? read.problem : undefined
+      if (last.finish !== 'length') {
+        if (schema === undefined || problem === undefined) return last.text
+        if (mended) throw fail('session_answer_invalid', { session: parts.session, problem })
+        mended = true
+        await transcript.append('steer', { turn, text: mend(schema, problem), by: 'session' }, signal)
+      } else {
+        cutAnswers += 1
+        if (cutAnswers > SESSION_CUT_ANSWERS_MAX)
+          throw overLimit(parts, 'tokens of one answer', SESSION_OUTPUT_MAX_TOKENS, SESSION_OUTPUT_MAX_TOKENS)
+        await transcript.append('steer', { turn, text: GO_ON, by: 'session' }, signal)
+      }
     }
     const maxOutputTokens = checkLimits(parts)
     if (contextOf(history) > parts.bounds.fullAt) await compact(parts, turn)

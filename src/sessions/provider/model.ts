@@ -4,6 +4,7 @@ import { fail } from '../../core/errors.ts'
 import { SESSION_WINDOW_TOKENS } from '../../core/limits.ts'
 import type { SessionKind, SessionUsage } from '../../core/protocol/session/session.ts'
 import { priceOf, windowOf } from './price.ts'
+import { type Place, recordedModel } from './recorded.ts'
 import { scriptedModel } from './script.ts'
 import { type Provider, readBaseUrl, readWish, type Wish } from './wish.ts'
 
@@ -32,13 +33,15 @@ export interface ModelWish {
   name: string
   session: string
   nextStep: () => number
+  /** A recording has answers for prompts. */
+  here: () => Place
 }
 
 /** Throws `sessions_missing` without a key, and `session_model_unknown`. */
 export async function openModel(asked: ModelWish): Promise<Model> {
   const { session, apiKey, baseUrl } = asked
   const wish = readWish(asked.model, apiKey, baseUrl)
-  if (apiKey === '' && !('provider' in wish && wish.provider === 'scripted'))
+  if (apiKey === '' && !('provider' in wish && WITHOUT_KEY.includes(wish.provider)))
     throw fail('sessions_missing', { session })
   if ('problem' in wish) throw fail('session_model_unknown', { session, problem: wish.problem })
   const id = `${wish.provider}/${wish.model}`
@@ -48,6 +51,18 @@ export async function openModel(asked: ModelWish): Promise<Model> {
     return {
       id,
       kind: 'scripted',
+      language,
+      options: {},
+      window: Number.MAX_SAFE_INTEGER,
+      takesImages: false,
+      price: () => null,
+    }
+  }
+  if (wish.provider === 'recorded') {
+    const language = recordedModel(wish.model, session, asked.here) as unknown as LanguageModel
+    return {
+      id,
+      kind: 'replayed',
       language,
       options: {},
       window: Number.MAX_SAFE_INTEGER,
@@ -65,6 +80,8 @@ export async function openModel(asked: ModelWish): Promise<Model> {
     price: (usage) => priceOf(usage, wish.provider, wish.model),
   }
 }
+
+const WITHOUT_KEY: readonly Provider[] = ['scripted', 'recorded']
 
 /** Anthropic caches what is marked. OpenAI would keep every answer; then it needs its encrypted reasoning in the request. */
 const OPTIONS: Partial<Record<Provider, ProviderOptions>> = {

@@ -49,7 +49,15 @@ export function scriptedModel(path: string, session: string, id: string, nextSte
 }
 
 function readScript(path: string, session: string): Script {
-  const problem = (what: string) => fail('session_model_unknown', { session, problem: `the script ${path} ${what}` })
+  const { sessions, problem } = readSessions(path, session, 'script')
+  const turns = Object.hasOwn(sessions, session) ? sessions[session] : sessions['*']
+  if (!fits(script, turns)) throw problem(`has no list of turns for "${session}"`)
+  return turns
+}
+
+/** What a file of answers has under `sessions`. Throws `session_model_unknown`, which `problem` makes. */
+export function readSessions(path: string, session: string, what: 'script' | 'recording') {
+  const problem = (said: string) => fail('session_model_unknown', { session, problem: `the ${what} ${path} ${said}` })
   let content: unknown
   try {
     const bytes = readFileSync(isAbsolute(path) ? path : resolve(path))
@@ -60,13 +68,18 @@ function readScript(path: string, session: string): Script {
   }
   const sessions = isObject(content) ? content['sessions'] : undefined
   if (!isObject(sessions)) throw problem('has no "sessions"')
-  const turns = Object.hasOwn(sessions, session) ? sessions[session] : sessions['*']
-  if (!fits(script, turns)) throw problem(`has no list of turns for "${session}"`)
-  return turns
+  return { sessions, problem }
 }
 
-function chunksOf(turn: Script[number], step: number): Record<string, unknown>[] {
-  const { text = '', calls = [] } = turn
+interface GivenAnswer {
+  text?: string
+  calls?: readonly { id?: string; tool: string; input: unknown }[]
+  finish?: string
+}
+
+/** A call without an id gets one of the step. */
+export function chunksOf(turn: GivenAnswer, step: number): Record<string, unknown>[] {
+  const { text = '', calls = [], finish } = turn
   const spoken =
     text === ''
       ? []
@@ -75,13 +88,13 @@ function chunksOf(turn: Script[number], step: number): Record<string, unknown>[]
           { type: 'text-delta', id: '1', delta: text },
           { type: 'text-end', id: '1' },
         ]
-  const called = calls.map(({ tool, input }, at) => ({
+  const called = calls.map(({ id, tool, input }, at) => ({
     type: 'tool-call',
-    toolCallId: `call_${step + 1}_${at + 1}`,
+    toolCallId: id ?? `call_${step + 1}_${at + 1}`,
     toolName: tool,
     input: JSON.stringify(input),
   }))
-  const unified = calls.length === 0 ? 'stop' : 'tool-calls'
+  const unified = finish ?? (calls.length === 0 ? 'stop' : 'tool-calls')
   return [
     { type: 'stream-start', warnings: [] },
     ...spoken,

@@ -1,12 +1,12 @@
 /** Which provider and model an operator or author means: pure. */
 
-export const PROVIDERS = ['anthropic', 'openai', 'openai-compatible', 'google', 'scripted'] as const
+export const PROVIDERS = ['anthropic', 'openai', 'openai-compatible', 'google', 'scripted', 'recorded'] as const
 
 export type Provider = (typeof PROVIDERS)[number]
 
 export interface Wish {
   provider: Provider
-  /** As the provider calls it; of a scripted model, the path of its file. */
+  /** As the provider calls it; of a scripted or recorded model, the path of its file. */
   model: string
 }
 

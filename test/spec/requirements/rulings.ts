@@ -83,6 +83,9 @@ const entries: Record<string, string | Later> = {
   R56: 'Sessions are journaled as platform.resolver.session_dispatched and session_completed',
   'R56-BUDGET':
     'A budget in US dollars bounds all LLM sessions of an instance, over pauses, by one step at most: then the run fails with budget_exceeded; RESOLVE_BUDGET_USD is default and ceiling',
+  'R56-RECORDED':
+    'run --record writes the answers of the models of a run, redacted, mode 600; recorded/<path> gives them again as kind replayed, and a prompt that leaves the record fails with script_ended',
+  'R56-SCHEMA': 'A run of a session with a JSON Schema gives a checked object, with one repair, with every provider',
   'R56-USAGE':
     'Tokens, estimated cost and kinds of the LLM sessions stand in the record, in documents, at the end of a run and in the step summary',
   'R56-MCP':
@@ -91,8 +94,7 @@ const entries: Record<string, string | Later> = {
     'The tool fetch reaches public addresses alone unless the author allows others, after each redirect and through the proxy of a worker, within limits of time and size',
   'R56-IMAGES':
     'An image that a tool gives reaches models that take images, and no transcript or request grows beyond its limits by it',
-  'R56-PATCH':
-    'apply_patch makes all changes of a patch or none, of files that were read before',
+  'R56-PATCH': 'apply_patch makes all changes of a patch or none, of files that were read before',
   R57: "Cancelled by a person's stop keeps the reason given, with forced: true where force was needed",
   R58: 'A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost',
   'R58-RESUME':

@@ -92,9 +92,9 @@ const TYPES: Readonly<Record<string, (fields: Fields) => Told>> = {
   session: ({ name, model, kind, tools }) => ({ type: 'session:start', data: { name, model, kind, tools } }),
   prompt: ({ turn, text }) => ({ type: 'prompt:submit', data: { turn, prompt: text } }),
   steer: ({ turn, text, by }) => ({ type: 'prompt:submit', data: { turn, prompt: text, by } }),
-  step: ({ turn, step, text, finish, usage, cost_usd }) => ({
+  step: ({ turn, step, text, calls, finish, usage, cost_usd }) => ({
     type: 'content_block:end',
-    data: { turn, step, text, finish, usage, cost_usd },
+    data: { turn, step, text, calls, finish, usage, cost_usd },
   }),
   tool_call: ({ turn, call, tool, input }) => ({ type: 'tool:pre', data: { turn, call_id: call, tool, input } }),
   tool_result: ({ turn, call, tool, output, is_error, duration_ms }) => ({
