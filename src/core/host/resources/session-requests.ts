@@ -36,9 +36,7 @@ export function parseSessionCreation(params: CallParams): SessionCreation {
     throw refuse(CREATE, `"name" must be 1 to ${SESSION_NAME_MAX_CHARS} letters, digits, ".", "_" or "-"`)
   if (!isObject(options)) throw refuse(CREATE, '"options" must be an object')
   const text = JSON.stringify({ name, number, options })
-  const bytes = Buffer.byteLength(text)
-  if (bytes > SESSION_OPTIONS_MAX_BYTES)
-    throw fail('input_too_large', { what: 'options of a session', bytes, limit: SESSION_OPTIONS_MAX_BYTES })
+  requireSize('options of a session', text, SESSION_OPTIONS_MAX_BYTES)
   const id = number === 1 ? name : `${name}-${number}`
   return { id, text, params: { session_id: id, name, number, options } }
 }
@@ -56,6 +54,7 @@ export function parseSessionRun(params: CallParams): SessionRun {
   const { schema } = params
   const number = numberOf(RUN, params, 'which prompt of the session it is', Number.MAX_SAFE_INTEGER)
   if (schema !== undefined && !isObject(schema)) throw refuse(RUN, '"schema" must be a JSON Schema')
+  requireSize('schema', JSON.stringify(schema ?? null), SESSION_OPTIONS_MAX_BYTES)
   const run = { session_id: idOf(RUN, params), number, prompt: textOf(RUN, params, 'prompt') }
   return schema === undefined ? run : { ...run, schema }
 }
@@ -79,10 +78,13 @@ function numberOf(method: string, { number }: CallParams, what: string, most: nu
 function textOf(method: string, params: CallParams, name: string): string {
   const text = params[name]
   if (typeof text !== 'string' || text === '') throw refuse(method, `"${name}" must be a text`)
-  const bytes = Buffer.byteLength(text)
-  if (bytes > SESSION_PROMPT_MAX_BYTES)
-    throw fail('input_too_large', { what: name, bytes, limit: SESSION_PROMPT_MAX_BYTES })
+  requireSize(name, text, SESSION_PROMPT_MAX_BYTES)
   return text
+}
+
+function requireSize(what: string, text: string, limit: number): void {
+  const bytes = Buffer.byteLength(text)
+  if (bytes > limit) throw fail('input_too_large', { what, bytes, limit })
 }
 
 function only(method: string, params: CallParams, known: readonly string[]): void {
