@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 afterAll(() => platform.close())
 
-// verifies: S-SESSIONS-PAGES
+// verifies: S-SESS-02
 test('each piece is within an answer, and together they are all lines but one that is longer than an answer', async () => {
   let lines = 0
   let pieces = 0

@@ -50,7 +50,7 @@ describePage('the page: LLM sessions', () => {
 
   afterAll(() => server.close())
 
-  // verifies: S-SESSIONS-PAGE
+  // verifies: S-SESS-01
   test('a session is followed while it runs; tools are folded; text is text', { timeout: 90_000 }, async () => {
     const token = await newToken(server.home)
     const call = callerOf(server, token)
