@@ -15,7 +15,7 @@ beforeAll(() => {
   home = temporaryHome()
 })
 
-const SCRIPT = { sessions: { '*': [{ text: 'one' }, { text: 'two' }, { text: 'three' }] } }
+const SCRIPT = { sessions: { j: [{ text: '{"n":1}' }], '*': [{ text: 'one' }, { text: 'two' }, { text: 'three' }] } }
 
 /** A resolver whose scripts lie beside it. */
 function talker(behaviour: string, name: string, script: unknown = SCRIPT): PlainResolver {
@@ -100,11 +100,13 @@ test('what does not fit is refused with its code, and the sessions go on', async
     for (const [what, attempt] of Object.entries({ ${tries.join(', ')} }))
       codes[what] = await attempt().then((done) => 'done: ' + JSON.stringify(done), ({ code }) => code)
     await call('platform.session.steer', { session_id: 'a', text: 'Be quick.' })
-    return { codes, output: (await prompt('a', 1, 'Go.')).output }`
+    await create('j', { model })
+    const { object } = await prompt('j', 1, 'Count.', { schema: { type: 'object', required: ['n'] } })
+    return { codes, object, output: (await prompt('a', 1, 'Go.')).output }`
   const expected = Object.fromEntries(Object.entries(REFUSED).map(([what, [, code]]) => [what, code]))
   const { story, id } = await ranToEnd(home, talker(behaviour, 'tries-all'))
   expect(story.error).toBeNull()
-  expect(JSON.parse(story.output ?? '')).toEqual({ codes: expected, output: 'one' })
+  expect(JSON.parse(story.output ?? '')).toEqual({ codes: expected, object: { n: 1 }, output: 'one' })
   const transcript = join(instancePaths(home, id).project, '.resolve/sessions/a/transcript.jsonl')
   expect(readFileSync(transcript, 'utf8')).toContain('Be quick.')
 }, 60_000)

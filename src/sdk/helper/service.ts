@@ -109,12 +109,13 @@ export class HelperService {
   async #run({ session_id: id, number, prompt, schema }: Params): Promise<SessionAnswer> {
     const known = this.#knownAs(id)
     const session = await known.session
-    if (schema !== undefined) throw refuse(RUN, 'this version knows no "schema"')
     const [place, text] = [Number(number), String(prompt)]
-    const digest = createHash('sha256').update(text).digest('hex')
+    const digest = createHash('sha256')
+      .update(JSON.stringify([text, schema]))
+      .digest('hex')
     const before = known.asked.get(place)
     if (before !== undefined) {
-      if (before.digest !== digest) throw refuse(RUN, `prompt ${place} of "${id}" was another text`)
+      if (before.digest !== digest) throw refuse(RUN, `prompt ${place} of "${id}" was another one`)
       return await before.answer
     }
     const last = known.asked.get(known.last)
@@ -123,7 +124,11 @@ export class HelperService {
     // The first one that this process is asked: those before it were answered by another.
     if (last === undefined && !session.goTo(place))
       throw refuse(RUN, `prompt ${place} of "${id}" comes after one that was not answered`)
-    const asked: Asked = { digest, answer: session.run(text), isOver: false }
+    const asked: Asked = {
+      digest,
+      answer: session.run(text, schema === undefined ? {} : { schema: toParams(schema) }),
+      isOver: false,
+    }
     known.asked.set(place, asked)
     known.last = place
     try {
