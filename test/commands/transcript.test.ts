@@ -118,9 +118,16 @@ test('sessions are told by events of the platform, listed, and read; the key is 
     ...['session:start', 'prompt:submit', 'prompt:submit', 'content_block:end', 'tool:pre', 'tool:post'],
     ...['content_block:end', 'prompt:complete'],
   ])
-  expect(meta).toEqual({ total_lines: 8, extracted_events: 8, truncated_fields: 0, truncated: false })
+  const next = expect.any(Number) as number
+  expect(meta).toEqual({ total_lines: 8, extracted_events: 8, truncated_fields: 0, truncated: false, next })
   const person = await place.run('instance', 'transcript', id, 'plan')
   expect(person.stdout).toContain('Plan it.')
+  expect(await place.run('instance', 'transcript', id, 'plan', '--follow')).toEqual(person)
+  const atif = await place.run('instance', 'transcript', id, 'plan', '--format', 'atif')
+  expect(JSON.parse(atif.stdout)).toMatchObject({
+    schema_version: 'ATIF-v1.4',
+    agent: { name: 'plan', version: '1.0.0' },
+  })
   expect((await place.run('instance', 'transcript', id, '../plan')).code).toBe(6)
   expect((await place.run('instance', 'transcript', id, 'gone')).code).toBe(6)
   const paths = instancePaths(place.home, id)

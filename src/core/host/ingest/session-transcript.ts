@@ -14,16 +14,18 @@ import type { Redactor } from '../../redaction/redact.ts'
 import { fits } from '../../schema/fits.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
 
-/** The beginning of a transcript that is longer than an answer may be. Throws `session_unknown`. */
+/** From the byte `after` on, at most as much as an answer may hold. Throws `session_unknown`. */
 export async function readTranscriptFile(
   coordination: CoordinationDirectory,
   sessionId: string,
   redactor: Redactor,
+  after = 0,
 ): Promise<TranscriptDocument> {
-  const { text, isCut } = await readBeginning(coordination, sessionId)
-  const lines = text.split('\n')
-  // What follows the last LF is not whole.
-  lines.pop()
+  const { bytes, isCut } = await readFrom(coordination, sessionId, after)
+  // What follows the last LF is not whole. A line that is longer than an answer is passed over.
+  const whole = bytes.lastIndexOf(LF) + 1
+  const next = after + (whole === 0 && isCut ? bytes.length : whole)
+  const lines = bytes.subarray(0, whole).toString('utf8').split('\n').slice(0, -1)
   const clip = new Clip()
   const events = lines.flatMap((line) => eventOf(line, redactor, clip))
   const meta = {
@@ -31,28 +33,34 @@ export async function readTranscriptFile(
     extracted_events: events.length,
     truncated_fields: clip.count,
     truncated: isCut,
+    next,
   }
   return { session_id: sessionId, events, meta }
 }
 
-async function readBeginning(
+async function readFrom(
   coordination: CoordinationDirectory,
   sessionId: string,
-): Promise<{ text: string; isCut: boolean }> {
+  after: number,
+): Promise<{ bytes: Buffer; isCut: boolean }> {
   const unknown = () => fail('session_unknown', { session: String(sessionId).slice(0, 80) })
   if (!isSessionId(sessionId)) throw unknown()
   try {
     const file = coordination.open(transcriptFile(sessionId))
     if (file === undefined) throw unknown()
     const chunks: Buffer[] = []
-    for await (const chunk of file.read(0, Math.min(file.bytes, TRANSCRIPT_READ_MAX_BYTES))) chunks.push(chunk)
-    return { text: Buffer.concat(chunks).toString('utf8'), isCut: file.bytes > TRANSCRIPT_READ_MAX_BYTES }
+    const end = Math.min(file.bytes, after + TRANSCRIPT_READ_MAX_BYTES)
+    // Also where nothing is read: the stream closes the file.
+    for await (const chunk of file.read(Math.min(after, file.bytes), end)) chunks.push(chunk)
+    return { bytes: Buffer.concat(chunks), isCut: file.bytes > end }
   } catch (error) {
     // A link, a FIFO: no transcript.
     if (error instanceof ResolveError && error.code === 'coordination_tampered') throw unknown()
     throw error
   }
 }
+
+const LF = 0x0a
 
 function eventOf(line: string, redactor: Redactor, clip: Clip): TranscriptEvent[] {
   let value: unknown

@@ -263,8 +263,11 @@ class ServerPlatform implements Platform {
     return await this.#json('getInstanceSessions', { params: { id } })
   }
 
-  async transcript(id: string, sessionId: string): Promise<TranscriptDocument> {
-    return await this.#json('getInstanceSessionTranscript', { params: { id, sid: sessionId } })
+  async transcript(id: string, sessionId: string, after = 0): Promise<TranscriptDocument> {
+    const query = after === 0 ? {} : { after }
+    const answer = await this.#json('getInstanceSessionTranscript', { params: { id, sid: sessionId }, query })
+    // The other format was not asked for.
+    return answer as TranscriptDocument
   }
 
   async stderrTail(id: string): Promise<string> {

@@ -9,6 +9,7 @@ import {
 import {
   closed,
   count,
+  either,
   flag,
   integer,
   listOf,
@@ -24,6 +25,7 @@ import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from 
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
+import { atifDocument } from '../session/atif.ts'
 import { budgetUsd, sessionSummary, transcriptDocument } from '../session/session.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
@@ -116,6 +118,11 @@ const eventsQuery = object({
       description: 'false: end after the existing events, without the closing {"type":"done"}',
     }),
   ),
+})
+
+const transcriptQuery = object({
+  after: optional(count({ description: 'Where an earlier answer ended: its meta.next' })),
+  format: optional(oneOf(['events', 'atif'], { default: 'events', description: 'atif: for viewers and training' })),
 })
 
 const logsQuery = object({
@@ -365,9 +372,15 @@ export const INSTANCE_OPERATIONS = {
     tag: 'instances',
     summary: 'Read what an LLM session did',
     description:
-      'Prompts, answers of the model, calls of tools and their results, in order. Known secrets are redacted.',
-    answers: { 200: { description: 'The transcript; of a very long one its beginning', json: transcriptDocument } },
-    refuses: ['instance_unknown', 'session_unknown', ...SEALED_TROUBLE],
+      'Prompts, answers of the model, calls of tools and their results, in order. Known secrets are redacted. A session that runs adds to it: ask again with after.',
+    query: transcriptQuery,
+    answers: {
+      200: {
+        description: 'The transcript, or as much of it as one answer holds; with format=atif an ATIF document',
+        json: either(transcriptDocument, atifDocument),
+      },
+    },
+    refuses: ['instance_unknown', 'session_unknown', 'request_invalid', ...SEALED_TROUBLE],
   },
   getInstanceExport: {
     method: 'GET',

@@ -154,8 +154,10 @@ export const transcriptDocument = named(
       total_lines: count(),
       extracted_events: count(),
       truncated_fields: count(),
-      /** The beginning of a transcript that is longer than an answer may be. */
+      /** There is more: an answer holds at most 16 MiB of a transcript. */
       truncated: flag(),
+      /** Ask for what follows with `after`: a place between two lines of the transcript, in bytes. */
+      next: count(),
     }),
   }),
   'What a session did',
