@@ -22,6 +22,7 @@ test('the built-in resolvers are there on first use', async () => {
   const { stdout } = await place.run('resolver', 'list', '--json')
   const { resolvers } = JSON.parse(stdout) as { resolvers: { name: string; source: string }[] }
   expect(resolvers.map(({ name, source }) => `${name} ${source}`)).toEqual([
+    'agent builtin',
     'change builtin',
     'hello builtin',
     'tour builtin',

@@ -6,8 +6,8 @@ import { isObject } from '../../primitives/is-object.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
 import { CONFIG_FILE, DATA_DIR, requestFile, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
+import type { Redactor } from '../../redaction/redact.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
-import type { Redactor } from '../ledger/redact.ts'
 
 /** The secret values in a config: credentials, passwords in addresses, and the secret fields of the input. */
 export function secretsOf(config: InstanceConfig): string[] {

@@ -1,0 +1,71 @@
+/** Turns the transcript of an LLM session into a trajectory ({@link file://./atif.ts}). */
+import type { AtifDocument, AtifStep } from './atif.ts'
+import type { TranscriptDocument, TranscriptEvent } from './session.ts'
+
+type Data = TranscriptEvent['data']
+
+/** Prompts are steps of the user, answers of the model are steps of the agent, with the results of their calls. */
+export function trajectoryOf({ session_id, events }: TranscriptDocument, version: string): AtifDocument {
+  const steps: AtifStep[] = []
+  const agent: AtifDocument['agent'] = { name: session_id, version }
+  const total = { total_prompt_tokens: 0, total_completion_tokens: 0, total_cached_tokens: 0 }
+  let cost: number | undefined = 0
+  const add = (timestamp: string, source: AtifStep['source'], message: string): AtifStep => {
+    const step: AtifStep = { step_id: steps.length + 1, timestamp, source, message }
+    steps.push(step)
+    return step
+  }
+  for (const { type, timestamp, data } of events) {
+    const last = steps.findLast(({ source }) => source === 'agent')
+    if (type === 'session:start') {
+      agent.name = textOf(data, 'name') || session_id
+      const model = textOf(data, 'model')
+      if (model !== '') agent.model_name = model
+    } else if (type === 'prompt:submit') add(timestamp, 'user', textOf(data, 'prompt'))
+    else if (type === 'context:post_compact') add(timestamp, 'system', 'The history was made shorter.')
+    else if (type === 'content_block:end') {
+      const step = add(timestamp, 'agent', textOf(data, 'text'))
+      if (agent.model_name !== undefined) step.model_name = agent.model_name
+      const usage = (data['usage'] ?? {}) as Record<string, unknown>
+      step.metrics = {
+        prompt_tokens: countOf(usage['input_tokens']),
+        completion_tokens: countOf(usage['output_tokens']),
+        cached_tokens: countOf(usage['cache_read_tokens']),
+      }
+      const price = data['cost_usd']
+      if (typeof price === 'number' && price >= 0) {
+        step.metrics.cost_usd = price
+        if (cost !== undefined) cost += price
+      } else cost = undefined
+      total.total_prompt_tokens += step.metrics.prompt_tokens
+      total.total_completion_tokens += step.metrics.completion_tokens
+      total.total_cached_tokens += step.metrics.cached_tokens
+    } else if (type === 'tool:pre' && last !== undefined) {
+      const call = {
+        tool_call_id: textOf(data, 'call_id'),
+        function_name: textOf(data, 'tool'),
+        arguments: argumentsOf(data['input']),
+      }
+      last.tool_calls = [...(last.tool_calls ?? []), call]
+    } else if ((type === 'tool:post' || type === 'tool:error') && last !== undefined) {
+      const result = { source_call_id: textOf(data, 'call_id'), content: textOf(data, 'output') }
+      last.observation = { results: [...(last.observation?.results ?? []), result] }
+    }
+  }
+  const final = { ...total, ...(cost === undefined ? {} : { total_cost_usd: cost }), total_steps: steps.length }
+  return { schema_version: 'ATIF-v1.4', session_id, agent, steps, final_metrics: final }
+}
+
+function textOf(data: Data, name: string): string {
+  const value = data[name]
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+function argumentsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}
