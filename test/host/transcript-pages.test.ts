@@ -82,3 +82,17 @@ test('a trajectory has the steps of user and agent, calls with their results, an
     },
   })
 })
+
+test('a trajectory has each call once, and no result without its call', () => {
+  const timestamp = '2026-01-01T00:00:00.000Z'
+  const call = { type: 'tool:pre' as const, timestamp, data: { call_id: 'c1', tool: 'shell', input: {} } }
+  const result = (call_id: string) => ({ type: 'tool:post' as const, timestamp, data: { call_id, output: 'x' } })
+  const events = [
+    { type: 'content_block:end' as const, timestamp, data: { text: '' } },
+    ...[call, call, result('c1'), result('other')],
+  ]
+  const meta = { total_lines: 5, extracted_events: 5, truncated_fields: 0, truncated: false, next: 0 }
+  const [step] = trajectoryOf({ session_id: 'work', events, meta }, '1').steps
+  expect(step?.tool_calls).toHaveLength(1)
+  expect(step?.observation?.results).toEqual([{ source_call_id: 'c1', content: 'x' }])
+})

@@ -10,13 +10,15 @@ export function trajectoryOf({ session_id, events }: TranscriptDocument, version
   const agent: AtifDocument['agent'] = { name: session_id, version }
   const total = { total_prompt_tokens: 0, total_completion_tokens: 0, total_cached_tokens: 0 }
   let cost: number | undefined = 0
+  // The step that calls and results belong to, and the calls that it has: a viewer refuses a call twice, and a result without its call.
+  let last: AtifStep | undefined
+  let called = new Set<string>()
   const add = (timestamp: string, source: AtifStep['source'], message: string): AtifStep => {
     const step: AtifStep = { step_id: steps.length + 1, timestamp, source, message }
     steps.push(step)
     return step
   }
   for (const { type, timestamp, data } of events) {
-    const last = steps.findLast(({ source }) => source === 'agent')
     if (type === 'session:start') {
       agent.name = textOf(data, 'name') || session_id
       const model = textOf(data, 'model')
@@ -25,6 +27,8 @@ export function trajectoryOf({ session_id, events }: TranscriptDocument, version
     else if (type === 'context:post_compact') add(timestamp, 'system', 'The history was made shorter.')
     else if (type === 'content_block:end') {
       const step = add(timestamp, 'agent', textOf(data, 'text'))
+      last = step
+      called = new Set()
       if (agent.model_name !== undefined) step.model_name = agent.model_name
       const usage = (data['usage'] ?? {}) as Record<string, unknown>
       step.metrics = {
@@ -41,15 +45,21 @@ export function trajectoryOf({ session_id, events }: TranscriptDocument, version
       total.total_completion_tokens += step.metrics.completion_tokens
       total.total_cached_tokens += step.metrics.cached_tokens
     } else if (type === 'tool:pre' && last !== undefined) {
-      const call = {
-        tool_call_id: textOf(data, 'call_id'),
+      const id = textOf(data, 'call_id')
+      // A call that was cut, and made again after a resume, stands twice in the transcript.
+      if (called.has(id)) continue
+      called.add(id)
+      last.tool_calls ??= []
+      last.tool_calls.push({
+        tool_call_id: id,
         function_name: textOf(data, 'tool'),
         arguments: argumentsOf(data['input']),
-      }
-      last.tool_calls = [...(last.tool_calls ?? []), call]
+      })
     } else if ((type === 'tool:post' || type === 'tool:error') && last !== undefined) {
-      const result = { source_call_id: textOf(data, 'call_id'), content: textOf(data, 'output') }
-      last.observation = { results: [...(last.observation?.results ?? []), result] }
+      const id = textOf(data, 'call_id')
+      if (!called.has(id)) continue
+      last.observation ??= { results: [] }
+      last.observation.results.push({ source_call_id: id, content: textOf(data, 'output') })
     }
   }
   const final = { ...total, ...(cost === undefined ? {} : { total_cost_usd: cost }), total_steps: steps.length }
