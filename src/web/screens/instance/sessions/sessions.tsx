@@ -66,16 +66,16 @@ function Row({ session, isShown, onChoose }: RowProps) {
           {id}
         </button>
       </th>
-      <td>{status}</td>
-      <td>
+      <td data-label="Status">{status}</td>
+      <td data-label="Model">
         {cleanLine(model)}
         {kind !== 'live' && <span className="session-kind">{kind}</span>}
       </td>
-      <td>{steps}</td>
-      <td>{usage.input_tokens.toLocaleString('en')}</td>
-      <td>{usage.output_tokens.toLocaleString('en')}</td>
-      <td>{cost === null ? 'unknown' : `$${cost.toFixed(4)}`}</td>
-      <td>{time}</td>
+      <td data-label="Steps">{steps}</td>
+      <td data-label="Tokens in">{usage.input_tokens.toLocaleString('en')}</td>
+      <td data-label="Tokens out">{usage.output_tokens.toLocaleString('en')}</td>
+      <td data-label="Cost">{cost === null ? 'unknown' : `$${cost.toFixed(4)}`}</td>
+      <td data-label="Time">{time}</td>
     </tr>
   )
 }

@@ -1,7 +1,7 @@
 /** What one session did: prompts and answers, and between them the steps of the model with its calls of tools, folded. */
 import { useState } from 'react'
 import type { SessionSummary, TranscriptEvent } from '../../../../core/protocol/session/session.ts'
-import { cleanLine, indentedText } from '../../../../core/view/clean.ts'
+import { cleanLine, cleanText } from '../../../../core/view/clean.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
 import { type Entry, SHOWN_MAX, useTranscript } from './use-transcript.ts'
@@ -128,7 +128,7 @@ function Text({ text }: { text: string }) {
   const isLong = text.length > TEXT_MAX
   return (
     <>
-      <pre className="session-text">{indentedText(isWhole || !isLong ? text : text.slice(0, TEXT_MAX))}</pre>
+      <pre className="session-text">{cleanText(isWhole || !isLong ? text : text.slice(0, TEXT_MAX))}</pre>
       {isLong && !isWhole && (
         <button type="button" className="button button-quiet" onClick={() => setWhole(true)}>
           Show all {text.length.toLocaleString('en')} characters
