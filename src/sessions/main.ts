@@ -15,6 +15,7 @@ import {
 } from '../core/limits.ts'
 import type { InstanceConfig, InstanceError } from '../core/protocol/instance.ts'
 import { SESSIONS_DIR, type SessionCompleted, type SessionDispatched } from '../core/protocol/session/session.ts'
+import { secretsOf } from '../core/redaction/config-secrets.ts'
 import { Redactor } from '../core/redaction/redact.ts'
 import { SessionBundles } from './bundles/session-bundles.ts'
 import { type AgentOptions, type SessionOptions, TOOL_NAMES } from './contract/contract.ts'
@@ -287,32 +288,4 @@ function problemWith({
 
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-/** The secrets of the instance, which belong in no transcript and no request. */
-function secretsOf({
-  credentials,
-  git_provider,
-  sub_container_token,
-  params,
-  secret_fields = [],
-  llm,
-}: InstanceConfig): string[] {
-  const inAddresses = [git_provider?.base_url, llm?.base_url].flatMap((url) => {
-    const password = url !== undefined && URL.canParse(url) ? new URL(url).password : ''
-    return password === '' ? [] : [decodeURIComponent(password)]
-  })
-  const inParams = secret_fields.flatMap((field) => textsIn(params?.[field]))
-  return [
-    ...Object.values(credentials ?? {}),
-    git_provider?.token,
-    sub_container_token,
-    ...inAddresses,
-    ...inParams,
-  ].filter((value) => typeof value === 'string' && value !== '')
-}
-
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }

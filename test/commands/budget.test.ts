@@ -1,10 +1,11 @@
 /** What LLM sessions use and may cost, through the built program and a server: the record, the documents, the end of a run. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { InstanceRecord } from '../../src/core/protocol/instance.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import type { InstanceDocument } from '../../src/terminal/output/documents.ts'
+import { addedResolver } from '../support/added-resolver.ts'
 import { storyOf } from '../support/instances.ts'
 import { LlmServer } from '../support/llm-server.ts'
 import { type Home, newHome } from './cli.ts'
@@ -40,12 +41,7 @@ let dir: string
 beforeAll(async () => {
   llm = await LlmServer.start()
   place = newHome()
-  dir = join(place.home, '..', `${place.home.split('/').at(-1)}-spender`)
-  mkdirSync(dir)
-  const manifest = { name: 'spender', version: '1.0.0', description: 'Spends', command: ['node', 'resolver.mjs'] }
-  writeFileSync(join(dir, 'manifest.json'), JSON.stringify({ ...manifest, supports_resume: true }))
-  writeFileSync(join(dir, 'resolver.mjs'), RESOLVER)
-  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  dir = await addedResolver(place, 'spender', RESOLVER, { supports_resume: true })
 })
 
 afterAll(async () => {

@@ -1,9 +1,10 @@
 /** `run --record`, and recorded models, through the built program: what a model said once is given again, and tools run for real. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { instancePaths } from '../../src/core/store/home.ts'
 import type { InstanceDocument } from '../../src/terminal/output/documents.ts'
+import { addedResolver } from '../support/added-resolver.ts'
 import { storyOf } from '../support/instances.ts'
 import { LlmServer } from '../support/llm-server.ts'
 import { type Home, newHome } from './cli.ts'
@@ -30,12 +31,7 @@ let dir: string
 beforeAll(async () => {
   llm = await LlmServer.start()
   place = newHome()
-  dir = join(place.home, '..', `${place.home.split('/').at(-1)}-worker`)
-  mkdirSync(dir)
-  const manifest = { name: 'worker', version: '1.0.0', description: 'Works', command: ['node', 'resolver.mjs'] }
-  writeFileSync(join(dir, 'manifest.json'), JSON.stringify(manifest))
-  writeFileSync(join(dir, 'resolver.mjs'), RESOLVER)
-  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  dir = await addedResolver(place, 'worker', RESOLVER)
 })
 
 afterAll(async () => {

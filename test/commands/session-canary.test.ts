@@ -1,8 +1,9 @@
 /** A model that does what a hostile repository tells it, and looks for the key where it is: it gets none, and none is kept or shown (docs/sessions.md, Security). */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addedResolver } from '../support/added-resolver.ts'
 import { type LlmRequest, LlmServer } from '../support/llm-server.ts'
 import { type Home, newHome } from './cli.ts'
 
@@ -47,12 +48,7 @@ afterAll(async () => {
 
 // verifies: R55
 test('the key is in no request, transcript, event, log, export or record', async () => {
-  const dir = join(place.home, '..', `${place.home.split('/').at(-1)}-greedy`)
-  mkdirSync(dir)
-  const manifest = { name: 'greedy', version: '1.0.0', description: 'Greedy', command: ['node', 'resolver.mjs'] }
-  writeFileSync(join(dir, 'manifest.json'), JSON.stringify(manifest))
-  writeFileSync(join(dir, 'resolver.mjs'), RESOLVER)
-  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  const dir = await addedResolver(place, 'greedy', RESOLVER)
   const said = (request: LlmRequest) => {
     const done = (request.body['messages'] as { role: string }[]).filter(({ role }) => role === 'assistant').length
     const command = LOOKS[done]

@@ -4,13 +4,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { installedFile } from '../../src/core/files/installation.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
 import { readOwner } from '../../src/core/store/owners.ts'
+import { addedResolver } from '../support/added-resolver.ts'
 import { eventsOf, storyOf, until } from '../support/instances.ts'
 import { type LlmRequest, LlmServer } from '../support/llm-server.ts'
 import { type Home, newHome } from './cli.ts'
@@ -23,15 +24,7 @@ const hosts: ChildProcess[] = []
 beforeEach(async () => {
   place = newHome()
   llm = await LlmServer.start()
-  dir = join(place.home, '..', `${place.home.split('/').at(-1)}-held`)
-  mkdirSync(dir)
-  const manifest = {
-    ...{ name: 'held', version: '1.0.0', description: 'Holds', command: ['node', 'resolver.mjs'] },
-    supports_resume: true,
-  }
-  writeFileSync(join(dir, 'manifest.json'), JSON.stringify(manifest))
-  writeFileSync(join(dir, 'resolver.mjs'), RESOLVER)
-  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
+  dir = await addedResolver(place, 'held', RESOLVER, { supports_resume: true })
 })
 
 afterEach(async () => {

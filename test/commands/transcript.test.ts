@@ -1,9 +1,10 @@
 /** `resolve instance transcript`: a resolver with LLM sessions, through the built program, with a real protocol and with a script. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SessionSummary, TranscriptDocument } from '../../src/core/protocol/session/session.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { addedResolver } from '../support/added-resolver.ts'
 import { storyOf } from '../support/instances.ts'
 import { LlmServer } from '../support/llm-server.ts'
 import { type Home, newHome } from './cli.ts'
@@ -32,17 +33,7 @@ let script: string
 beforeAll(async () => {
   llm = await LlmServer.start()
   place = newHome()
-  const dir = join(place.home, '..', `${place.home.split('/').at(-1)}-planner`)
-  mkdirSync(dir)
-  const manifest = {
-    name: 'planner',
-    version: '1.0.0',
-    description: 'Plans',
-    command: ['node', 'resolver.mjs'],
-    supports_resume: true,
-  }
-  writeFileSync(join(dir, 'manifest.json'), JSON.stringify(manifest))
-  writeFileSync(join(dir, 'resolver.mjs'), RESOLVER)
+  const dir = await addedResolver(place, 'planner', RESOLVER, { supports_resume: true })
   script = join(dir, 'script.json')
   const turns = [
     {
@@ -52,7 +43,6 @@ beforeAll(async () => {
     { text: 'Written.' },
   ]
   writeFileSync(script, JSON.stringify({ sessions: { plan: turns } }))
-  expect((await place.run('resolver', 'add', dir)).code).toBe(0)
 })
 
 afterAll(async () => {

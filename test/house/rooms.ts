@@ -385,7 +385,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/secrets': ['core/files', 'core/protocol/api', 'core/protocol'],
   'core/forms': ['core/protocol'],
   'core/view': ['core/protocol/session', 'core/protocol'],
-  'core/redaction': [],
+  'core/redaction': ['core/forms', 'core/protocol'],
   'core/rpc': [],
   'core/files': [],
   'core/protocol/api': ['core/protocol/session', 'core/protocol'],

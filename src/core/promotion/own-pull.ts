@@ -5,7 +5,8 @@
 import { fail } from '../errors.ts'
 import { readRegularFile } from '../files/read-regular-file.ts'
 import { GIT_SERVER_LOG_MAX_BYTES, PROMOTION_BODY_MAX_BYTES, PROMOTION_TITLE_MAX_CHARS } from '../limits.ts'
-import { isObject } from '../primitives/is-object.ts'
+import { beginningOf } from '../primitives/beginning-of.ts'
+import { jsonObjectIn } from '../primitives/json-object.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
 
 export interface PullWords {
@@ -39,7 +40,7 @@ function pullsOf(path: string, repo: string): Map<number, OwnPull> {
   for (const line of linesOf(path)) {
     // Comments and statuses are most of the file.
     if (!line.includes('"kind":"opened"') && !line.includes('"kind":"updated"')) continue
-    const told = parsed(line)
+    const told = jsonObjectIn(line)
     const number = told['number']
     if (told['repo'] !== repo || typeof number !== 'number') continue
     const before = pulls.get(number) ?? { title: '', body: '', head: '', base: '', isClosed: false }
@@ -65,23 +66,4 @@ function linesOf(path: string): string[] {
   } catch {
     return []
   }
-}
-
-function parsed(line: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
-}
-
-/** A character that is cut is left out. */
-function beginningOf(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text)
-  if (bytes.length <= maxBytes) return text
-  return bytes
-    .subarray(0, maxBytes)
-    .toString()
-    .replace(/\uFFFD+$/, '')
 }

@@ -1,4 +1,5 @@
 /** The tool fetch: what stands at an address, as text (docs/sessions.md, Tools). */
+import { beginningOf } from '../../core/primitives/beginning-of.ts'
 import type { Redactor } from '../../core/redaction/redact.ts'
 import { count, object, optional, type Static, text } from '../../core/schema/schema.ts'
 import { getPage } from '../web/get-page.ts'
@@ -36,11 +37,7 @@ const ROOM_BYTES = 200
 
 function partOf(whole: string, offset: number, maxBytes: number): string {
   if (offset > 1 && offset > whole.length) return `[it has ${whole.length} characters]`
-  const bytes = Buffer.from(whole.slice(offset - 1, offset - 1 + maxBytes))
-  const part = bytes
-    .subarray(0, maxBytes)
-    .toString('utf8')
-    .replace(/\ufffd$/, '')
+  const part = beginningOf(whole.slice(offset - 1, offset - 1 + maxBytes), maxBytes)
   const next = offset + part.length
   return next > whole.length
     ? part
