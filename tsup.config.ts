@@ -3,7 +3,7 @@
  * manifests.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { builtinModules, createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
@@ -150,7 +150,19 @@ function inPieces(programs: Readonly<Record<string, string>>): Plugin {
 const lazyNode: Plugin = {
   name: 'lazy-node',
   setup(build) {
-    build.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'lazy-node', sideEffects: false }))
+    build.onResolve({ filter: /^node:/ }, ({ path, importer }) =>
+      // LLM sessions are loaded late and whole, with packages that use classes and default exports of Node.
+      /[\\/](?:node_modules|src[\\/]sessions)[\\/]/.test(importer)
+        ? { path, external: true }
+        : { path, namespace: 'lazy-node', sideEffects: false },
+    )
+    // A package written for CommonJS has no `require` in a module.
+    build.onResolve({ filter: BUILTIN }, ({ path, kind }) =>
+      kind === 'require-call' ? { path, namespace: 'required-node' } : undefined,
+    )
+    build.onLoad({ filter: /.*/, namespace: 'required-node' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('${path}')`,
+    }))
     build.onLoad({ filter: /.*/, namespace: 'lazy-node' }, ({ path }) => {
       const load = `process.getBuiltinModule('${path}')`
       const lines = Object.entries(process.getBuiltinModule(path) as object).map(([name, value]) =>
@@ -160,6 +172,16 @@ const lazyNode: Plugin = {
       )
       return { contents: lines.join('\n') }
     })
+  },
+}
+
+const BUILTIN = new RegExp(`^(?:node:)?(?:${builtinModules.filter((name) => !name.startsWith('_')).join('|')})$`)
+
+/** A built-in resolver finds the SDK as every resolver does, by its name: `sdk/register` knows where it is, also in a container. */
+const sdkByName: Plugin = {
+  name: 'sdk-by-name',
+  setup(build) {
+    build.onResolve({ filter: /[\\/]sdk[\\/]index\.ts$/ }, () => ({ path: 'resolve-platform/sdk', external: true }))
   },
 }
 
@@ -218,7 +240,20 @@ const programs: Options[] = [
     // It would mark them as external before the plugin sees them.
     removeNodeProtocol: false,
     esbuildPlugins: [lazyNode],
-    entry: entries({ 'sdk/index': 'src/sdk/index.ts', 'sdk/register': 'src/sdk/register.ts', ...resolvers() }),
+    entry: entries({
+      'sdk/index': 'src/sdk/index.ts',
+      'sdk/register': 'src/sdk/register.ts',
+      'sdk/session-helper': 'src/sdk/helper/main.ts',
+      'sdk/markdown-worker': 'src/sessions/web/markdown-worker.ts',
+    }),
+  },
+  {
+    // One file each, without parts: a container mounts the folder of a resolver alone.
+    ...shared,
+    splitting: false,
+    removeNodeProtocol: false,
+    esbuildPlugins: [sdkByName, lazyNode],
+    entry: entries(resolvers()),
   },
 ]
 

@@ -12,6 +12,7 @@ import { memory } from './memory.ts'
 import { readers } from './readers.ts'
 import { replay } from './replay.ts'
 import { scale } from './scale.ts'
+import { sessions } from './sessions.ts'
 import { start } from './start.ts'
 
 export const PARTS: Readonly<Record<string, Part>> = {
@@ -28,4 +29,5 @@ export const PARTS: Readonly<Record<string, Part>> = {
   scale,
   adopt,
   git,
+  sessions,
 }

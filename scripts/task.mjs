@@ -24,22 +24,13 @@ const soakFiles = [
 
 /** Each task: whether it needs a build first, and the programs it runs in turn (with Node, or directly where they are binaries). */
 const tasks = {
-  demo: {
-    builds: true,
-    run: [
-      join(root, 'bin', 'run.js'),
-      'instance',
-      'run',
-      'tour',
-      '--answers',
-      join(root, 'dist/resolvers/tour/answers.json'),
-    ],
-  },
+  demo: { builds: true, run: [join(root, 'scripts', 'demo.mjs')] },
   test: { builds: true, run: [module('vitest/vitest.mjs'), 'run'] },
   soak: { builds: true, run: [module('vitest/vitest.mjs'), 'run', ...soakFiles], env: { RESOLVE_SOAK: '1' } },
   build: { builds: true },
   bench: { builds: true, run: [join(root, 'bench', 'main.ts')] },
   'proof:renovate': { builds: true, run: [join(root, 'scripts', 'proof-renovate.mjs')] },
+  'proof:agents': { run: [join(root, 'scripts', 'proof-agents.mjs')] },
   lint: { run: [module('@biomejs/biome/bin/biome'), 'check'] },
   format: { run: [module('@biomejs/biome/bin/biome'), 'check', '--write'] },
   types: {

@@ -18,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'instance:wait': () => import('./instance/read/wait.ts'),
   'instance:events': () => import('./instance/read/events.ts'),
   'instance:logs': () => import('./instance/read/logs.ts'),
+  'instance:transcript': () => import('./instance/read/transcript.ts'),
   'instance:state': () => import('./instance/read/state.ts'),
   'instance:answer': () => import('./instance/act/answer.ts'),
   'instance:message': () => import('./instance/act/message.ts'),

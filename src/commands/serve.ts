@@ -65,7 +65,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     const { flags, output } = this
     const port = portOf(flags.port)
     const keepMs = keepOf(flags.keep ?? process.env['RESOLVE_KEEP'])
-    const [{ homeDirectory, maxRunningFrom }, { startServing }, { levelFrom }] = await Promise.all([
+    const [{ budgetFrom, homeDirectory, maxRunningFrom }, { startServing }, { levelFrom }] = await Promise.all([
       import('../core/index.ts'),
       import('../server/serve.ts'),
       import('../server/observe/log.ts'),
@@ -73,6 +73,7 @@ See "resolve token --help" for tokens, "resolve help server" for commands that t
     const level = levelFrom(process.env)
     if (level === undefined) throw usage('RESOLVE_LOG must be one of error, warn, info, debug, silent.')
     const maxRunning = maxRunningFrom(process.env, flags['max-running'])
+    budgetFrom(undefined, process.env)
     const page = flags['no-ui'] ? undefined : pageDirectory()
     return await untilShutdown(output, async () => {
       const { version } = surroundings()

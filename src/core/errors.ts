@@ -9,6 +9,7 @@ import { httpErrors } from './errors/http.ts'
 import { instanceErrors } from './errors/instance.ts'
 import { resolverErrors } from './errors/resolver.ts'
 import { sdkErrors } from './errors/sdk.ts'
+import { sessionErrors } from './errors/sessions.ts'
 import { settingsErrors } from './errors/settings.ts'
 import { usageErrors } from './errors/usage.ts'
 import { workerErrors } from './errors/worker.ts'
@@ -22,6 +23,7 @@ const catalogue = {
   ...homeErrors,
   ...gitErrors,
   ...sdkErrors,
+  ...sessionErrors,
   ...httpErrors,
   ...settingsErrors,
   ...workerErrors,

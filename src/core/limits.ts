@@ -407,3 +407,139 @@ export const REPO_BRANCHES_MAX = 200 // own: pushed branches that are listed
 export const BUNDLE_MAX_BYTES = 2 * GIB // own
 export const CHANGES_GIT_LIMIT_MS = 30_000 // own: the git commands of one answer
 export const PROMOTIONS_FILE_MAX_BYTES = 8 * MIB // own: twice what PROMOTIONS_MAX of them can have
+
+/** LLM sessions (decisions/0033). */
+export const SESSIONS_AT_ONCE = 8 // own: runs of sessions of one instance; the others wait
+export const SESSIONS_MAX = 1_000 // own: of one instance
+export const SESSIONS_TOLD_MAX = 500 // own: sessions that the story of an instance holds; the latest stay
+export const SESSION_NUMBER_MAX = 1e12 // own: tokens, seconds, dollars that an event tells
+export const BUDGET_USD_MIN = 0.000_001 // own: the budget of an instance
+export const BUDGET_USD_MAX = 1_000_000
+export const SESSION_SCHEMA_MAX_BYTES = 64 * KIB // of an answer
+export const SESSION_NAME_MAX_CHARS = 64 // own
+export const SESSION_STEPS_MAX = 200 // own: model calls in one run, unless the resolver says another number
+export const SESSION_PROMPT_MAX_BYTES = 1 * MIB
+export const SESSION_INSTRUCTIONS_MAX_BYTES = 256 * KIB
+export const SESSION_AGENTS_FILE_MAX_BYTES = 32 * KIB // one file with advice for agents
+export const SESSION_AGENTS_MAX_BYTES = 64 * KIB // all of them
+export const SESSION_TOOL_INPUT_MAX_BYTES = 1 * MIB
+export const SESSION_RESULT_MAX_BYTES = 50 * KIB // one result of a tool
+export const SESSION_STEP_RESULTS_MAX_BYTES = 400 * KIB // the results of one step together
+export const SESSION_RESULT_LEAST_BYTES = 4 * KIB // however many calls a step has
+export const SESSION_OUTPUT_MAX_TOKENS = 32_000 // of one answer of a model
+export const SESSION_OUTPUT_LEAST_TOKENS = 256 // less is not asked for
+export const SESSION_CUT_ANSWERS_MAX = 3 // in a row
+export const SESSION_FIRST_CHUNK_MS = 120_000
+export const SESSION_CHUNK_MS = 120_000 // between two parts of an answer
+export const SESSION_RETRIES_MAX = 4 // of one step
+export const SESSION_RETRY_MIN_MS = 1_000
+export const SESSION_RETRY_MAX_MS = 60_000
+export const SESSION_RETRY_SPREAD = 0.25 // a wait is up to this fraction shorter or longer
+export const SESSION_RETRY_AFTER_MAX_MS = 5 * 60_000 // a longer Retry-After is an error
+export const SESSION_SAME_NOTED = 3 // the same call with the same result in a row: the model is told
+export const SESSION_SAME_MAX = 6 // then the run ends
+export const SESSION_WINDOW_TOKENS = 200_000 // where the size of a model's context is not known
+export const SESSION_WINDOW_LEAST_TOKENS = 1_000 // a provider that tells less is not believed
+export const SESSION_WINDOW_RESERVE_TOKENS = 20_000 // compaction begins this far below the window
+export const SESSION_KEPT_OUTPUT_TOKENS = 40_000 // results of tools within the last tokens stay whole
+export const SESSION_KEPT_TOKENS = 20_000 // of the end of a history that is summarized
+export const SESSION_CHARS_A_TOKEN = 4
+export const SESSION_OUTPUT_FILE_MAX_BYTES = 8 * MIB // one output of a command that is kept whole
+export const SESSION_OUTPUTS_MAX_BYTES = 64 * MIB // of one session
+export const TRANSCRIPT_READ_MAX_BYTES = 16 * MIB // in an answer
+export const TRANSCRIPT_RESUME_MAX_BYTES = 256 * MIB
+export const TRANSCRIPT_FIELD_MAX_CHARS = 64 * KIB // a text in an answer
+export const SCRIPT_MAX_BYTES = 4 * MIB // a file of a scripted model
+
+export const SESSION_REQUESTS_MAX = 64 // own: requests of a worker that wait for its session helper at once
+export const SESSION_OPTIONS_MAX_BYTES = 1 * MIB // own: of one platform.session.create, as JSON
+export const SESSION_OPTIONS_KEPT_BYTES = 16 * MIB // own: of all of them, which the host keeps to open the sessions in another helper
+export const SESSION_ANSWER_MAX_BYTES = 3 * MIB // own: less than a frame
+export const SESSION_HELPER_START_MS = 60_000
+export const SESSION_HELPER_END_MS = 5_000
+export const SESSION_HELPER_LOSSES_MAX = 3 // own: helpers that end in a row before a run is answered
+export const SESSION_HELPER_RETRY_MIN_MS = 250
+export const SESSION_HELPER_RETRY_MAX_MS = 2_000
+export const SESSION_HELPER_NOISE_MAX = 100 // own: lines of a helper that are no frames
+
+export const SESSION_AGENTS_AT_ONCE = 4 // own: tasks of one session that it gave to agents
+
+export const SKILLS_MAX = 64 // own: of one session
+export const SKILL_FILE_MAX_BYTES = 256 * KIB // own
+export const SKILL_DESCRIPTION_MAX_CHARS = 1_000 // own
+export const SESSION_BUNDLE_REPOS_MAX = 64 // own: that the bundles of one instance fetch, with all that they include
+export const SESSION_BUNDLE_DEPTH_MAX = 8 // own: includes of includes
+export const SESSION_BUNDLE_UNITS_MAX = 256 // own: files of bundles that are read, and addresses in them
+export const SESSION_BUNDLE_FETCHES_AT_ONCE = 4 // own
+export const SESSION_BUNDLES_LIMIT_MS = 10 * 60_000 // own: all fetches of one launch
+export const SESSION_BUNDLE_REPO_MAX_BYTES = 128 * MIB // own: one of them, with its objects
+export const SESSION_BUNDLE_FILE_MAX_BYTES = 256 * KIB // own: one file of a bundle
+export const SESSION_BUNDLE_FRONT_MAX_BYTES = 16 * KIB // own: YAML of one file
+export const SESSION_BUNDLE_YAML_MAX_BYTES = 512 * KIB // own: of all files
+export const SESSION_BUNDLE_NAMES_MAX = 1_000 // own: names of one folder that are looked at
+export const SESSION_BUNDLE_INSTRUCTIONS_MAX_BYTES = 128 * KIB // own: what all bundles together tell the model first
+export const SESSION_BUNDLE_AGENTS_MAX = 32 // own: of all bundles
+export const SESSION_BUNDLE_AGENT_CHARS = 400 // own: of the description of an agent, in the prompt
+export const SESSION_BUNDLE_NOTES_MAX = 20 // own: what one warning names
+
+/** MCP servers of sessions. */
+export const MCP_SERVERS_MAX = 8
+export const MCP_TOOLS_MAX = 128 // of all servers of a session
+export const MCP_TOOLS_MAX_BYTES = 256 * KIB // own: names, descriptions and schemas together; each request holds them
+export const MCP_TOOL_NAME_MAX_CHARS = 64 // as providers allow
+export const MCP_DESCRIPTION_MAX_CHARS = 2_000 // own: of a tool
+export const MCP_SCHEMA_MAX_BYTES = 32 * KIB // own: of a tool
+export const MCP_SCHEMA_MAX_DEPTH = 16 // own
+export const MCP_SCHEMA_MAX_NODES = 1_000 // own: with references put in place
+export const MCP_START_LIMIT_MS = 30_000
+export const MCP_CALL_LIMIT_MS = 60_000
+export const MCP_STARTS_MAX = 4 // own: of one server by one session
+export const MCP_PAGES_MAX = 50 // own: of a list of tools
+export const MCP_MESSAGE_MAX_BYTES = 8 * MIB // own
+export const MCP_UNASKED_MAX_BYTES = 64 * MIB // own: what a server sends between two answers
+export const MCP_NOISE_LINES_MAX = 1_000 // own: lines that are no messages
+export const MCP_STDERR_TAIL_BYTES = 2 * KIB // own: told where a server does not start
+export const MCP_CLOSE_MS = 2_000 // own: from the end of its input to SIGTERM
+
+/** Images that tools give. */
+export const IMAGE_MAX_BYTES = 5 * MIB
+export const IMAGE_CHARS = 6_400 // own: what one counts as in a model's window, about 1,600 tokens
+export const SESSION_IMAGES_MAX_BYTES = 64 * MIB // own: kept for one session
+export const REQUEST_IMAGES_MAX = 10 // own: the latest ones
+export const REQUEST_IMAGES_MAX_BYTES = 15 * MIB // own: a third more as text
+
+/** The tool fetch. */
+export const FETCH_LIMIT_MS = 30_000
+export const FETCH_MAX_BYTES = 1 * MIB
+export const FETCH_REDIRECTS_MAX = 5
+export const MARKDOWN_LIMIT_MS = 5_000 // own: then tags are only taken off
+export const MARKDOWN_START_LIMIT_MS = 30_000 // own: for the thread to load
+export const MARKDOWN_MEMORY_MB = 256 // own
+
+/** Tools of sessions. */
+export const TOOL_READ_LINES = 2_000
+export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB
+export const TOOL_LINE_MAX_CHARS = 2_000
+export const TOOL_WRITE_MAX_BYTES = 1 * MIB
+export const TOOL_EDITS_MAX = 50
+export const TOOL_PATCH_FILES_MAX = 100 // own: of one patch
+export const TOOL_SEARCH_HITS = 100
+export const TOOL_SEARCH_LINE_MAX_CHARS = 500
+export const TOOL_SEARCH_MAX_BYTES = 20 * KIB
+export const TOOL_SEARCH_LIMIT_MS = 30_000
+export const TOOL_GLOB_PATHS = 1_000
+export const TOOL_SHELL_LIMIT_MS = 120_000
+export const TOOL_SHELL_LONGEST_MS = 10 * 60_000
+export const TOOL_JOB_LIMIT_MS = 10 * 60_000 // a command in the background
+export const TOOL_JOB_LONGEST_MS = 2 * 60 * 60_000
+export const TOOL_JOBS_MAX = 16
+export const TOOL_SHELL_HEAD_BYTES = 8 * KIB
+export const TOOL_SHELL_TAIL_BYTES = 22 * KIB
+export const TOOL_SHELL_DRAIN_MS = 100 // what a command printed last, after its exit
+export const TOOL_SHELL_KILL_MS = 2_000 // from SIGTERM to SIGKILL
+
+/** The guardian (spec, Limits, layer 2). */
+export const GUARDIAN_TASKS_MAX = 128
+export const GUARDIAN_TASKS_WARNING = 64 // own
+export const GUARDIAN_REPEATS_MAX = 5
+export const GUARDIAN_REPEATS_MS = 60_000

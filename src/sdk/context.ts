@@ -3,9 +3,9 @@ import { fail } from '../core/errors.ts'
 import type { ArtifactKind } from '../core/protocol/event.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig } from '../core/protocol/instance.ts'
+import type { SessionFactory } from '../sessions/contract/contract.ts'
 import { type Fields, form, type ValuesOf, valuesOf } from './forms/fields.ts'
 import type { Checkpoint } from './instance/checkpoint.ts'
-import type { SessionFactory } from './instance/contract.ts'
 import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import { type Promoted, type PromoteOptions, promote } from './instance/promote.ts'
@@ -21,6 +21,7 @@ export interface Context<V = Payload, P extends string = string> {
   readonly signal: AbortSignal
   /** True where this run goes on after a pause. */
   readonly resume: boolean
+  /** LLM sessions with tools (docs/sessions.md). */
   readonly sessions: SessionFactory
   /** The repositories that the platform cloned, in the order of the workspace spec. */
   readonly workspace: readonly Repository[]

@@ -1,9 +1,10 @@
 /** The functional form: `resolver({params, run}).serve()` defines a whole resolver without a class (docs/writing-a-resolver.md). */
 import type { Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+import type { SessionFactory } from '../sessions/contract/contract.ts'
 import { type Context, createContext, type MessageListener } from './context.ts'
 import { type Fields, form, type ValuesOf, valuesOf } from './forms/fields.ts'
-import type { Awaitable, ContainerSetup, ResolverContract, SessionFactory, WorkspaceSpec } from './instance/contract.ts'
+import type { Awaitable, ContainerSetup, ResolverContract, WorkspaceSpec } from './instance/contract.ts'
 import type { InstanceContext } from './instance/instance-context.ts'
 import { ownManifest } from './own-manifest.ts'
 import { serve } from './serve.ts'

@@ -38,6 +38,8 @@ function fromThrown(thrown: unknown, circumstances: Circumstances): Ending {
     return fromResult({ status: 'paused', output: thrown.message })
   }
   if (circumstances.stopReason !== undefined && isStop(thrown)) return stopped(circumstances)
+  const budget = budgetIn(thrown)
+  if (budget !== undefined) return failed({ status: 'failed', error: budget.message }, budget.code)
   const detail = (thrown instanceof Error ? thrown.message : String(thrown)) || 'an error without a message'
   if (thrown instanceof ResolveError) return failed({ status: 'failed', error: detail }, thrown.code)
   // The message alone does not tell an author where to look.
@@ -56,6 +58,13 @@ function isStop(thrown: unknown, depth = 0): boolean {
   if (!(thrown instanceof Error) || depth > 5) return false
   if (thrown instanceof ResolveError && thrown.code === 'instance_stopped') return true
   return thrown.name === 'AbortError' || isStop(thrown.cause, depth + 1)
+}
+
+/** Also where the resolver passes it on as the cause of an error of its own. */
+function budgetIn(thrown: unknown, depth = 0): ResolveError | undefined {
+  if (!(thrown instanceof Error) || depth > 5) return undefined
+  if (thrown instanceof ResolveError && thrown.code === 'budget_exceeded') return thrown
+  return budgetIn(thrown.cause, depth + 1)
 }
 
 function stopped({ stopReason = '', supportsResume }: Circumstances): Ending {

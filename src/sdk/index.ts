@@ -3,6 +3,21 @@ export { ResolveError } from '../core/errors.ts'
 export type { ArtifactKind, EventEnvelope } from '../core/protocol/event.ts'
 export type { Check, Component, DynamicBoolean, Form, Payload } from '../core/protocol/form.ts'
 export type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+export type {
+  AgentOptions,
+  FetchOptions,
+  McpAddress,
+  McpProgram,
+  McpServer,
+  OwnTool,
+  RunOptions,
+  Session,
+  SessionAnswer,
+  SessionFactory,
+  SessionLimits,
+  SessionOptions,
+  ToolName,
+} from '../sessions/contract/contract.ts'
 export type { Context, MessageListener } from './context.ts'
 export { type DefinedResolver, type Definition, type MessageDefinition, resolver } from './define.ts'
 export {
@@ -24,8 +39,6 @@ export type {
   ContainerSetup,
   Emitter,
   ResolverContract,
-  Session,
-  SessionFactory,
   WorkspaceSpec,
 } from './instance/contract.ts'
 export type { DataFiles } from './instance/data-files.ts'

@@ -5,15 +5,9 @@
 import { fail } from '../core/errors.ts'
 import type { Form, Payload } from '../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../core/protocol/instance.ts'
+import type { SessionFactory } from '../sessions/contract/contract.ts'
 import type { Checkpoint } from './instance/checkpoint.ts'
-import type {
-  Awaitable,
-  ContainerSetup,
-  Emitter,
-  ResolverContract,
-  SessionFactory,
-  WorkspaceSpec,
-} from './instance/contract.ts'
+import type { Awaitable, ContainerSetup, Emitter, ResolverContract, WorkspaceSpec } from './instance/contract.ts'
 import type { DataFiles } from './instance/data-files.ts'
 import type { InstanceContext, LogLevel } from './instance/instance-context.ts'
 import type { Sandbox, SandboxOptions } from './instance/sandbox.ts'

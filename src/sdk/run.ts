@@ -3,6 +3,7 @@
  * also for exceptions, stops, process.exit and SIGTERM (spec, Rules for run(); R21, R23).
  */
 import { join } from 'node:path'
+import { ResolveError } from '../core/errors.ts'
 import { STATUS_FILE } from '../core/protocol/coordination.ts'
 import type { Payload } from '../core/protocol/form.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../core/protocol/instance.ts'
@@ -12,13 +13,14 @@ import type { ResolverContract } from './instance/contract.ts'
 import type { InstanceContext } from './instance/instance-context.ts'
 import { replaceFile } from './instance/replace-file.ts'
 import { secondsSince } from './instance/seconds-since.ts'
-import { noSessions } from './instance/sessions.ts'
+import { LazySessions } from './instance/sessions.ts'
 import { ownPlace } from './own-place.ts'
 
 export class Run {
   readonly #resolver: ResolverContract
   readonly #instance: InstanceContext
   readonly #peer: Peer
+  readonly #sessions: LazySessions
   readonly #startedAt = process.uptime()
   readonly #handled = new Set<number>()
   #stopReason: string | undefined
@@ -31,6 +33,7 @@ export class Run {
     this.#resolver = resolver
     this.#instance = instance
     this.#peer = peer
+    this.#sessions = new LazySessions(instance)
   }
 
   get isOver(): boolean {
@@ -50,7 +53,7 @@ export class Run {
     let outcome: Outcome
     try {
       this.#instance.signal.throwIfAborted()
-      outcome = { returned: toResult(await this.#resolver.run(config, noSessions, this.#instance, resume)) }
+      outcome = { returned: toResult(await this.#resolver.run(config, this.#sessions, this.#instance, resume)) }
     } catch (error) {
       outcome = { threw: error }
     }
@@ -114,14 +117,16 @@ export class Run {
       placeOf: (error: Error) => ownPlace(error),
     }
     const { result, completed } = decideEnding(outcome, circumstances)
-    if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error) console.error(outcome.threw)
+    if ('threw' in outcome && result.status === 'failed' && outcome.threw instanceof Error)
+      console.error(shownOf(outcome.threw))
     this.#result = {
       status: result.status,
       output: result.output ?? null,
       error: result.error ?? null,
-      sessions_used: result.sessions_used ?? 0,
+      sessions_used: result.sessions_used ?? this.#sessions.used,
     }
     const instance = this.#instance
+    this.#endSessions(result)
     instance.emit('resolver:completed', {
       outcome: completed.outcome,
       summary: completed.summary,
@@ -139,6 +144,16 @@ export class Run {
       this.reportAgain()
     })
   }
+
+  /** A turn of a session that a pause cut stays open, for the resume. */
+  #endSessions({ status, error }: ResolverResult): void {
+    if (status === 'paused') return
+    try {
+      this.#sessions.endOpen({ code: 'instance_stopped', detail: error ?? `the run ended as ${status}` })
+    } catch (thrown) {
+      console.error('The end of a session could not be written:', thrown)
+    }
+  }
 }
 
 /** The return value of run() as a ResolverResult; undefined where it returned nothing. */
@@ -151,6 +166,11 @@ function toResult(returned: unknown): ResolverResult | undefined {
     status: 'failed',
     error: `run() returned neither a text nor a result with a status of ${RESULT_STATUSES.join(', ')}`,
   }
+}
+
+/** Of an error of the catalogue what it says and where: its fields and causes can be a page, with what was sent to a provider. */
+function shownOf(error: Error): unknown {
+  return error instanceof ResolveError ? error.stack : error
 }
 
 /** Calls the author's code after `before`, and writes its error to stderr: a failing handler does not end the run. */

@@ -193,3 +193,13 @@ test('docs/manifest.md lists every field of the schema, and no other', () => {
   const [example] = /```json\n([\s\S]*?)```/.exec(page)?.slice(1) ?? []
   return expect(faults(JSON.parse(example ?? ''))).resolves.toEqual([])
 })
+
+test('a bundle is a git address, owner/repo or a directory of the resolver, with a place in it (S-MAN-16)', async () => {
+  const faults = async (bundle: string) => await faultsOf({ container: { bundles: [bundle] } })
+  const refused = ['../other', './a/../../b', './', '/etc', 'kit', 'team/kit#sub=x', 'team/kit#subdirectory=../x']
+  for (const bundle of [...refused, 'team/kit@-x', 'team/kit#subdirectory=a#b', 'http://example.org/a/b'])
+    expect(await faults(bundle), bundle).toHaveLength(1)
+  const taken = ['git+https://example.org/team/kit@main#subdirectory=behaviors/x.yaml', 'team/sub/kit@v1.2']
+  for (const bundle of [...taken, './kit', './kit#subdirectory=a/b', 'git@example.org:team/kit@v1#subdirectory=a'])
+    expect(await faults(bundle), bundle).toEqual([])
+})

@@ -27,11 +27,11 @@ async function questions(): Promise<Question[]> {
   return document.questions
 }
 
-test('resolve without a command greets on a first run, and names three commands that work', async () => {
+test('resolve without a command greets on a first run, and names commands that work', async () => {
   const { code, stdout } = await place.run()
   expect(code).toBe(0)
   const commands = [...stdout.matchAll(/^ {2}(resolve [^ ]+ [^ ]+)/gm)].map(([, command]) => command)
-  expect(commands).toEqual(['resolve run hello', 'resolve run tour', 'resolve resolver add'])
+  expect(commands).toEqual(['resolve run hello', 'resolve run tour', 'resolve run agent', 'resolve resolver add'])
   expect((await place.run('resolver', 'add', doer())).code).toBe(0)
 })
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findCommand } from '../../src/commands/find-command.ts'
+import { plainResolver } from '../support/plain-resolver.ts'
 import { doer, type Home, newHome } from './cli.ts'
 
 let place: Home
@@ -21,6 +22,7 @@ test('the built-in resolvers are there on first use', async () => {
   const { stdout } = await place.run('resolver', 'list', '--json')
   const { resolvers } = JSON.parse(stdout) as { resolvers: { name: string; source: string }[] }
   expect(resolvers.map(({ name, source }) => `${name} ${source}`)).toEqual([
+    'agent builtin',
     'change builtin',
     'hello builtin',
     'tour builtin',
@@ -67,6 +69,20 @@ test('a git source is pinned to its commit, and update follows it', async () => 
   const next = git('rev-parse', 'HEAD').trim()
   expect(JSON.parse(updated.stdout)).toMatchObject({ resolvers: [{ name: 'doer', commit: next, changed: true }] })
   expect((await place.run('resolver', 'update', 'doer')).stdout).toBe('doer 1.0.0 is up to date\n')
+})
+
+test('a fault of a form is told once', async () => {
+  const form = { type: 'form', components: [{ type: 'text', label: 'no id' }] }
+  const { dir: faulty } = plainResolver(
+    '',
+    { name: 'faulty' },
+    `me.on['resolver.getInstantiationSchema'] = () => (${JSON.stringify(form)})`,
+  )
+  const { code, stderr } = await place.run('resolver', 'add', faulty)
+  expect(code).toBe(5)
+  const [, fault = ''] = /is not a well-formed form: (.*)$/m.exec(stderr) ?? []
+  expect(fault).not.toBe('')
+  expect(stderr.split(fault)).toHaveLength(2)
 })
 
 test('every fault of a manifest is reported at once', async () => {

@@ -81,6 +81,7 @@ describeWithDocker('an engine that is started again', { timeout: 180_000 }, () =
     await startWorker()
     await engine.end('SIGTERM')
     await engine.start(false)
+    await until(() => worker.condition.engine === 'exited')
     await worker.ended
     expect(worker.condition).toMatchObject({ engine: 'exited', exitCode: 0 })
     worker.release()

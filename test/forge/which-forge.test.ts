@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ResolveError } from '../../src/core/errors.ts'
-import type { ForgeName } from '../../src/core/forge/forge.ts'
 import { busyPause, ForgeHttp } from '../../src/core/forge/forge-http.ts'
 import { credentialsFor } from '../../src/core/forge/forge-token.ts'
 import { FORGES } from '../../src/core/forge/forges.ts'
 import { gitSettings, hostOfToken } from '../../src/core/forge/git-settings.ts'
 import { findForge } from '../../src/core/forge/which-forge.ts'
 import { wordsOf } from '../../src/core/forge/words.ts'
+import { openGitAccess } from '../../src/core/git/git-access.ts'
+import { gitHosts } from '../../src/core/git/git-hosts.ts'
+import { FORGE_NAMES, type ForgeName, gitUserOf } from '../../src/core/git/git-providers.ts'
 import { DOUBLES } from '../support/forges/all.ts'
 import { openDouble } from '../support/forges/double.ts'
 
@@ -165,6 +167,35 @@ describe('tokens', () => {
     expect(() => credentialsFor(repo, { settings })).toThrow('The token is for git.acme.org')
   })
 
+  test.each(['', 'github', 'GitLab', 'gitea', 'forgejo', 'bitbucket', 'bitbucket-server', 'azure-devops'])(
+    'a clone gives the token to the same host as a promotion: provider %j',
+    async (provider) => {
+      for (const base of ['', 'https://git.acme.org']) {
+        const env = { RESOLVE_GIT_PROVIDER: provider, RESOLVE_GIT_BASE_URL: base }
+        expect(gitHosts(env).forge.host).toBe(hostOfToken(gitSettings(env)) ?? '')
+      }
+    },
+  )
+
+  test('a provider without a public host, or one that is not known, sends the token nowhere', async () => {
+    for (const provider of ['gitea', 'bitbucket_server', 'svn']) {
+      const access = await openGitAccess(
+        'https://github.com/o/r',
+        gitHosts({ RESOLVE_GIT_PROVIDER: provider }),
+        'secret',
+      )
+      expect(access.options.credentials).toBeUndefined()
+      await access.close()
+    }
+  })
+
+  test("a clone from Bitbucket splits a person's token into user and password, as a promotion does", async () => {
+    const hosts = gitHosts({ RESOLVE_GIT_PROVIDER: 'bitbucket' })
+    const access = await openGitAccess('https://bitbucket.org/o/r', hosts, 'ada:word')
+    expect(access.options.credentials).toMatchObject({ username: 'ada', password: 'word' })
+    await access.close()
+  })
+
   test('settings that are wrong are named', () => {
     expect(() => gitSettings({ RESOLVE_GIT_PROVIDER: 'svn' })).toThrow('RESOLVE_GIT_PROVIDER=svn')
     for (const base of ['acme.org', 'ftp://acme.org', 'https://a:b@acme.org', 'https://acme.org/?q']) {
@@ -210,13 +241,13 @@ describe('tokens', () => {
   })
 
   test('git gets the user name that each forge wants', () => {
-    const users = Object.entries(FORGES).map(([name, forge]) => [name, forge.gitUser({ secret: 'x' })])
+    const users = FORGE_NAMES.map((name) => [name, gitUserOf(name, { secret: 'x' })])
     expect(Object.fromEntries(users)).toMatchObject({
       gitlab: 'oauth2',
       bitbucket: 'x-token-auth',
       github: 'x-access-token',
     })
-    expect(FORGES.bitbucket.gitUser({ user: 'ada@acme.org', secret: 'x' })).toBe('x-bitbucket-api-token-auth')
+    expect(gitUserOf('bitbucket', { user: 'ada@acme.org', secret: 'x' })).toBe('x-bitbucket-api-token-auth')
     expect(FORGES.bitbucket.headers({ user: 'ada', secret: 'x' })['authorization']).toBe(`Basic ${btoa('ada:x')}`)
   })
 })

@@ -66,6 +66,11 @@ test.each([
   ],
   ['.git as a link', `sh('mv .git ../moved; ln -s ../moved .git; echo two >> a.txt')`, ONE_LINE],
   ['.git as a file', `sh('rm -rf .git; echo "gitdir: /proc/self/root" > .git; echo two >> a.txt')`, ONE_LINE],
+  [
+    'a named pipe as .gitignore and .gitattributes',
+    `sh('mkfifo .gitignore .gitattributes b/.gitignore b/.gitattributes; echo two >> a.txt')`,
+    ONE_LINE,
+  ],
   ['no .git', `sh('rm -rf .git; echo two >> a.txt')`, ONE_LINE],
   ['a broken .git', `sh('rm -rf .git; mkdir .git; echo "[core" > .git/config; echo two >> a.txt')`, ONE_LINE],
   [
@@ -170,4 +175,5 @@ test('of 100,000 new files as many as the limit says are kept, and the others ar
   expect(diff.files).toHaveLength(3_000)
   expect(diff.skipped.length).toBe(50)
   expect(new Set(diff.skipped.map(({ reason }) => reason))).toEqual(new Set(['too_many']))
+  expect(diff.skipped_total).toBe(50_000)
 })

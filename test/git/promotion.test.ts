@@ -1,10 +1,13 @@
 /** Promotion through the doors of consumers: the platform, another host's socket, HTTP, the command line (docs/git.md, Promotion). */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { execa } from 'execa'
 import { expect, test, vi } from 'vitest'
 import type { LocalPlatform } from '../../src/core/platform/local/local.ts'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { root } from '../house/source-files.ts'
 import { cliPlatform } from '../support/cli-platform.ts'
 import { DOUBLES } from '../support/forges/all.ts'
 import { type DoubleHandler, doubleHandler, FORGE_TOKEN } from '../support/forges/double.ts'
@@ -219,7 +222,8 @@ test('the host that adopts an instance finishes the promotion that another one b
 })
 
 test('a subject of megabytes is cut to a title', async () => {
-  const { id, branch } = await changed()
+  const { id } = await changed({ delivery_mode: 'commit' })
+  const branch = pushed(id)
   const bare = join(instancePaths(home, id).git, 'repo.git')
   const message = join(home, 'message.txt')
   writeFileSync(message, `Shut ${'x'.repeat(3_000_000)}`)
@@ -229,6 +233,65 @@ test('a subject of megabytes is cut to a title', async () => {
   const made = await platform.git.promote(id, 'repo', {}, ADA)
   expect(made.pr_title).toMatch(/^Shut x+$/)
   expect(forge.pulls).toMatchObject([{ title: made.pr_title }])
+})
+
+test('what the resolver wrote for its own pull request is proposed upstream, cleaned and bounded', async () => {
+  const { id } = await changed()
+  const lines = join(instancePaths(home, id).git, 'server/pulls.jsonl')
+  const proposed = async () => {
+    const { pr_title: title, pr_body: body } = await platform.git.promote(id, 'repo', { dry_run: true }, ADA)
+    return { title, body }
+  }
+  const tell = (line: object) =>
+    appendFileSync(lines, `${JSON.stringify({ kind: 'updated', repo: 'repo', number: 1, ...line })}\n`)
+  tell({ title: 'Shut the gate at night' })
+  expect(await proposed()).toEqual({ title: 'Shut the gate at night', body: expect.stringContaining('Committed ') })
+  await platform.git.promote(id, 'repo', {}, ADA)
+  const body = expect.stringContaining('1 place in README.md')
+  expect(forge.pulls).toMatchObject([{ title: 'Shut the gate at night', body }])
+  await platform.git.promote(id, 'repo', { pr_title: 'Mine', pr_body: '' }, ADA)
+  expect(forge.pulls).toMatchObject([{ title: 'Mine', body: '' }])
+  // The file is the server's: lines of any content, and any kind of file.
+  appendFileSync(lines, '{"kind":"updated"\n{"kind":"updated","repo":"repo","number":"1","title":"no"}\n')
+  tell({ title: `a\u001b[31m\nb${'c'.repeat(300)}`, body: `\u001b]0;x\u0007x${'é'.repeat(100_000)}` })
+  const cut = await proposed()
+  expect(cut.title).toMatch(/^a bc{252}$/)
+  expect(cut.body).toMatch(/^xé{32767}$/)
+  tell({ state: 'closed' })
+  expect(await proposed()).toEqual({ title: 'Shut the gate', body: '' })
+  rmSync(lines)
+  execFileSync('mkfifo', [lines])
+  expect(await proposed()).toEqual({ title: 'Shut the gate', body: '' })
+})
+
+test('a known secret in the words of the resolver is refused, and is in no answer', async () => {
+  vi.stubEnv('RESOLVE_LLM_PROVIDER_API_KEY', 'sk-canary-1234567890')
+  const { id } = await changed()
+  const line = { kind: 'updated', repo: 'repo', number: 1, title: 'sk-canary-1234567890', body: 'sk-canary-1234567890' }
+  appendFileSync(join(instancePaths(home, id).git, 'server/pulls.jsonl'), `${JSON.stringify(line)}\n`)
+  const seen = await platform.git.promote(id, 'repo', { dry_run: true }, ADA)
+  expect(JSON.stringify(seen)).not.toContain('canary')
+  expect(seen.secrets).toEqual(['title of the pull request', 'text of the pull request'])
+  await expect(platform.git.promote(id, 'repo', {}, ADA)).rejects.toMatchObject({ code: 'promotion_secret_found' })
+})
+
+test('without a question, --allow workflows holds for the commit of now, and what is told of the target follows', async () => {
+  upstream.commit('tea/repo', { '.github/workflows/ci.yml': 'on: push\n' })
+  const { id } = await changed({ file: '.github/workflows/ci.yml', search: 'push', replacement: 'pull_request' })
+  upstream.commit('tea/repo', { '.github/workflows/ci.yml': 'on: tag\n' })
+  const promote = (...flags: string[]) =>
+    execa(process.execPath, [join(root, 'bin/run.js'), 'instance', 'promote', id, ...flags], {
+      env: { RESOLVE_HOME: home },
+      reject: false,
+    })
+  const looked = await promote('--dry-run', '--allow', 'workflows')
+  expect(looked, looked.stderr).toMatchObject({ exitCode: 0 })
+  expect(looked.stdout).toMatch(/^Commit: [0-9a-f]{40}$/m)
+  const made = await promote('--yes', '--allow', 'workflows')
+  expect(made, made.stderr).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/\/1$/) })
+  expect(made.stderr).toContain('Pull request opened.')
+  expect(made.stderr).toContain('The target has 1 commit that the branch does not have. --rebase brings them in.')
+  expect(made.stderr).toContain('In conflict with the target: .github/workflows/ci.yml')
 })
 
 // verifies: S-DIR-15

@@ -39,6 +39,7 @@ test.each([
   ['', {}],
   ['-x', {}],
   ['app', {}],
+  ['org/app', { RESOLVE_GIT_PROVIDER: 'gitea' }],
   ['../app', {}],
   ['ext::sh -c x', {}],
   ['ext::x', {}],

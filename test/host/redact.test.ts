@@ -1,7 +1,7 @@
 /** Known secrets in every form they are looked for, and how little it costs where there are none (threats B9). */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { REDACTED, Redactor } from '../../src/core/host/ledger/redact.ts'
+import { REDACTED, Redactor } from '../../src/core/redaction/redact.ts'
 
 const PLAIN = 'sk-live-0123456789abcdef'
 const ODD = 'pä"ss\\w/rd+&=%42 x'

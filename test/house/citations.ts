@@ -76,6 +76,7 @@ export function brokenCitations(path: string, text: string): Broken[] {
   }
   for (const match of prose.matchAll(PATH)) {
     const [cited, file = ''] = match
+    if (FOREIGN.includes(file)) continue
     const isHere =
       existsSync(join(root, file)) || (path.endsWith('.md') && existsSync(resolve(root, dirname(path), file)))
     if (!isHere) report(match.index, file)
@@ -91,6 +92,9 @@ export function brokenCitations(path: string, text: string): Broken[] {
   for (const match of prose.matchAll(ABSENT)) report(match.index, match[0])
   return broken
 }
+
+/** Files of other repositories that sessions read. */
+const FOREIGN = ['AGENTS.md', 'CLAUDE.md', 'SKILL.md']
 
 const shortOf = (rest: string) => /^[^;)]{0,40}/.exec(rest)?.[0] ?? ''
 

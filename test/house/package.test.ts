@@ -21,11 +21,15 @@ test('the package holds the program, its resolvers and its pages, and no tests o
     'templates/worker/bin/git-credential-resolve',
     'dist/sdk/index.js',
     'dist/sdk/register.js',
+    'dist/sdk/session-helper.js',
+    'templates/python-sessions/resolver.py',
     'dist/core/index.js',
   ]) {
     expect(files).toContain(file)
   }
-  for (const name of ['change', 'hello', 'tour']) expect(files).toContain(`dist/resolvers/${name}/manifest.json`)
+  for (const name of ['agent', 'change', 'hello', 'tour'])
+    expect(files).toContain(`dist/resolvers/${name}/manifest.json`)
+  expect(files).toContain('dist/resolvers/agent/example.json')
   expect(files).toContain('dist/types/sdk/index.d.ts')
   expect(
     files.filter((file) =>
@@ -65,6 +69,22 @@ test('a list loads no HTTP, and so not the fetch of Node, and no compression', (
   const loaded = stderr.split(',').map((name) => name.replace('NativeModule ', ''))
   expect(loaded).toContain('fs')
   expect(loaded.filter((name) => /^(https?|zlib|internal\/deps\/undici\/undici)$/.test(name))).toEqual([])
+})
+
+test('a resolver without LLM sessions loads no client of a model; the part with them is there', () => {
+  const clients = /^ *\/\/ node_modules\/(?:ai|@ai-sdk|zod|@pydantic)\//m
+  const holders = (files: readonly string[]) => files.filter((file) => clients.test(readFileSync(file, 'utf8')))
+  for (const entry of ['sdk/index.js', 'sdk/register.js', 'resolvers/hello/resolver.js'])
+    expect({ entry, clients: holders(loadedAtStart(entry)) }).toEqual({ entry, clients: [] })
+  expect(holders(reachedFrom('sdk/index.js', [STATIC, DYNAMIC])).length).toBeGreaterThan(0)
+})
+
+test('a built-in resolver is one file that names the SDK: a container mounts its folder alone', () => {
+  for (const name of readdirSync(join(dist, 'resolvers'))) {
+    const entry = `resolvers/${name}/resolver.js`
+    const imported = specifiersOf(join(dist, entry), [STATIC, DYNAMIC])
+    expect({ entry, imported }).toEqual({ entry, imported: ['resolve-platform/sdk'] })
+  }
 })
 
 test('no program needs node_modules: every dependency is bundled', () => {

@@ -109,7 +109,8 @@ test('a task that does not exist names those that do', () => {
   const { status, stderr } = node('scripts/task.mjs', 'frobnicate')
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: 'A task is one of: demo, test, soak, build, bench, proof:renovate, lint, format, types, dead-exports.\n',
+    stderr:
+      'A task is one of: demo, test, soak, build, bench, proof:renovate, proof:agents, lint, format, types, dead-exports.\n',
   })
 })
 

@@ -51,7 +51,8 @@ describe.each([...answers, ...events, ...others])('%s', (_, schema) => {
         if (judge(value)) good += 1
         expect(fits(schema, value), JSON.stringify(value)).toBe(judge(value))
       }),
-      { numRuns: 150, seed: 14 },
+      // A story has many fields, and each may be something else: few of them fit.
+      { numRuns: 400, seed: 14 },
     )
     expect(good).toBeGreaterThan(0)
   })
@@ -106,7 +107,7 @@ function ofType(type: string, schema: Keywords): fc.Arbitrary<unknown> {
     case 'integer':
       return fc.oneof({ weight: 60, arbitrary: fc.nat() }, fc.integer(), fc.constant(0.5))
     case 'number':
-      return fc.oneof({ weight: 20, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) }, fc.integer())
+      return fc.oneof({ weight: 60, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) }, fc.integer())
     case 'string':
       return fc.string({ maxLength: 6 })
     case 'array':

@@ -9,8 +9,10 @@ import { fixture, ResolverProcess, registered } from './harness.ts'
 
 const guide = readFileSync(new URL('../../docs/writing-a-resolver.md', import.meta.url), 'utf8')
 
-const blocks = (language: string) =>
-  [...guide.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, code = '']) => code)
+const sessions = readFileSync(new URL('../../docs/sessions.md', import.meta.url), 'utf8')
+
+const blocks = (language: string, page = guide) =>
+  [...page.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, code = '']) => code)
 
 test('two files in an empty folder are a resolver', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'resolve-guide-'))
@@ -33,6 +35,7 @@ test('two files in an empty folder are a resolver', async () => {
 test.each([
   ['python', 'python-plain', ['manifest.json', 'resolver.py']],
   ['bash', 'bash-plain', ['manifest.json', 'resolver.sh']],
+  ['python-sessions', 'python-sessions', ['manifest.json', 'resolver.py']],
 ])('the %s template of the package is the whole program that is tested', (language, name, files) => {
   for (const file of files) {
     const template = new URL(`../../templates/${language}/${file}`, import.meta.url)
@@ -70,11 +73,12 @@ export default resolver({ ${fields} run: ({ params: { region, size, token } }) =
 })
 
 test.each([
-  ['python', 'python-plain/resolver.py', 4],
-  ['bash', 'bash-plain/resolver.sh', 2],
-])('every %s sample is a part of the fixture that is tested', (language, path, count) => {
+  ['python', 'python-plain/resolver.py', 4, guide],
+  ['bash', 'bash-plain/resolver.sh', 2, guide],
+  ['python', 'python-sessions/resolver.py', 4, sessions],
+])('every %s sample is a part of the fixture %s that is tested', (language, path, count, page) => {
   const program = readFileSync(fixture(path), 'utf8')
-  const samples = blocks(language)
+  const samples = blocks(language, page)
   expect(samples).toHaveLength(count)
   for (const sample of samples) expect(program).toContain(sample)
 })

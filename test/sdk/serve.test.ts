@@ -330,7 +330,7 @@ test('the class: every one of the twelve members is reached', async () => {
   expect((await resolver.untilEvent('twelve-members.ran')).data).toEqual({
     instance: INSTANCE_ID,
     resume: false,
-    missing: 'Can\'t open the session "writer": this version has no LLM sessions.',
+    missing: 'Can\'t open the session "writer": there is no key of an LLM provider.',
   })
   await resolver.untilRequest('word')
   await resolver.answer('word', { word: 'wait' })

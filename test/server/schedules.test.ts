@@ -141,7 +141,16 @@ test('due times follow the clock of their zone, also on the days when it changes
 test('an instance is created at its due time, once, and carries where it came from (R72)', {
   timeout: 90_000,
 }, async () => {
-  const { id } = await add('2026-05-04T06:59:00.000Z', '0 7 * * 1-5', '-i', 'do=this', '--name', 'morning')
+  const { id } = await add(
+    '2026-05-04T06:59:00.000Z',
+    '0 7 * * 1-5',
+    '-i',
+    'do=this',
+    '--name',
+    'morning',
+    '--budget-usd',
+    '0.75',
+  )
   expect((await look('2026-05-04T06:59:59Z')).news).toEqual([])
   const { news } = await look('2026-05-04T07:00:01Z')
   expect(news).toMatchObject([
@@ -153,6 +162,7 @@ test('an instance is created at its due time, once, and carries where it came fr
   expect(instance).toMatchObject({
     ...{ instance_id: news[0]?.instance_id, name: 'morning', input: { do: 'this' } },
     schedule: { id, name: 'morning', due_at: '2026-05-04T07:00:00.000Z' },
+    budget_usd: 0.75,
   })
   expect((await place.run('instance', 'show', instance?.instance_id ?? '')).stdout).toContain('schedule  morning, due ')
   expect(await listed()).toMatchObject([{ started: 1, missed: 0, last: { outcome: 'started' }, paused: false }])

@@ -11,6 +11,7 @@ import type { Requirement } from './requirements/requirement.ts'
 import { resourceRequirements } from './requirements/resources.ts'
 import { rulingRequirements } from './requirements/rulings.ts'
 import { serviceRequirements } from './requirements/service.ts'
+import { sessionsRequirements } from './requirements/sessions.ts'
 
 export const requirements: readonly Requirement[] = [
   ...serviceRequirements,
@@ -22,6 +23,7 @@ export const requirements: readonly Requirement[] = [
   ...limitRequirements,
   ...rulingRequirements,
   ...changesRequirements,
+  ...sessionsRequirements,
   ...logsAndLabelsRequirements,
   ...operatingRequirements,
 ]

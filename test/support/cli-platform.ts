@@ -178,6 +178,12 @@ export function cliPlatform(home: string, options: { flags?: string[]; env?: Rec
       const { lines } = await document(['instance', 'logs', id, '--all'])
       return { lines: lines as LogLine[], next: (lines as LogLine[]).at(-1)?.n ?? 0, ended: true }
     },
+    async sessions(id) {
+      return (await document(['instance', 'transcript', id]))['sessions'] as never
+    },
+    async transcript(id, session) {
+      return (await document(['instance', 'transcript', id, session])) as never
+    },
     async stderrTail(id) {
       return ((await document(['instance', 'explain', id]))['stderr'] as string[]).join('\n')
     },

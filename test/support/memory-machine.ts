@@ -13,6 +13,7 @@ import type {
   Condition,
   CoordinationDirectory,
   Driver,
+  HelperPlan,
   LaunchPlan,
   StderrListener,
   StderrReading,
@@ -261,6 +262,10 @@ class MemoryWorker implements Worker {
     const processes = [...this.#place.processes]
     for (const process of processes) process.signal(name)
     return processes.length
+  }
+
+  async startHelper({ program: command }: HelperPlan): Promise<never> {
+    throw fail('launch_failed', { command, reason: 'this machine runs functions' })
   }
 
   isGone(): boolean {

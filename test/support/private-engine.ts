@@ -11,6 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** dockerd and iptables lie where not everyone's PATH leads. */
 const ENV = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }
 
+const END_MS = 45_000
+
 export class PrivateEngine {
   readonly #root = mkdtempSync('/var/tmp/resolve-engine-')
   readonly socket = join(this.#root, 'docker.sock')
@@ -59,7 +61,10 @@ export class PrivateEngine {
     if (daemon === undefined) return
     const ended = new Promise((resolve) => daemon.once('exit', resolve))
     daemon.kill(signal)
+    // As a service manager does: a daemon that was asked to end and hangs is killed.
+    const late = setTimeout(() => daemon.kill('SIGKILL'), END_MS)
     await ended
+    clearTimeout(late)
     rmSync(join(this.#root, 'pid'), { force: true })
     this.#daemon = undefined
   }

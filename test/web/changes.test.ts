@@ -118,7 +118,9 @@ describePage('the page: changes', () => {
       await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Open a pull request upstream')
       await check(page, 'fine', '2 commits for main: 5 files').waitFor()
       await check(page, 'note', '.github/workflows/ci.yml').waitFor()
-      await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('Check them all')
+      // As the resolver's own pull request says.
+      await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('Shut it')
+      expect(await page.getByLabel('Description').inputValue()).toBe('')
       await page.getByRole('button', { name: 'Open the pull request' }).click()
       await page.getByRole('alert').getByText('Look at the files').waitFor()
       expect(stand.forge.pulls).toHaveLength(before)

@@ -51,6 +51,7 @@ export async function diffRepo(git: BareGit, sides: DiffSides, options: DiffOpti
     additions: sum(wanted.map(({ additions }) => additions)),
     deletions: sum(wanted.map(({ deletions }) => deletions)),
     skipped: head.skipped,
+    skipped_total: head.skipped_total ?? head.skipped.length,
     patch: patch?.text ?? null,
     patch_cut: patch?.isCut ?? false,
   }

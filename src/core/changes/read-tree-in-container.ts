@@ -18,7 +18,7 @@ import { bindMount, hardened } from '../worker/engine/hardening.ts'
 import { removeContainer } from '../worker/engine/remove-container.ts'
 import { chooseImage } from '../worker/engine/worker-image.ts'
 import type { ReadTree, TreeWork } from './read-tree.ts'
-import { parseSkipped } from './skipped-paths.ts'
+import { parseSkipped, parseSkippedTotal } from './skipped-paths.ts'
 
 export interface TreeOwner {
   home: string
@@ -146,7 +146,8 @@ async function readResult(path: string): Promise<ReadTree> {
   if (found?.isFile() !== true || found.size > RESULT_MAX_BYTES) throw broken()
   const value: unknown = JSON.parse(await readFile(path, 'utf8'))
   if (!isObject(value) || typeof value['tree'] !== 'string' || !COMMIT.test(value['tree'])) throw broken()
-  return { tree: value['tree'], skipped: parseSkipped(value['skipped']) }
+  const skipped = parseSkipped(value['skipped'])
+  return { tree: value['tree'], skipped, skippedTotal: parseSkippedTotal(value['skippedTotal'], skipped.length) }
 }
 
 /** Into the host's repository, every object checked; absent where there is no new object. */

@@ -16,6 +16,7 @@ import {
   SNAPSHOT_UNTRACKED_MAX_BYTES,
 } from '../limits.ts'
 import type { SkippedPath } from '../protocol/changes.ts'
+import { releasePipes } from './release-pipes.ts'
 import { shownPath } from './shown-path.ts'
 
 export interface TreeWork {
@@ -35,7 +36,9 @@ export interface TreeWork {
 export interface ReadTree {
   /** The id of the tree. */
   tree: string
+  /** The first SNAPSHOT_SKIPPED_MAX. */
   skipped: SkippedPath[]
+  skippedTotal: number
 }
 
 /** Files are read as they are; names that only other systems refuse are kept, because nothing is checked out here. */
@@ -63,7 +66,7 @@ export async function readTree(work: TreeWork): Promise<ReadTree> {
   const { paths, skipped } = await choose(work.tree, await git.changed())
   await git.update(paths, skipped)
   const tree = (await git.run(['write-tree'])).stdout.trim()
-  return { tree, skipped: skipped.slice(0, SNAPSHOT_SKIPPED_MAX) }
+  return { tree, skipped: skipped.slice(0, SNAPSHOT_SKIPPED_MAX), skippedTotal: skipped.length }
 }
 
 /** No driver is configured here; this keeps git from looking for one. */
@@ -88,7 +91,12 @@ class TreeGit {
   }
 
   async run(args: readonly string[], options: RunOptions = {}): Promise<GitOutput> {
-    return await this.#git.run([`--work-tree=${this.#work.tree}`, ...args], { encoding: 'latin1', ...options })
+    const stop = releasePipes(this.#work.tree)
+    try {
+      return await this.#git.run([`--work-tree=${this.#work.tree}`, ...args], { encoding: 'latin1', ...options })
+    } finally {
+      stop()
+    }
   }
 
   async attributes(text: string): Promise<void> {
@@ -201,7 +209,11 @@ async function choose(
       else replaced.push(path)
       continue
     }
-    if (!found.isFile() && !found.isSymbolicLink()) continue
+    if (!found.isFile() && !found.isSymbolicLink()) {
+      // A named pipe or a socket where a file of the upstream was.
+      skip('unreadable')
+      continue
+    }
     const limit = kind === 'new' ? SNAPSHOT_UNTRACKED_MAX_BYTES : SNAPSHOT_TRACKED_MAX_BYTES
     const isReadable = found.isSymbolicLink() || (await access(place, constants.R_OK).then(yes, no))
     if (isRefusedName(path, found.isSymbolicLink())) skip('unreadable')

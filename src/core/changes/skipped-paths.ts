@@ -4,6 +4,11 @@ import { isObject } from '../primitives/is-object.ts'
 import { SKIP_REASONS, type SkippedPath } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
 
+/** How many there are in all: at least those that are named. */
+export function parseSkippedTotal(value: unknown, named: number): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > named ? value : named
+}
+
 /** What is malformed is left out. */
 export function parseSkipped(value: unknown): SkippedPath[] {
   if (!Array.isArray(value)) return []

@@ -10,10 +10,10 @@ import { BareGit } from '../git/bare-git.ts'
 import { HEADS, LIVE, SNAPSHOTS, START } from '../git/host-layout.ts'
 import { SNAPSHOT_LIMIT_MS, SNAPSHOT_SKIPPED_MAX, SNAPSHOTS_MAX } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
-import type { SkippedPath, Snapshot } from '../protocol/changes.ts'
+import type { Snapshot } from '../protocol/changes.ts'
 import { cleanLine } from '../view/clean.ts'
 import { type ReadTree, readTree, type TreeWork } from './read-tree.ts'
-import { parseSkipped } from './skipped-paths.ts'
+import { parseSkipped, parseSkippedTotal } from './skipped-paths.ts'
 
 export interface SnapshotWork {
   /** The bare repository. */
@@ -49,7 +49,7 @@ export async function takeSnapshot(work: SnapshotWork, cause: string, isLast: bo
     if (before !== undefined && lastTree === found.tree && (await hasPushed(work, git, before.commit, lastTree))) {
       return { snapshot: before, isNew: false }
     }
-    const message = messageOf(`Snapshot ${seq}: ${cause}`, found.skipped)
+    const message = messageOf(`Snapshot ${seq}: ${cause}`, found)
     const commit = await commitOf(work, git, found.tree, message)
     failpoint('snapshot.made')
     await git.run(['update-ref', `${SNAPSHOTS}${seq}`, commit])
@@ -64,14 +64,14 @@ export async function takeLive(work: SnapshotWork): Promise<LiveSnapshot | undef
   return await inTurn(work, async (git) => {
     const found = await read(work, git)
     if (found === undefined) return undefined
-    const commit = await commitOf(work, git, found.tree, messageOf('The work as it was read', found.skipped))
+    const commit = await commitOf(work, git, found.tree, messageOf('The work as it was read', found))
     // Without this name a clean-up of unreachable objects could remove it.
     await git.run(['update-ref', LIVE, commit])
-    return { commit, at: new Date().toISOString(), skipped: found.skipped }
+    return { commit, at: new Date().toISOString(), skipped: found.skipped, skipped_total: found.skippedTotal }
   })
 }
 
-export type LiveSnapshot = Pick<Snapshot, 'commit' | 'at' | 'skipped'>
+export type LiveSnapshot = Pick<Snapshot, 'commit' | 'at' | 'skipped' | 'skipped_total'>
 
 /** Oldest first. */
 export async function listSnapshots(git: BareGit): Promise<Snapshot[]> {
@@ -91,21 +91,25 @@ async function listed(git: BareGit, pattern: string): Promise<Snapshot[]> {
     if (!ref.startsWith(SNAPSHOTS) || !Number.isSafeInteger(seq) || seq < 1) continue
     const [title = '', ...rest] = message.split('\n')
     const cause = title.replace(/^Snapshot \d+: /, '')
-    found.push({ seq, commit, at: new Date(at).toISOString(), cause, skipped: skippedIn(rest.join('\n')) })
+    found.push({ seq, commit, at: new Date(at).toISOString(), cause, ...skippedIn(rest.join('\n')) })
   }
   return found
 }
 
-function messageOf(title: string, skipped: readonly SkippedPath[]): string {
-  return skipped.length === 0 ? cleanLine(title) : `${cleanLine(title)}\n\n${JSON.stringify({ skipped })}`
+function messageOf(title: string, { skipped, skippedTotal }: ReadTree): string {
+  if (skipped.length === 0) return cleanLine(title)
+  return `${cleanLine(title)}\n\n${JSON.stringify({ skipped, skipped_total: skippedTotal })}`
 }
 
-function skippedIn(text: string): SkippedPath[] {
+/** A snapshot of an older version has no total: what it names is all that is known. */
+function skippedIn(text: string): Pick<Snapshot, 'skipped' | 'skipped_total'> {
   try {
     const value: unknown = JSON.parse(text)
-    return parseSkipped(isObject(value) ? value['skipped'] : undefined)
+    const told = isObject(value) ? value : {}
+    const skipped = parseSkipped(told['skipped'])
+    return { skipped, skipped_total: parseSkippedTotal(told['skipped_total'], skipped.length) }
   } catch {
-    return []
+    return { skipped: [], skipped_total: 0 }
   }
 }
 

@@ -33,9 +33,9 @@ export async function snapshotWork(
 /** `seq`: null for one that has no number. */
 export function sidesOf(
   { name, base, working_branch: workingBranch }: ClonedRepo,
-  { commit, at, skipped }: LiveSnapshot,
+  { commit, at, skipped, skipped_total = skipped.length }: LiveSnapshot,
   seq: number | null,
   isLive = false,
 ): DiffSides {
-  return { repo: name, base, workingBranch, head: { commit, at, skipped, seq, live: isLive } }
+  return { repo: name, base, workingBranch, head: { commit, at, skipped, skipped_total, seq, live: isLive } }
 }

@@ -17,6 +17,14 @@ export const gitErrors = {
     outside: () => "Can't fetch the source.",
     hint: () => 'Check the address, the ref, and that this machine has access.',
   },
+  bundle_failed: {
+    kind: 'environment',
+    http: 502,
+    exit: 10,
+    message: (d: { bundle: string; reason: string }) => `Can't fetch the bundle ${d.bundle}: ${d.reason}`,
+    outside: () => "Can't fetch a bundle of the resolver.",
+    hint: () => 'Check the address and the ref in container.bundles of the manifest, and that this machine has access.',
+  },
   work_unreadable: {
     kind: 'environment',
     http: 502,

@@ -37,12 +37,6 @@ export const sdkErrors = {
     exit: 5,
     message: (d: { type: string; reason: string }) => `Can't emit "${d.type}": ${d.reason}.`,
   },
-  sessions_missing: {
-    kind: 'environment',
-    http: 501,
-    exit: 10,
-    message: (d: { session: string }) => `Can't open the session "${d.session}": this version has no LLM sessions.`,
-  },
   instance_stopped: {
     kind: 'user',
     http: 409,

@@ -1,6 +1,8 @@
 /** Measures the size of a directory and the free space of its file system; the watchdog and doctor call it (threats FS-12). */
-import { lstat, opendir, statfs } from 'node:fs/promises'
+import { type Dir, type Dirent, lstatSync, opendirSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const BLOCK_BYTES = 512
 /** The number of entries that are measured before other work of the process gets a turn. */
@@ -12,26 +14,32 @@ const BATCH = 64
  */
 export async function bytesBelow(directory: string, maxEntries: number): Promise<number> {
   let total = 0
-  let left = maxEntries
+  let measured = 0
   const open = [directory]
-  for (let next = open.pop(); next !== undefined && left > 0; next = open.pop()) {
-    const names: string[] = []
-    try {
-      for await (const entry of await opendir(next, { bufferSize: BATCH })) {
-        if (names.length === left) break
-        if (entry.isDirectory()) open.push(join(next, entry.name))
-        names.push(entry.name)
-      }
-    } catch {
-      // The entry is gone, or may not be read.
-    }
-    left -= names.length
-    for (let at = 0; at < names.length; at += BATCH) {
-      const batch = names.slice(at, at + BATCH).map((name) => bytesOf(join(next as string, name)))
-      for (const bytes of await Promise.all(batch)) total += bytes
+  for (let next = open.pop(); next !== undefined && measured < maxEntries; next = open.pop()) {
+    for (const entry of entriesOf(next)) {
+      if (measured === maxEntries) break
+      const path = join(next, entry.name)
+      if (entry.isDirectory()) open.push(path)
+      total += bytesOf(path)
+      measured += 1
+      if (measured % BATCH === 0) await nextTurn()
     }
   }
   return total
+}
+
+/** As many as there are; none of a directory that is gone, or may not be read. Calls of a few microseconds: through the thread pool, each would take several times as long. */
+function* entriesOf(path: string): Generator<Dirent> {
+  let directory: Dir | undefined
+  try {
+    directory = opendirSync(path, { bufferSize: BATCH })
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) yield entry
+  } catch {
+    // It is gone, or may not be read.
+  } finally {
+    directory?.closeSync()
+  }
 }
 
 /** The space of the file system that holds the path. */
@@ -40,9 +48,9 @@ export async function roomAt(path: string): Promise<{ freeBytes: number; totalBy
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
-async function bytesOf(path: string): Promise<number> {
+function bytesOf(path: string): number {
   try {
-    return (await lstat(path)).blocks * BLOCK_BYTES
+    return lstatSync(path).blocks * BLOCK_BYTES
   } catch {
     return 0
   }

@@ -20,7 +20,6 @@ export const azurePulls = object({ value: listOf(azurePull) })
 const connection = object({ authenticatedUser: object({ providerDisplayName: text() }) })
 
 export const azure: Forge = {
-  gitUser: ({ user }) => user ?? 'resolve',
   headers: ({ secret }) => ({ authorization: basic('', secret), accept: 'application/json' }),
   whoAmI: ({ api }) =>
     call(

@@ -20,7 +20,6 @@ export const bitbucketServerPulls = object({ values: listOf(bitbucketServerPull)
 const repository = object({ slug: text() })
 
 export const bitbucketServer: Forge = {
-  gitUser: ({ user }) => user ?? 'x-token-auth',
   headers: ({ secret }) => ({ authorization: `Bearer ${secret}`, accept: 'application/json' }),
   // There is no call for it; each answer names the account in a header.
   whoAmI: (repo) => call('GET', repositoryOf(repo), repository, (_, headers) => String(headers['x-ausername'] ?? '')),

@@ -21,9 +21,6 @@ export const bitbucketPulls = object({ values: listOf(bitbucketPull), next: opti
 export const bitbucketUser = object({ nickname: optional(text()), display_name: optional(text()) })
 
 export const bitbucket: Forge = {
-  // An API token of Atlassian comes with an e-mail address; an app password with a user name; an access token alone.
-  gitUser: ({ user }) =>
-    user === undefined ? 'x-token-auth' : user.includes('@') ? 'x-bitbucket-api-token-auth' : user,
   headers: ({ user, secret }) => ({
     authorization: user === undefined ? `Bearer ${secret}` : basic(user, secret),
     accept: 'application/json',

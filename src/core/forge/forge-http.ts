@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { fail, type ResolveError, systemCode } from '../errors.ts'
+import type { Credential } from '../git/git-providers.ts'
 import {
   FORGE_ANSWER_LIMIT_MS,
   FORGE_ANSWER_MAX_BYTES,
@@ -13,7 +14,7 @@ import {
   FORGE_WAIT_LIMIT_MS,
 } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
-import type { Call, Credential, ForgeRepo, Headers } from './forge.ts'
+import type { Call, ForgeRepo, Headers } from './forge.ts'
 import type { CredentialSource } from './forge-token.ts'
 import { FORGES } from './forges.ts'
 import { wordsOf } from './words.ts'

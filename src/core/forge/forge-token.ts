@@ -4,9 +4,10 @@
  */
 import { spawn } from 'node:child_process'
 import { fail } from '../errors.ts'
+import { type Credential, credentialOf } from '../git/git-providers.ts'
 import { CREDENTIAL_LIMIT_MS, SECRET_VALUE_MAX_BYTES, TOKEN_COMMAND_KEPT_MS } from '../limits.ts'
 import { runSecretCommand } from '../secrets/run-secret-command.ts'
-import type { Credential, ForgeRepo } from './forge.ts'
+import type { ForgeRepo } from './forge.ts'
 import { type GitSettings, hostOfToken } from './git-settings.ts'
 
 export interface CredentialSource {
@@ -28,7 +29,7 @@ export function credentialsFor(repo: ForgeRepo, options: CredentialOptions): Cre
   const { settings, atTerminal = false, signal } = options
   const { token, tokenCommand } = settings
   if (hostOfToken(settings) === repo.host) {
-    if (token !== undefined) return fixed(credentialOf(repo, token))
+    if (token !== undefined) return fixed(credentialOf(repo.forge, token))
     if (tokenCommand !== undefined) return new CommandSource(repo, tokenCommand, signal)
   }
   if (atTerminal) return new TerminalSource(repo, signal)
@@ -41,12 +42,6 @@ export function credentialsFor(repo: ForgeRepo, options: CredentialOptions): Cre
 
 function fixed(credential: Credential): CredentialSource {
   return { canRefresh: false, read: () => Promise.resolve(credential) }
-}
-
-/** Bitbucket's tokens come as `user:token` where they belong to a person. */
-function credentialOf({ forge }: ForgeRepo, text: string): Credential {
-  const at = forge === 'bitbucket' ? text.indexOf(':') : -1
-  return at < 1 ? { secret: text } : { user: text.slice(0, at), secret: text.slice(at + 1) }
 }
 
 /** Tokens of apps live an hour, instances twelve: the command runs again after a while, and when a token is refused. */
@@ -73,7 +68,7 @@ class CommandSource implements CredentialSource {
         words: `RESOLVE_GIT_TOKEN_COMMAND gives no token: ${outcome.reason}.`,
       })
     }
-    const credential = credentialOf(this.#repo, outcome.value.trim())
+    const credential = credentialOf(this.#repo.forge, outcome.value.trim())
     this.#kept = { credential, at: Date.now() }
     return credential
   }

@@ -1,10 +1,7 @@
 /** What promotion needs of a forge: where a repository is, and four calls. Each forge of {@link file://./forges.ts} implements it. Pure. */
+import type { Credential, ForgeName } from '../git/git-providers.ts'
 import { misfit } from '../schema/fits.ts'
 import type { Schema } from '../schema/schema.ts'
-
-/** `gitea` is Forgejo too; `bitbucket` is Bitbucket Cloud. */
-export const FORGE_NAMES = ['github', 'gitlab', 'gitea', 'bitbucket', 'bitbucket_server', 'azure'] as const
-export type ForgeName = (typeof FORGE_NAMES)[number]
 
 /** A repository of a forge. */
 export interface ForgeRepo {
@@ -22,12 +19,6 @@ export interface ForgeRepo {
   /** Owner, workspace or project; with slashes for groups of GitLab. */
   owner: string
   name: string
-}
-
-/** What opens a forge: a token, with a user name where the forge asks for one. */
-export interface Credential {
-  user?: string | undefined
-  secret: string
 }
 
 export interface OpenPull {
@@ -57,8 +48,6 @@ export interface NewPull extends PullText {
 export type Refusal = 'exists' | 'no_drafts' | 'no_commits' | 'not_yet'
 
 export interface Forge {
-  /** The user name with which git gets in. */
-  gitUser(credential: Credential): string
   headers(credential: Credential): Record<string, string>
   /** The name of the account of a token. */
   whoAmI(repo: ForgeRepo): Call<string>

@@ -1,8 +1,9 @@
 /** The table of forges. */
+import type { ForgeName } from '../git/git-providers.ts'
 import { azure } from './azure.ts'
 import { bitbucket } from './bitbucket.ts'
 import { bitbucketServer } from './bitbucket-server.ts'
-import type { Forge, ForgeName } from './forge.ts'
+import type { Forge } from './forge.ts'
 import { gitea } from './gitea.ts'
 import { github } from './github.ts'
 import { gitlab } from './gitlab.ts'

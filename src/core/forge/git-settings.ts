@@ -1,7 +1,7 @@
 /** The operator's settings for upstream git hosts, from the environment of the host process (R45, R55). Pure. */
 import { fail } from '../errors.ts'
 import { gitHosts } from '../git/git-hosts.ts'
-import type { ForgeName } from './forge.ts'
+import { type ForgeName, providerNamed, publicHostOf } from '../git/git-providers.ts'
 
 export interface GitSettings {
   /** Undefined where it follows from the host. */
@@ -10,31 +10,6 @@ export interface GitSettings {
   baseUrl: string | undefined
   token: string | undefined
   tokenCommand: string | undefined
-}
-
-/** The spellings of RESOLVE_GIT_PROVIDER. */
-const PROVIDERS: Readonly<Record<string, ForgeName>> = {
-  github: 'github',
-  github_enterprise: 'github',
-  gitlab: 'gitlab',
-  gitea: 'gitea',
-  forgejo: 'gitea',
-  codeberg: 'gitea',
-  bitbucket: 'bitbucket',
-  bitbucket_cloud: 'bitbucket',
-  bitbucket_server: 'bitbucket_server',
-  bitbucket_data_center: 'bitbucket_server',
-  bitbucket_datacenter: 'bitbucket_server',
-  azure: 'azure',
-  azure_devops: 'azure',
-}
-
-/** The public host of a provider: it gets the token where no base address is set. */
-const PUBLIC_HOSTS: Readonly<Partial<Record<ForgeName, string>>> = {
-  github: 'github.com',
-  gitlab: 'gitlab.com',
-  bitbucket: 'bitbucket.org',
-  azure: 'dev.azure.com',
 }
 
 /** Throws `forge_unknown` for a provider or a base address that can't be used. */
@@ -50,14 +25,13 @@ export function gitSettings(env: NodeJS.ProcessEnv = process.env): GitSettings {
 /** The one host that may get the token, as `host` or `host:port`; undefined where the settings name none. */
 export function hostOfToken({ provider, baseUrl }: GitSettings): string | undefined {
   if (baseUrl !== undefined) return new URL(baseUrl).host
-  return PUBLIC_HOSTS[provider ?? 'github']
+  return publicHostOf(provider ?? 'github')
 }
 
 function providerOf(text: string | undefined): ForgeName | undefined {
-  const word = text?.trim().toLowerCase().replaceAll('-', '_') ?? ''
-  if (word === '') return undefined
-  if (Object.hasOwn(PROVIDERS, word)) return PROVIDERS[word]
-  throw fail('forge_unknown', { host: `RESOLVE_GIT_PROVIDER=${text?.trim().slice(0, 40)}` })
+  const provider = providerNamed(text)
+  if (provider === undefined) throw fail('forge_unknown', { host: `RESOLVE_GIT_PROVIDER=${text?.trim().slice(0, 40)}` })
+  return provider ?? undefined
 }
 
 function baseOf(env: NodeJS.ProcessEnv): string | undefined {

@@ -18,7 +18,6 @@ export const giteaUser = object({ login: text() })
 const DRAFT = /^\s*(?:wip:|\[wip\])\s*/i
 
 export const gitea: Forge = {
-  gitUser: ({ user }) => user ?? 'resolve',
   headers: ({ secret }) => ({ authorization: `token ${secret}`, accept: 'application/json' }),
   whoAmI: ({ api }) => call('GET', `${api}/user`, giteaUser, ({ login }) => login),
   find(repo, head, target, page) {

@@ -22,7 +22,6 @@ type Body<N extends keyof operations> = operations[N] extends {
   : never
 
 export const github: Forge = {
-  gitUser: ({ user }) => user ?? 'x-access-token',
   headers: ({ secret }) => ({
     authorization: `Bearer ${secret}`,
     accept: 'application/vnd.github+json',

@@ -31,7 +31,6 @@ interface Edit extends Record<string, unknown> {
 const DRAFT = /^\s*(?:(?:draft|wip):|\[(?:draft|wip)\]|\(draft\))\s*/i
 
 export const gitlab: Forge = {
-  gitUser: ({ user }) => user ?? 'oauth2',
   // Personal, project and group access tokens and OAuth tokens are all taken as a bearer.
   headers: ({ secret }) => ({ authorization: `Bearer ${secret}`, accept: 'application/json' }),
   whoAmI: ({ api }) => call('GET', `${api}/user`, gitlabUser, ({ username }) => username),

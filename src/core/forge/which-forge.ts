@@ -3,19 +3,11 @@
  * token. Promotion calls it with the address that the workspace was cloned from.
  */
 import { fail } from '../errors.ts'
+import { type ForgeName, PUBLIC_HOSTS } from '../git/git-providers.ts'
 import { isObject } from '../primitives/is-object.ts'
-import type { ForgeName, ForgeRepo } from './forge.ts'
+import type { ForgeRepo } from './forge.ts'
 import type { ForgeHttp } from './forge-http.ts'
 import { type GitSettings, hostOfToken } from './git-settings.ts'
-
-const KNOWN: Readonly<Record<string, ForgeName>> = {
-  'github.com': 'github',
-  'gitlab.com': 'gitlab',
-  'codeberg.org': 'gitea',
-  'gitea.com': 'gitea',
-  'bitbucket.org': 'bitbucket',
-  'dev.azure.com': 'azure',
-}
 
 /** Throws `forge_unknown`. */
 export async function findForge(
@@ -82,7 +74,7 @@ function decoded(parts: string[]): string[] | undefined {
 }
 
 function knownForge(host: string): ForgeName | undefined {
-  if (Object.hasOwn(KNOWN, host)) return KNOWN[host]
+  if (Object.hasOwn(PUBLIC_HOSTS, host)) return PUBLIC_HOSTS[host]
   if (host.endsWith('.visualstudio.com')) return 'azure'
   return host.endsWith('.ghe.com') ? 'github' : undefined
 }

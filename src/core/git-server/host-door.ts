@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fail } from '../errors.ts'
 import { GIT_FEED_BEAT_MS, GIT_REST_BODY_MAX_BYTES } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
+import { jsonObjectIn } from '../primitives/json-object.ts'
 
 export interface GitServerHealth {
   pid: number
@@ -95,7 +96,7 @@ export class HostDoor {
       text += part
       if (text.length > GIT_REST_BODY_MAX_BYTES) throw fail('git_server_failed', { reason: 'its answer is too long' })
     }
-    const value = toObject(text)
+    const value = jsonObjectIn(text)
     if ((response.statusCode ?? 500) >= 400)
       throw fail('git_server_failed', { reason: String(value['message'] ?? response.statusCode).slice(0, 500) })
     return value
@@ -157,7 +158,7 @@ export class HostDoor {
 
 /** Undefined for a notice of a kind or shape that this host does not know. Pure. */
 export function parseNotice(line: string): GitServerNotice | undefined {
-  const value = toObject(line)
+  const value = jsonObjectIn(line)
   const { kind, repo, ref, from, to, id, request: asked, next, line: told } = value
   const isId = (one: unknown): one is string | null =>
     one === null || (typeof one === 'string' && /^[0-9a-f]{1,64}$/.test(one))
@@ -169,13 +170,4 @@ export function parseNotice(line: string): GitServerNotice | undefined {
   if (kind === 'line' && typeof next === 'number' && Number.isSafeInteger(next) && next > 0 && isObject(told))
     return { kind, next, line: told }
   return undefined
-}
-
-function toObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
 }

@@ -5,6 +5,7 @@
 import type { EgressProxy } from '../worker/egress/egress-proxy.ts'
 import { hasOwnProxy } from './git-environment.ts'
 import { type GitHosts, mayBePrivate } from './git-hosts.ts'
+import { credentialOf, gitUserOf, PUBLIC_HOSTS } from './git-providers.ts'
 import type { GitCredentials, GitRun } from './run-git.ts'
 
 export interface GitAccess {
@@ -49,10 +50,9 @@ async function proxiedAccess(host: string, credentials: GitCredentials | undefin
   }
 }
 
-/** What git servers take as the user beside a token; most take any name. */
-const USERS: Readonly<Record<string, string>> = { gitlab: 'oauth2', bitbucket: 'x-token-auth' }
-
 function credentialsFor(origin: string, { forge }: GitHosts, token: string): GitCredentials | undefined {
   if (token === '' || origin !== forge.origin) return undefined
-  return { origin, username: USERS[forge.type] ?? 'x-access-token', password: token }
+  const provider = forge.type ?? PUBLIC_HOSTS[forge.host] ?? 'github'
+  const credential = credentialOf(provider, token)
+  return { origin, username: gitUserOf(provider, credential), password: credential.secret }
 }

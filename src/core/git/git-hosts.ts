@@ -1,11 +1,13 @@
 /** What the operator says about git hosts, from the environment of the host (docs/git.md). Pure. */
 
+import { type ForgeName, providerNamed, publicHostOf } from './git-providers.ts'
+
 export interface GitHosts {
   /** The configured forge: where `owner/repo` is, and the only server that gets the operator's token. */
   forge: {
-    /** RESOLVE_GIT_PROVIDER in lower case; empty where it is not set. */
-    type: string
-    /** `https://github.com`, or `http://…` where RESOLVE_GIT_BASE_URL says so. */
+    /** Undefined where RESOLVE_GIT_PROVIDER is not set, or names none. */
+    type: ForgeName | undefined
+    /** `https://github.com`, or `http://…` where RESOLVE_GIT_BASE_URL says so; empty where the settings name no host: then no server gets the token. */
     origin: string
     /** Host and port in lower case. */
     host: string
@@ -24,12 +26,6 @@ export interface GitHosts {
   allow: readonly string[] | undefined
 }
 
-const OWN_ORIGINS: Readonly<Record<string, string>> = {
-  github: 'https://github.com',
-  gitlab: 'https://gitlab.com',
-  bitbucket: 'https://bitbucket.org',
-  azure: 'https://dev.azure.com',
-}
 /** API hosts of the large forges, and where their repositories are. */
 const API_HOSTS: Readonly<Record<string, string>> = {
   'api.github.com': 'https://github.com',
@@ -40,7 +36,7 @@ const API_PATH = /\/(api(\/v\d+)?|rest\/api\/[\d.]+|2\.0)$/
 
 export function gitHosts(env: NodeJS.ProcessEnv = process.env): GitHosts {
   return {
-    forge: forgeOf((env['RESOLVE_GIT_PROVIDER'] ?? '').toLowerCase(), env['RESOLVE_GIT_BASE_URL'] ?? ''),
+    forge: forgeOf(env['RESOLVE_GIT_PROVIDER'], env['RESOLVE_GIT_BASE_URL'] ?? ''),
     privateHosts: listIn(env['RESOLVE_GIT_PRIVATE_HOSTS']).map((host) => host.toLowerCase()),
     sshHosts: listIn(env['RESOLVE_GIT_SSH_HOSTS']).map((host) => host.toLowerCase()),
     localRoots: listIn(env['RESOLVE_GIT_LOCAL']),
@@ -48,10 +44,12 @@ export function gitHosts(env: NodeJS.ProcessEnv = process.env): GitHosts {
   }
 }
 
-function forgeOf(type: string, base: string): GitHosts['forge'] {
+function forgeOf(provider: string | undefined, base: string): GitHosts['forge'] {
+  const named = providerNamed(provider)
+  const type = named ?? undefined
   if (!/^https?:\/\//i.test(base) || !URL.canParse(base)) {
-    const origin = OWN_ORIGINS[type] ?? 'https://github.com'
-    return { type, origin, host: new URL(origin).host, path: '', isOperators: false }
+    const host = named === undefined ? '' : (publicHostOf(named ?? 'github') ?? '')
+    return { type, origin: host === '' ? '' : `https://${host}`, host, path: '', isOperators: false }
   }
   const url = new URL(base)
   const known = API_HOSTS[url.host]

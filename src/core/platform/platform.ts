@@ -28,6 +28,7 @@ import type {
 } from '../protocol/instance.ts'
 import type { Executor, JournalEvent } from '../protocol/journal.ts'
 import type { LogPage, LogSource } from '../protocol/log.ts'
+import type { SessionSummary, TranscriptDocument } from '../protocol/session/session.ts'
 import type { Static } from '../schema/schema.ts'
 import type { Narrowing } from '../view/find-words.ts'
 import type { Story } from '../view/story.ts'
@@ -38,6 +39,8 @@ export interface CreateRequest {
   name?: string | null
   parent_id?: string | null
   labels?: Labels
+  /** What its LLM sessions may cost together, in US dollars; default: RESOLVE_BUDGET_USD, else no limit. */
+  budget_usd?: number
   /** Default: docker where the manifest has a container, local otherwise. */
   executor?: Executor | 'auto'
   /**
@@ -52,7 +55,7 @@ export interface CreateRequest {
 }
 
 /** What is changed when an instance is run again; all else is as before. */
-export interface RetryRequest extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id'> {
+export interface RetryRequest extends Pick<CreateRequest, 'executor' | 'host' | 'instance_id' | 'budget_usd'> {
   /** Fields of the input. Secret ones must be among them. */
   input?: Payload
   name?: string | null
@@ -224,6 +227,10 @@ export interface Platform {
   hostState(id: string): Promise<HostState>
   /** A page of what its worker printed and logged; read on with `after`. Text may have control characters. */
   logs(id: string, options?: LogOptions): Promise<LogPage>
+  /** Its LLM sessions as its events tell them: the latest 500, oldest first. */
+  sessions(id: string): Promise<SessionSummary[]>
+  /** What a session did, from `meta.next` of an earlier answer on. Throws `session_unknown`. Text may have control characters. */
+  transcript(id: string, sessionId: string, after?: number): Promise<TranscriptDocument>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 

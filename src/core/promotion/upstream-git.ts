@@ -1,12 +1,12 @@
 /** The upstream repository of a promotion, asked from the bare repository that the host keeps of an instance. */
 import { fail, type ResolveError } from '../errors.ts'
-import type { Credential, ForgeRepo } from '../forge/forge.ts'
-import { FORGES } from '../forge/forges.ts'
+import type { ForgeRepo } from '../forge/forge.ts'
 import { hideSecrets } from '../forge/words.ts'
 import { type BareGit, COMMIT, type GitOutput } from '../git/bare-git.ts'
 import { FETCH_QUIETLY } from '../git/fetch-arguments.ts'
 import { type GitAccess, openGitAccess } from '../git/git-access.ts'
 import type { GitHosts } from '../git/git-hosts.ts'
+import { type Credential, gitUserOf } from '../git/git-providers.ts'
 import { HEADS, UPSTREAM } from '../git/host-layout.ts'
 import { whyGitFailed } from '../git/why-git-failed.ts'
 import { cleanLine } from '../view/clean.ts'
@@ -29,7 +29,7 @@ export class UpstreamGit {
     const access = await openGitAccess(repo.git, hosts)
     const credentials = {
       origin: new URL(repo.git).origin,
-      username: FORGES[repo.forge].gitUser(credential),
+      username: gitUserOf(repo.forge, credential),
       password: credential.secret,
     }
     return new UpstreamGit(git, repo, { ...access, options: { ...access.options, credentials } }, credential.secret)

@@ -36,6 +36,9 @@ export const snapshot = named(
     at: time(),
     cause: text({ description: 'What it was taken for: "phase NAME", "pause" or "end"' }),
     skipped: listOf(skippedPath, { description: 'What it does not hold; the first 50' }),
+    skipped_total: optional(
+      count({ description: 'All that it does not hold. Absent from servers of an older version' }),
+    ),
   }),
   'The state of a repository in the workspace at one moment',
 )
@@ -93,6 +96,7 @@ export const repoDiff = named(
     additions: count(),
     deletions: count(),
     skipped: listOf(skippedPath),
+    skipped_total: optional(count({ description: 'All of them, also where `skipped` is cut' })),
     patch: nullable(text(), { description: 'In the format of git; null where it was not asked for' }),
     patch_cut: flag({ description: 'The patch is longer than what is sent' }),
   }),

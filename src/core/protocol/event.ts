@@ -66,6 +66,10 @@ export const RESOLVER_EVENTS = [
 
 export type ResolverEvent = (typeof RESOLVER_EVENTS)[number]
 
+/** What the SDK writes about LLM sessions; the host journals them as events of the platform (R56). */
+export const SESSION_DISPATCHED = 'resolver:session_dispatched'
+export const SESSION_COMPLETED = 'resolver:session_completed'
+
 export const ARTIFACT_KINDS = ['pr', 'branch', 'commit', 'file', 'summary', 'verdict', 'error', 'other'] as const
 
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number]

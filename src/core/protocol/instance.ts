@@ -7,6 +7,7 @@ import {
   listOf,
   named,
   nullable,
+  number,
   object,
   oneOf,
   optional,
@@ -16,6 +17,7 @@ import {
   time,
 } from '../schema/schema.ts'
 import { form, type Payload, payload } from './form.ts'
+import { budgetUsd, SESSION_KINDS, sessionUsage } from './session/session.ts'
 import { STATUSES } from './status.ts'
 import type { WorkspaceRepo } from './workspace.ts'
 
@@ -43,10 +45,32 @@ export interface InstanceConfig {
   credentials: { llm_provider_api_key: string; git_host_token: string } & Record<string, string>
   /** R55: which model to use, where the operator says it. */
   llm: { model: string; base_url: string }
+  /** What its LLM sessions may cost together, in US dollars; absent where there is no budget. */
+  budget_usd?: number
+  /** What those of earlier workers cost, as they told it. */
+  spent_usd?: number
   sub_container_token: string
   /** The address of the git server; absent where there is none. */
   platform_url?: string
   capabilities: string[]
+  /** The bundles of its sessions, with what they include; absent where there are none. */
+  bundles?: BundleEntry[]
+}
+
+/** A bundle as the host fetched it (docs/sessions.md, Bundles). */
+export interface BundleEntry {
+  /** As the manifest or another bundle names it. */
+  address: string
+  name: string
+  /** The directory of its repository, read-only for the worker; null where it is not there. */
+  path: string | null
+  /** The bundle in it; empty for all of it. */
+  subdirectory: string
+  commit: string | null
+  /** Another bundle named it, not the resolver. */
+  included: boolean
+  /** Why it is not there; absent where nothing is missing without it. */
+  reason?: string
 }
 
 export const RESULT_STATUSES = ['completed', 'paused', 'failed', 'cancelled'] as const
@@ -180,6 +204,20 @@ export const instanceRecord = named(
     resolver_state: nullable(anyObject(), { description: 'The latest state snapshot' }),
     phase: nullable(text()),
     sessions_used: optional(count({ description: 'The LLM sessions of the last run, as its result tells' })),
+    usage: optional(
+      nullable(sessionUsage, {
+        description: 'Tokens of the LLM sessions whose turns ended; null without such a session',
+      }),
+    ),
+    cost_usd: optional(
+      nullable(number({ minimum: 0 }), { description: 'What they cost, as an estimate; null where it is not known' }),
+    ),
+    session_kinds: optional(
+      listOf(oneOf(SESSION_KINDS), {
+        description: 'Where an answer came from: live (a model), scripted (written in advance), replayed (recorded)',
+      }),
+    ),
+    budget_usd: optional(nullable(budgetUsd('What the LLM sessions may cost together; null for no budget'))),
     pending_inputs: count({ description: 'The number of open input requests' }),
     created_at: time(),
     updated_at: time(),

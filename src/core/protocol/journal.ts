@@ -18,6 +18,7 @@ import type { EventEnvelope } from './event.ts'
 import { type Payload, payload } from './form.ts'
 import { type Actor, instanceId, type Labels, labels, scheduleOrigin } from './instance.ts'
 import { manifest } from './manifest.ts'
+import { budgetUsd } from './session/session.ts'
 import { type WorkspacePlan, workspacePlan } from './workspace.ts'
 
 export const EXECUTORS = ['local', 'docker'] as const
@@ -57,11 +58,15 @@ export const creationRecord = object(
     input: payload,
     /** The secret fields that were given (R55). Absent where there are none. */
     secret_fields: optional(listOf(text())),
+    /** What its LLM sessions may cost together, in US dollars. Absent where there is no budget. */
+    budget_usd: optional(budgetUsd('What the LLM sessions may cost together')),
     executor: oneOf(EXECUTORS),
     /** What the resolver's container_setup adds to its worker's environment (R44, R45). */
     environment: anyObject<string>({ additionalProperties: text() }),
     /** The container: the manifest's `container` merged with what container_setup added; null without a container. */
     container: optional(nullable(containerOptions)),
+    /** The bundles of its sessions where it has no container; absent where there are none. */
+    bundles: optional(listOf(text())),
     /** The repositories of its workspace; absent where there are none. */
     workspace: optional(workspacePlan),
     /** The resolver had to be prepared first: the host checks the input after the setup (R48). */

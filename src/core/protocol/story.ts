@@ -18,6 +18,7 @@ import {
 import { form } from './form.ts'
 import { instanceError, queuePlace, REQUEST_STATUSES } from './instance.ts'
 import { creationRecord } from './journal.ts'
+import { sessionSpending, sessionSummary } from './session/session.ts'
 import { STATUSES } from './status.ts'
 import { clonedRepo, PULL_ACTIONS } from './workspace.ts'
 
@@ -134,6 +135,10 @@ export const story = named(
     git: optional(storyGit),
     /** The latest snapshot of each repository. */
     snapshots: optional(listOf(storySnapshot)),
+    /** Its LLM sessions, as they were told; the latest. */
+    sessions: optional(listOf(sessionSummary)),
+    /** What all of them used together; absent before the first turn began. */
+    spending: optional(sessionSpending),
     artifacts: listOf(storyArtifact),
     requests: listOf(storyRequest),
     messages: listOf(storyMessage),

@@ -183,5 +183,9 @@ function toReply(error: unknown): Record<string, unknown> {
   if (!(error instanceof ResolveError)) {
     return { code: INTERNAL_ERROR, message, ...(systemCode(error) ? { data: { system: systemCode(error) } } : {}) }
   }
-  return { code: INTERNAL_ERROR, message, data: { resolve_error: error.code, details: error.details } }
+  return {
+    code: INTERNAL_ERROR,
+    message,
+    data: { code: error.code, resolve_error: error.code, details: error.details },
+  }
 }

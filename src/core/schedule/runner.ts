@@ -25,6 +25,7 @@ export interface SchedulePlatform {
     name: string | null
     instance_id: string
     schedule: ScheduleOrigin
+    budget_usd?: number
   }): Promise<unknown>
   /** Undefined for an instance that does not exist. */
   recordOf(id: string): Promise<InstanceSeen | undefined>
@@ -278,9 +279,10 @@ export class ScheduleRunner {
       if (isLate && tooLate !== undefined && one.catch_up === 'none') {
         return { outcome: 'missed', instance_id: null, detail: tooLate }
       }
-      const { id, name, resolver, input } = one
+      const { id, name, resolver, input, budget_usd } = one
       await this.#platform.create({
         ...{ resolver, input, instance_id },
+        ...(budget_usd === undefined ? {} : { budget_usd }),
         name: nameTakenOver(name),
         schedule: { id, name, due_at },
       })

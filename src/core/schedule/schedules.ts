@@ -34,7 +34,7 @@ export async function addSchedule(
   resolvers: ResolverCheck,
   now = new Date(),
 ): Promise<Schedule> {
-  const { cron, resolver, input, name, catch_up = 'none', timezone = localTimezone() } = request
+  const { cron, resolver, input, name, catch_up = 'none', timezone = localTimezone(), budget_usd } = request
   // The command line of this machine comes here without passing the schema of the API.
   if (name !== undefined && !isScheduleName(name))
     throw fail('schedule_invalid', {
@@ -51,6 +51,7 @@ export async function addSchedule(
     const kept: KeptSchedule = {
       ...{ id: randomBytes(6).toString('hex'), name: name ?? freeName(resolver, schedules) },
       ...{ cron, timezone, resolver, input, catch_up, paused: false },
+      ...(budget_usd === undefined ? {} : { budget_usd }),
       ...{ created_at: now.toISOString(), created_by: createdBy, next_at: null, last: null },
       ...{ started: 0, skipped: 0, missed: 0, failed: 0 },
       ...{ handled_until: now.toISOString(), last_instance_id: null, claim: null },

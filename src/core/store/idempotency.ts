@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fail, ResolveError, systemCode } from '../errors.ts'
 import { failpoint } from '../failpoints.ts'
 import { homeError } from '../files/home-errors.ts'
+import { withLock } from '../files/lock.ts'
 import { createExclusive, writeWhole } from '../files/write-whole.ts'
 import { IDEMPOTENCY_KEEP_MS } from '../limits.ts'
 import { ensureKey } from '../secrets/key-file.ts'
@@ -99,11 +100,15 @@ export class IdempotencyKeys {
   /** Removes entries older than a day, and unfinished files of a killed writer. */
   async sweep(now = Date.now()): Promise<void> {
     this.#sweptAt = now
-    for (const file of await readdir(this.#directory).catch(() => [])) {
-      const path = join(this.#directory, file)
-      const found = await stat(path).catch(() => undefined)
-      if (found !== undefined && now - found.mtimeMs > IDEMPOTENCY_KEEP_MS) await unlink(path).catch(() => {})
-    }
+    const files = await readdir(this.#directory).catch(() => [])
+    if (files.length === 0) return
+    await this.#alone(async () => {
+      for (const file of files) {
+        const path = join(this.#directory, file)
+        const found = await stat(path).catch(() => undefined)
+        if (found !== undefined && now - found.mtimeMs > IDEMPOTENCY_KEEP_MS) await unlink(path).catch(() => {})
+      }
+    })
   }
 
   async #reserve(name: string, body: string): Promise<{ kept: Kept; isNew: boolean }> {
@@ -124,15 +129,34 @@ export class IdempotencyKeys {
     return { kept: this.#sameBody(theirs ?? kept, body), isNew: false }
   }
 
-  /** Undefined where there is no entry, or only an expired one. */
+  /** Undefined where there is no entry; one that is expired or damaged is removed before. */
   async #read(name: string): Promise<Kept | undefined> {
-    const kept = await readFile(this.#path(name), 'utf8').then(toKept, (error) => {
+    const found = await this.#look(name)
+    if (found !== 'over') return found
+    // Another process may have removed it meanwhile, and claimed the key: its entry must stay.
+    return await this.#alone(async () => {
+      const again = await this.#look(name)
+      if (again !== 'over') return again
+      await unlink(this.#path(name)).catch(() => {})
+      return undefined
+    })
+  }
+
+  async #look(name: string): Promise<Kept | 'over' | undefined> {
+    let text: string
+    try {
+      text = await readFile(this.#path(name), 'utf8')
+    } catch (error) {
       if (systemCode(error) === 'ENOENT') return undefined
       throw error
-    })
-    if (kept !== undefined && Date.now() - Date.parse(kept.since) <= IDEMPOTENCY_KEEP_MS) return kept
-    await unlink(this.#path(name)).catch(() => {})
-    return undefined
+    }
+    const kept = toKept(text)
+    return kept !== undefined && Date.now() - Date.parse(kept.since) <= IDEMPOTENCY_KEEP_MS ? kept : 'over'
+  }
+
+  /** Entries are removed by one process at a time: what it has seen to be over is over when it removes it. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    return await withLock(join(this.#directory, REMOVAL_LOCK), work)
   }
 
   /** Creates the file complete or not at all; returns false where the key is already claimed. */
@@ -182,6 +206,7 @@ const KEYED = 'k1:'
 /** Instead of a digest, where the key of the home could not be used. */
 const UNKEYED = 'k0'
 const SWEEP_EVERY_MS = 60 * 60_000
+const REMOVAL_LOCK = 'removal.lock'
 
 function digest(words: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(words)).digest('hex')

@@ -10,7 +10,7 @@ import { readWholeLines } from './journal-reader.ts'
 const CHUNK_BYTES = 256 * 1024
 const PHASE = 'resolver:phase'
 /** Events of the platform that change a record in ways that only the whole story can compute. */
-const CHANGES = /^platform\.(instance|input)\./
+const CHANGES = /^platform\.(instance|input|resolver)\./
 
 /** What people call it. */
 type Naming = Pick<InstanceRecord, 'name' | 'labels'>

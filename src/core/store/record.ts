@@ -8,6 +8,7 @@ import { READ_SLICE_MS, RECORD_KEPT_MIN_BYTES, RECORDS_KEPT_MAX } from '../limit
 import { atOnce, inTurns } from '../primitives/in-turns.ts'
 import type { InstanceRecord } from '../protocol/instance.ts'
 import { isStatus } from '../protocol/status.ts'
+import { spendingOf } from '../view/spending.ts'
 import { pendingRequests, type Story } from '../view/story.ts'
 import { JournalProjector, readStory } from './journal-projection.ts'
 import { type PlacedRecord, recordAfter } from './record-tail.ts'
@@ -33,6 +34,7 @@ export function toRecord(story: Story): InstanceRecord {
     resolver_state: null,
     phase: story.phase,
     sessions_used: story.sessionsUsed ?? 0,
+    ...spendingOf(story),
     pending_inputs: pendingRequests(story).length,
     created_at: creation.created_at,
     updated_at: story.lastEventAt,

@@ -88,8 +88,8 @@ const progressTexts: Record<string, (data: Data) => string | null> = {
     `pull request ${text(repo)} #${text(number)} ${text(action)}: ${text(title)}`,
   'platform.git.behind': ({ repo, branch, commits }) =>
     `${text(branch)} of ${text(repo)} has ${text(commits)} new ${commits === 1 ? 'commit' : 'commits'} upstream`,
-  'platform.git.snapshot': ({ repo, files, additions, deletions }) =>
-    `work in ${text(repo)}: ${text(files)} ${files === 1 ? 'file' : 'files'}, +${text(additions)} -${text(deletions)}`,
+  'platform.git.snapshot': ({ repo, files, additions, deletions, skipped_total: left }) =>
+    `work in ${text(repo)}: ${text(files)} ${files === 1 ? 'file' : 'files'}, +${text(additions)} -${text(deletions)}${typeof left === 'number' && left > 0 ? `, ${left} left out` : ''}`,
   'platform.promotion.requested': ({ branch, repo }) => `promotion of ${text(branch)} in ${text(repo)}`,
   'platform.promotion.completed': ({ pr_url, created }) =>
     `pull request ${created === true ? 'opened' : 'updated'}: ${text(pr_url)}`,

@@ -2,7 +2,7 @@
  * The reducer from the journal to a {@link Story}, the projection of an instance. The record, `show`, `--json`, the live view and
  * the web page all read it, so they show the same state. Pure: no clock, no files.
  */
-import { GIT_PULLS_TOLD_MAX } from '../limits.ts'
+import { GIT_PULLS_TOLD_MAX, SESSIONS_TOLD_MAX } from '../limits.ts'
 import { isObject } from '../primitives/is-object.ts'
 import type { EventEnvelope } from '../protocol/event.ts'
 import { isDataChanged } from '../protocol/event.ts'
@@ -10,9 +10,19 @@ import type { Form } from '../protocol/form.ts'
 import type { InstanceError } from '../protocol/instance.ts'
 import type { CreationRecord } from '../protocol/journal.ts'
 import { WORKER_LOST } from '../protocol/methods.ts'
+import {
+  addCost,
+  addUsage,
+  NO_USAGE,
+  SESSION_KINDS,
+  type SessionSpending,
+  type SessionSummary,
+  sessionUsage,
+} from '../protocol/session/session.ts'
 import { isStatus, isTerminal } from '../protocol/status.ts'
 import type { story, storyArtifact, storyCompletion, storyPhase, storyRequest, storyStop } from '../protocol/story.ts'
 import { PULL_ACTIONS } from '../protocol/workspace.ts'
+import { fits } from '../schema/fits.ts'
 import type { Static } from '../schema/schema.ts'
 
 export type Story = Static<typeof story>
@@ -157,6 +167,8 @@ const chapters: Record<string, (story: Story, data: Data, at: string) => void> =
     story.artifacts = story.artifacts.filter((one) => one.kind !== 'pr' || one.value !== value)
     story.artifacts.push({ kind: 'pr', value, metadata: { repo, branch, target_branch, number, commit }, at })
   },
+  'platform.resolver.session_dispatched': (story, data, at) => dispatchSession(story, data, at),
+  'platform.resolver.session_completed': (story, data, at) => completeSession(story, data, at),
   'resolver:completed': (story, data) => {
     story.completion = {
       outcome: data['outcome'] === 'success' ? 'success' : 'failed',
@@ -214,10 +226,58 @@ function statusChanged(story: Story, data: Data, at: string): void {
   const sessions = asNumber(data['sessions_used'])
   if (sessions !== undefined) story.sessionsUsed = sessions
   if (isTerminal(to)) story.endedAt = at
+  if (isTerminal(to)) endSessions(story, at)
   if (isTerminal(to) || to === 'paused') tellStop(story, undefined)
   if (to === 'paused' && reason === WORKER_LOST) carryOver(story)
   else if (isTerminal(to) || to === 'paused') withdraw(story)
   if (to === 'running' && reason === REQUESTS_WITHDRAWN) withdraw(story)
+}
+
+function dispatchSession(story: Story, data: Data, at: string): void {
+  const [id, turn] = [asText(data['session_id']), asNumber(data['turn'])]
+  if (id === undefined || turn === undefined) return
+  const model = asText(data['model']) ?? ''
+  const kind = SESSION_KINDS.find((one) => one === data['kind']) ?? 'live'
+  const { spending = NOTHING_SPENT } = story
+  story.spending = { ...spending, kinds: [...new Set([...spending.kinds, kind])] }
+  const sessions = story.sessions ?? []
+  const known = sessions.find((one) => one.id === id)
+  if (known !== undefined) {
+    Object.assign(known, { turns: turn, status: 'running', model, kind, ended_at: null, error: null })
+    return
+  }
+  const begun: SessionSummary = {
+    ...{ id, name: asText(data['session_name']) ?? id, status: 'running', model, kind },
+    parent_id: asText(data['parent_id']) ?? null,
+    ...{ turns: turn, steps: 0, usage: NO_USAGE, cost_usd: 0, started_at: at, ended_at: null, error: null },
+  }
+  story.sessions = [...sessions, begun].slice(-SESSIONS_TOLD_MAX)
+}
+
+const NOTHING_SPENT: SessionSpending = { usage: NO_USAGE, cost_usd: 0, kinds: [] }
+
+function completeSession(story: Story, data: Data, at: string): void {
+  const { usage } = data
+  const { spending = NOTHING_SPENT } = story
+  story.spending = {
+    ...spending,
+    usage: fits(sessionUsage, usage) ? addUsage(spending.usage, usage) : spending.usage,
+    cost_usd: addCost(spending.cost_usd, asNumber(data['cost_usd']) ?? null),
+  }
+  const known = story.sessions?.find((one) => one.id === data['session_id'])
+  if (known === undefined) return
+  known.status = data['success'] === true ? 'completed' : 'failed'
+  known.steps += asNumber(data['steps']) ?? 0
+  if (fits(sessionUsage, usage)) known.usage = addUsage(known.usage, usage)
+  known.cost_usd = addCost(known.cost_usd, asNumber(data['cost_usd']) ?? null)
+  known.ended_at = at
+  known.error = asError(data['error'])
+}
+
+/** A worker that is lost tells no end. */
+function endSessions(story: Story, at: string): void {
+  for (const one of story.sessions ?? [])
+    if (one.status === 'running') Object.assign(one, { status: 'ended', ended_at: at })
 }
 
 function queued(story: Story, data: Data, at: string): void {

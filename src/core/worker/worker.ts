@@ -73,7 +73,6 @@ export interface ContainerLaunch {
   image: string | null
   /** The stages of setup. Each result is kept once it succeeded; a later stage builds on the ones before. */
   stages: readonly (readonly SetupStep[])[]
-  bundles: readonly string[]
   volume_mounts: readonly unknown[]
   dev_source_overrides: readonly string[]
   /** The source of the resolver; null where its directory may change at any time. */
@@ -93,6 +92,16 @@ export type SetupFailure = EventData<'platform.setup.failed'>
 /** The reason of a signal that ends a launch because another process goes on with it: what can be adopted is left running. */
 export const HANDED_OVER = 'handed over'
 
+/** A directory with bundles for the sessions of a worker, which only reads it. */
+export interface BundleDirectory {
+  /** On this machine; null where the image has it. */
+  source: string | null
+  /** As the worker sees it. */
+  seen: string
+  /** RESOLVE_BUNDLES names it. */
+  isListed: boolean
+}
+
 export interface LaunchPlan {
   command: readonly string[]
   /** The directory of the resolver's files. */
@@ -102,6 +111,7 @@ export interface LaunchPlan {
   /** True where no worker of this instance can exist yet. */
   isFirst?: boolean
   container?: ContainerLaunch
+  bundles?: readonly BundleDirectory[]
   /** A directory of this machine whose programs the worker finds first. */
   tools?: string | undefined
   /** How many stages of the setup {@link Driver.prepare} has reported for this launch. */
@@ -155,6 +165,27 @@ export interface StderrReading {
   close(): void
 }
 
+/** A program of the platform beside the main process of a worker, with the worker's files, network, user and limits. */
+export interface HelperPlan {
+  /** The path of the program below `dist/`. */
+  program: string
+  /** Unique; every process of the helper carries it in RESOLVE_HELPER. */
+  mark: string
+  /** The directory of the resolver's files, on this machine. */
+  directory: string
+  environment: Readonly<Record<string, string>>
+  /** As in {@link LaunchPlan}. */
+  tools?: string | undefined
+  onStderr: (bytes: Buffer) => void
+}
+
+export interface Helper {
+  /** Its stdio. It ends with its input: when the channel is closed, and with this host. */
+  readonly channel: Channel
+  /** How it ended, in words. */
+  readonly ended: Promise<string>
+}
+
 export interface Worker {
   readonly incarnation: number
   /** JSON-RPC lines. After an adoption, earlier lines are received again. */
@@ -171,6 +202,8 @@ export interface Worker {
   readStderr(listener: StderrListener, from: number | undefined): StderrReading
   /** After an adoption, output is given again from its beginning, with the same offsets, as long as it is shorter than this. */
   readonly replayBytes: number
+  /** Starts a helper, which ends with the worker too. Throws `launch_failed`, `container_refused`, `docker_unreachable`. */
+  startHelper(plan: HelperPlan): Promise<Helper>
   /** The current usage; undefined where it cannot be read. */
   usage?(): Promise<Usage | undefined>
   /** Whether no process of the worker is left. */

@@ -2,14 +2,14 @@
  * Clones one repository of a workspace from the cache into a directory that no worker sees, complete with its branch, its remote and an
  * identity (docs/git.md, The clone). No hard links: the worker will own the files.
  */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../errors.ts'
 import { bytesBelow } from '../files/disk-usage.ts'
 import { DISK_SAMPLE_MAX_ENTRIES, REPO_NOTED_MAX, REPO_REFS_READ_MAX } from '../limits.ts'
 import { editsBetween } from '../primitives/nearest.ts'
 import type { ClonedRepo } from '../protocol/workspace.ts'
-import { isCommitId } from './ref-names.ts'
+import { formatOf, isCommitId } from './ref-names.ts'
 import type { CachedRepo } from './repo-cache.ts'
 import { type GitExtras, type RepoWork, repoGit, tryRepoGit } from './repo-git.ts'
 
@@ -43,7 +43,9 @@ export async function cloneFromCache(
     cached.path,
     name,
   ])
-  const format = (await git(tree, ['rev-parse', '--show-object-format'])).trim()
+  // A whole id tells the format; without a commit git is asked.
+  const format =
+    start === undefined ? (await git(tree, ['rev-parse', '--show-object-format'])).trim() : formatOf(start.commit)
   await writeFile(join(tree, '.git', 'config'), cloneConfig(remote?.url ?? url, format, remote))
   if (start === undefined) await git(tree, ['symbolic-ref', 'HEAD', `refs/heads/${working}`])
   else {
@@ -175,11 +177,17 @@ const MODULE_PATH = '^submodule\\..*\\.path$'
 /** What is not in the clone, so that setup can say it. */
 async function notesOn(tree: string, git: Git): Promise<Pick<ClonedRepo, 'lfs' | 'submodules'>> {
   const maxOutputChars = 16 * 1024 * 1024
+  const hasModules = await lstat(join(tree, '.gitmodules')).then(
+    () => true,
+    () => false,
+  )
   const [lfs, modules] = await Promise.all([
     git(tree, ['ls-files', '-z', '--', ':(attr:filter=lfs)'], { maxOutputChars }).catch(() => ''),
-    git(tree, ['config', '--no-includes', '--blob', 'HEAD:.gitmodules', '-z', '--get-regexp', MODULE_PATH]).catch(
-      () => '',
-    ),
+    hasModules
+      ? git(tree, ['config', '--no-includes', '--blob', 'HEAD:.gitmodules', '-z', '--get-regexp', MODULE_PATH]).catch(
+          () => '',
+        )
+      : '',
   ])
   const paths = modules
     .split('\0')

@@ -2,12 +2,13 @@
  * The host's own bare repository of a clone (docs/git.md, The repository of the host), and the copy that the git server of an instance
  * serves. Hosts make both before the first worker begins.
  */
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HEADS, hostRepoPath, SEEDED, START, UPSTREAM } from '../git/host-layout.ts'
 import { type GitEnd, runGit } from '../git/run-git.ts'
 import { GIT_SERVER_MAX_BYTES, GIT_TRANSFER_LIMIT_MS } from '../limits.ts'
 import type { ClonedRepo } from '../protocol/workspace.ts'
+import { formatOf } from './ref-names.ts'
 import type { CachedRepo } from './repo-cache.ts'
 import { type RepoWork, repoGit, toRepoError } from './repo-git.ts'
 
@@ -29,8 +30,10 @@ export async function makeHostRepository(
   await mkdir(places.stage, { recursive: true, mode: 0o700 })
   await rm(draft, { recursive: true, force: true })
   await git(places.stage, 'clone', '--quiet', '--bare', '--template=', '--', cached.path, bare)
-  await writeFile(join(draft, 'config'), bareConfig((await git(draft, 'rev-parse', '--show-object-format')).trim()))
-  await git(draft, 'symbolic-ref', 'HEAD', `${HEADS}${cached.base ?? working}`)
+  const format = commit === null ? (await git(draft, 'rev-parse', '--show-object-format')).trim() : formatOf(commit)
+  await writeFile(join(draft, 'config'), bareConfig(format))
+  // Each process of git takes milliseconds; HEAD is a line of text, and the names were checked.
+  await writeFile(join(draft, 'HEAD'), `ref: ${HEADS}${cached.base ?? working}\n`)
   if (commit !== null) {
     await git(draft, 'update-ref', START, commit)
     await git(draft, 'fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '.', ...SEEDS)
@@ -61,8 +64,8 @@ export async function copyForServer(bare: string, name: string, stage: string, s
   await mkdir(stage, { recursive: true, mode: 0o700 })
   await rm(copy, { recursive: true, force: true })
   await run(stage, 'clone', '--quiet', '--bare', '--no-hardlinks', '--template=', '--', bare, `${name}.git`)
-  await writeFile(join(copy, 'config'), bareConfig(await run(copy, 'rev-parse', '--show-object-format')))
-  await run(copy, 'symbolic-ref', 'HEAD', await run(bare, 'symbolic-ref', 'HEAD'))
+  // Both are the host's own: no worker can write to its repository.
+  for (const name of ['config', 'HEAD']) await copyFile(join(bare, name), join(copy, name))
   return copy
 }
 

@@ -20,3 +20,8 @@ export function branchFault(name: string): string | null {
 export function isCommitId(text: string): boolean {
   return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)
 }
+
+/** The object format of a repository, from a whole id of one of its commits. */
+export function formatOf(commit: string): 'sha1' | 'sha256' {
+  return commit.length === 64 ? 'sha256' : 'sha1'
+}

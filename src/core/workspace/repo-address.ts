@@ -87,6 +87,12 @@ function withScheme(scheme: string, rest: string, hosts: GitHosts): RepoAddress 
 
 function shortAddress(text: string, hosts: GitHosts): RepoAddress {
   const { origin, host, path, type } = hosts.forge
+  refuseWhere([
+    [
+      origin === '',
+      'it names no host; set RESOLVE_GIT_BASE_URL: RESOLVE_GIT_PROVIDER names no git host with a public server',
+    ],
+  ])
   // GitLab and Gitea answer without the ending by a redirect or not at all; Azure knows none.
   const ending = type === 'azure' || text.endsWith('.git') ? '' : '.git'
   return checked(`${origin}${path}/${text}${ending}`, host, `${path.slice(1)}${path === '' ? '' : '/'}${text}`, hosts)

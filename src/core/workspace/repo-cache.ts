@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failpoint } from '../failpoints.ts'
@@ -14,7 +14,7 @@ import { writeWhole } from '../files/write-whole.ts'
 import { ALL_BRANCHES_AND_TAGS, FETCH } from '../git/fetch-arguments.ts'
 import { CACHE_LOOK_MS, CLONE_RETRY_MS, CLONE_TRIES, DISK_SAMPLE_MAX_ENTRIES, REPO_CACHE_MAX_BYTES } from '../limits.ts'
 import { type FetchProgress, progressReporter } from './clone-progress.ts'
-import { isCommitId } from './ref-names.ts'
+import { formatOf, isCommitId } from './ref-names.ts'
 import { isPassing, type RepoWork, repoGit, toRepoError, tryRepoGit } from './repo-git.ts'
 
 export interface CachedRepo {
@@ -71,12 +71,19 @@ async function refresh(
   onProgress: (progress: FetchProgress) => void,
 ): Promise<CachedRepo> {
   const { head, url } = await askUpstream(path, work)
-  if (!existsSync(path)) await makeBare(path, work, head?.commit.length === 64 ? 'sha256' : 'sha1')
+  if (!existsSync(path)) await makeBare(path, work, formatOf(head?.commit ?? ''))
   await removeLeftovers(path)
   const isFresh = await fetchAll(path, work, url, onProgress)
   const base = head?.branch ?? (head === undefined ? await unbornBranch(path, work, url) : null)
-  if (base !== null) await repoGit(work, path, ['symbolic-ref', 'HEAD', `refs/heads/${base}`], LIMITED)
+  if (base !== null && (await headOf(path)) !== `ref: refs/heads/${base}\n`) {
+    await repoGit(work, path, ['symbolic-ref', 'HEAD', `refs/heads/${base}`], LIMITED)
+  }
   return { path, base, isFresh }
+}
+
+/** As git keeps it: only a name that changed needs a process. */
+async function headOf(path: string): Promise<string> {
+  return await readFile(join(path, 'HEAD'), 'utf8').catch(() => '')
 }
 
 const LIMITED = { maxBytes: REPO_CACHE_MAX_BYTES }

@@ -2,6 +2,7 @@
 import type { ArtifactKind } from '../../core/protocol/event.ts'
 import type { Form, Payload } from '../../core/protocol/form.ts'
 import type { InstanceConfig, MessageType, ResolverResult } from '../../core/protocol/instance.ts'
+import type { SessionFactory } from '../../sessions/contract/contract.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
@@ -19,15 +20,6 @@ export interface ContainerSetup {
   bundles?: string[]
   environment?: Record<string, string>
   volume_mounts?: unknown[]
-}
-
-/** One independent LLM session, with its own context. */
-export interface Session {
-  run(prompt: string): Promise<{ output: string }>
-}
-
-export interface SessionFactory {
-  create(name: string): Promise<Session>
 }
 
 /** Writes events. Each one is in `events.jsonl` when the call returns. */

@@ -27,6 +27,7 @@ const KEY_PARAMETER = {
 const PARTS: Readonly<Record<string, Json>> = {
   id: { description: 'The instance', example: '0123456789ab' },
   rid: { description: 'The question' },
+  sid: { description: 'The LLM session' },
   repo: { description: 'The repository: its name in the workspace', example: 'app' },
   name: { description: 'The resolver', example: 'hello' },
   path: { description: 'The path of the file' },

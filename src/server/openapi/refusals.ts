@@ -18,6 +18,7 @@ const EXAMPLES = {
   request_unknown: { request: 'approve', instance: '0123456789ab' },
   message_type_unknown: { type: 'hint', known: ['note'] },
   file_unknown: { path: 'report.md' },
+  session_unknown: { session: 'plan' },
   path_refused: { path: '../config.json' },
   invalid_state: { action: 'resume', status: 'running' },
   already_answered: { request: 'approve', actor: 'ada', via: 'page', at: '2026-01-31T12:00:00.000Z' },

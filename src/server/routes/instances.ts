@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
 import { EXPORT_RETRY_S, EXPORTS_MAX, EXPORTS_OF_TOKEN_MAX } from '../../core/limits.ts'
 import { covers } from '../../core/protocol/http.ts'
+import { trajectoryOf } from '../../core/protocol/session/trajectory.ts'
 import { visibleCreation, visibleStory } from '../access/visibility.ts'
 import { keptOutcome } from '../request/kept-outcome.ts'
 import type { Handlers } from '../request/operations.ts'
@@ -55,6 +56,15 @@ export function instanceHandlers({ platform }: AppParts) {
 
     postInstanceStop: ({ params, body, request }) =>
       keptOutcome({ request, platform, id: params.id, action: 'stop' }, () => platform.stop(params.id, body ?? {})),
+
+    getInstanceSessions: async ({ params }) => platform.sessions(params.id),
+
+    getInstanceSessionTranscript: async ({ params, query, reply }) => {
+      reply.header('cache-control', 'no-store')
+      const transcript = await platform.transcript(params.id, params.sid, query.after)
+      if (query.format !== 'atif') return transcript
+      return trajectoryOf(transcript, (await platform.record(params.id)).resolver_version)
+    },
 
     getInstanceStderr: async ({ params, reply }) => {
       const text = await platform.stderrTail(params.id)

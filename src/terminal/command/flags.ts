@@ -32,6 +32,11 @@ export const labelFlag = Flags.string({
   description: 'a label to find the instance by; repeat it for each',
 })
 
+export const budgetFlag = Flags.string({
+  helpValue: 'USD',
+  description: 'what its LLM sessions may cost together, such as 2.50 (default: RESOLVE_BUDGET_USD, else no limit)',
+})
+
 export const jsonlFlag = {
   jsonl: Flags.boolean({
     description: 'print every event as one line of JSON, then a closing line',
@@ -86,4 +91,12 @@ export function toStatuses(given: readonly string[] | undefined): Status[] | und
         fields: [{ id: 'status', message: STATUSES.join(', ') }],
       })
     })
+}
+
+/** Parses `--budget-usd`. Throws `usage` for what is no amount. */
+export function parseBudget(text: string | undefined): { budget_usd?: number } {
+  if (text === undefined) return {}
+  const budget_usd = /^\d{1,7}(?:\.\d{1,6})?$/.test(text.trim()) ? Number(text) : 0
+  if (budget_usd === 0) throw usage(`--budget-usd: "${text}" is no amount of US dollars; write 5 or 0.50.`)
+  return { budget_usd }
 }

@@ -70,7 +70,8 @@ function printForPerson(output: Output, { error, extras, exitCode }: Report, { s
   // With --json stderr gets one line of prose; the document has the details.
   if (output.forPerson) {
     const named = error.fields.map(({ id, message }) => `${id}: ${message}`)
-    const sentences = named.length > 0 ? named : error.errors
+    // Some errors have them in their sentence already.
+    const sentences = named.length > 0 ? named : error.errors.filter((one) => !error.message.includes(one))
     lines.push(...sentences.map((sentence) => `  - ${cleanText(sentence)}`))
     if (server !== undefined) lines.push(`  The server is ${cleanText(server)}.`)
     if (extras.hint !== undefined) lines.push(`  ${cleanText(extras.hint)}`)

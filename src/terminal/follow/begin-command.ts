@@ -3,13 +3,14 @@ import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord } from '../../core/protocol/instance.ts'
 import type { Executor } from '../../core/protocol/journal.ts'
 import { BaseCommand, type Described, type FlagsOf } from '../command/base-command.ts'
-import { executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
+import { budgetFlag, executorFlag, followFlags, inputFlags, labelFlag } from '../command/flags.ts'
 import { requireName } from '../command/require-name.ts'
 import { beforeFollowing } from '../command/signals.ts'
 import { type GatherOptions, gatherInput } from '../input/gather-input.ts'
 import { type GivenInput, readInput } from '../input/input-flags.ts'
 import { isCi } from '../output/surroundings.ts'
 import { printDetached, refuseWithDetach } from './detached.ts'
+import { requireWritable, writeRecording } from './record.ts'
 import { planSession, runSession, type SessionPlan } from './session.ts'
 
 export const beginFlags = {
@@ -19,6 +20,11 @@ export const beginFlags = {
   executor: executorFlag,
   name: Flags.string({ description: 'a name that people recognise; commands take it in place of the id' }),
   label: labelFlag,
+  'budget-usd': budgetFlag,
+  record: Flags.string({
+    helpValue: 'F',
+    description: 'write the answers of its models to F; RESOLVE_LLM_MODEL=recorded/F gives them again',
+  }),
   edit: Flags.boolean({ description: 'open the form even if no field is missing' }),
 }
 
@@ -37,6 +43,8 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
   protected async act(): Promise<number> {
     refuseWithDetach(this.flags)
     requireName(this.flags.name)
+    const { record: file } = this.flags
+    if (file !== undefined) requireWritable(file)
     const session = await planSession(this.flags, this.mayNotAsk)
     const record = await beforeFollowing(async () => this.begin({ session, given: await readInput(this.flags) }))
     if (record === undefined) return 0
@@ -47,11 +55,13 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
       await printDetached(this.output, platform, { id, isRemote: this.server !== undefined })
       return 0
     }
-    return await runSession({
+    const code = await runSession({
       ...session,
       ...{ platform, id, output: this.output, actor: this.actor, live: this.mayDraw, watching: false },
       stopOnSignal: isCi(),
     })
+    if (file !== undefined) await writeRecording(platform, id, file, this.output)
+    return code
   }
 
   /** The checked input. The time of a setup that comes before the form counts for --timeout. */
@@ -75,7 +85,14 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
   /** What else was said on the command line, for the command that repeats it with other fields. */
   protected get said(): string[] {
     const { label = [], detach, verbose, edit: _, executor, ...flags } = this.flags
-    const texts = { name: flags.name, answers: flags.answers, 'on-input': flags['on-input'], timeout: flags.timeout }
+    const texts = {
+      name: flags.name,
+      answers: flags.answers,
+      'on-input': flags['on-input'],
+      timeout: flags.timeout,
+      'budget-usd': flags['budget-usd'],
+      record: flags.record,
+    }
     return [
       ...label.flatMap((one) => ['--label', one]),
       ...Object.entries(texts).flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag}`, value])),

@@ -11,9 +11,10 @@ export function refuseWithDetach(flags: {
   answers?: string | undefined
   timeout?: string | undefined
   'on-input'?: string | undefined
+  record?: string | undefined
 }): void {
   if (!flags.detach) return
-  for (const flag of ['answers', 'timeout', 'on-input'] as const) {
+  for (const flag of ['answers', 'timeout', 'on-input', 'record'] as const) {
     if (flags[flag] === undefined) continue
     throw usage(`--${flag} cannot be used with --detach: it needs a command that follows the run.`)
   }

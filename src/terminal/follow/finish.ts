@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { ResolveError } from '../../core/errors.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { errorText, settingHint } from '../../core/view/error-text.ts'
+import { spendingText } from '../../core/view/spending.ts'
 import { queueSentence, standingWord } from '../../core/view/status-words.ts'
 import { isPauseWord, pendingRequests, type Story } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
@@ -47,6 +48,8 @@ export async function finish(output: Output, end: FollowEnd, warnings: readonly 
     await output.result(story.output)
   printClosing(output, end)
   for (const warning of warnings) output.say(output.paint('yellow', `  ${warning}`))
+  const spent = reason === 'done' || reason === 'paused' ? spendingText(story) : undefined
+  if (spent !== undefined) output.note(`  ${output.paint('dim', 'LLM sessions:')} ${spent}`)
   for (const line of artifactLines(output, end)) output.note(line)
   for (const line of whatNext(output, end)) output.say(line)
   return exitCode

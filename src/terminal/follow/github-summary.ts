@@ -4,6 +4,7 @@ import { appendFileSync } from 'node:fs'
 import { isTerminal } from '../../core/protocol/status.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { errorText } from '../../core/view/error-text.ts'
+import { spendingText } from '../../core/view/spending.ts'
 import { STATUS_WORDS } from '../../core/view/status-words.ts'
 import { pendingRequests, type Story, type StoryPhase } from '../../core/view/story.ts'
 import { durationText } from '../../core/view/time-words.ts'
@@ -34,6 +35,8 @@ export function summaryOf(story: Story, now = Date.now()): string {
   blocks.push(`Instance \`${instance_id}\` of ${escaped(resolver.name)} ${escaped(resolver.version)}`)
   if (story.error !== null) blocks.push(`**${escaped(story.error.code)}**: ${escapedLines(errorText(story.error))}`)
   if (story.output !== null && story.output !== '') blocks.push(`> ${escapedLines(story.output, '> ')}`)
+  const spent = spendingText(story)
+  if (spent !== undefined) blocks.push(`LLM sessions: ${escaped(spent)}`)
   if (story.phases.length > 0) blocks.push(phaseTable(story, now))
   if (story.artifacts.length > 0) blocks.push(artifactList(story))
   for (const request of pendingRequests(story)) {

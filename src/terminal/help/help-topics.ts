@@ -25,6 +25,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
     'a shell command that prints the token of a git host, where RESOLVE_GIT_HOST_TOKEN is not set',
   RESOLVE_LLM_MODEL: 'passed to resolvers in their config: which model to use, such as provider/model',
   RESOLVE_LLM_BASE_URL: 'passed to resolvers in their config: the address of the LLM provider',
+  RESOLVE_BUDGET_USD: 'what the LLM sessions of an instance may cost: the default, and the most (default: no limit)',
   RESOLVE_SECRET_KEY_FILE: 'the file with the key of secrets (default: secret.key in the home)',
   RESOLVE_GIT_PROVIDER: 'passed to resolvers in their config: the kind of git host',
   RESOLVE_GIT_BASE_URL: 'passed to resolvers in their config: the address of the git host',
@@ -47,7 +48,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
 }
 
 /** Those about resolvers and their workers have a page of their own: each page fits a terminal. */
-const ABOUT_WORKERS = /LIFETIME|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|OPEN_NETWORK|SANDBOX|DEV_SOURCES/
+const ABOUT_WORKERS = /LIFETIME|BUDGET|_LLM_|_GIT_|DOCKER|WORKER|VOLUME|OPEN_NETWORK|SANDBOX|DEV_SOURCES/
 
 const environmentLines = (isAboutWorkers: boolean) =>
   twoColumns(Object.entries(ENVIRONMENT).filter(([name]) => ABOUT_WORKERS.test(name) === isAboutWorkers)).join('\n')

@@ -42,8 +42,7 @@ export async function tryOut(platform: LocalPlatform, entry: CatalogEntry, wish:
 
 /** Whether its container has a setup before the resolver can be asked for its form. */
 export function hasSetup({ manifest }: CatalogEntry): boolean {
-  const { setup_commands: commands = [], bundles = [] } = manifest.container ?? {}
-  return commands.length + bundles.length > 0
+  return (manifest.container?.setup_commands ?? []).length > 0
 }
 
 /** Whether it can be prepared later without any change of the resolver. */

@@ -1,12 +1,13 @@
 /** The JSON documents of `--json` and `--jsonl` (docs/json.md). Later versions only add fields. */
 import type { ResolveError } from '../../core/errors.ts'
 import type { InstanceError, Labels, QueuePlace } from '../../core/protocol/instance.ts'
+import { type Spending, spendingOf } from '../../core/view/spending.ts'
 import type { Story, StoryArtifact, StoryRequest } from '../../core/view/story.ts'
 import { pendingRequests } from '../../core/view/story.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { nextCommands } from './next-steps.ts'
 
-export interface InstanceDocument {
+export interface InstanceDocument extends Spending {
   schema: 'resolve.instance/1'
   instance_id: string
   name: string | null
@@ -28,6 +29,8 @@ export interface InstanceDocument {
   queue: QueuePlace | null
   history: { status: string; at: string; reason: string | null; forced?: true }[]
   timing: { created_at: string; started_at: string | null; ended_at: string | null; duration_ms: number | null }
+  /** The LLM sessions of the last run, as its result tells. */
+  sessions_used: number
   artifacts: StoryArtifact[]
   pending_inputs: Pick<StoryRequest, 'id' | 'prompt' | 'schema' | 'asked_at'>[]
   events: { count: number }
@@ -61,6 +64,8 @@ export function instanceDocument(story: Story, exitCode: ExitCode, warnings: rea
       ...(forced === true ? { forced } : {}),
     })),
     timing: timingOf(story),
+    sessions_used: story.sessionsUsed ?? 0,
+    ...spendingOf(story),
     artifacts: story.artifacts,
     pending_inputs: pendingRequests(story).map(({ id, prompt, schema, asked_at }) => ({
       id,

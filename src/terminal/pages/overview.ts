@@ -55,6 +55,7 @@ function greeting(paint: (style: 'bold' | 'cyan', text: string) => string): stri
   const rows = [
     [commandLine('run', 'hello', '-i', 'name=Ada'), 'prints a greeting'],
     [commandLine('run', 'tour'), 'a demo: phases, a question, files'],
+    [commandLine('run', 'agent'), 'works on a task with an LLM, and asks before it delivers'],
     ['resolve resolver add FOLDER', 'adds your own resolver'],
   ] as const
   const width = Math.max(...rows.map(([command]) => command.length)) + 3

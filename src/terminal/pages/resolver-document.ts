@@ -25,5 +25,6 @@ export function resolverLines(entry: CatalogEntry): string[] {
   const capabilities = manifest.capabilities_required ?? []
   if (capabilities.length > 0) lines.push(`  needs      ${capabilities.map(cleanLine).join(', ')}`)
   if (manifest.container !== undefined) lines.push('  container  yes')
+  for (const bundle of manifest.container?.bundles ?? []) lines.push(`  bundle     ${cleanLine(bundle)}`)
   return [...lines, '', `  ${commandLine('resolver', 'schema', entry.name)}`, `  ${commandLine('run', entry.name)}`]
 }

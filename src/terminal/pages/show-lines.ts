@@ -3,6 +3,7 @@
 import type { JournalEvent } from '../../core/protocol/journal.ts'
 import { cleanLine, cleanText } from '../../core/view/clean.ts'
 import { errorText } from '../../core/view/error-text.ts'
+import { spendingText } from '../../core/view/spending.ts'
 import { queueSentence, reasonText, STATUS_WORDS, standingWord } from '../../core/view/status-words.ts'
 import { isPauseWord, pendingRequests, REQUESTS_WITHDRAWN, type Story } from '../../core/view/story.ts'
 import { localText } from '../../core/view/time-words.ts'
@@ -27,6 +28,9 @@ export function showLines(output: Output, story: Story, events: readonly Journal
   if (creation.parent_id !== null) lines.push(`  repeats   ${cleanLine(creation.parent_id)}`)
   const from = creation.schedule
   if (from !== undefined) lines.push(`  schedule  ${cleanLine(from.name)}, due ${from.due_at}`)
+  if (creation.budget_usd !== undefined) lines.push(`  budget    ${creation.budget_usd} US dollars for LLM sessions`)
+  const spent = spendingText(story)
+  if (spent !== undefined) lines.push(`  sessions  ${spent}`)
   if (story.queue != null) lines.push(`  queue     ${queueSentence(story.queue)}`)
   if (story.phase !== null) lines.push(`  phase     ${cleanLine(story.phase)}`)
   if (story.output !== null && !isPauseWord(story.output)) lines.push(`  output    ${cleanText(story.output)}`)

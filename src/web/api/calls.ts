@@ -4,6 +4,7 @@ import type { DiffBase } from '../../core/protocol/changes.ts'
 import type { FormCheck, Payload } from '../../core/protocol/form.ts'
 import { DOOR } from '../../core/protocol/http.ts'
 import type { Door, InstanceRecord } from '../../core/protocol/instance.ts'
+import type { TranscriptDocument } from '../../core/protocol/session/session.ts'
 import type { Status } from '../../core/protocol/status.ts'
 import { act, ask, askJson } from './client.ts'
 import { jsonOf } from './problem.ts'
@@ -142,4 +143,20 @@ export function checkPromotion(
 
 export async function promote(id: string, repo: string, ask: PromotionAsk): Promise<PromotionFound> {
   return await jsonOf('postInstancePromote', await act('postInstancePromote', { params: { id, repo }, body: ask }))
+}
+
+/** `after`: `meta.next` of an earlier answer. */
+export async function fetchTranscript(
+  id: string,
+  session: string,
+  after: number,
+  signal: AbortSignal,
+): Promise<TranscriptDocument> {
+  const found = await askJson('getInstanceSessionTranscript', {
+    params: { id, sid: session },
+    query: { after },
+    signal,
+  })
+  // The other format was not asked for.
+  return found as TranscriptDocument
 }

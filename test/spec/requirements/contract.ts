@@ -27,7 +27,7 @@ const sdk = section('Resolver SDK operations', 'SDK', {
   '06': 'request_input returns a future of the payload and moves the instance to awaiting_input',
   '07': 'A request_id must be unique within the instance',
   '08': waits.realityCheck('The SDK starts, follows and awaits reality checks'),
-  '09': waits.sessions('session_factory creates independent LLM sessions; a response has an output'),
+  '09': 'session_factory creates independent LLM sessions; a response has an output',
 })
 
 const rpc = section('JSON-RPC methods', 'RPC', {

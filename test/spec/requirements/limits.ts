@@ -1,9 +1,9 @@
 /** Requirements of the specification's last sections: limits and versioning. */
-import { section, waits } from './requirement.ts'
+import { section } from './requirement.ts'
 
 const limits = section('Limits', 'LIM', {
   '01': 'A container has 256 PIDs, 8 GiB of memory (with swap 8 GiB together, R53), 2.0 CPUs and an init',
-  '02': waits.sessions('The guardian blocks tool calls over 128 PIDs, repeats, and kills orphan test runners'),
+  '02': 'The guardian blocks tool calls over 128 PIDs, repeats, and kills orphan test runners',
   '03': 'The watchdog warns at 200 PIDs and at 80 % of memory',
   '04': 'An instance lives 12 hours',
   '05': 'RPC limits: 30 s initialize and stop; 10 s schema and workspace spec; 5 s inputResponse, message, getMessageTypes; none for run',

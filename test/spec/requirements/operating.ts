@@ -14,6 +14,8 @@ const entries = {
   R72: 'Schedules create instances at due times of their zone: each once, across servers and kills; missed and skipped ones are told, never two at once; secrets are refused, also where the form cannot be asked; one schedule never stops another; inputs are shown to admin only',
   R73: 'login checks a token and stores it for this user alone; contexts choose the server, a token goes to its own server only; the config file is refused with the line of what is wrong',
   R74: 'resolver add to a server sends an archive of the directory: only serve --uploads takes it, with scope admin; it is checked whole before anything is written, stored under its digest, and runs in a container only',
+  'S-AGENT-01':
+    'The built-in resolver agent works on a task with a model and tools, here or in a container, in a clone or an empty directory; takes messages meanwhile; asks before it delivers, and leaves commit, pull request, summary and difference',
   R71: 'serve --keep removes ended instances regularly, as prune does, and tells it',
 }
 

@@ -39,7 +39,7 @@ const manifest = section('Resolver manifest', 'MAN', {
   '13': 'container.command overrides command inside the worker',
   '14': 'container.setup_commands run one after another as root before the resolver starts',
   '15': 'container.volume_mounts and dev_source_overrides are honoured',
-  '16': waits.sessions('container.bundles are activated for the LLM sessions'),
+  '16': 'container.bundles are activated for the LLM sessions',
 })
 
 const request = section('Input request', 'REQ', {

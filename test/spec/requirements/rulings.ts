@@ -54,6 +54,8 @@ const entries: Record<string, string | Later> = {
   R38: 'resolve token create, list and revoke; sign-in links',
   R39: 'Commands on the same machine use the home directory and a 0600 unix socket, no token',
   R40: 'resolver.shutdown, resolver.event, resolver.finished, resolver.log; a resolver with only files and the eight methods conforms',
+  'R40-SESSIONS':
+    'platform.session.create, run and steer: LLM sessions for resolvers in other languages, which outlive a pause, a host, a helper and a worker',
   R41: 'A line on stdout that is no frame is logged, counted, ignored; frames are capped at 4 MiB',
   R42: 'Calls into a resolver are at-least-once; request_id and message number let the SDK dedupe',
   R43: 'InstanceConfig carries project_path and resolve_path; RESOLVE_DIR is set; config.json is 0600 and scrubbed of secrets at the end',
@@ -78,7 +80,21 @@ const entries: Record<string, string | Later> = {
   R53: 'Memory and swap together are 8 GiB: nothing is swapped',
   R54: 'A pattern that is legal only without the u flag is taken without it',
   R55: 'Model, base URL, token command and named secrets reach a resolver by its config alone',
-  R56: waits.sessions('Sessions are journaled as platform.resolver.session_dispatched and session_completed'),
+  R56: 'Sessions are journaled as platform.resolver.session_dispatched and session_completed',
+  'R56-BUDGET':
+    'A budget in US dollars bounds all LLM sessions of an instance, over pauses, by one step at most: then the run fails with budget_exceeded; RESOLVE_BUDGET_USD is default and ceiling',
+  'R56-RECORDED':
+    'run --record writes the answers of the models of a run, redacted, mode 600; recorded/<path> gives them again as kind replayed, and a prompt that leaves the record fails with script_ended',
+  'R56-SCHEMA': 'A run of a session with a JSON Schema gives a checked object, with one repair, with every provider',
+  'R56-USAGE':
+    'Tokens, estimated cost and kinds of the LLM sessions stand in the record, in documents, at the end of a run and in the step summary',
+  'R56-MCP':
+    'A session offers the tools of MCP servers as server__tool, within limits; a server that fails is a warning, and a stop ends it with everything that it started',
+  'R56-FETCH':
+    'The tool fetch reaches public addresses alone unless the author allows others, after each redirect and through the proxy of a worker, within limits of time and size',
+  'R56-IMAGES':
+    'An image that a tool gives reaches models that take images, and no transcript or request grows beyond its limits by it',
+  'R56-PATCH': 'apply_patch makes all changes of a patch or none, of files that were read before',
   R57: "Cancelled by a person's stop keeps the reason given, with forced: true where force was needed",
   R58: 'A lost worker with supports_resume and a checkpoint makes the instance paused, reason worker_lost',
   'R58-RESUME':

@@ -1,5 +1,5 @@
 /** Every forge with its double and the address of its repository. */
-import type { ForgeName } from '../../../src/core/forge/forge.ts'
+import type { ForgeName } from '../../../src/core/git/git-providers.ts'
 import { azureDialect } from './azure.ts'
 import { bitbucketDialect, bitbucketServerDialect } from './bitbucket.ts'
 import type { Dialect } from './double.ts'

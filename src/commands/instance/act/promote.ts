@@ -8,7 +8,7 @@ import { requiredIdArg } from '../../../terminal/command/flags.ts'
 import { promptYes } from '../../../terminal/form/prompt-form.ts'
 import { usage } from '../../../terminal/output/command-error.ts'
 import { EXIT } from '../../../terminal/output/exit-codes.ts'
-import { promotionLines } from '../../../terminal/pages/promotion-lines.ts'
+import { promotionLines, promotionNotes } from '../../../terminal/pages/promotion-lines.ts'
 
 export default class InstancePromote extends BaseCommand<typeof InstancePromote> {
   static override summary = 'Open a pull request upstream for the work of an instance'
@@ -26,8 +26,12 @@ export default class InstancePromote extends BaseCommand<typeof InstancePromote>
     repo: Args.string({ description: 'a repository of its workspace; not needed where it has one' }),
   }
   static override flags = {
-    title: Flags.string({ description: 'default: the subject of the last commit' }),
-    body: Flags.string({ description: 'the text of the pull request; @FILE reads it from a file' }),
+    title: Flags.string({
+      description: 'default: of its pull request at the git server, else the subject of the last commit',
+    }),
+    body: Flags.string({
+      description: 'the text; default: of its pull request at the git server; @FILE reads it from a file',
+    }),
     branch: Flags.string({ description: 'default: the working branch' }),
     target: Flags.string({ description: 'default: the default branch upstream' }),
     draft: Flags.boolean({ description: 'mark it as a draft' }),
@@ -111,6 +115,8 @@ export default class InstancePromote extends BaseCommand<typeof InstancePromote>
     }
     await this.output.result(outcome.pr_url)
     this.output.note(outcome.created ? 'Pull request opened.' : 'Pull request updated.')
+    // Without a question, the person did not see the look.
+    for (const line of promotionNotes(outcome)) this.output.note(line)
     return EXIT.ok
   }
 }

@@ -6,7 +6,7 @@ import { withLabels } from '../../../core/protocol/instance.ts'
 import { nameTakenOver } from '../../../core/protocol/names.ts'
 import { askAgain, retryInput } from '../../../core/view/retry-input.ts'
 import type { ArgsOf, FlagsOf } from '../../../terminal/command/base-command.ts'
-import { requiredIdArg } from '../../../terminal/command/flags.ts'
+import { parseBudget, requiredIdArg } from '../../../terminal/command/flags.ts'
 import { parseLabels } from '../../../terminal/command/labels.ts'
 import { BeginCommand, type Begun, beginFlags } from '../../../terminal/follow/begin-command.ts'
 import type { GivenInput } from '../../../terminal/input/input-flags.ts'
@@ -17,7 +17,7 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
   static override summary = 'Run an instance again with the same input'
   static override description = `Creates a new instance of the same resolver and follows it as run does.
   The input is that of the old one; -i and --input-file replace fields of it.
-  Name and labels are taken over. Secret fields are asked again.`
+  Name, labels and budget are taken over. Secret fields are asked again.`
   static override examples = [
     'resolve instance retry @last',
     'resolve instance retry 3fa2 -i subject=tides --label attempt=2',
@@ -32,6 +32,7 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
   protected async begin({ session, given }: Begun): Promise<InstanceRecord> {
     const { name, label, edit } = this.flags
     const labels = parseLabels(label)
+    const budget = parseBudget(this.flags['budget-usd'])
     const platform = await this.platform()
     const { creation } = await platform.story(await this.instanceId(this.args.id))
     const resolver = creation.resolver.name
@@ -57,6 +58,8 @@ export default class InstanceRetry extends BeginCommand<typeof InstanceRetry> {
     return await platform.create({
       resolver,
       input,
+      ...(creation.budget_usd === undefined ? {} : { budget_usd: creation.budget_usd }),
+      ...budget,
       executor: this.executor,
       name: name ?? nameTakenOver(creation.name),
       labels: withLabels(creation.labels ?? {}, labels),

@@ -3,6 +3,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { InstanceRecord } from '../../../core/protocol/instance.ts'
 import type { ArgsOf, FlagsOf } from '../../../terminal/command/base-command.ts'
+import { parseBudget } from '../../../terminal/command/flags.ts'
 import { parseLabels } from '../../../terminal/command/labels.ts'
 import { BeginCommand, type Begun, beginFlags } from '../../../terminal/follow/begin-command.ts'
 import { pickResolver } from '../../../terminal/input/pickers.ts'
@@ -36,6 +37,7 @@ export default class InstanceRun extends BeginCommand<typeof InstanceRun> {
   /** The new instance; undefined with --dry-run. */
   protected async begin({ session, given }: Begun): Promise<InstanceRecord | undefined> {
     const labels = parseLabels(this.flags.label)
+    const budget = parseBudget(this.flags['budget-usd'])
     const platform = await this.platform()
     const resolver = await this.resolverName()
     const isDry = this.flags['dry-run']
@@ -47,7 +49,8 @@ export default class InstanceRun extends BeginCommand<typeof InstanceRun> {
       return undefined
     }
     const name = this.flags.name ?? null
-    return await platform.create({ resolver, input, name, labels, executor: this.executor, host: this.host })
+    const { executor, host } = this
+    return await platform.create({ resolver, input, name, labels, ...budget, executor, host })
   }
 
   private async resolverName(): Promise<string> {

@@ -97,6 +97,11 @@ export default class InstanceDiff extends BaseCommand<typeof InstanceDiff> {
       this.output.note(`${diff.files_total - diff.files.length} more files are not listed.`)
     }
     for (const { path, reason } of diff.skipped) this.output.note(`Left out: ${cleanLine(path)} (${WORDS[reason]}).`)
+    const unnamed = (diff.skipped_total ?? 0) - diff.skipped.length
+    if (unnamed > 0) {
+      const counted = [unnamed, diff.skipped_total ?? 0].map((number) => number.toLocaleString('en'))
+      this.output.note(`Left out: ${counted[0]} more, ${counted[1]} in all.`)
+    }
   }
 }
 

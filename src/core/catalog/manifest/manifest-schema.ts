@@ -27,6 +27,13 @@ const GIT_ADDRESS = {
   description: 'a git address: https://…, git+https://…@ref, ssh://… or git@host:path',
 }
 
+const BUNDLE_ADDRESS = {
+  type: 'string',
+  maxLength: 2048,
+  pattern: `${GIT_ADDRESS.pattern}|^\\w[\\w.-]*(/\\w[\\w.-]*)+(@[^\\s#]+)?(#[^\\s]+)?$|^\\./[^\\s]+$`,
+  description: 'the address of a bundle: git+https://…@ref#subdirectory=path, owner/repo@ref, git@host:path or ./path',
+}
+
 function command(description: string) {
   return {
     type: 'array',
@@ -112,7 +119,7 @@ export const MANIFEST_SCHEMA = {
         },
         command: command('a non-empty list of texts: a program and its arguments'),
         setup_commands: { type: 'array', maxItems: 256, items: SHELL_LINE, description: 'a list of shell commands' },
-        bundles: { type: 'array', maxItems: 64, items: GIT_ADDRESS, description: 'a list of git addresses' },
+        bundles: { type: 'array', maxItems: 64, items: BUNDLE_ADDRESS, description: 'a list of addresses of bundles' },
         volume_mounts: {
           type: 'array',
           maxItems: 64,

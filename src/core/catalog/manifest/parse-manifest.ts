@@ -7,6 +7,7 @@ import { isObject } from '../../primitives/is-object.ts'
 import { nearest } from '../../primitives/nearest.ts'
 import { parseEgressRule } from '../../protocol/egress.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
+import { bundleAddressFault } from './bundle-address.ts'
 import { describeFaults, show } from './manifest-faults.ts'
 import { CAPABILITIES, MANIFEST_SCHEMA } from './manifest-schema.ts'
 import { gitAddressFault } from './source.ts'
@@ -82,10 +83,7 @@ function beyondSchema(
   if (typeof description === 'string' && matches('description', description) && SECOND_SENTENCE.test(description)) {
     errors.push(`description must be one sentence; it is ${show(description)}.`)
   }
-  for (const [field, address] of gitAddresses(value)) {
-    const fault = GIT_ADDRESS.test(address) ? gitAddressFault(address) : null
-    if (fault !== null) errors.push(`${field} can't be used: ${fault}.`)
-  }
+  errors.push(...addressFaults(value))
   if (isObject(value['container'])) errors.push(...networkFaults(value['container']))
   const known = Object.keys(MANIFEST_SCHEMA.properties)
   for (const field of Object.keys(value)) {
@@ -126,6 +124,7 @@ const EGRESS_RULE = new RegExp(MANIFEST_SCHEMA.properties.container.properties.e
 const SECOND_SENTENCE = /(?<!\b(?:etc|incl|resp|approx))(?<=[\p{L}\p{N})"'”’]{3})[.!?]\s+["“‘(]?\p{Lu}/u
 
 const GIT_ADDRESS = new RegExp(MANIFEST_SCHEMA.properties.viewport_bundle.pattern)
+const BUNDLE_ADDRESS = new RegExp(MANIFEST_SCHEMA.properties.container.properties.bundles.items.pattern)
 
 /** Whether the schema has already reported this value. */
 function matches(field: 'version' | 'description', value: string): boolean {
@@ -133,11 +132,18 @@ function matches(field: 'version' | 'description', value: string): boolean {
   return value.length <= maxLength && new RegExp(pattern, 'u').test(value)
 }
 
-function gitAddresses(value: Record<string, unknown>): [field: string, address: string][] {
-  const found: [string, unknown][] = [['viewport_bundle', value['viewport_bundle']]]
+/** What the schema has reported already is not reported again. */
+function addressFaults(value: Record<string, unknown>): string[] {
   const container = value['container']
-  const bundles = isObject(container) ? container.bundles : undefined
-  if (Array.isArray(bundles))
-    found.push(...bundles.map((bundle, at): [string, unknown] => [`container.bundles[${at}]`, bundle]))
-  return found.filter((pair): pair is [string, string] => typeof pair[1] === 'string')
+  const listed = isObject(container) ? container.bundles : undefined
+  const bundles = Array.isArray(listed) ? listed : []
+  return [
+    faultOf('viewport_bundle', value['viewport_bundle'], GIT_ADDRESS, gitAddressFault),
+    ...bundles.map((bundle, at) => faultOf(`container.bundles[${at}]`, bundle, BUNDLE_ADDRESS, bundleAddressFault)),
+  ].filter((fault) => fault !== undefined)
+}
+
+function faultOf(field: string, address: unknown, pattern: RegExp, look: (address: string) => string | null) {
+  const fault = typeof address === 'string' && pattern.test(address) ? look(address) : null
+  return fault === null ? undefined : `${field} can't be used: ${fault}.`
 }

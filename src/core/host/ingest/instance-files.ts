@@ -4,15 +4,17 @@ import { basename, dirname, join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { DATA_LISTING_MAX_FILES, STDERR_TAIL_BYTES } from '../../limits.ts'
 import { DATA_DIR, STATE_FILE } from '../../protocol/coordination.ts'
+import type { TranscriptDocument } from '../../protocol/session/session.ts'
 import { isTerminal } from '../../protocol/status.ts'
+import { type Redactor, redactorOf } from '../../redaction/redact.ts'
 import { readSealedTexts } from '../../secrets/sealed-texts.ts'
 import { type InstancePaths, instancePaths } from '../../store/home.ts'
 import { readRecord } from '../../store/record.ts'
 import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
 import type { CoordinationDirectory, OpenFile } from '../../worker/worker.ts'
-import { type Redactor, redactorOf } from '../ledger/redact.ts'
 import { secretsInCoordination, secretsOfHost } from './secrets.ts'
+import { readTranscriptFile } from './session-transcript.ts'
 import { readState } from './state-snapshot.ts'
 
 /** Known secrets are redacted (threats B9). */
@@ -65,6 +67,18 @@ export function openData(paths: InstancePaths, path: string): OpenFile {
     if (!(error instanceof ResolveError) || error.code !== 'coordination_tampered') throw error
   }
   throw fail('file_unknown', { path })
+}
+
+/** Known secrets are redacted (threats B9). Throws `session_unknown`, and as {@link readStderrTail}. */
+export async function readTranscript(paths: InstancePaths, sessionId: string, after = 0): Promise<TranscriptDocument> {
+  const sealed = secretTexts(paths)
+  if (!existsSync(paths.project)) throw fail('session_unknown', { session: sessionId.slice(0, 80) })
+  const coordination = new LocalDriver(paths).openCoordination()
+  try {
+    return await readTranscriptFile(coordination, sessionId, redactorWith(sealed, coordination), after)
+  } finally {
+    coordination.close()
+  }
 }
 
 /** Known secrets are redacted (threats B9). Throws `secret_unreadable`, `secret_key_unusable` where they are not known. */

@@ -22,6 +22,7 @@ import {
   requestFile,
   responseFile,
 } from '../../protocol/coordination.ts'
+import type { EventEnvelope } from '../../protocol/event.ts'
 import { LineSplitter } from '../../rpc/lines.ts'
 import { pendingRequests } from '../../view/story.ts'
 import type { CoordinationDirectory, Following } from '../../worker/worker.ts'
@@ -29,6 +30,7 @@ import type { ForwardedLine, Ledger } from '../ledger/ledger.ts'
 import { judgeChunk } from './event-line.ts'
 import { readRequest } from './input-request.ts'
 import { FOREIGN_PREFIX, isOwnEvent } from './own-events.ts'
+import { isSessionEvent, readSessionEvent } from './session-event.ts'
 
 /** How long a request file may be incomplete before it counts as malformed. */
 const HALF_WRITTEN_MS = 2_000
@@ -193,6 +195,13 @@ export class Monitor {
       at += size
       if (verdict === undefined) continue
       if ('event' in verdict) {
+        if (isSessionEvent(verdict.event)) {
+          // Which of them are new depends on those before.
+          if (batch.length > 0) this.#ledger.forward(batch)
+          batch = []
+          this.#carrySessionEvent(verdict.event, size, at)
+          continue
+        }
         this.#flushRejected(at - size)
         batch.push({ text: verdict.text, event: verdict.event, sourceEnd: at })
         if (!isOwnEvent(verdict.event.event_type, resolver.name)) foreign ??= verdict.event.event_type
@@ -205,6 +214,14 @@ export class Monitor {
     if (batch.length > 0) this.#ledger.forward(batch)
     this.#flushRejected(at)
     if (foreign !== undefined) this.#warnOfPrefix(foreign, resolver.name)
+  }
+
+  #carrySessionEvent(event: EventEnvelope, bytes: number, end: number): void {
+    const news = readSessionEvent(event, this.#ledger.story)
+    if (news === 'malformed') this.#reject({ reason: 'session_event' }, bytes, end)
+    if (news === undefined || news === 'malformed') return
+    this.#flushRejected(end - bytes)
+    this.#ledger.record(news.type, news.data as never, end)
   }
 
   /** Once for an instance: the event is forwarded, but consumers look for events under the resolver's name (spec, Events). */

@@ -1,29 +1,12 @@
 /** Finds the secrets of an instance, and redacts them in its files at its end: state, result, stderr (R43, R45; threats B9). */
 import { ResolveError } from '../../errors.ts'
-import { textsIn } from '../../forms/secret-fields.ts'
 import { COORDINATION_FILE_MAX_BYTES, JSON_MAX_DEPTH } from '../../limits.ts'
-import { isObject } from '../../primitives/is-object.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
 import { CONFIG_FILE, DATA_DIR, requestFile, STATE_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
+import { passwordIn, secretsOf } from '../../redaction/config-secrets.ts'
+import type { Redactor } from '../../redaction/redact.ts'
 import type { CoordinationDirectory } from '../../worker/worker.ts'
-import type { Redactor } from '../ledger/redact.ts'
-
-/** The secret values in a config: credentials, passwords in addresses, and the secret fields of the input. */
-export function secretsOf(config: InstanceConfig): string[] {
-  const { credentials, git_provider: git, sub_container_token: token, llm } = config
-  const named = isObject(credentials) ? Object.values(credentials) : []
-  const given = secretInputIn(config)
-  return [...named, ...given, git?.token, token, passwordIn(git?.base_url), passwordIn(llm?.base_url)]
-    .filter((value) => typeof value === 'string')
-    .filter((value) => value !== '')
-}
-
-/** The resolver can write to its config, so `secret_fields` may be anything. */
-function secretInputIn({ params, secret_fields: fields }: InstanceConfig): string[] {
-  if (!isObject(params) || !Array.isArray(fields)) return []
-  return [...new Set(fields)].flatMap((field) => (Object.hasOwn(params, field) ? textsIn(params[field]) : []))
-}
 
 /** The secrets in the worker's config, because an earlier host may have had others. Empty without a config. */
 export function secretsInCoordination(coordination: CoordinationDirectory): string[] {
@@ -101,14 +84,3 @@ async function holdsSecret(coordination: CoordinationDirectory, path: string, re
 const OVERLAP_BYTES = 8 * 1024
 const DATA_SEARCH_MAX_FILES = 1_000
 const DATA_SEARCH_MAX_BYTES = 64 * 1024 * 1024
-
-/** The password in `https://user:password@host` is a secret too. */
-function passwordIn(url: string | undefined): string {
-  if (typeof url !== 'string' || !URL.canParse(url)) return ''
-  const { password } = new URL(url)
-  try {
-    return decodeURIComponent(password)
-  } catch {
-    return password
-  }
-}

@@ -11,7 +11,13 @@ import type { WorkspacePlan } from '../../protocol/workspace.ts'
 import { openInquiryContainer } from '../../worker/docker/inquiry-container.ts'
 import { planWorkspace } from '../../workspace/workspace-spec.ts'
 import { availableCredentials } from '../launch/config.ts'
-import { containerLaunch, containerOptions, environmentOf, refuseForContainer } from '../launch/container-launch.ts'
+import {
+  bundlesOf,
+  containerLaunch,
+  containerOptions,
+  environmentOf,
+  refuseForContainer,
+} from '../launch/container-launch.ts'
 import { Inquiry } from './inquiry.ts'
 
 /** What an accepted input fixes for its instance. */
@@ -19,6 +25,8 @@ export interface Admission extends SplitPayload {
   environment: Record<string, string>
   /** null without a container. */
   container: ContainerOptions | null
+  /** Of a worker without a container. */
+  bundles?: string[]
   /** null where neither a repository nor a git server is wanted. */
   workspace: WorkspacePlan | null
 }
@@ -38,7 +46,8 @@ export async function admitInput(
   const { spec, split } = await inquiry.admit(input, availableCredentials(manifest))
   const workspace = planWorkspace(spec, gitHosts(), instanceId)
   const environment = environmentOf(spec)
-  if (executor !== 'docker') return { ...split, environment, container: null, workspace }
+  if (executor !== 'docker')
+    return { ...split, environment, container: null, bundles: bundlesOf(manifest, spec), workspace }
   refuseForContainer(name, environment)
   return { ...split, environment, container: containerOptions(manifest, spec), workspace }
 }

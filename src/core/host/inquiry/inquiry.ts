@@ -10,11 +10,11 @@ import { isObject } from '../../primitives/is-object.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
 import type { Form, FormCheck, Payload } from '../../protocol/form.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
+import { redactorOf } from '../../redaction/redact.ts'
 import type { Channel } from '../../rpc/channel.ts'
 import { byHand } from '../../worker/local/by-hand.ts'
 import { crashSummary } from '../launch/crash-summary.ts'
 import { ResolverCalls } from '../launch/resolver-calls.ts'
-import { redactorOf } from '../ledger/redact.ts'
 import type { Keepable } from './ref-counted-pool.ts'
 
 /** A process or a container that runs the resolver, without secrets and without an instance. */

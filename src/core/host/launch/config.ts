@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { ResolveError } from '../../errors.ts'
 import { COORDINATION_FILE_MAX_BYTES } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import { CONFIG_FILE } from '../../protocol/coordination.ts'
 import type { Payload } from '../../protocol/form.ts'
-import type { InstanceConfig } from '../../protocol/instance.ts'
+import type { BundleEntry, InstanceConfig } from '../../protocol/instance.ts'
 import type { CreationRecord } from '../../protocol/journal.ts'
 import type { Manifest } from '../../protocol/manifest.ts'
 import type { ClonedRepo, WorkspaceRepo } from '../../protocol/workspace.ts'
@@ -22,9 +23,11 @@ export function buildConfig(
   creation: CreationRecord,
   coordination: CoordinationDirectory,
   given: GivenSecrets,
+  spentUsd = 0,
   env: NodeJS.ProcessEnv = process.env,
 ): InstanceConfig {
   const { manifest } = creation.resolver
+  const { budget_usd } = creation
   const token = env['RESOLVE_GIT_HOST_TOKEN'] ?? ''
   return {
     instance_id: creation.instance_id,
@@ -47,6 +50,7 @@ export function buildConfig(
       git_host_token: token,
     },
     llm: { model: env['RESOLVE_LLM_MODEL'] ?? '', base_url: env['RESOLVE_LLM_BASE_URL'] ?? '' },
+    ...(budget_usd === undefined ? {} : { budget_usd, spent_usd: spentUsd }),
     sub_container_token: tokenOn(coordination) ?? randomBytes(32).toString('hex'),
     capabilities: manifest.capabilities_required ?? [],
   }
@@ -72,6 +76,11 @@ export function withWorkspace(
   const [only, ...others] = workspace
   const directory = only !== undefined && others.length === 0 ? only.path : seen.workspace
   return { ...config, workspace, working_directory: directory }
+}
+
+/** The config with the bundles of the sessions. */
+export function withBundles(config: InstanceConfig, bundles: BundleEntry[]): InstanceConfig {
+  return bundles.length === 0 ? config : { ...config, bundles }
 }
 
 /** Whether the resolver has a git server beside its worker: by its manifest, or by its workspace_spec. */
@@ -102,10 +111,24 @@ export function withGitServer(
  * because the token only opens its own sandboxes.
  */
 function tokenOn(coordination: CoordinationDirectory): string | undefined {
+  const token = configOn(coordination)?.['sub_container_token']
+  return typeof token === 'string' && /^[0-9a-f]{64}$/.test(token) ? token : undefined
+}
+
+/**
+ * The bundles that the host which launched the worker wrote for it: the host that initializes it may be another one. A resolver that
+ * writes others there only misleads its own sessions.
+ */
+export function bundlesOn(coordination: CoordinationDirectory): BundleEntry[] {
+  const bundles = configOn(coordination)?.['bundles']
+  return Array.isArray(bundles) ? (bundles as BundleEntry[]) : []
+}
+
+function configOn(coordination: CoordinationDirectory): Record<string, unknown> | undefined {
   try {
     const bytes = coordination.read(CONFIG_FILE, COORDINATION_FILE_MAX_BYTES)
-    const token = bytes === undefined ? '' : (JSON.parse(bytes.toString('utf8')) as InstanceConfig).sub_container_token
-    return typeof token === 'string' && /^[0-9a-f]{64}$/.test(token) ? token : undefined
+    const config: unknown = bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'))
+    return isObject(config) ? config : undefined
   } catch {
     return undefined
   }

@@ -4,9 +4,9 @@ import * as limits from '../../limits.ts'
 import { isWithinDepth } from '../../primitives/json-depth.ts'
 import type { HostCall, HostCalls } from '../../protocol/methods.ts'
 import { INPUT_REFUSED, SHUTDOWN } from '../../protocol/methods.ts'
+import { Redactor } from '../../redaction/redact.ts'
 import type { Channel } from '../../rpc/channel.ts'
 import { Peer } from '../../rpc/peer.ts'
-import { Redactor } from '../ledger/redact.ts'
 
 /** Milliseconds; 0 for no limit. */
 const CALL_LIMITS: Readonly<Record<HostCall, number>> = {

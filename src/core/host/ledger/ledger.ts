@@ -14,6 +14,7 @@ import type { InstanceError } from '../../protocol/instance.ts'
 import { LABELS_MAX, type LabelChanges, withLabels } from '../../protocol/instance.ts'
 import type { AdmissionMark, AnswerIntent, MessageIntent, PrivateLine, StopIntent } from '../../protocol/journal.ts'
 import { canMove, type Status } from '../../protocol/status.ts'
+import { Redactor, redactorOf } from '../../redaction/redact.ts'
 import { bootId, type Inbox, type KeptAnswer, type KeptMessage, readPayload } from '../../store/inbox.ts'
 import type { Place } from '../../store/journal-line.ts'
 import {
@@ -27,7 +28,6 @@ import { type Entry, freeze, JournalWriter } from '../../store/journal-writer.ts
 import { hasMailboxLayout, readMailboxLayout, removeMailboxLayout } from '../../store/mailbox-layout.ts'
 import { writeRecord } from '../../store/record.ts'
 import { applyEvent, pendingRequests, type Story, tellStop } from '../../view/story.ts'
-import { Redactor, redactorOf } from './redact.ts'
 
 const RECORD_DELAY_MS = 250
 const OPEN_TRIES_MAX = 5

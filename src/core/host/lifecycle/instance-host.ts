@@ -8,10 +8,11 @@ import type { Payload } from '../../protocol/form.ts'
 import type { Actor, InstanceConfig, MessageType } from '../../protocol/instance.ts'
 import { WORKER_LOST } from '../../protocol/methods.ts'
 import { hasWorker, isTerminal } from '../../protocol/status.ts'
+import { secretsOf } from '../../redaction/config-secrets.ts'
 import { knownSecrets } from '../../secrets/secret-store.ts'
 import { type CoordinationDirectory, HANDED_OVER, type Worker } from '../../worker/worker.ts'
-import { secretsInCoordination, secretsOf } from '../ingest/secrets.ts'
-import { buildConfig, withGitServer, withWorkspace } from '../launch/config.ts'
+import { secretsInCoordination } from '../ingest/secrets.ts'
+import { buildConfig, bundlesOn, withBundles, withGitServer, withWorkspace } from '../launch/config.ts'
 import { completeConfig } from '../launch/given-secrets.ts'
 import { SealedPayloads } from '../launch/sealed-payloads.ts'
 import type { Ledger, Naming, News } from '../ledger/ledger.ts'
@@ -60,10 +61,15 @@ export class InstanceHost {
     const { ledger, driver } = parts
     this.#parts = parts
     this.#coordination = openCoordination(driver)
-    const { creation } = ledger.story
+    const { creation, spending } = ledger.story
     this.#sealed = new SealedPayloads(parts.home, ledger)
     const credentials = knownSecrets(parts.home, creation.resolver.manifest.secrets)
-    this.#config = buildConfig(creation, this.#coordination, { credentials, input: this.#sealed.input })
+    this.#config = buildConfig(
+      creation,
+      this.#coordination,
+      { credentials, input: this.#sealed.input },
+      spending?.cost_usd ?? 0,
+    )
     ledger.hide([...secretsOf(this.#config), ...secretsInCoordination(this.#coordination), ...this.#sealed.texts])
     const upstream = { home: parts.home, ledger, tell: (news: News) => this.tell(news), warn: this.#warn }
     this.#upstream = new HostUpstream(upstream)
@@ -255,7 +261,7 @@ export class InstanceHost {
     // An adopting host calls it again; a resolver must accept that (R42).
     const ready = session.calls.call('resolver.initialize', {
       config: withGitServer(
-        withWorkspace(this.#config, ledger.story.repos, this.#coordination),
+        withBundles(withWorkspace(this.#config, ledger.story.repos, this.#coordination), bundlesOn(this.#coordination)),
         this.#resources.git.access,
       ),
       epoch,
@@ -293,15 +299,24 @@ export class InstanceHost {
       epoch,
       requests: this.#requests,
       sandboxes: this.#resources.sandboxes,
+      helper: { token: this.#config.sub_container_token, place: () => this.#placeOfHelper },
       write: this.#write,
       watchdogMs,
     }
     return WorkerSession.open(worker, parts, (event) => this.#on(event))
   }
 
+  get #placeOfHelper() {
+    const { creation } = this.#parts.ledger.story
+    const { git } = this.#resources
+    const environment = { ...git.environment, ...creation.environment }
+    return { directory: creation.resolver.dir, environment, tools: git.tools }
+  }
+
   async #endBeforeRun(session: WorkerSession, came: unknown): Promise<void> {
     const { ledger, driver } = this.#parts
     if (!this.#enter({ name: 'ending-before-run', session })) return
+    session.sessions.close()
     await driver.sweep()
     await session.finishLog()
     // An adopted or resumed run may have sent events already, although no earlier host recorded that it was ready.
@@ -338,6 +353,8 @@ export class InstanceHost {
     if (!this.#enter({ name: 'settling', session })) return
     failpoint('end.known')
     session.endSupervision()
+    await session.sessions.end(end.result !== null && end.result.status !== 'paused')
+    if (this.#isReleased) return
     await endWorker(session, driver)
     const { escaped = 0 } = session.worker.condition
     if (escaped > 0) session.warn('escaped', escaped, 0)

@@ -4,8 +4,9 @@ import { failpoint } from '../../failpoints.ts'
 import { STATUS_FILE } from '../../protocol/coordination.ts'
 import type { InstanceConfig } from '../../protocol/instance.ts'
 import type { CoordinationDirectory, Driver, LaunchPlan, SetupFailure, Worker } from '../../worker/worker.ts'
-import { withGitServer, withWorkspace, writeConfig } from '../launch/config.ts'
+import { withBundles, withGitServer, withWorkspace, writeConfig } from '../launch/config.ts'
 import { containerLaunch } from '../launch/container-launch.ts'
+import { prepareBundles } from '../launch/prepare-bundles.ts'
 import { prepareWorkspace } from '../launch/prepare-workspace.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { InstanceResources } from '../resources/instance-resources.ts'
@@ -93,9 +94,11 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
     const openServer = git.isWanted ? () => git.open(() => egress.open()) : undefined
     await prepareWorkspace({ ...launch, token: config.git_provider.token, openServer })
     await warnOfSetupNotRun(launch)
+    const bundles = await prepareBundles(launch)
     // An old result would end the new run at once (R21); a checkpoint is what it resumes from.
     if (!hasStatusCheckpoint(coordination)) coordination.remove(STATUS_FILE)
-    writeConfig(coordination, withGitServer(withWorkspace(config, ledger.story.repos, coordination), git.access))
+    const whole = withBundles(withWorkspace(config, ledger.story.repos, coordination), bundles.entries)
+    writeConfig(coordination, withGitServer(whole, git.access))
     failpoint('launch.configured')
     const network = git.network.within(await egress.open())
     // A driver with setup also ends what an earlier host left of it.
@@ -106,6 +109,7 @@ async function startWorker(launch: Launch): Promise<Worker | Ending> {
       ...plan,
       environment: { ...git.environment, ...plan.environment },
       tools: git.tools,
+      bundles: bundles.directories,
       ...(container && { container: { ...container, ...network } }),
     })
     failpoint('launch.started')
@@ -135,8 +139,7 @@ async function setUpAndCheck({ driver, signal, check }: Launch, plan: LaunchPlan
 /** A local worker runs in the environment of its host: the setup of the manifest is for a container. */
 async function warnOfSetupNotRun({ ledger, write }: Launch): Promise<void> {
   const { executor, resolver } = ledger.story.creation
-  const { setup_commands: commands = [], bundles = [] } = resolver.manifest.container ?? {}
-  const value = commands.length + bundles.length
+  const value = resolver.manifest.container?.setup_commands?.length ?? 0
   if (executor !== 'local' || value === 0) return
   const detail = `the local executor does not run the setup of the manifest (${value} ${value === 1 ? 'step' : 'steps'})`
   await write(() => ledger.record('platform.watchdog.warning', { kind: 'setup_not_run', value, limit: 0, detail }))
@@ -144,6 +147,7 @@ async function warnOfSetupNotRun({ ledger, write }: Launch): Promise<void> {
 
 /** A repository that could not be cloned, or a git server that could not be started. */
 function workspaceFailure({ code, details }: ResolveError): Omit<SetupFailure, 'error'> | undefined {
+  if (code === 'bundle_failed') return { cause: 'repo_clone', stage: String(details['bundle'] ?? 'bundle') }
   if (code === 'git_server_failed') return { cause: 'git_sidecar', stage: 'git server' }
   const isRepo = code.startsWith('repo_') || code === 'git_missing'
   return isRepo ? { cause: 'repo_clone', stage: String(details['repo'] ?? 'workspace') } : undefined

@@ -4,10 +4,10 @@ import { CONTAINER_MEMORY_BYTES, COORDINATION_FILE_MAX_BYTES, GIB } from '../../
 import { isObject } from '../../primitives/is-object.ts'
 import { CHECKPOINT_FILE, STATUS_FILE } from '../../protocol/coordination.ts'
 import { RESULT_STATUSES, type ResolverResult } from '../../protocol/instance.ts'
+import type { Redactor } from '../../redaction/redact.ts'
 import type { CoordinationDirectory, Driver, Worker } from '../../worker/worker.ts'
 import { readState } from '../ingest/state-snapshot.ts'
 import { crashSummary } from '../launch/crash-summary.ts'
-import type { Redactor } from '../ledger/redact.ts'
 
 const DETAIL_BYTES = 2_000
 const DETAIL_LINES = 3

@@ -84,7 +84,9 @@ export class Stopping {
   async carryOut(session: WorkerSession): Promise<void> {
     const stop = this.#request
     if (stop === undefined) return
-    const { worker, calls } = session
+    const { worker, calls, sessions } = session
+    // Also where the worker is killed: its helper, which is killed with it, is not started again.
+    sessions.stop(stop.reason)
     if (!stop.forced) {
       calls.call('resolver.stop', { reason: stop.reason }).catch(() => {})
       failpoint('stop.called')

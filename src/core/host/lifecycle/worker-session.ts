@@ -7,6 +7,7 @@ import { WorkerLog } from '../output/worker-log.ts'
 import type { RequestContext } from '../requests/accept.ts'
 import { Delivery } from '../requests/delivery.ts'
 import type { SandboxBroker } from '../resources/sandbox-broker.ts'
+import { SessionRelay, type SessionRelayParts } from '../resources/session-relay.ts'
 import { tryAll } from './clean-up.ts'
 import { superviseWorker } from './supervision.ts'
 
@@ -31,6 +32,8 @@ export interface WorkerSessionParts {
   /** Answers and messages that were accepted. */
   requests: RequestContext
   sandboxes: SandboxBroker
+  /** For LLM sessions of a resolver without the SDK. */
+  helper: Pick<SessionRelayParts, 'token' | 'place'>
   /** Writes to the journal, waiting for room where the disk is full. */
   write: (line: () => void) => Promise<void>
   watchdogMs?: number | undefined
@@ -43,6 +46,7 @@ export class WorkerSession {
   readonly calls: ResolverCalls
   readonly delivery: Delivery
   readonly monitor: Monitor
+  readonly sessions: SessionRelay
   readonly #parts: WorkerSessionParts
   readonly #log: WorkerLog
   readonly #stderr: StderrReading
@@ -60,7 +64,7 @@ export class WorkerSession {
   }
 
   private constructor(worker: Worker, parts: WorkerSessionParts, emit: (event: SessionEvent) => void) {
-    const { ledger, coordination, epoch, requests, sandboxes, write, watchdogMs } = parts
+    const { ledger, coordination, epoch, requests, sandboxes, helper, write, watchdogMs } = parts
     this.#parts = parts
     this.worker = worker
     this.#log = new WorkerLog({
@@ -81,6 +85,12 @@ export class WorkerSession {
       onProtocolError: (detail) => emit({ type: 'protocol_error', detail }),
     })
     sandboxes.serve(this.calls)
+    this.sessions = new SessionRelay({
+      ...{ ...helper, worker, epoch },
+      log: (level, message) => this.#log.notice(level, message),
+      onEvent: () => this.monitor.checkSoon(),
+    })
+    this.sessions.serve(this.calls)
     this.delivery = new Delivery(requests, this.calls, write)
     this.monitor = new Monitor(coordination, ledger, {
       onChecked: (swept) => emit({ type: 'checked', swept }),
@@ -128,6 +138,7 @@ export class WorkerSession {
     this.#isClosed = true
     tryAll(
       () => this.#endSupervision(),
+      () => this.sessions.close(),
       () => this.delivery.close(),
       () => this.monitor.close(),
       () => this.#stderr.close(),

@@ -15,9 +15,9 @@ import {
 import type { LogCursor } from '../../log/log-file.ts'
 import { LogWriter, type NewLogLine } from '../../log/log-writer.ts'
 import { LOG_LEVELS, type LogLevel, type LogSource } from '../../protocol/log.ts'
+import type { Redactor } from '../../redaction/redact.ts'
 import { LineSplitter } from '../../rpc/lines.ts'
 import type { StderrListener } from '../../worker/worker.ts'
-import type { Redactor } from '../ledger/redact.ts'
 
 export interface WorkerLogParts {
   /** The path of the log. */

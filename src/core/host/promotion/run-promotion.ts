@@ -3,10 +3,13 @@
  * what an earlier host began. The steps are in {@link file://./../../promotion/promote.ts}.
  */
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fail, ResolveError } from '../../errors.ts'
 import { hostRepoPath } from '../../git/host-layout.ts'
+import { gitServerPlaces } from '../../git-server/server-places.ts'
 import { PROMOTION_TITLE_MAX_CHARS } from '../../limits.ts'
 import { titleOfBranch } from '../../promotion/default-title.ts'
+import { ownPullWords } from '../../promotion/own-pull.ts'
 import {
   finishPromotions,
   type PromotionPlace,
@@ -46,33 +49,40 @@ export async function promoteFor(
 ): Promise<PromotionOutcome> {
   const place = placeOf(parts, repo)
   const branch = ask.branch || place.workingBranch
-  const title = ask.pr_title?.trim() || (await titleOfBranch(place.path, branch))
+  const target = ask.target_branch || null
+  const isDry = ask.dry_run === true
+  const own = ownPullWords(pullsFile(parts), { repo, branch, target })
+  const title = ask.pr_title?.trim() || own?.title || (await titleOfBranch(place.path, branch))
   const request: PromotionRequest = {
     by: 'consumer',
     branch,
-    target: ask.target_branch || null,
+    target,
     title: title.slice(0, PROMOTION_TITLE_MAX_CHARS),
-    body: ask.pr_body ?? '',
+    body: ask.pr_body ?? own?.body ?? '',
     draft: ask.draft ?? false,
     update: ask.update ?? true,
-    allowWorkflows: ask.allow?.includes('workflows') ?? false,
+    // A dry run pushes nothing, so there is nothing to allow: it tells the commit that can be allowed.
+    allowWorkflows: !isDry && (ask.allow?.includes('workflows') ?? false),
     seen: ask.commit ?? null,
     rebase: ask.rebase ?? false,
   }
-  if (ask.dry_run === true) {
+  // Answers are shown to more readers than the pull request.
+  const shown = (text: string) => (parts.holdsSecret(Buffer.from(text)) ? '[redacted]' : text)
+  const words = { pr_title: shown(request.title), pr_body: shown(request.body) }
+  if (isDry) {
     const {
       branch: from,
-      target,
+      target: into,
       targetCommit: _,
       mergeBase: __,
       ...found
     } = await previewPromotion(place, request, toolsOf(parts))
     const unmade = { success: false, pr_url: null, number: null, created: false }
-    return { ...unmade, repo, branch: from, target_branch: target, pr_title: request.title, ...found }
+    return { ...unmade, repo, branch: from, target_branch: into, ...words, ...found }
   }
   const { found, ...made } = await told(parts, place, request, { actor, via })
   const { targetCommit: _, mergeBase: __, ...counted } = found
-  return { success: true, repo, pr_title: request.title, ...counted, ...made }
+  return { success: true, repo, ...words, ...counted, ...made }
 }
 
 /** For a worker, with the body of its request as it came. Never throws: a refusal is an answer. */
@@ -153,6 +163,11 @@ function placeOf({ home, story: { creation } }: PromotionParts, repo: string): P
     deliveryMode: creation.input['delivery_mode'],
     branchName: creation.input['branch_name'],
   }
+}
+
+/** Where the git server of the instance keeps what it was told of pull requests; it stays after the end. */
+function pullsFile({ home, story: { creation } }: PromotionParts): string {
+  return join(gitServerPlaces(instancePaths(home, creation.instance_id).git).state, 'pulls.jsonl')
 }
 
 function toolsOf({ holdsSecret, atTerminal, signal }: PromotionParts): PromotionTools {

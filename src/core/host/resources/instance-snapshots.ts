@@ -126,8 +126,8 @@ export class InstanceSnapshots {
         deletions,
       } = await diffRepo(git, sidesOf(repo, snapshot, snapshot.seq), {})
       if (signal.aborted) return
-      const { seq, commit, cause, skipped } = snapshot
-      const data = { repo: repo.name, seq, commit, cause, files, additions, deletions, skipped }
+      const { seq, commit, cause, skipped, skipped_total = skipped.length } = snapshot
+      const data = { repo: repo.name, seq, commit, cause, files, additions, deletions, skipped, skipped_total }
       await write(() => ledger.record('platform.git.snapshot', data))
       failpoint('snapshot.told')
     }

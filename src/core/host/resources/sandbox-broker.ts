@@ -3,7 +3,6 @@
  * (spec, Optional containers; R40; threats B11). It parses every option; {@link file://./../../worker/sandbox/sandbox.ts}
  * builds the request to the engine.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { fail } from '../../errors.ts'
 import * as limits from '../../limits.ts'
 import type { Engine } from '../../worker/engine/engine.ts'
@@ -17,14 +16,11 @@ import {
 import { runInSandbox } from '../../worker/sandbox/sandbox-exec.ts'
 import { NO_NETWORK, type SandboxNetwork } from '../../worker/sandbox-network.ts'
 import type { ResolverCalls } from '../launch/resolver-calls.ts'
+import { type Admission, admitted, never } from './admission.ts'
 import { parseCommand, parseCreation, parseId, type SandboxParams } from './sandbox-options.ts'
 
-export interface SandboxBrokerOptions {
+export interface SandboxBrokerOptions extends Admission {
   owner: SandboxOwner
-  /** The token in config.json; a caller that knows it acts for the resolver. */
-  token: string
-  /** The epoch of this host: a call that was sent to an earlier host is not carried out. */
-  epoch: number
   /** The allowed images; the first is the default. */
   images: readonly string[]
   /** The network that the instance's worker itself may use. */
@@ -62,13 +58,8 @@ export class SandboxBroker {
   }
 
   async #admit(received: unknown, work: (params: SandboxParams) => Promise<unknown>): Promise<unknown> {
-    const params = (typeof received === 'object' && received !== null ? received : {}) as SandboxParams
-    const { token, epoch } = params
-    if (typeof token !== 'string' || !isSame(token, this.#options.token))
-      throw refused('the token is not this instance’s')
-    if (typeof epoch !== 'number') throw refused('"epoch" is missing: it is that of resolver.initialize')
-    // The call was sent to an earlier host, which is gone: the SDK sends it again if it still waits.
-    if (epoch !== this.#options.epoch) return await never()
+    const params = admitted(received, this.#options, refused)
+    if (params === undefined) return await never()
     if (this.#closed.signal.aborted) throw refused('the instance is ending')
     return await work(params)
   }
@@ -115,15 +106,6 @@ export class SandboxBroker {
   }
 }
 
-/** No reply. A new promise each time, because a shared one would keep every caller in memory. */
-const never = () => new Promise<never>(() => undefined)
-
 function refused(reason: string) {
   return fail('sandbox_refused', { reason })
-}
-
-/** Compares in constant time. */
-function isSame(a: string, b: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest()
-  return b !== '' && timingSafeEqual(digest(a), digest(b))
 }

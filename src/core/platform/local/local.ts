@@ -1,7 +1,7 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
 import { fail, ResolveError } from '../../errors.ts'
-import { listData, readStderrTail, requireSecretTexts } from '../../host/ingest/instance-files.ts'
+import { listData, readStderrTail, readTranscript, requireSecretTexts } from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
 import { Preparations } from '../../host/inquiry/preparations.ts'
@@ -25,6 +25,7 @@ import { withLabels } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
 import { nameTakenOver } from '../../protocol/names.ts'
+import type { SessionSummary, TranscriptDocument } from '../../protocol/session/session.ts'
 import { isTerminal } from '../../protocol/status.ts'
 import { createInstance } from '../../store/create-instance.ts'
 import { compileCacheDirectory, prepareHome } from '../../store/home.ts'
@@ -296,6 +297,7 @@ class HomePlatform implements LocalPlatform {
     const { input: again, missing } = retryInput(creation, input)
     if (missing.length > 0) throw fail('form_invalid', askAgain(missing))
     return await this.create({
+      ...(creation.budget_usd === undefined ? {} : { budget_usd: creation.budget_usd }),
       ...rest,
       resolver: creation.resolver.name,
       input: again,
@@ -376,6 +378,14 @@ class HomePlatform implements LocalPlatform {
     // A long journal is read here, in turns; the calls below then read only what was added.
     await readRecordInTurns(paths)
     return await readLogs(paths.log, () => isTerminal(readRecord(paths).status), options)
+  }
+
+  async sessions(id: string): Promise<SessionSummary[]> {
+    return structuredClone((await this.#reads.projection(id)).story.sessions ?? [])
+  }
+
+  async transcript(id: string, sessionId: string, after = 0): Promise<TranscriptDocument> {
+    return await readTranscript(this.#reads.paths(id), sessionId, after)
   }
 
   async stderrTail(id: string): Promise<string> {

@@ -7,6 +7,7 @@ import { textsIn } from '../../forms/secret-fields.ts'
 import { type Admission, admitInput } from '../../host/inquiry/admission.ts'
 import type { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Preparations } from '../../host/inquiry/preparations.ts'
+import { budgetFrom } from '../../host/launch/budget.ts'
 import { containerOptions } from '../../host/launch/container-launch.ts'
 import { sealPayload } from '../../host/launch/sealed-payloads.ts'
 import type { CatalogEntry } from '../../protocol/catalog.ts'
@@ -30,7 +31,7 @@ export interface PreparedCreation {
   sealed: SealedCreation | undefined
 }
 
-/** The creation record of the instance. Throws `secret_missing`, `schedule_secret`, as {@link admitInput}, and as {@link Preparations.isReady}. */
+/** The creation record of the instance. Throws `secret_missing`, `budget_too_high`, `schedule_secret`, as {@link admitInput}, and as {@link Preparations.isReady}. */
 export async function prepareCreation(
   { home, inquiries, preparations }: CreationParts,
   entry: CatalogEntry,
@@ -40,9 +41,17 @@ export async function prepareCreation(
   const { input } = request
   const { name, version, dir, commit, manifest } = entry
   requireSecrets(home, name, manifest.secrets)
+  const budget_usd = budgetFrom(request.budget_usd)
   const isReady = await preparations.isReady(entry, executor)
   const id = request.instance_id ?? newInstanceId()
-  const { open, secret, environment, container, workspace } = isReady
+  const {
+    open,
+    secret,
+    environment,
+    container,
+    bundles = [],
+    workspace,
+  } = isReady
     ? await inquiries.ask(entry, executor, (inquiry) => admitInput(inquiry, entry, input, executor, id))
     : unchecked(entry, input)
   // The file of schedules has the value in clear: the runner removes that of a field which became secret since.
@@ -55,6 +64,7 @@ export async function prepareCreation(
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
     ...(request.labels === undefined || Object.keys(request.labels).length === 0 ? {} : { labels: request.labels }),
+    ...(budget_usd === undefined ? {} : { budget_usd }),
     ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
     input: open,
@@ -62,6 +72,7 @@ export async function prepareCreation(
     executor,
     environment,
     ...(container === null ? {} : { container }),
+    ...(bundles.length === 0 ? {} : { bundles }),
     ...(workspace === null ? {} : { workspace }),
     resolver: { name, version, dir, commit, manifest },
   }

@@ -19,6 +19,7 @@ import type {
 } from '../../protocol/instance.ts'
 import type { JournalEvent } from '../../protocol/journal.ts'
 import type { LogPage } from '../../protocol/log.ts'
+import type { SessionSummary, TranscriptDocument } from '../../protocol/session/session.ts'
 import type { Story } from '../../view/story.ts'
 import type {
   Addition,
@@ -149,13 +150,15 @@ class ServerPlatform implements Platform {
   }
 
   /** The server hosts the instance; `host` is ignored. */
-  async create({ resolver, input, name, parent_id, labels, executor }: CreateRequest): Promise<InstanceRecord> {
+  async create(request: CreateRequest): Promise<InstanceRecord> {
+    const { resolver, input, name, parent_id, labels, budget_usd, executor } = request
     const body = {
       resolver,
       input,
       ...(name === undefined ? {} : { name }),
       ...(parent_id === undefined ? {} : { parent_id }),
       ...(labels === undefined ? {} : { labels }),
+      ...(budget_usd === undefined ? {} : { budget_usd }),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await withFields(
@@ -205,11 +208,12 @@ class ServerPlatform implements Platform {
     return await this.#json('patchInstance', { params: { id }, body: naming })
   }
 
-  async retry(id: string, { input, name, labels, executor }: RetryRequest = {}): Promise<InstanceRecord> {
+  async retry(id: string, { input, name, labels, budget_usd, executor }: RetryRequest = {}): Promise<InstanceRecord> {
     const body = {
       ...(input === undefined ? {} : { input }),
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels }),
+      ...(budget_usd === undefined ? {} : { budget_usd }),
       ...(executor === undefined || executor === 'auto' ? {} : { executor }),
     }
     return await this.#json('postInstanceRetry', { params: { id }, body, act: {} })
@@ -253,6 +257,17 @@ class ServerPlatform implements Platform {
       ...(waitMs === 0 ? {} : { wait: Math.ceil(waitMs / 1_000) }),
     }
     return await this.#json('getInstanceLogs', { params: { id }, query, ...(signal === undefined ? {} : { signal }) })
+  }
+
+  async sessions(id: string): Promise<SessionSummary[]> {
+    return await this.#json('getInstanceSessions', { params: { id } })
+  }
+
+  async transcript(id: string, sessionId: string, after = 0): Promise<TranscriptDocument> {
+    const query = after === 0 ? {} : { after }
+    const answer = await this.#json('getInstanceSessionTranscript', { params: { id, sid: sessionId }, query })
+    // The other format was not asked for.
+    return answer as TranscriptDocument
   }
 
   async stderrTail(id: string): Promise<string> {

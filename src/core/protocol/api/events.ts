@@ -23,6 +23,7 @@ import { ARTIFACT_KINDS, type PlatformEvent, type ResolverEvent } from '../event
 import { form, payload } from '../form.ts'
 import { instanceError, instanceId, QUEUE_BOUNDS } from '../instance.ts'
 import { EXECUTORS } from '../journal.ts'
+import { sessionCompleted, sessionDispatched } from '../session/session.ts'
 import { STATUSES } from '../status.ts'
 import { clonedRepo, pushedRef, toldPull } from '../workspace.ts'
 
@@ -72,6 +73,7 @@ export const EVENT_DATA = {
     additions: count(),
     deletions: count(),
     skipped: listOf(skippedPath),
+    skipped_total: optional(count()),
   }),
   /** At a resume: the branch that the work began at has `commits` upstream that the start of the work does not have. */
   'platform.git.behind': object({ repo: text(), branch: text(), commit: text(), commits: count() }),
@@ -132,8 +134,8 @@ export const EVENT_DATA = {
     request_id: optional(text()),
   }),
   'platform.egress.denied': object({ host: text(), port: integer(), reason: text(), count: count() }),
-  'platform.resolver.session_dispatched': null,
-  'platform.resolver.session_completed': null,
+  'platform.resolver.session_dispatched': sessionDispatched,
+  'platform.resolver.session_completed': sessionCompleted,
   'platform.reality_check.submitted': null,
   'platform.reality_check.runner_started': null,
   'platform.reality_check.recipe_step': null,

@@ -9,6 +9,7 @@ import {
 import {
   closed,
   count,
+  either,
   flag,
   integer,
   listOf,
@@ -24,6 +25,8 @@ import { instanceRecord, instanceState, LABELS_MAX, labelChanges, labels } from 
 import { EXECUTORS } from '../journal.ts'
 import { LOG_SOURCES, logPage } from '../log.ts'
 import { instanceName } from '../names.ts'
+import { atifDocument } from '../session/atif.ts'
+import { budgetUsd, sessionSummary, transcriptDocument } from '../session/session.ts'
 import { STATUSES } from '../status.ts'
 import { story } from '../story.ts'
 import { HOST_TROUBLE, type Operation, RESOLVER_TROUBLE, SEALED_TROUBLE } from './operation.ts'
@@ -72,6 +75,7 @@ const createBody = object({
   name: optional(name),
   parent_id: optional(nullable(text({ maxLength: 200 }))),
   labels: optional(labels),
+  budget_usd: optional(budgetUsd('What its LLM sessions may cost together; default: RESOLVE_BUDGET_USD of the server')),
   executor: optional(
     oneOf(['auto', ...EXECUTORS], {
       description: 'A value other than auto overrides the manifest, and needs the scope admin',
@@ -84,6 +88,7 @@ const retryBody = nullable(
     input: optional(payload),
     name: optional(name),
     labels: optional(labelChanges),
+    budget_usd: optional(budgetUsd('Another budget than that of the instance that it repeats')),
     executor: optional(oneOf(['auto', ...EXECUTORS], { description: 'As when an instance is created' })),
   }),
 )
@@ -113,6 +118,11 @@ const eventsQuery = object({
       description: 'false: end after the existing events, without the closing {"type":"done"}',
     }),
   ),
+})
+
+const transcriptQuery = object({
+  after: optional(count({ description: 'Where an earlier answer ended: its meta.next' })),
+  format: optional(oneOf(['events', 'atif'], { default: 'events', description: 'atif: for viewers and training' })),
 })
 
 const logsQuery = object({
@@ -344,6 +354,33 @@ export const INSTANCE_OPERATIONS = {
       },
     },
     refuses: ['instance_unknown', 'request_invalid', 'journal_broken', 'too_many'],
+  },
+  getInstanceSessions: {
+    method: 'GET',
+    path: '/instances/{id}/sessions',
+    scope: 'read',
+    tag: 'instances',
+    summary: 'List its LLM sessions',
+    description: 'The latest 500, oldest first. Each with its status, model, usage and estimated cost.',
+    answers: { 200: { description: 'The sessions', json: listOf(sessionSummary) } },
+    refuses: ['instance_unknown', 'journal_broken'],
+  },
+  getInstanceSessionTranscript: {
+    method: 'GET',
+    path: '/instances/{id}/sessions/{sid}/transcript',
+    scope: 'run',
+    tag: 'instances',
+    summary: 'Read what an LLM session did',
+    description:
+      'Prompts, answers of the model, calls of tools and their results, in order. Known secrets are redacted. A session that runs adds to it: ask again with after.',
+    query: transcriptQuery,
+    answers: {
+      200: {
+        description: 'The transcript, or as much of it as one answer holds; with format=atif an ATIF document',
+        json: either(transcriptDocument, atifDocument),
+      },
+    },
+    refuses: ['instance_unknown', 'session_unknown', 'request_invalid', ...SEALED_TROUBLE],
   },
   getInstanceExport: {
     method: 'GET',

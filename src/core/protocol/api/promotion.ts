@@ -22,9 +22,15 @@ export type PromotionAsk = Static<typeof promotionAsk>
 
 const promotionAsk = closed({
   pr_title: optional(
-    text({ maxLength: PROMOTION_TITLE_MAX_CHARS, description: 'By default the subject of the last commit' }),
+    text({
+      maxLength: PROMOTION_TITLE_MAX_CHARS,
+      description:
+        'By default that of the pull request at the git server of the instance, else the subject of the last commit',
+    }),
   ),
-  pr_body: optional(nullable(text())),
+  pr_body: optional(
+    nullable(text({ description: 'By default that of the pull request at the git server of the instance' })),
+  ),
   branch: optional(nullable(text({ description: 'By default the working branch' }))),
   target_branch: optional(nullable(text({ description: 'By default the default branch of the upstream' }))),
   draft: optional(flag()),
@@ -56,6 +62,7 @@ const promotionOutcome = object({
   branch: text(),
   target_branch: text(),
   pr_title: text(),
+  pr_body: optional(text({ description: 'Absent from servers of an older version' })),
   commit: text(),
   created: flag({ description: 'false where an open pull request was updated' }),
   ahead: count({ description: 'Commits that the target does not have' }),

@@ -8,6 +8,7 @@ import { fail } from '../../errors.ts'
 import { installedFile } from '../../files/installation.ts'
 import { CONFIG_FILE, MESSAGES_DIR } from '../../protocol/coordination.ts'
 import { OPT, PROJECT, RESOLVE_DIRECTORY, SDK, SOURCE, workerUser } from '../engine/container-places.ts'
+import type { BundleDirectory } from '../worker.ts'
 import type { ContainerMount } from './container-spec.ts'
 
 /**
@@ -57,6 +58,11 @@ function openToOthers(directory: string): void {
 export function sdkMounts(): ContainerMount[] {
   const register = installedFile('sdk/register.js')
   return register === undefined ? [] : [{ source: dirname(dirname(register)), target: SDK, readOnly: true }]
+}
+
+/** The bundles of its sessions, which the host made readable when it fetched them. */
+export function bundleMounts(bundles: readonly BundleDirectory[]): ContainerMount[] {
+  return bundles.flatMap(({ source, seen }) => (source === null ? [] : [{ source, target: seen, readOnly: true }]))
 }
 
 /** The programs of a directory, each at its own place: the directory in the container has others. */

@@ -10,7 +10,8 @@ import { DiskSample } from '../disk-sample.ts'
 import { Demux } from '../engine/demux.ts'
 import type { Engine } from '../engine/engine.ts'
 import { StderrFile } from '../stderr-file.ts'
-import type { Condition, StderrListener, StderrReading, Usage, Worker } from '../worker.ts'
+import type { Condition, Helper, HelperPlan, StderrListener, StderrReading, Usage, Worker } from '../worker.ts'
+import { startContainerHelper } from './container-helper.ts'
 import { DockerChannel } from './docker-channel.ts'
 import { usageOfContainer } from './docker-usage.ts'
 import { EarlyStderr } from './early-stderr.ts'
@@ -91,6 +92,11 @@ export class DockerWorker implements Worker {
     if (early instanceof EarlyStderr) early.pass(listener)
     // What has arrived was passed on when it arrived.
     return { drain: () => {}, close: () => {} }
+  }
+
+  async startHelper(plan: HelperPlan): Promise<Helper> {
+    const { engine, container } = this.#parts
+    return await startContainerHelper(engine, container, plan)
   }
 
   async usage(): Promise<Usage | undefined> {

@@ -1,6 +1,6 @@
 /**
  * The driver of {@link file://./../worker.ts} for Docker containers. The resolver is the main process under an init, as an
- * unprivileged user, so that the next host can attach to its stdio. Nothing is started inside a running container. {@link
+ * unprivileged user, so that the next host can attach to its stdio. Only a helper is started inside a running container. {@link
  * file://./container-spec.ts} builds the request.
  */
 import { readFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ import { BRIDGE } from '../sandbox-network.ts'
 import { tailOf } from '../stderr-file.ts'
 import type { ContainerLaunch, CoordinationDirectory, Driver, LaunchPlan, Worker } from '../worker.ts'
 import { containerEnvironment } from './container-environment.ts'
-import { projectMounts, sdkMounts, toolMounts } from './container-mounts.ts'
+import { bundleMounts, projectMounts, sdkMounts, toolMounts } from './container-mounts.ts'
 import { beforeAsking, planSetup, prepareImage } from './container-setup.ts'
 import { containerSpec } from './container-spec.ts'
 import { DockerWorker } from './docker-worker.ts'
@@ -53,7 +53,6 @@ interface Saved {
 const NOTHING_ASKED: ContainerLaunch = {
   image: null,
   stages: [],
-  bundles: [],
   volume_mounts: [],
   dev_source_overrides: [],
   commit: null,
@@ -89,7 +88,7 @@ export class DockerDriver implements Driver {
   async start(coordination: CoordinationDirectory, plan: LaunchPlan): Promise<Worker> {
     await this.#removeAll()
     const report = plan.report ?? (async () => {})
-    const options = plan.container ?? NOTHING_ASKED
+    const { bundles = [], container: options = NOTHING_ASKED } = plan
     const setup = await this.#planSetup(plan, options)
     const user = workerUser()
     const volumes = volumeMounts(options.volume_mounts, volumePolicy(this.#home, this.#engine.socket))
@@ -122,9 +121,13 @@ export class DockerDriver implements Driver {
         hasSdk: sdk.length > 0,
         uid: user.uid,
         hasInstance: true,
-        bundles: options.bundles,
+        bundles: bundles.filter(({ isListed }) => isListed).map(({ seen }) => seen),
       }),
-      mounts: [...projectMounts(this.#places.project), ...sdk, ...toolMounts(plan.tools), ...setup.mounts, ...volumes],
+      mounts: [
+        ...projectMounts(this.#places.project),
+        ...[...sdk, ...toolMounts(plan.tools), ...setup.mounts],
+        ...[...bundleMounts(bundles), ...volumes],
+      ],
     })
     let worker: DockerWorker | undefined
     try {

@@ -41,7 +41,7 @@ export async function openInquiryContainer(plan: SetupSource, listener: SetupLis
   }
   const prepared = await prepareImage(setup, listener)
   const environment = containerEnvironment({
-    ...{ added: {}, hasSdk: sdk.length > 0, uid: user.uid, hasInstance: false, bundles: launch.bundles },
+    ...{ added: {}, hasSdk: sdk.length > 0, uid: user.uid, hasInstance: false },
   })
   const spec = containerSpec({
     ...{ ...container, role: 'inquiry', image: prepared, command: plan.command, environment },

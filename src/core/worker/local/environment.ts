@@ -2,6 +2,7 @@
 import { delimiter, dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { installedFile } from '../../files/installation.ts'
+import type { BundleDirectory } from '../worker.ts'
 
 const ALLOWED = /^(HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|SystemRoot)$/
 
@@ -14,6 +15,7 @@ export interface EnvironmentOptions {
   added?: Readonly<Record<string, string>>
   /** Searched first for programs. */
   tools?: string | undefined
+  bundles?: readonly BundleDirectory[] | undefined
   host?: NodeJS.ProcessEnv
 }
 
@@ -36,6 +38,8 @@ export function workerEnvironment(options: EnvironmentOptions = {}): Record<stri
   const register = installedFile('sdk/register.js')
   if (register !== undefined) environment['NODE_OPTIONS'] = `--import=${pathToFileURL(register).href}`
   if (options.compileCache !== undefined) environment['RESOLVE_COMPILE_CACHE'] = options.compileCache
+  const bundles = (options.bundles ?? []).filter(({ isListed }) => isListed)
+  if (bundles.length > 0) environment['RESOLVE_BUNDLES'] = bundles.map(({ seen }) => seen).join(':')
   if (options.resolveDirectory !== undefined) environment['RESOLVE_DIR'] = options.resolveDirectory
   return environment
 }

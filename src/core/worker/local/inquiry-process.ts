@@ -2,14 +2,14 @@
  * A local process for an inquiry: it gets no RESOLVE_DIR, no secrets and no instance. Its stdin is a pipe, so it ends with the
  * host that asks. A process that ignores the end of its input is ended by the next process that makes an inquiry or begins to host.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readlinkSync } from 'node:fs'
 import { fail } from '../../errors.ts'
 import { identify, isSameProcess } from '../../files/process-identity.ts'
-import { RPC_FRAME_MAX_BYTES, STDERR_TAIL_BYTES } from '../../limits.ts'
+import { STDERR_TAIL_BYTES } from '../../limits.ts'
 import type { Channel } from '../../rpc/channel.ts'
-import { LineSplitter } from '../../rpc/lines.ts'
+import { ChildChannel } from './child-channel.ts'
 import { workerEnvironment } from './environment.ts'
 import { freshProcesses, type ProcessTable } from './process-table.ts'
 import { processesOf, signalAll, unlessScarce } from './process-tree.ts'
@@ -103,35 +103,5 @@ function ownNamespace(): string | undefined {
     return readlinkSync('/proc/self/ns/pid')
   } catch {
     return undefined
-  }
-}
-
-class ChildChannel implements Channel {
-  readonly #child: ChildProcessWithoutNullStreams
-  readonly #splitter = new LineSplitter(RPC_FRAME_MAX_BYTES)
-
-  constructor(child: ChildProcessWithoutNullStreams) {
-    this.#child = child
-    // A resolver that ends early closes its stdin: the pending call reports that.
-    child.stdin.on('error', () => {})
-  }
-
-  send(line: string): void {
-    this.#child.stdin.write(`${line}\n`)
-  }
-
-  onLine(listener: (line: string) => void): void {
-    this.#child.stdout.on('data', (bytes: Buffer) => {
-      for (const line of this.#splitter.push(bytes)) listener(line.bytes === null ? '' : line.bytes.toString('utf8'))
-    })
-  }
-
-  onClose(listener: () => void): void {
-    this.#child.on('error', listener)
-    this.#child.on('close', listener)
-  }
-
-  close(): void {
-    this.#child.stdin.destroy()
   }
 }

@@ -18,8 +18,17 @@ const LIFELINE_FD = 40
 const PIPE_MAX_BYTES = 1024 * 1024
 
 /** The stdio of a process that gets the lifeline besides stdin, stdout and stderr. */
-export function stdioWithLifeline(three: readonly [number, number, number], lifeline: number): ('ignore' | number)[] {
+export function stdioWithLifeline<T extends number | 'pipe'>(
+  three: readonly [T, T, T],
+  lifeline: number,
+): ('ignore' | T | number)[] {
   return [...three, ...Array<'ignore'>(LIFELINE_FD - three.length).fill('ignore'), lifeline]
+}
+
+/** The lifeline, opened so that another process of the worker can inherit it; undefined where it is missing. */
+export function openToHold(path: string): number | undefined {
+  const { O_RDWR, O_NONBLOCK, O_NOFOLLOW } = fs.constants
+  return openFifo(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
 }
 
 /**
@@ -101,9 +110,13 @@ function namesIn(directory: string): string[] {
 /** undefined where there is no FIFO: instances of an earlier version have none, and a worker can remove or replace it. */
 function openToRead(path: string): number | undefined {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = fs.constants
+  return openFifo(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+}
+
+function openFifo(path: string, flags: number): number | undefined {
   let fd: number
   try {
-    fd = fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+    fd = fs.openSync(path, flags)
   } catch (error) {
     if (isScarcity(error) || systemCode(error) === undefined) throw error
     return undefined

@@ -26,6 +26,8 @@ import type {
   Condition,
   CoordinationDirectory,
   Driver,
+  Helper,
+  HelperPlan,
   LaunchPlan,
   StderrListener,
   StderrReading,
@@ -34,6 +36,7 @@ import type {
 } from '../worker.ts'
 import { workerEnvironment } from './environment.ts'
 import { areFifos, makeFifos } from './fifo.ts'
+import { startHelperProcess } from './helper-process.ts'
 import { holdersOf, stdioWithLifeline, watchLifeline } from './lifeline.ts'
 import { LocalChannel } from './local-channel.ts'
 import { freshProcesses, recentProcesses } from './process-table.ts'
@@ -122,6 +125,7 @@ export class LocalDriver implements Driver {
         compileCache: this.#compileCache,
         added: plan.environment,
         tools: plan.tools,
+        bundles: plan.bundles,
       })
       const child = spawn(command, args, {
         cwd: plan.directory,
@@ -248,6 +252,11 @@ class LocalWorker implements Worker {
     // In a later turn: a check also reads stdout, whose reader may not be there yet.
     setImmediate(() => this.#tryCheck(false))
     return this.#stderr
+  }
+
+  async startHelper(plan: HelperPlan): Promise<Helper> {
+    const { project, lifeline } = this.#places
+    return await startHelperProcess(plan, { resolveDirectory: `${project}/.resolve`, lifeline })
   }
 
   noteExit(code: number | null, signal: string | null): void {

@@ -15,10 +15,14 @@ import { InputRequests } from './input-requests.tsx'
 import { StatusHistory } from './timeline/history.tsx'
 import { TimelineTab } from './timeline/timeline.tsx'
 
+/** A tab that is there only where the instance has what it shows. */
+type Need = 'viewport' | 'repos' | 'sessions'
+
 /** Tabs that are used less often are loaded when they are opened. */
-const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needs?: 'viewport' | 'repos' }>> = {
+const TABS: Readonly<Record<string, { label: string; body: ComponentType<TabProps>; needs?: Need }>> = {
   timeline: { label: 'Timeline', body: TimelineTab },
   changes: { label: 'Changes', body: lazy(() => import('./changes/changes.tsx')), needs: 'repos' },
+  sessions: { label: 'Sessions', body: lazy(() => import('./sessions/sessions.tsx')), needs: 'sessions' },
   graph: { label: 'Graph', body: lazy(() => import('./graph/graph.tsx')) },
   state: { label: 'State', body: lazy(() => import('./data/state.tsx')) },
   data: { label: 'Data', body: lazy(() => import('./data/data.tsx')) },
@@ -72,6 +76,7 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
         has={{
           viewport: story.creation.resolver.manifest.viewport_path !== undefined,
           repos: (story.repos?.length ?? 0) > 0,
+          sessions: (story.sessions?.length ?? 0) > 0,
         }}
       />
     </Screen>
@@ -80,7 +85,7 @@ export default function InstanceScreen({ id, tab }: { id: string; tab: string })
 
 interface InstanceTabsProps extends TabProps {
   tab: string
-  has: { viewport: boolean; repos: boolean }
+  has: Readonly<Record<Need, boolean>>
 }
 
 function InstanceTabs({ id, tab, live, has }: InstanceTabsProps) {

@@ -57,7 +57,7 @@ export function Difference({ id, repo, choices, version, isLive }: DifferencePro
           fetches all of them.
         </p>
       )}
-      <Skipped paths={skipped} />
+      <Skipped paths={skipped} total={diff.data.skipped_total ?? skipped.length} />
       {total === 0 && <Empty>Nothing differs.</Empty>}
       {total > 0 && (
         <div className="changes-panes">
@@ -99,11 +99,14 @@ const REASONS: Readonly<Record<SkippedPath['reason'], string>> = {
   too_many: 'too many files',
 }
 
-function Skipped({ paths }: { paths: readonly SkippedPath[] }) {
+function Skipped({ paths, total }: { paths: readonly SkippedPath[]; total: number }) {
   if (paths.length === 0) return null
   return (
     <details className="notice">
-      <summary>Left out: {several(paths.length, 'path')}</summary>
+      <summary>
+        Left out: {several(total, 'path')}
+        {total > paths.length && `, of which ${paths.length} are named`}
+      </summary>
       <ul className="plain-list">
         {paths.map(({ path, reason }) => (
           <li key={`${path} ${reason}`}>

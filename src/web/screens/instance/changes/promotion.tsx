@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react'
 import type { ChangedRepo, RepoHistory } from '../../../../core/protocol/changes.ts'
-import { cleanLine } from '../../../../core/view/clean.ts'
+import { cleanLine, cleanText } from '../../../../core/view/clean.ts'
 import { checkPromotion, type PromotionFound, promote } from '../../../api/calls.ts'
 import { Loading, Trouble } from '../../../parts/notice.tsx'
 import { hostOf, OutsideLink } from './outside-link.tsx'
@@ -26,7 +26,7 @@ export function Promotion({ id, repo, branches, promoted, onPromoted, onClose }:
   const [target, setTarget] = useState('')
   const [typedTarget, setTypedTarget] = useState('')
   const [title, setTitle] = useState<string | null>(null)
-  const [text, setText] = useState('')
+  const [text, setText] = useState<string | null>(null)
   const [isDraft, setDraft] = useState(false)
   const [isRebase, setRebase] = useState(false)
   const [looked, setLooked] = useState<string | null>(null)
@@ -61,8 +61,9 @@ export function Promotion({ id, repo, branches, promoted, onPromoted, onClose }:
     try {
       const own = title === null || title.trim() === '' ? {} : { pr_title: title.trim() }
       const allow = needsLook ? { allow: ['workflows' as const] } : {}
-      const update = before === undefined || title !== null || text !== ''
-      const more = { pr_body: text, draft: isDraft, update, commit: found.commit }
+      const update = before === undefined || title !== null || text !== null
+      // A description that is not touched is the one that the server proposes.
+      const more = { ...(text === null ? {} : { pr_body: text }), draft: isDraft, update, commit: found.commit }
       const made = await promote(id, repo.name, { ...ask, ...own, ...allow, ...more })
       setDone(made)
       onPromoted({
@@ -129,7 +130,7 @@ export function Promotion({ id, repo, branches, promoted, onPromoted, onClose }:
               id="promote-text"
               rows={4}
               aria-describedby={before === undefined ? undefined : 'promote-text-about'}
-              value={text}
+              value={text ?? cleanText(found?.pr_body ?? '')}
               onChange={(event) => setText(event.target.value)}
             />
           </div>

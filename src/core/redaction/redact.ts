@@ -1,8 +1,8 @@
 /**
  * Replaces known secret values, in every common encoding, by `[redacted]` (threats B9). Best effort: a value that a resolver
- * transforms in its own way is not found. {@link file://./ledger.ts} uses it for everything that goes into the journal.
+ * transforms in its own way is not found. {@link file://../host/ledger/ledger.ts} uses it for everything that goes into the journal.
  */
-import { SECRET_MIN_CHARS } from '../../limits.ts'
+import { SECRET_MIN_CHARS } from '../limits.ts'
 import { ByteSearch } from './byte-search.ts'
 
 export const REDACTED = '[redacted]'

@@ -1,0 +1,115 @@
+/**
+ * Runs one command of a session in a group of its own, and ends everything that it started, by the mark that its processes carry. The tools
+ * shell and jobs call it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TOOL_SHELL_DRAIN_MS, TOOL_SHELL_KILL_MS } from '../../core/limits.ts'
+import { CALL_MARK, endProcess, processesOfCall } from '../guardian/processes.ts'
+import type { OutputSink } from './output-sink.ts'
+
+export interface CommandOptions {
+  command: string
+  cwd: string
+  /** Unique in the worker. */
+  mark: string
+  resolveDir: string
+  sink: OutputSink
+  limitMs: number
+  signal: AbortSignal
+}
+
+export interface Ended {
+  /** null where it was ended by a signal. */
+  code: number | null
+  signal: string | null
+  /** Why it was ended from outside. */
+  ended: 'limit' | 'stop' | undefined
+}
+
+/** Throws where the program can't be started. Ends at the exit of the shell: a child in the background may hold the pipe for hours. */
+export async function runCommand(options: CommandOptions): Promise<Ended> {
+  const { command, cwd, mark, resolveDir, sink, limitMs, signal } = options
+  signal.throwIfAborted()
+  const env = { ...ownEnvironment(), RESOLVE_DIR: resolveDir, [CALL_MARK]: mark, ...QUIET }
+  // One pipe for both: what was printed stays in its order.
+  const child = spawn('bash', ['-c', `exec 2>&1; ${command}`], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.on('data', (chunk: Buffer) => sink.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => sink.push(chunk))
+  let ended: Ended['ended']
+  let killing: Promise<void> | undefined
+  const kill = (why: Ended['ended']) => {
+    ended ??= why
+    killing ??= endCommand(child.pid, mark, resolveDir)
+  }
+  const timer = setTimeout(() => kill('limit'), limitMs)
+  const onStop = () => kill('stop')
+  signal.addEventListener('abort', onStop)
+  try {
+    const { code, by } = await exitOf(child)
+    await drained(child)
+    await killing
+    return { code, signal: by, ended }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onStop)
+    child.stdout.destroy()
+    child.stderr.destroy()
+  }
+}
+
+/** Ends a command with all its processes: SIGTERM to its group, then SIGKILL to everything that carries the mark. */
+export async function endCommand(pid: number | undefined, mark: string, resolveDir: string): Promise<void> {
+  const ofCall = () => processesOfCall(resolveDir, mark)
+  if (pid !== undefined) endProcess(-pid, 'SIGTERM')
+  for (const one of ofCall()) endProcess(one.pid, 'SIGTERM')
+  for (const until = Date.now() + TOOL_SHELL_KILL_MS; Date.now() < until; await sleep(LOOK_MS)) {
+    if (ofCall().length === 0) break
+  }
+  if (pid !== undefined) endProcess(-pid, 'SIGKILL')
+  // A process that starts others while it is ended is looked for again.
+  for (let round = 0; round < KILL_ROUNDS; round += 1) {
+    const left = ofCall()
+    if (left.length === 0) return
+    for (const one of left) endProcess(one.pid, 'SIGKILL')
+    await sleep(LOOK_MS)
+  }
+}
+
+const LOOK_MS = 20
+const KILL_ROUNDS = 25
+
+function exitOf(child: ChildProcess): Promise<{ code: number | null; by: string | null }> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, by) => resolve({ code, by }))
+  })
+}
+
+/** What it printed last is still in the pipes. */
+async function drained(child: ChildProcess): Promise<void> {
+  const ends = [child.stdout, child.stderr].map(
+    (stream) =>
+      new Promise<void>((resolve) => (stream?.readableEnded ? resolve() : stream?.once('end', () => resolve()))),
+  )
+  const late = new AbortController()
+  await Promise.race([
+    Promise.all(ends),
+    sleep(TOOL_SHELL_DRAIN_MS, undefined, { signal: late.signal }).catch(() => undefined),
+  ])
+  late.abort()
+}
+
+/** Programs do not ask, page or draw: there is no terminal. */
+const QUIET = { CI: '1', GIT_TERMINAL_PROMPT: '0', GIT_PAGER: 'cat', PAGER: 'cat', NO_COLOR: '1', TERM: 'dumb' }
+
+/** The worker's environment holds no secret (R45). What opens its channel to the host is not for commands. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const { RESOLVE_CHANNEL: _, NODE_OPTIONS: __, ...env } = process.env
+  return env
+}

@@ -1,0 +1,85 @@
+/** The tool skill: instructions for kinds of work, which the model reads when it needs them (docs/sessions.md, Skills). */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { parseFront } from '../../core/bundles/front-matter.ts'
+import { SKILL_DESCRIPTION_MAX_CHARS, SKILL_FILE_MAX_BYTES, SKILLS_MAX } from '../../core/limits.ts'
+import { object, type Static, text } from '../../core/schema/schema.ts'
+import { mistaken, type Tool, told } from './tool.ts'
+
+export interface Skill {
+  name: string
+  description: string
+  /** The directory of its SKILL.md. */
+  directory: string
+}
+
+/** The skills below these directories: `<directory>/SKILL.md`, or one in each folder of it. The first of a name counts. */
+export function findSkills(directories: readonly string[]): Skill[] {
+  const found = new Map<string, Skill>()
+  for (const directory of directories.map((one) => resolve(one))) {
+    for (const place of isFile(join(directory, FILE)) ? [directory] : foldersIn(directory)) {
+      const skill = readSkill(place)
+      if (skill !== undefined && !found.has(skill.name) && found.size < SKILLS_MAX) found.set(skill.name, skill)
+    }
+  }
+  return [...found.values()]
+}
+
+const skillInput = object({ name: text() })
+
+export function skillTool(skills: readonly Skill[]): Tool {
+  const known = skills.map(({ name, description }) => `- ${name}: ${description}`)
+  return {
+    name: 'skill',
+    description: `Gives the instructions for a kind of work. Read them before you do such work.\n${known.join('\n')}`,
+    input: skillInput,
+    effect: 'reads',
+    async run(input) {
+      const { name } = input as Static<typeof skillInput>
+      const skill = findByName(skills, name)
+      if (skill === undefined)
+        return mistaken(`There is no skill "${name}". There are: ${skills.map((one) => one.name).join(', ')}.`)
+      const { body } = parseFront(readFileSync(join(skill.directory, FILE), 'utf8'))
+      return told(`[Its files are in ${skill.directory}]\n${body.trim()}`)
+    },
+  }
+}
+
+/** A skill of a bundle has a namespace in its name; its own files may name it without. */
+function findByName(skills: readonly Skill[], name: string): Skill | undefined {
+  const found = skills.find((one) => one.name === name)
+  const others = skills.filter((one) => one.name.split(':').slice(1).join(':') === name)
+  return found ?? (others.length === 1 ? others[0] : undefined)
+}
+
+const FILE = 'SKILL.md'
+
+/** Only its name and description go to the model at first. A broken front matter still tells what can be read of it. */
+function readSkill(directory: string): Skill | undefined {
+  const path = join(directory, FILE)
+  if (!isFile(path) || statSync(path).size > SKILL_FILE_MAX_BYTES) return undefined
+  const { fields } = parseFront(readFileSync(path, 'utf8'))
+  const { name = basename(directory), description = '' } = fields
+  if (typeof name !== 'string' || name === '' || typeof description !== 'string') return undefined
+  return {
+    name: name.slice(0, 100),
+    description: description.replace(/\s+/g, ' ').slice(0, SKILL_DESCRIPTION_MAX_CHARS),
+    directory,
+  }
+}
+
+function foldersIn(directory: string): string[] {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true })
+    return entries
+      .filter((one) => one.isDirectory())
+      .map((one) => join(directory, one.name))
+      .sort()
+  } catch {
+    return []
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}

@@ -1,0 +1,13 @@
+/** What people and programs get to see of LLM sessions. */
+import { toRequirement } from './requirement.ts'
+
+const entries: Record<string, string> = {
+  'S-SESS-01':
+    'The page lists the LLM sessions of an instance and shows what one of them did while it runs, its texts as text, and says when a model was scripted or recorded',
+  'S-SESS-02':
+    'A transcript of any length is read in pieces within the limit of an answer, and no line is lost between two',
+}
+
+export const sessionsRequirements = Object.entries(entries).map(([id, entry]) =>
+  toRequirement(id, 'docs/sessions.md', entry),
+)

@@ -1,0 +1,109 @@
+/** The LLM sessions of an instance in the page: what they used, and what one did, live (docs/sessions.md). */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plainResolver } from '../support/plain-resolver.ts'
+import { findings } from './findings.ts'
+import { callerOf, newToken, openContext, type Server, signedIn, startServer } from './stand.ts'
+import { describePage } from './support.ts'
+
+const HOSTILE = '<img src=x onerror=document.title=1> \u001b[31mred\u001b[0m \u202e'
+
+/** Writes what the SDK would write, so that the page is shown each kind of line, and text that a model could be made to say. */
+const speaks = plainResolver(
+  `const dir = root + '/sessions/'
+  const lines = {}
+  const write = (session, type, fields) => {
+    fs.mkdirSync(dir + session, { recursive: true })
+    lines[session] = (lines[session] ?? 0) + 1
+    fs.appendFileSync(dir + session + '/transcript.jsonl', JSON.stringify({ seq: lines[session], at: new Date().toISOString(), type, turn: 1, ...fields }) + '\\n')
+  }
+  const usage = { input_tokens: 12345, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 67 }
+  const about = (id, parent) => ({ session_id: id, session_name: id, turn: 1, model: 'scripted/x.json', kind: 'scripted', ...parent })
+  const ends = { success: true, duration_seconds: 2, steps: 1, usage, cost_usd: null }
+  me.emit('resolver:session_dispatched', about('work'))
+  write('work', 'session', { name: 'work', model: 'scripted/x.json', kind: 'scripted', tools: ['shell'] })
+  write('work', 'prompt', { text: 'Look at ' + me.params.text })
+  write('work', 'step', { step: 1, text: 'I look.', finish: 'tool-calls', usage, cost_usd: 0.0123 })
+  write('work', 'tool_call', { call: 'c1', tool: 'shell', input: { command: 'cat ' + me.params.text } })
+  me.emit('resolver:session_dispatched', about('work.c2', { parent_id: 'work' }))
+  write('work.c2', 'prompt', { text: 'A task of its own' })
+  write('work.c2', 'failure', { error: { code: 'session_refused', detail: 'The model refused.' }, duration_ms: 5 })
+  me.emit('resolver:session_completed', { ...about('work.c2', { parent_id: 'work' }), ...ends, success: false, error: { code: 'session_refused', detail: 'The model refused.' } })
+  await me.ask('go', 'Go on?')
+  write('work', 'tool_result', { call: 'c1', tool: 'shell', output: 'found ' + me.params.text + 'x'.repeat(20000) + ' the end', is_error: false, duration_ms: 12 })
+  write('work', 'guardian', { rule: 'repeat', action: 'refused', detail: 'the same call' })
+  write('work', 'retry', { attempt: 1, wait_ms: 10, reason: 'status 529', status: 529 })
+  write('work', 'answer', { output: 'All done.', duration_ms: 2000 })
+  me.emit('resolver:session_completed', { ...about('work'), ...ends })
+  await me.ask('end', 'End?')
+  me.finish({ status: 'completed' })`,
+  { name: 'speaks' },
+)
+
+const none = plainResolver(`me.finish({ status: 'completed' })`, { name: 'none' })
+
+describePage('the page: LLM sessions', () => {
+  let server: Server
+
+  beforeAll(async () => {
+    server = await startServer([speaks, none])
+  })
+
+  afterAll(() => server.close())
+
+  // verifies: S-SESS-01
+  test('a session is followed while it runs; tools are folded; text is text', { timeout: 90_000 }, async () => {
+    const token = await newToken(server.home)
+    const call = callerOf(server, token)
+    const made = async (resolver: string) =>
+      (await call<{ instance_id: string }>('POST', '/instances', { resolver, input: { text: HOSTILE } })).instance_id
+    const id = await made('speaks')
+    const { context, complaints } = await openContext()
+    const page = await signedIn(context, server, token)
+    await page.goto(`${server.url}/instances/${id}`)
+    await page.getByRole('tab', { name: 'Sessions' }).click()
+    const row = (name: string) => page.locator(`[data-row="${name}"]`)
+    await row('work.c2').waitFor()
+    expect(await row('work.c2').textContent()).toContain('failed')
+
+    // By the keyboard alone.
+    await row('work').getByRole('button').focus()
+    await page.keyboard.press('Enter')
+    const shown = page.locator('[data-session="work"]')
+    await shown.getByText('Scripted model: its answers were written in advance').waitFor()
+    await shown.getByText('Look at <img').waitFor()
+    const tool = shown.locator('details')
+    await expect.poll(() => tool.getAttribute('data-state')).toBe('no result yet')
+    expect(await tool.getByText('found').isVisible()).toBe(false)
+    await tool.locator('summary').focus()
+    await page.keyboard.press('Enter')
+    await tool.getByRole('heading', { name: 'Input' }).waitFor()
+
+    await call('POST', `/instances/${id}/input-requests/go`, {})
+    await shown.getByText('All done.').waitFor()
+    // What the reader had opened stays open.
+    await tool.getByText('found <img').waitFor()
+    expect(await tool.getAttribute('data-state')).toBe('done')
+    expect(await tool.getByText('the end').count()).toBe(0)
+    await tool.getByRole('button', { name: /^Show all 20,\d+ characters$/ }).click()
+    await tool.getByText('the end').waitFor()
+    await shown.getByText('Guardian: refused the same call').waitFor()
+    await shown.getByText('Step 1: 12,345 tokens in, 67 out, $0.0123').waitFor()
+    await expect.poll(() => row('work').textContent()).toContain('completed')
+    expect(await row('work').textContent()).toContain('unknown')
+    expect(await page.title()).not.toBe('1')
+
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme })
+      expect(await findings(page)).toEqual([])
+    }
+    await page.setViewportSize({ width: 320, height: 700 })
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+
+    const other = await made('none')
+    await page.goto(`${server.url}/instances/${other}`)
+    await page.getByRole('tab', { name: 'Timeline' }).waitFor()
+    expect(await page.getByRole('tab', { name: 'Sessions' }).count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
