@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkPipeline } from '../../src/pipeline/check/check.ts'
 import type { Flow } from '../../src/pipeline/check/flow.ts'
-import { joinOf } from '../../src/pipeline/engine/join.ts'
+import { branchesOf, joinOf } from '../../src/pipeline/check/join.ts'
 import type { Outcome, Status } from '../../src/pipeline/engine/outcome.ts'
 import { afterAttempt } from '../../src/pipeline/engine/retries.ts'
 import { acceleratorOf, plainLabel, selectEdge } from '../../src/pipeline/engine/select-edge.ts'
@@ -27,7 +27,12 @@ function flowOf(body: string, isFramed = true): Flow {
 type Script = Readonly<Record<string, (Partial<Outcome> | Status)[]>>
 
 /** The n-th execution of a node has the n-th outcome of its script; the last one again after that, success without one. */
-function walk(flow: Flow, script: Script = {}, bounds: Bounds = {}, from = flow.starts[0] as string) {
+function walk(
+  flow: Flow,
+  script: Script = {},
+  bounds: Bounds | undefined = undefined,
+  from = flow.starts[0] as string,
+) {
   const path: string[] = []
   const times: Record<string, number> = {}
   let step: Step = beginWalk(from, {})
@@ -271,13 +276,47 @@ test('a branch ends before its join, and passes the exit without looking at gate
     'start -> fan; fan [shape=component]; fan -> a -> a2 -> meet; fan -> b -> meet; meet [shape=tripleoctagon]; meet -> exit',
   )
   expect(joinOf(flow, 'fan')).toBe('meet')
-  const bounds = { stopBefore: 'meet', isBranch: true }
+  const bounds = { within: ['fan'], stopBefore: ['meet'] }
   expect(walk(flow, {}, bounds, 'a')).toMatchObject({ path: 'a a2', status: 'success' })
   expect(walk(flow, { b: [{ status: 'fail', failure_reason: 'No.' }] }, bounds, 'b')).toMatchObject({
     path: 'b',
     status: 'fail',
     reason: 'No.',
   })
+  expect(walk(flow, {}, { within: [], stopBefore: [] }, 'a')).toMatchObject({
+    path: 'a a2 meet',
+    status: 'success',
+  })
+})
+
+test('a branch that leads back to its parallel node fails', () => {
+  const flow = flowOf(
+    'start -> fan; fan [shape=component]; fan -> {a b}; a -> fan [condition="outcome=fail"]; {a b} -> meet -> exit',
+  )
+  expect(joinOf(flow, 'fan')).toBe('meet')
+  expect(walk(flow, { a: ['fail'] }, { within: ['fan'], stopBefore: ['meet'] }, 'a')).toMatchObject({
+    path: 'a',
+    status: 'fail',
+    reason: 'The branch leads back to "fan".',
+  })
+})
+
+test.each<[body: string, outcome: Status, path: string]>([
+  ['meet -> exit', 'success', 'start fan join:meet exit'],
+  ['meet -> exit', 'fail', 'start fan join:meet exit'],
+  ['meet -> exit; fan -> mend [condition="outcome=fail"]; mend -> exit', 'fail', 'start fan mend exit'],
+  ['meet -> exit; fan -> mend [condition="outcome=fail"]; mend -> exit', 'success', 'start fan join:meet exit'],
+  [
+    'meet -> exit; fan [retry_target=early]; early -> exit; start -> early [weight=-1]',
+    'fail',
+    'start fan retry_target:early exit',
+  ],
+  ['exit', 'success', 'start fan join:exit'],
+])('after the branches of a graph with %s that ended with %s: %s', (body, outcome, path) => {
+  const meet = body === 'exit' ? 'exit' : 'meet'
+  const flow = flowOf(`start -> fan; fan [shape=component]; fan -> a -> ${meet}; fan -> b -> ${meet}; ${body}`)
+  expect(branchesOf(flow, 'fan')).toEqual(['a', 'b'])
+  expect(walk(flow, { fan: [outcome] }).path).toBe(path)
 })
 
 test.each([
@@ -287,6 +326,8 @@ test.each([
   ['fan -> a; fan -> b; a -> exit [condition="outcome=fail"]; c -> exit; start -> c', undefined],
   ['fan -> a -> exit; fan -> b -> exit', 'exit'],
   ['fan -> a -> exit', 'a'],
+  ['fan -> a -> x; fan -> b -> x; x -> p; p [shape=component]; p -> {c d} -> f -> exit; f [shape=tripleoctagon]', 'x'],
+  ['fan -> {a b} -> exit; a -> c -> x; b -> x; x -> exit', 'x'],
 ])('branches of %s meet at %s', (body, join) => {
   expect(joinOf(flowOf(`start -> fan; fan [shape=component]; ${body}`), 'fan')).toBe(join)
 })

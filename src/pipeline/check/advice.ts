@@ -2,7 +2,7 @@
 import { type Condition, keysOf, parseCondition } from '../language/condition.ts'
 import { isOn, type PipelineEdge, type PipelineNode, textOf } from '../language/graph.ts'
 import { variablesIn } from '../language/variables.ts'
-import { type Flow, reachableFrom, targetsOf } from './flow.ts'
+import { cyclesIn, type Flow } from './flow.ts'
 import { type Found, listOf, type Rule } from './rules.ts'
 
 const REMOVED = ['runs_on', 'continue_on_fail', 'requires', 'feedback_from', 'response_schema', 'report_outcome']
@@ -57,12 +57,8 @@ function* maskedExits({ graph, handlers }: Flow): Generator<Found> {
 
 /** A cycle needs a way out that depends on something. */
 function* endlessCycles(flow: Flow): Generator<Found> {
-  const seen = new Set<string>()
-  for (const node of flow.graph.nodes.values()) {
-    if (seen.has(node.id)) continue
-    const members = cycleThrough(flow, node.id)
-    if (members.size === 0) continue
-    for (const id of members) seen.add(id)
+  for (const members of cyclesIn(flow)) {
+    const node = flow.graph.nodes.get(members.values().next().value as string) as PipelineNode
     const ways = [...members].flatMap((id) => (flow.outgoing.get(id) ?? []).map((edge) => ({ id, edge })))
     const leaves = ways.filter(({ edge }) => !members.has(edge.to))
     const isChosen = ({ id, edge }: { id: string; edge: PipelineEdge }) =>
@@ -80,14 +76,6 @@ function* endlessCycles(flow: Flow): Generator<Found> {
         ofNode(node),
       )
   }
-}
-
-function cycleThrough({ outgoing }: Flow, id: string): Set<string> {
-  const after = reachableFrom(targetsOf(outgoing, id), (one) => targetsOf(outgoing, one))
-  if (!after.has(id)) return new Set()
-  return new Set(
-    [...after].filter((other) => reachableFrom(targetsOf(outgoing, other), (one) => targetsOf(outgoing, one)).has(id)),
-  )
 }
 
 /** `tool.last_line` keeps the value of an earlier tool when a later one fails. */

@@ -74,3 +74,46 @@ export function cycleIn(
   }
   return undefined
 }
+
+/** The nodes of each cycle, and of cycles that share nodes together; in the order of the source. Each node and edge is looked at once. */
+export function cyclesIn({ graph, outgoing }: Flow): ReadonlySet<string>[] {
+  // Tarjan's strongly connected components, without recursion: a chain may have 2,000 nodes.
+  const order = new Map<string, number>()
+  const low = new Map<string, number>()
+  const open: string[] = []
+  const isOpen = new Set<string>()
+  const found: Set<string>[] = []
+  const lower = (id: string, to: number) => low.set(id, Math.min(low.get(id) as number, to))
+  for (const root of graph.nodes.keys()) {
+    const stack: { id: string; left: string[] }[] = []
+    const enter = (id: string) => {
+      low.set(id, order.size)
+      order.set(id, order.size)
+      open.push(id)
+      isOpen.add(id)
+      stack.push({ id, left: targetsOf(outgoing, id) })
+    }
+    if (!order.has(root)) enter(root)
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const { id, left } = top
+      const next = left.pop()
+      if (next !== undefined) {
+        if (!order.has(next)) enter(next)
+        else if (isOpen.has(next)) lower(id, order.get(next) as number)
+        continue
+      }
+      stack.pop()
+      const below = stack.at(-1)
+      if (below !== undefined) lower(below.id, low.get(id) as number)
+      if (low.get(id) !== order.get(id)) continue
+      const members = open.splice(open.lastIndexOf(id))
+      for (const one of members) isOpen.delete(one)
+      if (members.length > 1 || targetsOf(outgoing, id).includes(id)) found.push(new Set(members))
+    }
+  }
+  const place = new Map([...graph.nodes.keys()].map((id, index) => [id, index]))
+  const inOrder = (one: string, other: string) => (place.get(one) as number) - (place.get(other) as number)
+  const sorted = found.map((members) => new Set([...members].toSorted(inOrder)))
+  const firstOf = (members: ReadonlySet<string>) => place.get(members.values().next().value as string) as number
+  return sorted.toSorted((one, other) => firstOf(one) - firstOf(other))
+}

@@ -3,6 +3,7 @@
  * (docs/pipelines.md, A run). A state is plain JSON and is the checkpoint. Nothing here waits, writes or asks.
  */
 import type { Flow } from '../check/flow.ts'
+import { joinOf } from '../check/join.ts'
 import { type Attributes, integerOf, isOn, type PipelineEdge, textOf } from '../language/graph.ts'
 import { failed, isGood, type Outcome } from './outcome.ts'
 import { selectEdge } from './select-edge.ts'
@@ -32,14 +33,16 @@ export type Step =
       kind: 'run'
       state: WalkState
       edge: PipelineEdge | undefined
-      why: 'start' | 'edge' | 'restart' | 'retry_target' | 'gate'
+      why: 'start' | 'edge' | 'join' | 'restart' | 'retry_target' | 'gate'
     }
   | { kind: 'end'; state: WalkState; status: 'success' | 'fail'; reason: string | undefined; gate?: string }
 
-/** A branch of a parallel node ends before the join; gates are looked at by the walk around it. */
+/** Of a branch: gates are looked at by the walk around it. */
 export interface Bounds {
-  stopBefore?: string
-  isBranch?: boolean
+  /** The parallel nodes around it: a branch that leads back to one fails. */
+  within: readonly string[]
+  /** Where their branches meet: it ends before. */
+  stopBefore: readonly string[]
 }
 
 export const REDIRECTS_MAX = 50
@@ -63,19 +66,30 @@ export function beginWalk(at: string, context: Readonly<Record<string, unknown>>
 }
 
 /** `outcome` is that of the node at `state.at`, after its retries. `state` is not changed. */
-export function nextStep(flow: Flow, before: WalkState, outcome: Outcome, bounds: Bounds = {}): Step {
+export function nextStep(flow: Flow, before: WalkState, outcome: Outcome, bounds?: Bounds): Step {
   const id = before.at
   const state = recorded(flow, before, outcome)
   const last = (state.last as NonNullable<WalkState['last']>).outcome
   if (flow.handlers.get(id) === 'exit') return end(state, 'success')
   const selected = selectEdge(flow, id, last, state.context)
-  if (selected === undefined) return withoutEdge(flow, state, last)
+  if (flow.handlers.get(id) === 'parallel' && selected?.isConditional !== true)
+    return afterBranches(flow, state, last, bounds)
+  if (selected === undefined) return withoutEdge(flow, state, last, bounds)
   const { edge, isConditional } = selected
   if (state.last !== null && last.status === 'fail' && !isConditional) {
     state.last = { ...state.last, isPassedOver: true }
   }
-  if (isOn(edge.attributes, 'loop_restart')) return restarted(flow, state, edge)
+  if (isOn(edge.attributes, 'loop_restart')) return restarted(flow, state, edge, bounds)
   return entered(flow, { ...state, at: edge.to, via: flow.graph.edges.indexOf(edge) }, edge, 'edge', bounds)
+}
+
+/** Its plain edges are the branches: the walk goes on where they meet, also after a failure that leads nowhere else. */
+function afterBranches(flow: Flow, state: WalkState, last: Outcome, bounds?: Bounds): Step {
+  const join = joinOf(flow, state.at)
+  const hasJump = jumpOf(flow, flow.graph.nodes.get(state.at)?.attributes) !== undefined
+  if (join === undefined || (last.status === 'fail' && hasJump)) return withoutEdge(flow, state, last, bounds)
+  if (state.last !== null && last.status === 'fail') state.last = { ...state.last, isPassedOver: true }
+  return entered(flow, { ...state, at: join, via: null }, undefined, 'join', bounds)
 }
 
 function recorded(flow: Flow, before: WalkState, outcome: Outcome): WalkState {
@@ -111,11 +125,11 @@ function end(state: WalkState, status: 'success' | 'fail', reason?: string, gate
   return { kind: 'end', state, status, reason, ...(gate === undefined ? {} : { gate }) }
 }
 
-function withoutEdge(flow: Flow, state: WalkState, last: Outcome): Step {
+function withoutEdge(flow: Flow, state: WalkState, last: Outcome, bounds: Bounds | undefined): Step {
   const id = state.at
   if (last.status === 'fail') {
     const target = jumpOf(flow, flow.graph.nodes.get(id)?.attributes)
-    if (target !== undefined) return jumped(flow, state, target, 'retry_target')
+    if (target !== undefined) return jumped(flow, state, target, 'retry_target', bounds)
     return end(state, 'fail', reasonOf(last))
   }
   if ((flow.outgoing.get(id) ?? []).length === 0) return end(state, 'success')
@@ -131,7 +145,13 @@ function jumpOf(flow: Flow, attributes: Attributes | undefined): string | undefi
 }
 
 /** Outcomes from the last time that the target was executed count no longer. */
-function jumped(flow: Flow, state: WalkState, target: string, why: 'retry_target' | 'gate'): Step {
+function jumped(
+  flow: Flow,
+  state: WalkState,
+  target: string,
+  why: 'retry_target' | 'gate',
+  bounds: Bounds | undefined,
+): Step {
   const most = integerOf(flow.graph.attributes, 'max_goal_gate_redirects') ?? REDIRECTS_MAX
   if (state.redirects >= most) return end(state, 'fail', `The run jumped back ${most} times, which is the limit.`)
   const from = state.completed.lastIndexOf(target)
@@ -142,12 +162,12 @@ function jumped(flow: Flow, state: WalkState, target: string, why: 'retry_target
     { ...state, outcomes, at: target, via: null, redirects: state.redirects + 1 },
     undefined,
     why,
-    {},
+    bounds,
   )
 }
 
 /** The context stays; what was done counts no longer. */
-function restarted(flow: Flow, state: WalkState, edge: PipelineEdge): Step {
+function restarted(flow: Flow, state: WalkState, edge: PipelineEdge, bounds: Bounds | undefined): Step {
   const restarts = state.restarts + 1
   const context = { ...state.context, 'internal.loop_restart_count': restarts }
   const fresh = {
@@ -160,7 +180,7 @@ function restarted(flow: Flow, state: WalkState, edge: PipelineEdge): Step {
     outcomes: {},
     last: null,
   }
-  return entered(flow, fresh, edge, 'restart', {})
+  return entered(flow, fresh, edge, 'restart', bounds)
 }
 
 function entered(
@@ -168,18 +188,20 @@ function entered(
   state: WalkState,
   edge: PipelineEdge | undefined,
   why: Extract<Step, { kind: 'run' }>['why'],
-  bounds: Bounds,
+  bounds: Bounds | undefined,
 ): Step {
   const id = state.at
-  if (id === bounds.stopBefore)
+  const isExit = flow.handlers.get(id) === 'exit'
+  if (bounds?.within.includes(id) === true) return end(state, 'fail', `The branch leads back to "${id}".`)
+  if (bounds !== undefined && (isExit || bounds.stopBefore.includes(id)))
     return end(state, isGood(state.last?.outcome.status) ? 'success' : 'fail', branchReason(state))
   const limit = limitReached(flow, state)
   if (limit !== undefined) return end(state, 'fail', limit)
-  if (flow.handlers.get(id) === 'exit' && bounds.isBranch !== true) {
+  if (isExit) {
     const gate = openGate(flow, state)
     if (gate !== undefined) {
       const target = jumpOf(flow, flow.graph.nodes.get(gate)?.attributes) ?? jumpOf(flow, flow.graph.attributes)
-      if (target !== undefined) return jumped(flow, state, target, 'gate')
+      if (target !== undefined) return jumped(flow, state, target, 'gate', bounds)
       return end(
         state,
         'fail',

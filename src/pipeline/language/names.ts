@@ -10,6 +10,7 @@ const OF_NODES: Readonly<Record<string, string>> = {
   provider: 'llm_provider',
   graph_ref: 'dot_file',
   max_turns: 'max_agent_turns',
+  'stack.child_workflow': 'stack.child_dotfile',
 }
 
 const OF_GRAPHS: Readonly<Record<string, string>> = {
