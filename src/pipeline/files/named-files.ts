@@ -3,9 +3,11 @@ import { realpath } from 'node:fs/promises'
 import { join, posix, relative, sep } from 'node:path'
 import { ResolveError } from '../../core/errors.ts'
 import { PIPELINE_FILES_MAX, PIPELINE_FILES_MAX_BYTES } from '../../core/limits.ts'
-import { type Checked, checkPipeline } from '../check/check.ts'
-import { type Diagnostic, Lines, type Offset, type Severity } from '../language/diagnostic.ts'
-import type { PipelineGraph, Value } from '../language/graph.ts'
+import { childPathOf } from '../check/family.ts'
+import { flowOf } from '../check/flow.ts'
+import { type Diagnostic, Lines, type Offset } from '../language/diagnostic.ts'
+import { type PipelineGraph, textOf } from '../language/graph.ts'
+import { parsePipeline } from '../language/parse.ts'
 import { readSource } from './read-source.ts'
 
 /** A file that an attribute names. */
@@ -14,7 +16,7 @@ interface Named {
   /** As it is written, without the `@` of a prompt. */
   path: string
   at: Offset
-  node_id?: string
+  node_id: string
 }
 
 export interface FileDiagnostic extends Diagnostic {
@@ -25,9 +27,7 @@ export interface FileDiagnostic extends Diagnostic {
 export interface FoundFiles {
   /** The texts by their paths from the folder of the pipeline, with `/`. The pipeline itself is not among them. */
   files: Record<string, string>
-  /** The child pipelines among them. */
-  children: Map<string, Checked>
-  /** What is wrong with the names, and in the children. */
+  /** Names that lead to no file, or to one that is not read. */
   diagnostics: FileDiagnostic[]
 }
 
@@ -38,98 +38,80 @@ export async function readNamedFiles(
   source: string,
   graph: PipelineGraph,
 ): Promise<FoundFiles> {
-  const found: FoundFiles = {
-    files: Object.create(null) as Record<string, string>,
-    children: new Map(),
-    diagnostics: [],
-  }
+  const files = Object.create(null) as Record<string, string>
+  const diagnostics: FileDiagnostic[] = []
   const root = await realpath(folder)
-  const waiting: { file: string; source: string; graph: PipelineGraph }[] = [{ file: name, source, graph }]
-  let bytes = 0
+  const waiting = [{ file: name, source, graph }]
+  let [count, bytes] = [0, 0]
   for (const parent of waiting) {
     const lines = new Lines(parent.source)
     for (const named of namedBy(parent.graph)) {
-      const tell = (rule: string, severity: Severity, message: string) => {
+      const path = posix.normalize(posix.join(posix.dirname(parent.file), named.path))
+      if (path === name || path in files) continue
+      const isFull = count >= PIPELINE_FILES_MAX || bytes > PIPELINE_FILES_MAX_BYTES
+      const read = isFull ? FULL : await readNamed(root, path, named)
+      if ('text' in read) {
+        count += 1
+        bytes += Buffer.byteLength(read.text)
+        files[path] = read.text
+        if (named.kind === 'pipeline')
+          waiting.push({ file: path, source: read.text, graph: parsePipeline(read.text).graph })
+      } else {
         const { at, node_id } = named
-        found.diagnostics.push({
-          file: parent.file,
-          rule,
-          severity,
-          message,
-          ...lines.of(at),
-          ...(node_id === undefined ? {} : { node_id }),
-        })
+        diagnostics.push({ file: parent.file, node_id, ...lines.of(at), ...read })
+        if (isFull) return { files, diagnostics }
       }
-      if (named.path.includes('$')) {
-        tell(
-          'file_by_variable',
-          'info',
-          `"${named.path}" is known only when it runs; it is looked for in the workspace then.`,
-        )
-        continue
-      }
-      const path = posix.normalize(posix.join(posix.dirname(parent.file), named.path.replaceAll('\\', '/')))
-      if (posix.isAbsolute(named.path) || path === '..' || path.startsWith('../')) {
-        tell(
-          'file_outside',
-          'warning',
-          `"${named.path}" is outside of the folder of the pipeline; it is looked for in the workspace when it runs.`,
-        )
-        continue
-      }
-      if (path in found.files || path === name) continue
-      if (Object.keys(found.files).length >= PIPELINE_FILES_MAX || bytes > PIPELINE_FILES_MAX_BYTES) {
-        tell(
-          'files_limit',
-          'error',
-          `The pipeline names more than ${PIPELINE_FILES_MAX} files, or more than ${PIPELINE_FILES_MAX_BYTES} bytes.`,
-        )
-        return found
-      }
-      let text: string
-      try {
-        const real = await realpath(join(root, path)).catch(() => join(root, path))
-        const inside = relative(root, real)
-        if (inside === '..' || inside.startsWith(`..${sep}`)) {
-          tell(
-            'file_outside',
-            'warning',
-            `"${named.path}" is a link to a file outside of the folder of the pipeline; it is not read.`,
-          )
-          continue
-        }
-        text = await readSource(real, named.path)
-      } catch (error) {
-        if (!(error instanceof ResolveError)) throw error
-        tell(named.kind === 'pipeline' ? 'dot_file_exists' : 'prompt_file_exists', 'warning', error.message)
-        continue
-      }
-      bytes += Buffer.byteLength(text)
-      found.files[path] = text
-      if (named.kind === 'text') continue
-      const checked = checkPipeline(text)
-      found.children.set(path, checked)
-      found.diagnostics.push(...checked.diagnostics.map((one) => ({ file: path, ...one })))
-      waiting.push({ file: path, source: text, graph: checked.graph })
     }
   }
-  return found
+  return { files, diagnostics }
+}
+
+type NotRead = Pick<FileDiagnostic, 'rule' | 'severity' | 'message'>
+
+const FULL: NotRead = {
+  rule: 'files_limit',
+  severity: 'error',
+  message: `The pipeline names more than ${PIPELINE_FILES_MAX} files, or more than ${PIPELINE_FILES_MAX_BYTES} bytes.`,
+}
+
+async function readNamed(root: string, path: string, named: Named): Promise<{ text: string } | NotRead> {
+  const shown = `"${named.path}"`
+  const outside = (what: string): NotRead => ({
+    rule: 'file_outside',
+    severity: 'warning',
+    message: `${shown} is ${what} outside of the folder of the pipeline: it is not read, and not part of a run.`,
+  })
+  if (named.path.includes('$')) {
+    const message = `${shown} is known only when it runs; it is not checked, and not part of a run.`
+    return { rule: 'file_by_variable', severity: 'info', message }
+  }
+  if (posix.isAbsolute(named.path) || path === '..' || path.startsWith('../')) return outside('a file')
+  try {
+    // A missing file is told by the reading.
+    const real = await realpath(join(root, path)).catch(() => join(root, path))
+    const inside = relative(root, real)
+    if (inside === '..' || inside.startsWith(`..${sep}`)) return outside('a link to a file')
+    return { text: await readSource(real, named.path) }
+  } catch (error) {
+    if (!(error instanceof ResolveError)) throw error
+    return { rule: 'file_missing', severity: 'warning', message: error.message }
+  }
 }
 
 /** A prompt is a file where it is `@` and a path alone. */
 const PROMPT_FILE = /^@[^\s@]+$/
 
 function* namedBy(graph: PipelineGraph): Generator<Named> {
-  yield* childOf(graph.attributes.get('stack.child_dotfile'))
-  for (const { id, attributes } of graph.nodes.values()) {
-    for (const key of ['dot_file', 'stack.child_dotfile']) yield* childOf(attributes.get(key), id)
-    const prompt = attributes.get('prompt')
-    if (prompt !== undefined && PROMPT_FILE.test(prompt.text))
-      yield { kind: 'text', path: prompt.text.slice(1), at: prompt.at, node_id: id }
+  const flow = flowOf(graph)
+  for (const node of graph.nodes.values()) {
+    const { id: node_id, attributes } = node
+    const path = childPathOf(flow, node)
+    if (path !== undefined) {
+      const value = ['stack.child_dotfile', 'dot_file'].flatMap((name) => attributes.get(name) ?? [])[0]
+      yield { kind: 'pipeline', path, at: value?.at ?? node.at, node_id }
+    }
+    const prompt = textOf(attributes, 'prompt')
+    if (prompt !== undefined && PROMPT_FILE.test(prompt))
+      yield { kind: 'text', path: prompt.slice(1), at: attributes.get('prompt')?.at ?? node.at, node_id }
   }
-}
-
-function* childOf(value: Value | undefined, node_id?: string): Generator<Named> {
-  if (value !== undefined && value.text.trim() !== '')
-    yield { kind: 'pipeline', path: value.text.trim(), at: value.at, ...(node_id === undefined ? {} : { node_id }) }
 }

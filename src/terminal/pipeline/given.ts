@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { fail } from '../../core/errors.ts'
 import { type Checked, checkPipeline } from '../../pipeline/check/check.ts'
+import { checkFamily } from '../../pipeline/check/family.ts'
 import { LIBRARY_FOLDER, pipelineNamed } from '../../pipeline/files/library.ts'
 import { type FileDiagnostic, readNamedFiles } from '../../pipeline/files/named-files.ts'
 import { readSource, sourceOf } from '../../pipeline/files/read-source.ts'
@@ -45,21 +46,29 @@ export interface WholePipeline extends GivenPipeline {
 /** Checks a pipeline with the files that it names. */
 export async function wholePipeline(given: GivenPipeline): Promise<WholePipeline> {
   const { label, path, source } = given
+  const name = path === undefined ? 'pipeline.dot' : basename(path)
   const checked = checkPipeline(source)
-  const own = checked.diagnostics.map((one) => ({ file: label, ...one }))
-  if (path === undefined) return { ...given, checked, files: {}, diagnostics: own, isRunnable: checked.isRunnable }
-  const name = basename(path)
-  const { files, diagnostics } = await readNamedFiles(dirname(path), name, source, checked.graph)
+  const named =
+    path === undefined
+      ? { files: {} as Record<string, string>, diagnostics: [] }
+      : await readNamedFiles(dirname(path), name, source, checked.graph)
+  const { files } = named
+  const family = checkFamily({
+    path: name,
+    source,
+    read: (child) => (Object.hasOwn(files, child) ? files[child] : undefined),
+  })
+  // The reading has told why a child is not there.
+  const isTold = (file: string, node: string | undefined) =>
+    named.diagnostics.some((one) => one.file === file && one.node_id === node)
+  const ofFamily = family.diagnostics
+    .map((one) => ({ ...one, file: one.file ?? name }))
+    .filter(({ rule, file, node_id }) => rule !== 'child_missing' || !isTold(file, node_id))
   const isFile = label.includes('.')
   const shown = (file: string) => (file === name ? label : isFile ? join(dirname(label), file) : `${label}/${file}`)
-  const all = [...own, ...diagnostics.map((one) => ({ ...one, file: shown(one.file) }))]
-  return {
-    ...given,
-    checked,
-    files,
-    diagnostics: sorted(all, label),
-    isRunnable: all.every(({ severity }) => severity !== 'error'),
-  }
+  const diagnostics = [...ofFamily, ...named.diagnostics].map((one) => ({ ...one, file: shown(one.file) }))
+  const isRunnable = diagnostics.every(({ severity }) => severity !== 'error')
+  return { ...given, checked, files, diagnostics: sorted(diagnostics, label), isRunnable }
 }
 
 /** The pipeline first, then its files; each by its lines. */
