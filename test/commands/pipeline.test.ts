@@ -30,7 +30,7 @@ const FAULTY = `digraph faulty {
   start [shape=Mdiamond]
   work [prompt="x", tool_command="ls"]
   lost [prompt="y"]
-  start -> work [condition="outcome= && x"]
+  start -> work [condition="(outcome=success"]
   lost -> work
 }
 `
@@ -45,7 +45,7 @@ test('check tells every problem with its line and what to write instead, and end
     /^faulty\.dot:3:3: error: "work" has a tool_command but is no tool node.*\n {2}fix: add shape=parallelogram$/m,
   )
   expect(stdout).toMatch(/^faulty\.dot:4:3: error: "lost" is unreachable/m)
-  expect(stdout).toMatch(/^faulty\.dot:5:28: error: The condition "outcome= && x" is malformed/m)
+  expect(stdout).toMatch(/^faulty\.dot:5:28: error: The condition "\(outcome=success" is malformed/m)
   expect(stdout).toMatch(/^✗ faulty\.dot: 3 nodes, 2 edges; 4 errors$/m)
 })
 

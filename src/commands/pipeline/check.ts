@@ -18,7 +18,7 @@ export default class PipelineCheck extends BaseCommand<typeof PipelineCheck> {
     'resolve pipeline check review.dot',
     'resolve pipeline check pipelines/*.dot --strict',
     'resolve pipeline check review.dot --json',
-    'git show HEAD:review.dot | resolve pipeline check -',
+    'resolve pipeline check - < review.dot',
   ]
   static override strict = false
   static override args = {
