@@ -7,6 +7,7 @@ import { gitErrors } from './errors/git.ts'
 import { homeErrors } from './errors/home.ts'
 import { httpErrors } from './errors/http.ts'
 import { instanceErrors } from './errors/instance.ts'
+import { pipelineErrors } from './errors/pipeline.ts'
 import { resolverErrors } from './errors/resolver.ts'
 import { sdkErrors } from './errors/sdk.ts'
 import { sessionErrors } from './errors/sessions.ts'
@@ -24,6 +25,7 @@ const catalogue = {
   ...gitErrors,
   ...sdkErrors,
   ...sessionErrors,
+  ...pipelineErrors,
   ...httpErrors,
   ...settingsErrors,
   ...workerErrors,

@@ -543,3 +543,8 @@ export const GUARDIAN_TASKS_MAX = 128
 export const GUARDIAN_TASKS_WARNING = 64 // own
 export const GUARDIAN_REPEATS_MAX = 5
 export const GUARDIAN_REPEATS_MS = 60_000
+
+/** Pipelines (docs/pipelines.md). */
+export const PIPELINE_SOURCE_MAX_BYTES = 1 * MIB // own: the source of one graph, and each file that it names
+export const PIPELINE_FILES_MAX = 200 // own: that a graph and its children name
+export const PIPELINE_FILES_MAX_BYTES = 8 * MIB // own: of all of them together

@@ -7,6 +7,7 @@ import { lifeRequirements } from './requirements/life.ts'
 import { limitRequirements } from './requirements/limits.ts'
 import { logsAndLabelsRequirements } from './requirements/logs-and-labels.ts'
 import { operatingRequirements } from './requirements/operating.ts'
+import { pipelinesRequirements } from './requirements/pipelines.ts'
 import type { Requirement } from './requirements/requirement.ts'
 import { resourceRequirements } from './requirements/resources.ts'
 import { rulingRequirements } from './requirements/rulings.ts'
@@ -24,6 +25,7 @@ export const requirements: readonly Requirement[] = [
   ...rulingRequirements,
   ...changesRequirements,
   ...sessionsRequirements,
+  ...pipelinesRequirements,
   ...logsAndLabelsRequirements,
   ...operatingRequirements,
 ]

@@ -3,7 +3,7 @@
  * run themselves, before a node runs. Pure: the caller reads the files.
  */
 import { posix } from 'node:path'
-import type { Diagnostic } from '../language/diagnostic.ts'
+import { type Diagnostic, Lines } from '../language/diagnostic.ts'
 import { type PipelineNode, textOf } from '../language/graph.ts'
 import { expand, variablesIn } from '../language/variables.ts'
 import { type Checked, checkPipeline } from './check.ts'
@@ -80,7 +80,10 @@ export function checkFamily({ path, source, read, lookUp = () => undefined }: Fa
   }
   const tell = (at: string, node: string, rule: string, severity: 'error' | 'warning', message: string) => {
     const where = at === root ? {} : { file: at }
-    diagnostics.push({ rule, severity, message, node_id: node, ...where })
+    const member = members.get(at)
+    const place = member?.graph.nodes.get(node)?.at
+    const lines = member === undefined || place === undefined ? {} : new Lines(member.source).of(place)
+    diagnostics.push({ rule, severity, message, node_id: node, ...lines, ...where })
   }
   // Each file is entered once; how deep pipelines run below it is known then.
   const heights = new Map<string, number>()

@@ -56,3 +56,12 @@ export function typeNamed(type: string): Handler | undefined {
 }
 
 export const SHAPES: readonly string[] = [...BY_SHAPE.keys()]
+
+export function shapesOf(handler: Handler): string[] {
+  return SHAPES.filter((shape) => BY_SHAPE.get(shape) === handler)
+}
+
+/** The values of `type` that name it, its own first. */
+export function typesOf(handler: Handler): string[] {
+  return [handler, ...Object.keys(TYPE_NAMES).filter((name) => TYPE_NAMES[name] === handler)]
+}

@@ -1,0 +1,13 @@
+/** What people and programs get to see of pipelines. */
+import { toRequirement } from './requirement.ts'
+
+const entries: Record<string, string> = {
+  'S-PIPE-01':
+    'Every problem of a pipeline and of the files that it names is told at once, with its place, its rule and what to write instead',
+  'S-PIPE-02': 'A pipeline is shown as a list of nodes with their edges, as JSON, and as a drawing of what was read',
+  'S-PIPE-03': 'A pipeline names files of its own folder only: nothing outside of it is read, also not by a link',
+}
+
+export const pipelinesRequirements = Object.entries(entries).map(([id, entry]) =>
+  toRequirement(id, 'docs/pipelines.md', entry),
+)
