@@ -1,5 +1,5 @@
 /**
- * The checkpoint of a run: a file to which each node that ended adds a line (docs/pipelines.md, Checkpoints). The executor writes it, and a run that
+ * The checkpoint of a run: a file to which each node that ended adds a line (docs/pipelines.md, A run). The executor writes it, and a run that
  * goes on reads it once.
  */
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'

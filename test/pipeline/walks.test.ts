@@ -6,9 +6,9 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { checkPipeline } from '../../src/pipeline/check/check.ts'
 import type { Outcome, Status } from '../../src/pipeline/engine/outcome.ts'
-import { OutcomeLog } from '../../src/pipeline/run/outcome-log.ts'
-import { runParallel } from '../../src/pipeline/run/parallel.ts'
-import { type Execution, type Scope, type Walks, walk } from '../../src/pipeline/run/walk.ts'
+import { OutcomeLog } from '../../src/pipeline/walks/outcome-log.ts'
+import { runParallel } from '../../src/pipeline/walks/parallel.ts'
+import { type Execution, type Scope, type Walks, walk } from '../../src/pipeline/walks/walk.ts'
 
 const place = mkdtempSync(join(tmpdir(), 'resolve-pipeline-'))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
