@@ -183,6 +183,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'sessions/contract': ['core/protocol/session', 'core/protocol'],
   resolvers: ['sdk'],
   'pipeline/files': ['pipeline/check', 'pipeline/language'],
+  'pipeline/walks': ['pipeline/engine', 'pipeline/check', 'pipeline/language'],
   'pipeline/engine': ['pipeline/check', 'pipeline/language'],
   'pipeline/check': ['pipeline/language'],
   'pipeline/language': [],

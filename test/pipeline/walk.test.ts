@@ -327,9 +327,23 @@ test.each([
   ['fan -> a -> exit; fan -> b -> exit', 'exit'],
   ['fan -> a -> exit', 'a'],
   ['fan -> a -> x; fan -> b -> x; x -> p; p [shape=component]; p -> {c d} -> f -> exit; f [shape=tripleoctagon]', 'x'],
+  ['fan -> {p b} -> f -> exit; p [shape=component]; p -> {c d} -> f; f [shape=tripleoctagon]', 'f'],
   ['fan -> {a b} -> exit; a -> c -> x; b -> x; x -> exit', 'x'],
 ])('branches of %s meet at %s', (body, join) => {
   expect(joinOf(flowOf(`start -> fan; fan [shape=component]; ${body}`), 'fan')).toBe(join)
+})
+
+test('branches within branches meet before the fan-in of those around them', () => {
+  const around =
+    'start -> fan; fan [shape=component]; fan -> {in b}; b -> f -> exit; f [shape=tripleoctagon]; in [shape=component]'
+  for (const [body, join] of [
+    ['in -> {c d} -> x -> f', 'x'],
+    ['in -> {c d} -> f', 'f'],
+    ['in -> {c d} -> g -> x -> f; g [shape=tripleoctagon]', 'g'],
+  ] as const) {
+    const flow = flowOf(`${around}; ${body}`)
+    expect([joinOf(flow, 'fan'), joinOf(flow, 'in')]).toEqual(['f', join])
+  }
 })
 
 test('labels and their keys', () => {

@@ -10,7 +10,7 @@ export function branchesOf(flow: Flow, id: string): string[] {
 
 const known = new WeakMap<Flow, Map<string, string | undefined>>()
 
-/** The nearest node that all branches reach; their fan-in before others, the exit last. Undefined where they do not meet. */
+/** The nearest node that all branches reach; their own fan-in before others, the exit last. Undefined where they do not meet. */
 export function joinOf(flow: Flow, id: string): string | undefined {
   const joins = known.get(flow) ?? new Map<string, string | undefined>()
   known.set(flow, joins)
@@ -26,6 +26,18 @@ function startsOf({ outgoing }: Flow, id: string): string[] {
 }
 
 function findJoin(flow: Flow, id: string): string | undefined {
+  const others = [...flow.handlers].filter(([one, handler]) => handler === 'parallel' && one !== id)
+  const first = nearest(flow, id, () => true)
+  if (first === undefined || flow.handlers.get(first) !== 'parallel.fan_in') return first
+  // Within the branches of another parallel node, the fan-in is that one's, and these meet before it where they can.
+  const isOfAnother = others.some(
+    ([other]) =>
+      nearest(flow, other, () => true) === first && distancesFrom(flow, startsOf(flow, other), other, first).has(id),
+  )
+  return isOfAnother ? nearest(flow, id, (node) => node !== first) : first
+}
+
+function nearest(flow: Flow, id: string, isOwn: (fanIn: string) => boolean): string | undefined {
   const starts = startsOf(flow, id)
   const distances = starts.map((from) => distancesFrom(flow, [from], id))
   const [first = new Map<string, number>()] = distances
@@ -34,7 +46,8 @@ function findJoin(flow: Flow, id: string): string | undefined {
   const isA = (handler: string) => (node: string) => flow.handlers.get(node) === handler
   // A fan-in that is only reached by another parallel node, which they all reach, is that one's.
   const later = common.filter(isA('parallel')).map((node) => distancesFrom(flow, starts, id, node))
-  const isTheirs = (node: string) => isA('parallel.fan_in')(node) && later.every((without) => without.has(node))
+  const isTheirs = (node: string) =>
+    isA('parallel.fan_in')(node) && isOwn(node) && later.every((without) => without.has(node))
   const rank = (node: string) => (isTheirs(node) ? 0 : isA('exit')(node) ? 2 : 1)
   return common.toSorted(
     (one, other) => rank(one) - rank(other) || farthest(one) - farthest(other) || (one < other ? -1 : 1),

@@ -103,7 +103,7 @@ function recorded(flow: Flow, before: WalkState, outcome: Outcome): WalkState {
     context: { ...before.context, ...outcome.context_updates, current_node: id },
     passed_over: before.passed_over,
   }
-  // A diamond decides by its edges alone: what they ask about is the node before it.
+  // A diamond decides by its edges alone: what they ask about is the node before it. The exit does nothing.
   if (isTransparent(flow, id) && before.last !== null) return state
   if (before.last?.isPassedOver === true && before.last.id !== id)
     state.passed_over = [...before.passed_over, { node_id: before.last.id, reason: reasonOf(before.last.outcome) }]
@@ -114,7 +114,7 @@ function recorded(flow: Flow, before: WalkState, outcome: Outcome): WalkState {
 }
 
 function isTransparent(flow: Flow, id: string): boolean {
-  return flow.handlers.get(id) === 'conditional'
+  return flow.handlers.get(id) === 'conditional' || flow.handlers.get(id) === 'exit'
 }
 
 function reasonOf({ failure_reason: reason, notes }: Outcome): string {

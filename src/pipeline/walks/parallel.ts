@@ -1,0 +1,64 @@
+/** The handler `parallel`: each plain edge is a branch, a walk of its own with a copy of the context, which ends where they meet. */
+import { branchesOf, joinOf } from '../check/join.ts'
+import { type BranchResult, isDecided, joinedOutcome } from '../engine/branches.ts'
+import { failed, isGood, type Outcome } from '../engine/outcome.ts'
+import { integerOf } from '../language/graph.ts'
+import { branchScope, outputOf } from './scopes.ts'
+import { sideBySide } from './side-by-side.ts'
+import { type Ended, type Execution, endedOf, standingOf, type Walks, walkOn } from './walk.ts'
+
+const MAX_PARALLEL = 4
+const RESPONSE_MAX_CHARS = 2_000
+
+export async function runParallel(walks: Walks, { scope, node, state, signal }: Execution): Promise<Outcome> {
+  const join = joinOf(scope.flow, node.id)
+  const starts = branchesOf(scope.flow, node.id)
+  if (join === undefined) return failed(`The branches of "${node.id}" do not meet at a node.`)
+  const bounds = {
+    within: [...(scope.bounds?.within ?? []), node.id],
+    stopBefore: [...(scope.bounds?.stopBefore ?? []), join],
+  }
+  const branches = starts.map((at) => {
+    const own = { ...scope, id: branchScope(scope, state, at), bounds }
+    return { at, own, ...standingOf(walks, own, { at, context: state.context }) }
+  })
+  const results = new Map<string, BranchResult>()
+  const isEnough = () => isDecided(node, starts.length, [...results.values()])
+  // Those that ended before count in the order in which they did, until they decided.
+  const open = branches.filter(({ step }) => step.kind === 'run')
+  for (const { at, step } of branches.toSorted((one, other) => (one.readAt ?? 0) - (other.readAt ?? 0)))
+    if (step.kind === 'end' && !isEnough()) results.set(at, resultOf(at, endedOf(step)))
+
+  await sideBySide({
+    most: Math.max(1, integerOf(node.attributes, 'max_parallel') ?? MAX_PARALLEL),
+    isDecided: isEnough,
+    signal,
+    next() {
+      const branch = open.shift()
+      if (branch === undefined) return undefined
+      return {
+        run: (until) => walkOn(walks, branch.own, branch, until),
+        ended: (end: Ended) => results.set(branch.at, resultOf(branch.at, end)),
+      }
+    },
+  })
+  return joinedOutcome(
+    node,
+    starts.length,
+    starts.flatMap((at) => results.get(at) ?? []),
+  )
+}
+
+function resultOf(id: string, { status, reason, last }: Ended): BranchResult {
+  const result: BranchResult = {
+    node_id: id,
+    status: isGood(last?.status) && status === 'success' ? (last as Outcome).status : status,
+  }
+  if (last?.notes !== undefined) result.notes = last.notes
+  if (status === 'fail' && reason !== undefined) result.failure_reason = reason
+  const { score, ...updates } = last?.context_updates ?? {}
+  if (typeof score === 'number' && Number.isFinite(score)) result.score = score
+  const response = outputOf(updates)
+  if (response !== '') result.response = response.slice(0, RESPONSE_MAX_CHARS)
+  return result
+}
