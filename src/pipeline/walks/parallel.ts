@@ -56,9 +56,9 @@ function resultOf(id: string, { status, reason, last }: Ended): BranchResult {
   }
   if (last?.notes !== undefined) result.notes = last.notes
   if (status === 'fail' && reason !== undefined) result.failure_reason = reason
-  const { score, ...updates } = last?.context_updates ?? {}
+  const score = last?.context_updates?.['score']
   if (typeof score === 'number' && Number.isFinite(score)) result.score = score
-  const response = outputOf(updates)
+  const response = last === undefined ? '' : outputOf(last)
   if (response !== '') result.response = response.slice(0, RESPONSE_MAX_CHARS)
   return result
 }
