@@ -1,18 +1,22 @@
 /**
  * Loaded with `node --import` before a resolver's own code, in every Node process of a worker. Makes `resolve-platform/sdk`
- * importable from any folder. In the process that the host started (RESOLVE_CHANNEL is set), it also reserves stdout for the
+ * and the resolver `pipeline` importable from any folder. In the process that the host started (RESOLVE_CHANNEL is set), it also reserves stdout for the
  * channel and turns on Node's compile cache, because otherwise each start of a `.ts` resolver loads the type stripper and
  * compiles everything again. Other Node processes of the worker keep an ordinary stdout and have no cache.
  */
 import { enableCompileCache, registerHooks } from 'node:module'
 import { captureStdout } from './capture.ts'
 
-const SDK = new URL('./index.js', import.meta.url).href
+const NAMED: Readonly<Record<string, string>> = {
+  'resolve-platform/sdk': new URL('./index.js', import.meta.url).href,
+  // The program of a pipeline that is a resolver of its own (docs/pipelines.md, A pipeline as a resolver).
+  'resolve-platform/pipeline': new URL('../resolvers/pipeline/resolver.js', import.meta.url).href,
+}
 
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier !== 'resolve-platform/sdk') return next(specifier, context)
-    return { url: SDK, format: 'module', shortCircuit: true }
+    const url = Object.hasOwn(NAMED, specifier) ? NAMED[specifier] : undefined
+    return url === undefined ? next(specifier, context) : { url, format: 'module', shortCircuit: true }
   },
 })
 

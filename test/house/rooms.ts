@@ -187,6 +187,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'pipeline/engine': ['pipeline/check', 'pipeline/language'],
   'pipeline/check': ['pipeline/language'],
   'pipeline/language': [],
+  'pipeline/form': [],
   'core/platform/local': [
     'core/platform/work',
     'core/platform/upkeep',
@@ -388,7 +389,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/git': ['core/worker/egress'],
   'core/archive': ['core/files'],
   'core/catalog': ['core/archive', 'core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
-  'core/catalog/manifest': ['core/protocol'],
+  'core/catalog/manifest': ['core/protocol', 'pipeline/form'],
   'core/log': ['core/protocol'],
   'core/store': ['core/secrets', 'core/view', 'core/files', 'core/protocol'],
   'core/notify': ['core/store', 'core/secrets', 'core/view', 'core/files', 'core/protocol/api', 'core/protocol'],

@@ -11,6 +11,7 @@ import type { Builtins } from './builtins.ts'
 import { readCatalogFile, type StoredCatalog, type StoredEntry } from './catalog-file.ts'
 import { LiveManifests } from './live-manifests.ts'
 import { normaliseManifest } from './manifest/parse-manifest.ts'
+import { directoryOf } from './manifest/read-manifest.ts'
 import { uploadSource } from './manifest/source.ts'
 import { treeDir } from './stage-source.ts'
 import { uploadDir } from './stage-upload.ts'
@@ -84,7 +85,7 @@ export class CurrentCatalog {
     const kind = entryKind(stored.kind)
     if (kind === 'builtin' && !builtins.manifest(name)) return []
     const upload = stored.kind === 'upload' ? uploadSource(source) : undefined
-    const fetched = commit === null ? source : treeDir(home, name, commit)
+    const fetched = commit === null ? directoryOf(source) : treeDir(home, name, commit)
     const own = kind === 'builtin' ? builtins.dirOf(name) : fetched
     const dir = upload === undefined ? own : uploadDir(home, upload.digest)
     const manifest = normaliseManifest(

@@ -3,16 +3,17 @@
  * registering again, and a broken one stops the use of its resolver (R49).
  */
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { fail, type ResolveError } from '../errors.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import type { StoredCatalog } from './catalog-file.ts'
 import { parseManifest } from './manifest/parse-manifest.ts'
-import { MANIFEST_FILE, manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
+import { manifestFileOf, manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
 import { misnamed } from './stage-source.ts'
 
 interface Live {
+  /** The file with the manifest. */
+  path: string
   fingerprint: string
   /** The last good manifest, as its author wrote it; undefined while it equals the catalog's. */
   manifest: Manifest | undefined
@@ -34,7 +35,7 @@ export class LiveManifests {
   }
 
   paths(): string[] {
-    return [...this.#known.keys()].map((dir) => join(dir, MANIFEST_FILE))
+    return [...this.#known.values()].map(({ path }) => path)
   }
 
   /** Checks every directory source and reads again what changed. A broken manifest is reported once. */
@@ -43,15 +44,16 @@ export class LiveManifests {
     for (const [name, entry] of stored.resolvers) {
       if (entry.kind !== 'directory') continue
       dirs.add(entry.source)
-      const fingerprint = await fingerprintOf(join(entry.source, MANIFEST_FILE))
+      const path = await manifestFileOf(entry.source)
+      const fingerprint = await fingerprintOf(path)
       const known = this.#known.get(entry.source)
-      if (known?.fingerprint === fingerprint) continue
+      if (known?.path === path && known.fingerprint === fingerprint) continue
       const read = await readGood(entry.source, name, entry.manifest).then(
         (manifest) => ({ manifest, problem: undefined }),
         (problem: ResolveError) => ({ manifest: known?.manifest, problem }),
       )
       if (read.problem !== undefined) onProblem(read.problem)
-      this.#known.set(entry.source, { fingerprint, ...read })
+      this.#known.set(entry.source, { path, fingerprint, ...read })
     }
     for (const dir of this.#known.keys()) if (!dirs.has(dir)) this.#known.delete(dir)
   }

@@ -7,7 +7,7 @@ import { fail } from '../errors.ts'
 import { fetchSource } from '../git/fetch-source.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { parseManifest } from './manifest/parse-manifest.ts'
-import { manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
+import { directoryOf, manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
 import type { GitSource, Source } from './manifest/source.ts'
 
 export interface FetchOptions {
@@ -46,10 +46,12 @@ export function treeDir(home: string, name: string, commit: string): string {
   return join(fetchedDir(home), name, commit)
 }
 
-/** Throws `source_missing`, `manifest_invalid`. */
-export async function stageDirectory(path: string): Promise<StagedSource> {
+/** A directory, or a pipeline by its graph or by the file with its form. Throws `source_missing`, `manifest_invalid`. */
+export async function stageDirectory(given: string): Promise<StagedSource> {
+  const isGraph = given.endsWith('.dot') && (await stat(given).catch(() => undefined))?.isDirectory() !== true
+  const path = isGraph ? given.replace(/dot$/, 'resolver.yaml') : given
   const { manifest, warnings } = await checkedManifest(path)
-  return { source: { kind: 'directory', path }, commit: null, dir: path, manifest, warnings }
+  return { source: { kind: 'directory', path }, commit: null, dir: directoryOf(path), manifest, warnings }
 }
 
 /**

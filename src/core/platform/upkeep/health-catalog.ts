@@ -7,7 +7,7 @@ import { CATALOG_FILE, openCatalog } from '../../catalog/catalog.ts'
 import { readManifestFile } from '../../catalog/manifest/read-manifest.ts'
 import { ResolveError } from '../../errors.ts'
 import { quoteWord } from '../../primitives/quote-word.ts'
-import type { CatalogEntry } from '../../protocol/catalog.ts'
+import { type CatalogEntry, isUpload } from '../../protocol/catalog.ts'
 import type { HealthRow } from '../platform.ts'
 
 export async function checkCatalog({ home, builtins }: { home: string; builtins: string }): Promise<HealthRow[]> {
@@ -45,7 +45,8 @@ const OK: HealthRow = {
 
 async function checkResolver({ name, dir, kind, source }: CatalogEntry): Promise<HealthRow | undefined> {
   try {
-    await readManifestFile(dir)
+    // A pipeline may lie beside others: its source names its own file.
+    await readManifestFile(kind === 'directory' && source !== '' && !isUpload({ source }) ? source : dir)
     return undefined
   } catch (error) {
     const reason = error instanceof ResolveError ? (error.errors[0] ?? error.message) : String(error)
