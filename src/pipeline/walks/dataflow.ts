@@ -109,7 +109,7 @@ function merged(
   ids: readonly string[],
   outcomes: DataflowState['outcomes'],
 ): Record<string, unknown> {
-  return ids.reduce<Record<string, unknown>>((all, id) => ({ ...all, ...ownOf(outcomes, id)?.context_updates }), {
-    ...context,
-  })
+  // Object.fromEntries takes a key such as __proto__ as any other.
+  const updates = ids.flatMap((id) => Object.entries(ownOf(outcomes, id)?.context_updates ?? {}))
+  return { ...context, ...Object.fromEntries(updates) }
 }
