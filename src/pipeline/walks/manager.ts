@@ -45,6 +45,7 @@ async function supervise(
     execute: (one) => walks.execute(one),
     expand: (one, text) => walks.expand(one, text),
     readPipeline: (path) => walks.readPipeline(path),
+    onBranch: (one, branch, result) => walks.onBranch?.(one, branch, result),
     onStep(scope, done, next) {
       if (scope.id === child.scope.id) {
         const context = next?.state.context ?? done.outcome.context_updates

@@ -10,7 +10,8 @@ import { type Ended, type Execution, endedOf, standingOf, type Walks, walkOn } f
 const MAX_PARALLEL = 4
 const RESPONSE_MAX_CHARS = 2_000
 
-export async function runParallel(walks: Walks, { scope, node, state, signal }: Execution): Promise<Outcome> {
+export async function runParallel(walks: Walks, execution: Execution): Promise<Outcome> {
+  const { scope, node, state, signal } = execution
   const join = joinOf(scope.flow, node.id)
   const starts = branchesOf(scope.flow, node.id)
   if (join === undefined) return failed(`The branches of "${node.id}" do not meet at a node.`)
@@ -37,8 +38,15 @@ export async function runParallel(walks: Walks, { scope, node, state, signal }: 
       const branch = open.shift()
       if (branch === undefined) return undefined
       return {
-        run: (until) => walkOn(walks, branch.own, branch, until),
-        ended: (end: Ended) => results.set(branch.at, resultOf(branch.at, end)),
+        run(until) {
+          walks.onBranch?.(execution, branch.at, undefined)
+          return walkOn(walks, branch.own, branch, until)
+        },
+        ended(end: Ended) {
+          const result = resultOf(branch.at, end)
+          results.set(branch.at, result)
+          walks.onBranch?.(execution, branch.at, result)
+        },
       }
     },
   })

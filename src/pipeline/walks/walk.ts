@@ -3,6 +3,7 @@
  * and each child pipeline is a walk of its own; one that goes on begins after its last line.
  */
 import type { Flow } from '../check/flow.ts'
+import type { BranchResult } from '../engine/branches.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import { type Bounds, beginWalk, nextStep, type Step, VISITS_MAX, type WalkState } from '../engine/walk.ts'
 import type { PipelineEdge, PipelineNode } from '../language/graph.ts'
@@ -49,6 +50,8 @@ export interface Walks {
   execute(execution: Execution): Promise<Outcome>
   /** After each outcome that was written down, and for each one that a run going on has read. */
   onStep?(scope: Scope, done: Done, next: Step | undefined): void
+  /** Of the branches of a parallel node that begin to be executed; a branch that ended before a pause is not told again. */
+  onBranch?(execution: Execution, branch: string, result: BranchResult | undefined): void
   /** The text with the variables of the execution filled in. */
   expand(execution: Execution, text: string): string
   /** The source of a child pipeline, by its path as {@link Scope.file} has it; undefined where there is none. */
