@@ -21,10 +21,11 @@ import { formBeside, pipelineInputs } from '../../terminal/pipeline/inputs.ts'
 export default class PipelineRun extends BeginCommand<typeof PipelineRun> {
   static override summary = 'Run a pipeline and follow it to its end'
   static override description =
-    `Checks it, then creates an instance of the resolver "pipeline" with it and with the files that it names.
+    `Checks it, then runs the resolver "pipeline" with it and with the files that it names.
   FILE is a file, a name of "resolve pipeline list", - for stdin, or a git address with #subdirectory=PATH;
   with --repository also a path in that repository. -i gives its inputs, $key in prompts and commands.
-  --simulate runs it without a model and without commands. --auto-approve takes the first choice of each question.`
+  --simulate runs it without a model and without commands.
+  --auto-approve takes the first choice of each question.`
   static override examples = [
     'resolve pipeline run review.dot -i task="Mend the links of the README"',
     'resolve pipeline run plan-build-review -i task=@task.txt --repository https://github.com/org/app',
