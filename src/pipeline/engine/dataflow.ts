@@ -3,7 +3,7 @@
  * checkpoint.
  */
 import { type Flow, reachableFrom, targetsOf } from '../check/flow.ts'
-import { isGood, type Outcome } from './outcome.ts'
+import { isGood, type Outcome, ownOf } from './outcome.ts'
 
 export interface DataflowState {
   /** Of the nodes that ended; `skipped`: a node before it failed. */
@@ -22,9 +22,9 @@ export function beginDataflow(): DataflowState {
 export function readyNodes(flow: Flow, state: DataflowState, running: ReadonlySet<string>): string[] {
   return [...flow.graph.nodes.keys()].filter(
     (id) =>
-      state.outcomes[id] === undefined &&
+      ownOf(state.outcomes, id) === undefined &&
       !running.has(id) &&
-      (flow.incoming.get(id) ?? []).every(({ from }) => isGood(state.outcomes[from]?.status)),
+      (flow.incoming.get(id) ?? []).every(({ from }) => isGood(ownOf(state.outcomes, from)?.status)),
   )
 }
 
@@ -33,16 +33,18 @@ export function afterNode(flow: Flow, state: DataflowState, id: string, outcome:
   const outcomes = { ...state.outcomes, [id]: outcome }
   if (!isGood(outcome.status)) {
     for (const after of reachableFrom([id], (one) => targetsOf(flow.outgoing, one)))
-      if (outcomes[after] === undefined) outcomes[after] = { status: 'skipped', notes: `"${id}" failed.` }
+      if (ownOf(outcomes, after) === undefined) outcomes[after] = { status: 'skipped', notes: `"${id}" failed.` }
   }
   return { outcomes, completed: [...state.completed, id] }
 }
 
 /** Undefined while something can still run. */
 export function dataflowEnd(flow: Flow, state: DataflowState): DataflowEnd | undefined {
-  if ([...flow.graph.nodes.keys()].some((id) => state.outcomes[id] === undefined)) return undefined
-  const failures = state.completed.filter((id) => !isGood(state.outcomes[id]?.status))
+  if ([...flow.graph.nodes.keys()].some((id) => ownOf(state.outcomes, id) === undefined)) return undefined
+  const failures = state.completed.filter((id) => !isGood(ownOf(state.outcomes, id)?.status))
   if (failures.length === 0) return { status: 'success', reason: undefined }
-  const reasons = failures.map((id) => `"${id}" failed: ${state.outcomes[id]?.failure_reason ?? 'no reason is told.'}`)
+  const reasons = failures.map(
+    (id) => `"${id}" failed: ${ownOf(state.outcomes, id)?.failure_reason ?? 'no reason is told.'}`,
+  )
   return { status: 'fail', reason: reasons.join(' ') }
 }

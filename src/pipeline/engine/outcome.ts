@@ -11,6 +11,8 @@ export interface Outcome {
   context_updates?: Record<string, unknown>
   notes?: string
   failure_reason?: string
+  /** What it wrote, for a fan-in and for nodes that get the outputs of those before; `last_response` is its beginning. */
+  output?: string
   /** It was `retry` until its retries were used up: edges with `outcome=retry` lead on. */
   is_exhausted?: boolean
   /** How often the node was tried; absent for once. */
@@ -21,6 +23,11 @@ export interface Outcome {
 
 export function isGood(status: Status | undefined): boolean {
   return status === 'success' || status === 'partial_success'
+}
+
+/** Of a record whose keys are ids of nodes: one may be called `constructor`. */
+export function ownOf<T>(record: Readonly<Record<string, T>>, id: string): T | undefined {
+  return Object.hasOwn(record, id) ? record[id] : undefined
 }
 
 export function failed(reason: string): Outcome {

@@ -5,7 +5,7 @@
 import type { Flow } from '../check/flow.ts'
 import { joinOf } from '../check/join.ts'
 import { type Attributes, integerOf, isOn, type PipelineEdge, textOf } from '../language/graph.ts'
-import { failed, isGood, type Outcome } from './outcome.ts'
+import { failed, isGood, type Outcome, ownOf } from './outcome.ts'
 import { selectEdge } from './select-edge.ts'
 
 export interface WalkState {
@@ -97,7 +97,7 @@ function recorded(flow: Flow, before: WalkState, outcome: Outcome): WalkState {
   const state: WalkState = {
     ...before,
     steps: before.steps + 1,
-    visits: { ...before.visits, [id]: (before.visits[id] ?? 0) + 1 },
+    visits: { ...before.visits, [id]: (ownOf(before.visits, id) ?? 0) + 1 },
     completed: [...before.completed, id],
     outcomes: { ...before.outcomes, [id]: outcome },
     context: { ...before.context, ...outcome.context_updates, current_node: id },
@@ -205,7 +205,7 @@ function entered(
       return end(
         state,
         'fail',
-        `The goal gate "${gate}" is not satisfied: ${reasonOf(state.outcomes[gate] ?? failed(''))}`,
+        `The goal gate "${gate}" is not satisfied: ${reasonOf(ownOf(state.outcomes, gate) ?? failed(''))}`,
         gate,
       )
     }
@@ -225,7 +225,7 @@ function branchReason(state: WalkState): string | undefined {
 function openGate(flow: Flow, state: WalkState): string | undefined {
   return [...new Set(state.completed)].find((id) => {
     const node = flow.graph.nodes.get(id)
-    const outcome = state.outcomes[id]
+    const outcome = ownOf(state.outcomes, id)
     return node !== undefined && outcome !== undefined && isOn(node.attributes, 'goal_gate') && !isGood(outcome.status)
   })
 }
@@ -238,7 +238,7 @@ function limitReached(flow: Flow, state: WalkState): string | undefined {
   if (state.steps >= VISITS_MAX) return `A run executes at most ${VISITS_MAX} nodes.`
   const own = integerOf(graph.nodes.get(state.at)?.attributes ?? new Map(), 'max_visits')
   const most = own ?? integerOf(graph.attributes, 'max_visits') ?? 0
-  if (most > 0 && (state.visits[state.at] ?? 0) >= most)
+  if (most > 0 && (ownOf(state.visits, state.at) ?? 0) >= most)
     return `"${state.at}" was visited ${most} times, which is its limit.`
   return undefined
 }

@@ -10,7 +10,8 @@ import { type Ended, type Execution, endedOf, standingOf, type Walks, walkOn } f
 const MAX_PARALLEL = 4
 const RESPONSE_MAX_CHARS = 2_000
 
-export async function runParallel(walks: Walks, { scope, node, state, signal }: Execution): Promise<Outcome> {
+export async function runParallel(walks: Walks, execution: Execution): Promise<Outcome> {
+  const { scope, node, state, signal } = execution
   const join = joinOf(scope.flow, node.id)
   const starts = branchesOf(scope.flow, node.id)
   if (join === undefined) return failed(`The branches of "${node.id}" do not meet at a node.`)
@@ -37,8 +38,15 @@ export async function runParallel(walks: Walks, { scope, node, state, signal }: 
       const branch = open.shift()
       if (branch === undefined) return undefined
       return {
-        run: (until) => walkOn(walks, branch.own, branch, until),
-        ended: (end: Ended) => results.set(branch.at, resultOf(branch.at, end)),
+        run(until) {
+          walks.onBranch?.(execution, branch.at, undefined)
+          return walkOn(walks, branch.own, branch, until)
+        },
+        ended(end: Ended) {
+          const result = resultOf(branch.at, end)
+          results.set(branch.at, result)
+          walks.onBranch?.(execution, branch.at, result)
+        },
       }
     },
   })
@@ -56,9 +64,9 @@ function resultOf(id: string, { status, reason, last }: Ended): BranchResult {
   }
   if (last?.notes !== undefined) result.notes = last.notes
   if (status === 'fail' && reason !== undefined) result.failure_reason = reason
-  const { score, ...updates } = last?.context_updates ?? {}
+  const score = last?.context_updates?.['score']
   if (typeof score === 'number' && Number.isFinite(score)) result.score = score
-  const response = outputOf(updates)
+  const response = last === undefined ? '' : outputOf(last)
   if (response !== '') result.response = response.slice(0, RESPONSE_MAX_CHARS)
   return result
 }

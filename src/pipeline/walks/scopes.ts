@@ -1,4 +1,5 @@
 /** Names of walks, and what a node gave as text. */
+import type { Outcome } from '../engine/outcome.ts'
 import type { WalkState } from '../engine/walk.ts'
 import type { Scope } from './walk.ts'
 
@@ -18,7 +19,8 @@ function below({ id }: Scope, { at, steps }: WalkState, last: string): string {
 }
 
 /** What a node wrote for those after it: the text of a model, else the output of a command. */
-export function outputOf(updates: Readonly<Record<string, unknown>> | undefined): string {
+export function outputOf({ output, context_updates: updates }: Outcome): string {
+  if (output !== undefined) return output
   const found = ['last_response', 'tool.output'].map((key) => updates?.[key]).find((one) => typeof one === 'string')
   return typeof found === 'string' ? found : ''
 }

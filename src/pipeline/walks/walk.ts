@@ -3,6 +3,7 @@
  * and each child pipeline is a walk of its own; one that goes on begins after its last line.
  */
 import type { Flow } from '../check/flow.ts'
+import type { BranchResult } from '../engine/branches.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import { type Bounds, beginWalk, nextStep, type Step, VISITS_MAX, type WalkState } from '../engine/walk.ts'
 import type { PipelineEdge, PipelineNode } from '../language/graph.ts'
@@ -35,13 +36,26 @@ export interface Execution {
   signal: AbortSignal
 }
 
+/** A node that ended. `next` of `onStep` is undefined in dataflow mode. */
+export interface Done {
+  node: PipelineNode
+  outcome: Outcome
+  isRead: boolean
+}
+
 /** What all walks of a run share. */
 export interface Walks {
   log: OutcomeLog
   /** Executes the node with its retries. Rejects only where the run can't go on: by the signal, or a fault of the machine. */
   execute(execution: Execution): Promise<Outcome>
   /** After each outcome that was written down, and for each one that a run going on has read. */
-  onStep?(scope: Scope, execution: { node: PipelineNode; outcome: Outcome; isRead: boolean }, next: Step): void
+  onStep?(scope: Scope, done: Done, next: Step | undefined): void
+  /** Of the branches of a parallel node that begin to be executed; a branch that ended before a pause is not told again. */
+  onBranch?(execution: Execution, branch: string, result: BranchResult | undefined): void
+  /** The text with the variables of the execution filled in. */
+  expand(execution: Execution, text: string): string
+  /** The source of a child pipeline, by its path as {@link Scope.file} has it; undefined where there is none. */
+  readPipeline(path: string): Promise<string | undefined>
 }
 
 export interface Ended {
@@ -61,6 +75,7 @@ export interface Standing {
 
 /** How many nodes a run executes, with all branches and children. */
 export const EXECUTIONS_MAX = VISITS_MAX
+export const TOO_MANY = `A run executes at most ${EXECUTIONS_MAX} nodes, with its branches and children.`
 
 /** What took less is executed again after a loss of power: waiting for the disk would take as long. */
 const DURABLE_FROM_MS = 100
@@ -99,19 +114,23 @@ export async function walkOn(walks: Walks, scope: Scope, from: Standing, signal:
     signal.throwIfAborted()
     const { state, edge, why } = step
     const node = flow.graph.nodes.get(state.at) as PipelineNode
-    if (walks.log.size >= EXECUTIONS_MAX) {
-      const reason = `A run executes at most ${EXECUTIONS_MAX} nodes, with its branches and children.`
-      return endedOf({ kind: 'end', state, status: 'fail', reason })
-    }
-    const begun = performance.now()
-    const outcome = await walks.execute({ scope, node, state, edge, why, inputs: [], signal })
-    signal.throwIfAborted()
-    const isWorthIt = performance.now() - begun >= DURABLE_FROM_MS
-    walks.log.append({ scope: scope.id, node: node.id, outcome }, isWorthIt)
+    if (walks.log.size >= EXECUTIONS_MAX) return endedOf({ kind: 'end', state, status: 'fail', reason: TOO_MANY })
+    const outcome = await executed(walks, { scope, node, state, edge, why, inputs: [], signal })
     step = nextStep(flow, state, outcome, bounds)
     walks.onStep?.(scope, { node, outcome, isRead: false }, step)
   }
   return endedOf(step)
+}
+
+/** Executes one node and writes its outcome down. */
+export async function executed(walks: Walks, execution: Execution): Promise<Outcome> {
+  const { scope, node, signal } = execution
+  const begun = performance.now()
+  const outcome = await walks.execute(execution)
+  signal.throwIfAborted()
+  const isWorthIt = performance.now() - begun >= DURABLE_FROM_MS
+  walks.log.append({ scope: scope.id, node: node.id, outcome }, isWorthIt)
+  return outcome
 }
 
 export function endedOf({ status, reason, state }: Extract<Step, { kind: 'end' }>): Ended {
