@@ -109,7 +109,11 @@ function verdictOf(reply: string, statusFile: string | undefined, needsVerdict: 
 }
 
 function withResponse({ node }: Execution, outcome: Outcome, output: string): Outcome {
-  const updates = { last_stage: node.id, last_response: output.slice(0, RESPONSE_MAX_CHARS), ...outcome.context_updates }
+  const updates = {
+    last_stage: node.id,
+    last_response: output.slice(0, RESPONSE_MAX_CHARS),
+    ...outcome.context_updates,
+  }
   return { ...outcome, context_updates: updates }
 }
 
@@ -121,7 +125,9 @@ function askedOf(run: Run, execution: Execution): { text: string } | { problem: 
   const path = /^@(\S+)$/.exec(written?.trim() ?? '')?.[1]
   if (path !== undefined) {
     const text = run.fileOf(posix.join(posix.dirname(scope.file), path))
-    return text === undefined ? { problem: `The prompt "@${path}" is no file of the pipeline.` } : { text: expanded(text, execution) }
+    return text === undefined
+      ? { problem: `The prompt "@${path}" is no file of the pipeline.` }
+      : { text: expanded(text, execution) }
   }
   const text = written === undefined || written.trim() === '' ? labelOf(node) : written
   const asBundle = session === undefined || session.startsWith('@') ? '' : `${session}\n\n`

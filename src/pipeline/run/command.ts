@@ -1,10 +1,11 @@
 /** The handler `tool`: a shell command in the working directory, or in a sandbox (docs/pipelines.md, Nodes). */
-import { failed, type Outcome } from '../engine/outcome.ts'
-import { textIn } from '../engine/select-edge.ts'
-import { listOf } from '../check/rules.ts'
-import { isOn, textOf } from '../language/graph.ts'
+
 import { isObject } from '../../core/primitives/is-object.ts'
 import { runCommand } from '../../sessions/tools/run-command.ts'
+import { listOf } from '../check/rules.ts'
+import { failed, type Outcome } from '../engine/outcome.ts'
+import { textIn } from '../engine/select-edge.ts'
+import { isOn, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
 import { placeOf } from './node-files.ts'
 import { replyTo } from './replies.ts'
@@ -108,7 +109,8 @@ class Kept {
   push(chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
-    while (this.#bytes - (this.#chunks[0]?.length ?? 0) > OUTPUT_MAX_BYTES) this.#bytes -= (this.#chunks.shift() as Buffer).length
+    while (this.#bytes - (this.#chunks[0]?.length ?? 0) > OUTPUT_MAX_BYTES)
+      this.#bytes -= (this.#chunks.shift() as Buffer).length
   }
 
   text(): string {

@@ -1,5 +1,5 @@
 /** The handler `wait.human`: a question whose choices are the edges (docs/pipelines.md, Nodes). */
-import { mkdir, writeFile, rename } from 'node:fs/promises'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { responseFile } from '../../core/protocol/coordination.ts'
 import { form, select, textarea } from '../../sdk/index.ts'
@@ -31,7 +31,11 @@ export async function runGate(run: Run, execution: Execution, dir: string, attem
   const choices = mode === 'yes_no' ? YES_NO : choicesOf(execution)
   const isText = mode === 'freeform'
   if (choices.length === 0 && !isText) return failed(`No edge leaves the question "${node.id}".`)
-  const prompt = [expanded(labelOf(node), execution), attributeOf(execution, 'prompt'), attributeOf(execution, 'description')]
+  const prompt = [
+    expanded(labelOf(node), execution),
+    attributeOf(execution, 'prompt'),
+    attributeOf(execution, 'description'),
+  ]
     .filter((one, index, all) => one !== undefined && all.indexOf(one) === index)
     .join('\n\n')
   await run.files.write(dir, 'prompt.md', prompt)
@@ -107,7 +111,9 @@ async function asked(
           isLate = true
           run.view.emit(execution, 'interview_timeout', { request_id: id })
           const payload = isText ? { text: byDefault?.value ?? TOO_LATE } : { choice: byDefault?.value ?? TOO_LATE }
-          answerByFile(id, payload).catch((error: unknown) => run.ctx.log(`The default of "${id}": ${String(error)}`, 'warning'))
+          answerByFile(id, payload).catch((error: unknown) =>
+            run.ctx.log(`The default of "${id}": ${String(error)}`, 'warning'),
+          )
         }, limit)
   try {
     const payload = await run.ctx.requestInput(id, prompt, fields)

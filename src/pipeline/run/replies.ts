@@ -2,8 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { select } from '../../sdk/index.ts'
-import { form } from '../../sdk/index.ts'
+import { form, select } from '../../sdk/index.ts'
 import { failed, type Outcome, STATUSES } from '../engine/outcome.ts'
 import { textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
@@ -32,7 +31,9 @@ export async function replyTo(run: Run, execution: Execution, dir: string): Prom
   run.replies.set(key, place + 1)
   const reply = replies[place]
   if (reply === undefined)
-    return { outcome: failed(`The script has ${replies.length} replies for "${key}", and this is execution ${place + 1}.`) }
+    return {
+      outcome: failed(`The script has ${replies.length} replies for "${key}", and this is execution ${place + 1}.`),
+    }
   if (reply.delay_ms !== undefined) await sleep(reply.delay_ms, undefined, { signal: execution.signal })
   for (const [path, text] of Object.entries(reply.files ?? {})) {
     const plain = normalize(path)

@@ -48,7 +48,12 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     ...more,
   })
   if (!family.isRunnable)
-    return ended('fail', { reason: diagnostics.filter(({ severity }) => severity === 'error').map(told).join('\n') })
+    return ended('fail', {
+      reason: diagnostics
+        .filter(({ severity }) => severity === 'error')
+        .map(told)
+        .join('\n'),
+    })
 
   const context = contextOf(ctx, root.graph, input.inputs)
   if ('problem' in context) return ended('fail', { reason: context.problem })

@@ -1,7 +1,8 @@
 /** What people see of a run while it goes on: `nodes` and `edges` of the state, and events (docs/decisions/0034, Contract). */
-import type { Handler } from '../language/handlers.ts'
+
 import type { Outcome } from '../engine/outcome.ts'
 import type { Step } from '../engine/walk.ts'
+import type { Handler } from '../language/handlers.ts'
 import type { Execution, Scope } from '../walks/walk.ts'
 import type { PipelineContext } from './run-parts.ts'
 import { labelOf } from './texts.ts'

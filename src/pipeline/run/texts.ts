@@ -1,9 +1,10 @@
 /** Values of variables, and what a session is told of the nodes before it (docs/pipelines.md, Variables; Models). Pure. */
+
+import type { Outcome } from '../engine/outcome.ts'
+import { textIn } from '../engine/select-edge.ts'
 import { asText } from '../language/condition.ts'
 import { type PipelineNode, textOf } from '../language/graph.ts'
 import { expand } from '../language/variables.ts'
-import type { Outcome } from '../engine/outcome.ts'
-import { textIn } from '../engine/select-edge.ts'
 import { outputOf } from '../walks/scopes.ts'
 import type { Execution } from '../walks/walk.ts'
 
@@ -66,7 +67,9 @@ export function preambleOf({ scope, state, inputs }: Execution, fidelity: Fideli
   const goal = textIn(state.context, 'goal') ?? textOf(attributes, 'goal') ?? ''
   const parts = goal === '' ? [] : [`The goal of the pipeline: ${goal}`]
   if (inputs.length > 0)
-    parts.push(...inputs.map(({ node, output }) => `What "${labelOf(node)}" gave:\n${output.slice(0, INPUT_MAX_CHARS)}`))
+    parts.push(
+      ...inputs.map(({ node, output }) => `What "${labelOf(node)}" gave:\n${output.slice(0, INPUT_MAX_CHARS)}`),
+    )
   const budget = BUDGETS[fidelity]
   if (budget !== undefined && state.completed.length > 0) {
     const each = NODE_CHARS[fidelity] ?? budget / 4
@@ -87,7 +90,11 @@ export function preambleOf({ scope, state, inputs }: Execution, fidelity: Fideli
 
 const INPUT_MAX_CHARS = 20_000
 
-function lineOf(id: string, { status, notes, failure_reason: reason, context_updates: updates }: Outcome, most: number) {
+function lineOf(
+  id: string,
+  { status, notes, failure_reason: reason, context_updates: updates }: Outcome,
+  most: number,
+) {
   const said = [reason ?? notes, outputOf(updates)].filter((one) => one !== undefined && one !== '').join('; ')
   const text = asText(said).replaceAll(/\s+/g, ' ')
   return `- ${id}: ${status}${text === '' ? '' : ` (${text.length > most ? `${text.slice(0, most)}…` : text})`}`

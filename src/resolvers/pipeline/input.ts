@@ -3,7 +3,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { posix, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isObject } from '../../core/primitives/is-object.ts'
-import { pipelineNamed, LIBRARY_FOLDER } from '../../pipeline/files/library.ts'
+import { LIBRARY_FOLDER, pipelineNamed } from '../../pipeline/files/library.ts'
 import { readSource } from '../../pipeline/files/read-source.ts'
 import { type Answers, parseScript } from '../../pipeline/run/answers.ts'
 import type { PipelineInput, PipelineSource } from '../../pipeline/run/run-pipeline.ts'
@@ -61,7 +61,11 @@ export async function readSourceOf(
       const text = Object.hasOwn(given, path) ? given[path] : undefined
       return typeof text === 'string' ? text : undefined
     }
-    return { file: typeof file === 'string' && file !== '' ? posix.normalize(file) : 'pipeline.dot', source: graph, read }
+    return {
+      file: typeof file === 'string' && file !== '' ? posix.normalize(file) : 'pipeline.dot',
+      source: graph,
+      read,
+    }
   }
   const address = GIT_ADDRESS.exec(name)
   if (address !== null) {
@@ -75,7 +79,9 @@ export async function readSourceOf(
     if ('path' in found) return await fromFolder(folder, `${name}.dot`)
     const own = await fromFolder(workingDirectory, `.resolve/pipelines/${name}.dot`)
     if (!('problem' in own)) return own
-    return { problem: `There is no pipeline "${name}".${found.meant === undefined ? '' : ` Did you mean "${found.meant}"?`}` }
+    return {
+      problem: `There is no pipeline "${name}".${found.meant === undefined ? '' : ` Did you mean "${found.meant}"?`}`,
+    }
   }
   return await fromFolder(workingDirectory, name)
 }
@@ -89,7 +95,8 @@ async function fromFolder(folder: string, path: string): Promise<PipelineSource 
       return found !== '..' && !found.startsWith(`..${sep}`)
     }
     const real = posix.join(root, plain)
-    if (plain.startsWith('../') || plain === '..' || !within(plain)) return { problem: `"${path}" is outside of ${folder}.` }
+    if (plain.startsWith('../') || plain === '..' || !within(plain))
+      return { problem: `"${path}" is outside of ${folder}.` }
     const read = (name: string) => {
       try {
         return within(name) ? readFileSync(posix.join(root, name), 'utf8') : undefined
@@ -104,9 +111,7 @@ async function fromFolder(folder: string, path: string): Promise<PipelineSource 
   }
 }
 
-export function readOptions(
-  params: PipelineParams,
-): Pick<PipelineInput, 'inputs' | 'options'> | { problem: string } {
+export function readOptions(params: PipelineParams): Pick<PipelineInput, 'inputs' | 'options'> | { problem: string } {
   const { simulate = '', script, model = '' } = params
   let answers: Answers | undefined = simulate === 'rule' || simulate === 'ask' ? { kind: simulate } : undefined
   if (script !== undefined && script !== null && script !== '') {

@@ -18,7 +18,10 @@ resolver({
         : textarea({ label: 'Graph', description: 'The source in DOT, where no pipeline is named' }),
     inputs: textarea({ label: 'Inputs', description: 'One key=value in a line' }),
     repository: text({ label: 'Repository', description: 'What the pipeline works on; an empty directory when empty' }),
-    branch: text({ label: 'Begin at', description: 'A branch or tag of the repository; its default branch when empty' }),
+    branch: text({
+      label: 'Begin at',
+      description: 'A branch or tag of the repository; its default branch when empty',
+    }),
     model: text({ label: 'Model', description: 'provider/model; RESOLVE_LLM_MODEL of the host when empty' }),
     simulate: select({
       label: 'Simulate',
@@ -51,7 +54,9 @@ resolver({
     ctx.artifact('file', 'result.json')
     const said = result.context['last_response']
     if (result.status === 'fail') return { status: 'failed', error: result.reason ?? 'The pipeline failed.' }
-    const passed = result.passed_over.map(({ node_id: id, reason }) => `\nFailed on the way: "${id}": ${reason}`).join('')
+    const passed = result.passed_over
+      .map(({ node_id: id, reason }) => `\nFailed on the way: "${id}": ${reason}`)
+      .join('')
     return `${typeof said === 'string' && said !== '' ? said : `${result.visited.length} nodes were executed.`}${passed}`
   },
 }).serve()
