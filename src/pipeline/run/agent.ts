@@ -7,19 +7,27 @@ import { failed, type Outcome, outcomeOf } from '../engine/outcome.ts'
 import { integerOf, isOn, textOf } from '../language/graph.ts'
 import { parseStylesheet, type StyleRule, styleOf } from '../language/stylesheet.ts'
 import type { Execution } from '../walks/walk.ts'
-import { placeOf, plainName } from './node-files.ts'
+import { nameIn, placeOf, plainName } from './node-files.ts'
 import { replyTo } from './replies.ts'
 import type { Run, Thread } from './run-parts.ts'
 import { attributeOf, expanded, fidelityOf, labelOf, preambleOf, threadOf } from './texts.ts'
 
 /** Of `last_response`, which prompts and conditions of later nodes read. */
 const RESPONSE_MAX_CHARS = 8_000
+const OUTPUT_MAX_CHARS = 100_000
 const STATUS_MAX_BYTES = 256 * 1024
 
-export async function runAgent(run: Run, execution: Execution, dir: string, attempt: number): Promise<Outcome> {
+/** `given`: what it is asked, where that is not the prompt of the node. */
+export async function runAgent(
+  run: Run,
+  execution: Execution,
+  dir: string,
+  attempt: number,
+  given?: string,
+): Promise<Outcome> {
   const { node, scope, signal } = execution
-  const hasTools = scope.flow.handlers.get(node.id) !== 'prompt'
-  const asked = askedOf(run, execution)
+  const hasTools = scope.flow.handlers.get(node.id) === 'codergen'
+  const asked = given === undefined ? askedOf(run, execution) : { text: given }
   if ('problem' in asked) return failed(asked.problem)
   const isGate = isOn(node.attributes, 'goal_gate') && !hasProse(run, execution)
   const statusPath = join(run.ctx.config.workspace_path, '.pipeline', dir, 'status.json')
@@ -71,17 +79,6 @@ export async function runAgent(run: Run, execution: Execution, dir: string, atte
   }
 }
 
-/** A question to the model of the run without tools, for handlers that choose by one. */
-export async function askModel(run: Run, execution: Execution, dir: string, prompt: string): Promise<string> {
-  const session = await openSession(run, execution, `${placeOf(execution)}!choice`, execution.node.id)
-  run.view.session(execution, session.id)
-  await run.files.write(dir, 'prompt.md', prompt)
-  const { output, cost_usd } = await session.run(prompt, { signal: execution.signal })
-  run.view.cost(execution, cost_usd)
-  await run.files.write(dir, 'response.md', output)
-  return output
-}
-
 /** Ends of a session that are of the node; others are of the run, such as a budget that is used up or a missing key. */
 function ofFailure(error: unknown, signal: AbortSignal): Outcome {
   if (signal.aborted || !(error instanceof ResolveError)) throw error
@@ -114,7 +111,7 @@ function withResponse({ node }: Execution, outcome: Outcome, output: string): Ou
     last_response: output.slice(0, RESPONSE_MAX_CHARS),
     ...outcome.context_updates,
   }
-  return { ...outcome, context_updates: updates }
+  return { ...outcome, output: output.slice(0, OUTPUT_MAX_CHARS), context_updates: updates }
 }
 
 /** `@path` alone is a file beside the pipeline. */
@@ -190,7 +187,7 @@ function modelOf(run: Run, execution: Execution): string | undefined {
 
 async function openSession(run: Run, execution: Execution, use: string, wanted: string): Promise<Session> {
   const { node, scope } = execution
-  const name = run.walks.log.nameFor(`session ${use}`, plainName(wanted).toLowerCase())
+  const name = nameIn(run.walks.log, 'session', use, plainName(wanted).toLowerCase())
   const model = modelOf(run, execution)
   const steps = integerOf(node.attributes, 'max_agent_turns')
   const agent = /^@(\S+)$/.exec(textOf(node.attributes, 'session')?.trim() ?? '')?.[1]

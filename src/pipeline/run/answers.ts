@@ -13,10 +13,13 @@ export interface Reply {
   delay_ms?: number
 }
 
-export type Answers =
-  | { kind: 'script'; replies: ReadonlyMap<string, readonly Reply[]> }
-  /** `ask`: a person says how each node ends. */
-  | { kind: 'rule' | 'ask' }
+export interface Script {
+  kind: 'script'
+  replies: ReadonlyMap<string, readonly Reply[]>
+}
+
+/** `ask`: a person says how each node ends. */
+export type Answers = Script | { kind: 'rule' } | { kind: 'ask' }
 
 const DELAY_MAX_MS = 60_000
 

@@ -64,7 +64,11 @@ async function ladder(run: Run, execution: Execution, dir: string): Promise<Outc
 }
 
 /** The node's own `timeout` with all its attempts, and what is left for the pipeline. A question has its time by itself. */
-async function withinTime(run: Run, execution: Execution, work: (execution: Execution) => Promise<Outcome>) {
+async function withinTime(
+  run: Run,
+  execution: Execution,
+  work: (execution: Execution) => Promise<Outcome>,
+): Promise<Outcome> {
   const { node, scope, signal } = execution
   const isQuestion = scope.flow.handlers.get(node.id) === 'wait.human'
   const own = isQuestion ? undefined : durationOf(textOf(node.attributes, 'timeout') ?? '', 1_000)

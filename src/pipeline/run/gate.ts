@@ -7,7 +7,7 @@ import { failed, type Outcome } from '../engine/outcome.ts'
 import { acceleratorOf, plainLabel } from '../engine/select-edge.ts'
 import { durationOf, textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
-import { placeOf, plainName } from './node-files.ts'
+import { nameIn, placeOf, plainName } from './node-files.ts'
 import { replyTo } from './replies.ts'
 import type { Run } from './run-parts.ts'
 import { attributeOf, expanded, labelOf } from './texts.ts'
@@ -90,7 +90,7 @@ async function asked(
   attempt: number,
 ): Promise<Answer> {
   const { node, signal } = execution
-  const id = run.walks.log.nameFor(`ask ${placeOf(execution)}!${attempt}`, plainName(node.id))
+  const id = nameIn(run.walks.log, 'ask', `${placeOf(execution)}!${attempt}`, plainName(node.id))
   const limit = durationOf(textOf(node.attributes, 'timeout') ?? '', 1_000)
   const byDefault = defaultOf(execution, choices)
   const options = choices.map(({ value, label }) => ({ value, label }))
@@ -112,7 +112,7 @@ async function asked(
           run.view.emit(execution, 'interview_timeout', { request_id: id })
           const payload = isText ? { text: byDefault?.value ?? TOO_LATE } : { choice: byDefault?.value ?? TOO_LATE }
           answerByFile(id, payload).catch((error: unknown) =>
-            run.ctx.log(`The default of "${id}": ${String(error)}`, 'warning'),
+            run.ctx.log(`The default of "${id}": ${String(error)}`, 'warn'),
           )
         }, limit)
   try {

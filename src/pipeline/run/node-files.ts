@@ -18,12 +18,17 @@ export class NodeFiles {
 
   /** The same for the same execution, also after a pause. */
   directoryOf(execution: Execution): string {
-    return this.#log.nameFor(`dir ${placeOf(execution)}`, plainName(execution.node.id))
+    return nameIn(this.#log, 'dir', placeOf(execution), plainName(execution.node.id))
   }
 
   async write(directory: string, name: string, text: string): Promise<void> {
     await this.#data.write(`nodes/${directory}/${name}`, text.slice(0, TEXT_MAX_CHARS))
   }
+}
+
+/** A name that is unique among those of its kind, and the same for the same use, also after a pause. */
+export function nameIn(log: OutcomeLog, kind: 'dir' | 'ask' | 'session', use: string, wanted: string): string {
+  return log.nameFor(`${kind} ${use}`, `${kind}/${wanted}`).slice(kind.length + 1)
 }
 
 /** Names one execution of a node in a run. */

@@ -1,8 +1,12 @@
 /** Chooses the handler of a node, for one attempt (docs/decisions/0034, Contract). */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BranchResult, fanInOutcome } from '../engine/branches.ts'
-import { failed, type Outcome } from '../engine/outcome.ts'
+import { branchesOf } from '../check/join.ts'
+import type { BranchResult } from '../engine/branches.ts'
+import { failed, isGood, type Outcome } from '../engine/outcome.ts'
 import { durationOf, textOf } from '../language/graph.ts'
+import { runChild } from '../walks/child.ts'
+import { runFanIn } from '../walks/fan-in.ts'
+import { runManager } from '../walks/manager.ts'
 import { runParallel } from '../walks/parallel.ts'
 import type { Execution } from '../walks/walk.ts'
 import { runAgent } from './agent.ts'
@@ -32,10 +36,32 @@ export async function perform(run: Run, execution: Execution, dir: string, attem
       return { status: 'success' }
     }
     case 'parallel':
-      return await runParallel(run.walks, execution)
+      return await withBranches(run, execution)
     case 'parallel.fan_in':
-      return fanInOutcome(execution.state.context['parallel.results'] as readonly BranchResult[] | undefined)
-    default:
+      return await runFanIn(execution, (prompt) => runAgent(run, execution, dir, attempt, prompt))
+    case 'pipeline':
+    case 'stack.manager_loop':
+      return await withChild(run, execution, handler === 'pipeline' ? runChild : runManager)
+    case undefined:
       return failed(`"${node.id}" has no handler that runs it.`)
   }
+}
+
+async function withBranches({ walks, view }: Run, execution: Execution): Promise<Outcome> {
+  const begun = performance.now()
+  view.emit(execution, 'parallel_started', { branch_count: branchesOf(execution.scope.flow, execution.node.id).length })
+  const outcome = await runParallel(walks, execution)
+  const results = outcome.context_updates?.['parallel.results']
+  const all = Array.isArray(results) ? (results as BranchResult[]) : []
+  const success_count = all.filter(({ status }) => isGood(status)).length
+  const duration_ms = Math.round(performance.now() - begun)
+  view.emit(execution, 'parallel_completed', { success_count, failure_count: all.length - success_count, duration_ms })
+  return outcome
+}
+
+async function withChild({ walks, view }: Run, execution: Execution, child: typeof runChild): Promise<Outcome> {
+  view.emit(execution, 'subgraph_start')
+  const outcome = await child(walks, execution)
+  view.emit(execution, 'subgraph_complete', { status: outcome.status })
+  return outcome
 }

@@ -6,7 +6,7 @@ import { form, select } from '../../sdk/index.ts'
 import { failed, type Outcome, STATUSES } from '../engine/outcome.ts'
 import { textOf } from '../language/graph.ts'
 import type { Execution } from '../walks/walk.ts'
-import { placeOf, plainName } from './node-files.ts'
+import { nameIn, placeOf, plainName } from './node-files.ts'
 import type { Run } from './run-parts.ts'
 import { keyOf } from './run-view.ts'
 import { labelOf } from './texts.ts'
@@ -21,8 +21,9 @@ export async function replyTo(run: Run, execution: Execution, dir: string): Prom
   const handler = scope.flow.handlers.get(node.id)
   if (answers.kind === 'rule') return { text: `Simulated: "${labelOf(node)}" was not run.`, status: 'success' }
   if (answers.kind === 'ask') return await asked(run, execution)
+  const { replies: byNode } = answers
   const key = keyOf(scope.id, node.id)
-  const replies = answers.replies.get(key) ?? answers.replies.get(node.id)
+  const replies = byNode.get(key) ?? byNode.get(node.id)
   if (replies === undefined) {
     if (handler === 'tool' || handler === 'wait.human') return undefined
     return { outcome: failed(`The script has no reply for "${key}".`) }
@@ -54,7 +55,7 @@ async function asked(run: Run, execution: Execution): Promise<NodeReply> {
   const { node, scope } = execution
   const labels = (scope.flow.outgoing.get(node.id) ?? []).flatMap(({ attributes }) => textOf(attributes, 'label') ?? [])
   const options = [...new Set([...STATUSES, ...labels])].slice(0, 50)
-  const id = run.walks.log.nameFor(`simulate ${placeOf(execution)}`, `simulate-${plainName(node.id)}`)
+  const id = nameIn(run.walks.log, 'ask', `simulate ${placeOf(execution)}`, `simulate-${plainName(node.id)}`)
   run.view.waiting(execution, true)
   const fields = { outcome: select({ label: 'Ends as', options, default: 'success' }) }
   const { outcome } = await run.ctx.requestInput(id, `How does "${labelOf(node)}" end?`, form(fields))

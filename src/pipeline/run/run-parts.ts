@@ -1,26 +1,11 @@
 /** What the parts of one run of a pipeline share (docs/decisions/0034, Contract). */
-import type { Context, Session } from '../../sdk/index.ts'
+import type { Session } from '../../sdk/index.ts'
 import type { Family } from '../check/family.ts'
 import type { Walks } from '../walks/walk.ts'
 import type { Answers } from './answers.ts'
 import type { NodeFiles } from './node-files.ts'
+import type { PipelineContext } from './pipeline-context.ts'
 import type { RunView } from './run-view.ts'
-
-export type PipelineContext = Pick<
-  Context,
-  | 'config'
-  | 'signal'
-  | 'sessions'
-  | 'workingDirectory'
-  | 'data'
-  | 'emit'
-  | 'progress'
-  | 'mergeState'
-  | 'requestInput'
-  | 'sandbox'
-  | 'log'
-  | 'state'
->
 
 export interface RunOptions {
   /** What answers instead of models: replies by node, or rules. Undefined: models. */

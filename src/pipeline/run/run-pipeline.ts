@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { checkFamily, type Family } from '../check/family.ts'
 import { durationOf, type PipelineGraph, textOf } from '../language/graph.ts'
 import { expand, variablesIn } from '../language/variables.ts'
+import { runFlow } from '../walks/child.ts'
 import { OutcomeLog } from '../walks/outcome-log.ts'
-import { type Ended, type Scope, type Walks, walk } from '../walks/walk.ts'
+import type { Ended, Scope, Walks } from '../walks/walk.ts'
 import { executeNode } from './execute-node.ts'
 import { NodeFiles } from './node-files.ts'
-import type { PipelineContext, Run, RunOptions } from './run-parts.ts'
+import type { PipelineContext } from './pipeline-context.ts'
+import type { Run, RunOptions } from './run-parts.ts'
 import { RunView } from './run-view.ts'
+import { expanded } from './texts.ts'
 
 export interface PipelineSource {
   /** The path of the graph, from the folder of its files. */
@@ -65,9 +68,13 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   const walks: Walks = {
     log,
     execute: (execution) => executeNode(run, execution),
-    onStep(of, { node, outcome, isRead }, next) {
-      view.step(of, node.id, outcome, isRead, next)
-      if (!isRead) return
+    expand: (execution, text) => expanded(text, execution),
+    readPipeline: async (path) => input.read(path),
+    onBranch: (execution, branch, result) => view.branch(execution, branch, result),
+    onStep(of, done, next) {
+      view.step(of, done, next)
+      const { node, outcome } = done
+      if (!done.isRead) return
       replies.set(node.id, (replies.get(node.id) ?? 0) + (outcome.attempts ?? 1))
       if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
     },
@@ -88,7 +95,7 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
   } else view.restore(before)
   try {
-    const end = await walk(walks, scope, { at: root.flow.starts[0] as string, context: context.values }, ctx.signal)
+    const end = await runFlow(walks, scope, context.values, ctx.signal)
     view.write()
     const duration_ms = Math.round(performance.now() - begun)
     ctx.emit('complete', { status: end.status, duration_ms, nodes: end.state.completed.length })

@@ -1,10 +1,11 @@
 /** What people see of a run while it goes on: `nodes` and `edges` of the state, and events (docs/decisions/0034, Contract). */
 
+import type { BranchResult } from '../engine/branches.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { Step } from '../engine/walk.ts'
 import type { Handler } from '../language/handlers.ts'
-import type { Execution, Scope } from '../walks/walk.ts'
-import type { PipelineContext } from './run-parts.ts'
+import type { Done, Execution, Scope } from '../walks/walk.ts'
+import type { PipelineContext } from './pipeline-context.ts'
 import { labelOf } from './texts.ts'
 
 type NodeStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'skipped'
@@ -119,13 +120,14 @@ export class RunView {
   }
 
   /** After an outcome that was written down, or read by a run that goes on. */
-  step(scope: Scope, nodeId: string, outcome: Outcome, isRead: boolean, next: Step): void {
+  step(scope: Scope, { node: { id: nodeId }, outcome, isRead }: Done, next: Step | undefined): void {
     const view = this.#nodes.get(keyOf(scope.id, nodeId))
     if (view !== undefined) {
       view.visits += 1
       if (isRead) this.#settle(view, outcome)
     }
-    if (next.kind !== 'run') return
+    if (!isRead) this.#ctx.emit('checkpoint', { node_id: keyOf(scope.id, nodeId) })
+    if (next?.kind !== 'run') return
     if (scope.id === '') this.#iteration = next.state.restarts
     const { edge, why } = next
     const [from, to] = [keyOf(scope.id, edge?.from ?? nodeId), keyOf(scope.id, next.state.at)]
@@ -147,6 +149,15 @@ export class RunView {
       const before = (nodes as Record<string, Partial<NodeView> | undefined>)[key]
       for (const name of ['attempts', 'started_at', 'duration_ms', 'cost_usd', 'sessions', 'dirs'] as const)
         if (before?.[name] !== undefined) Object.assign(view, { [name]: before[name] })
+    }
+  }
+
+  branch(execution: Execution, branch: string, result: BranchResult | undefined): void {
+    if (result === undefined) this.emit(execution, 'parallel_branch_started', { branch })
+    else {
+      const { status, failure_reason: reason } = result
+      const why = reason === undefined ? {} : { failure_reason: reason }
+      this.emit(execution, 'parallel_branch_completed', { branch, status, ...why })
     }
   }
 

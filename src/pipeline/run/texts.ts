@@ -2,7 +2,6 @@
 
 import type { Outcome } from '../engine/outcome.ts'
 import { textIn } from '../engine/select-edge.ts'
-import { asText } from '../language/condition.ts'
 import { type PipelineNode, textOf } from '../language/graph.ts'
 import { expand } from '../language/variables.ts'
 import { outputOf } from '../walks/scopes.ts'
@@ -90,12 +89,9 @@ export function preambleOf({ scope, state, inputs }: Execution, fidelity: Fideli
 
 const INPUT_MAX_CHARS = 20_000
 
-function lineOf(
-  id: string,
-  { status, notes, failure_reason: reason, context_updates: updates }: Outcome,
-  most: number,
-) {
-  const said = [reason ?? notes, outputOf(updates)].filter((one) => one !== undefined && one !== '').join('; ')
-  const text = asText(said).replaceAll(/\s+/g, ' ')
+function lineOf(id: string, outcome: Outcome, most: number): string {
+  const { status, notes, failure_reason: reason } = outcome
+  const said = [reason ?? notes, outputOf(outcome)].filter((one) => one !== undefined && one !== '').join('; ')
+  const text = said.replaceAll(/\s+/g, ' ')
   return `- ${id}: ${status}${text === '' ? '' : ` (${text.length > most ? `${text.slice(0, most)}…` : text})`}`
 }
