@@ -43,6 +43,7 @@ export const COMMANDS: Readonly<Record<string, Load>> = {
   'resolver:schema': () => import('./resolver/schema.ts'),
   'resolver:update': () => import('./resolver/update.ts'),
   'resolver:remove': () => import('./resolver/remove.ts'),
+  'pipeline:run': () => import('./pipeline/run.ts'),
   'pipeline:check': () => import('./pipeline/check.ts'),
   'pipeline:show': () => import('./pipeline/show.ts'),
   'pipeline:parse': () => import('./pipeline/parse.ts'),

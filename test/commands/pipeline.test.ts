@@ -183,3 +183,69 @@ test('parse prints the graph as it was read, handlers what nodes can do', async 
   )
   expect((await run('handlers')).stdout).toMatch(/^tool +parallelogram +a shell command$/m)
 })
+
+test('run refuses a faulty pipeline and missing inputs before an instance is made, with what to write', async () => {
+  write('faulty.dot', FAULTY)
+  const faulty = await run('run', 'faulty.dot', '--json')
+  expect(faulty.code).toBe(5)
+  const { error, next } = JSON.parse(faulty.stdout) as { error: { code: string; fields: unknown[] }; next: string[] }
+  expect({ code: error.code, fields: error.fields.length, next }).toEqual({
+    code: 'pipeline_invalid',
+    fields: 4,
+    next: ['resolve pipeline check faulty.dot'],
+  })
+  write('asks.dot', 'digraph a { start -> a -> exit\n a [prompt="Do $task"] }')
+  write(
+    'asks.resolver.yaml',
+    'params:\n  task: { label: Task, required: true }\n  depth: { input: choice, options: [low, high], default: low }\n',
+  )
+  const missing = await run('run', 'asks.dot', '--json')
+  expect(missing.code).toBe(5)
+  expect(JSON.parse(missing.stdout)).toMatchObject({
+    error: { code: 'form_invalid', fields: [{ id: 'task', message: 'Task is required' }] },
+    next: ["resolve pipeline run asks.dot -i 'task=<task>'"],
+  })
+  const wrong = await run('run', 'asks.dot', '-i', 'taks=x')
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain('did you mean "task"?')
+  expect((await run('run', 'asks.dot', '-i', 'task=x', '-i', 'depth=deep')).code).toBe(2)
+  expect((await run('run')).code).toBe(2)
+  expect((await run('run', 'asks.dot', '-i', 'task=x', '--set', 'timeout')).code).toBe(2)
+  expect(JSON.parse((await place.run('instance', 'list', '--json')).stdout)).toMatchObject({ instances: [] })
+})
+
+test('run --dry-run prints the input: the graph with the files that it names, the inputs with their defaults', async () => {
+  write(
+    'asks.dot',
+    'digraph a { start -> a -> b -> exit\n a [prompt="@prompts/do.txt"] b [shape=folder, dot_file="parts/c.dot"] }',
+  )
+  write('prompts/do.txt', 'Do $task')
+  write('parts/c.dot', 'digraph c { start -> x -> exit\n x [prompt="x"] }')
+  const args = [
+    '-i',
+    'task=@prompts/do.txt',
+    '--set',
+    'a.timeout=1m',
+    '--simulate',
+    '--auto-approve',
+    '--dry-run',
+    '--json',
+  ]
+  const { stdout, code } = await run('run', 'asks.dot', ...args)
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    schema: 'resolve.check/1',
+    resolver: 'pipeline',
+    input: {
+      graph: expect.stringMatching(/^digraph a/),
+      file: 'asks.dot',
+      files: { 'prompts/do.txt': 'Do $task', 'parts/c.dot': expect.stringMatching(/^digraph c/) },
+      inputs: { task: 'Do $task', depth: 'low' },
+      set: { 'a.timeout': '1m' },
+      simulate: 'rule',
+      auto_approve: true,
+    },
+  })
+  const expressed = await run('run', '-e', LINEAR, '--dry-run', '--json')
+  expect(JSON.parse(expressed.stdout)).toMatchObject({ input: { graph: LINEAR, inputs: {} } })
+})

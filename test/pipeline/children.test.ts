@@ -1,9 +1,11 @@
 /** Nodes that run others: fan-ins, folders, managers; and dataflow mode. */
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Outcome, Status } from '../../src/pipeline/engine/outcome.ts'
-import { type Does, logFile, runPipeline, untilAborted } from '../support/pipeline-walks.ts'
+import type { Status } from '../../src/pipeline/engine/outcome.ts'
+import { logFile, run as runPipeline } from '../support/pipeline-log.ts'
+import { acting, type Does, NESTED, type Ran, untilAborted } from '../support/pipeline-walks.ts'
 
 const FRAME = 'start [shape=Mdiamond] exit [shape=Msquare]'
 const graph = (body: string) => `digraph { ${FRAME} ${body} }`
@@ -199,33 +201,12 @@ test('dataflow: what does not depend on a failed node still runs', async () => {
   expect(found.executed.toSorted()).toEqual([':a', ':b', ':constructor', ':d'])
 })
 
-/** One pipeline of each kind in the others. */
-const NESTED = {
-  'main.dot': graph(`start -> fan; fan [shape=component, max_parallel=2]; fan -> {p q r} -> meet -> boss -> exit
-    meet [shape=tripleoctagon]; p [shape=folder, dot_file="flow.dot", outputs="n"]; q [shape=folder, dot_file="walk.dot"]
-    boss [shape=house, dot_file="walk.dot", manager.poll_interval="1h"]`),
-  'flow.dot': 'digraph { a [session=x]; a -> {b c} -> d; c [shape=folder, dot_file="walk.dot"] }',
-  'walk.dot': graph(
-    'start -> w -> fan; fan [shape=component]; fan -> {x y} -> exit; w [goal_gate=true, retry_target=w]',
-  ),
-}
-
 test('a run with pipelines in each other goes on from any line as if it had not been cut', async () => {
-  const acting =
-    (statuses: readonly Status[]): Does =>
-    async ({ node, scope, state }) => {
-      const key = [...`${scope.id}:${node.id}:${state.steps}`].reduce(
-        (sum, one) => (sum * 31 + one.charCodeAt(0)) % 1_000_003,
-        7,
-      )
-      for (let turn = 0; turn < key % 5; turn += 1) await Promise.resolve()
-      const outcome: Outcome = { status: statuses[key % statuses.length] as Status, output: `${key}` }
-      return { ...outcome, context_updates: { n: key, [node.id]: key } }
-    }
   const mostly = fc.constantFrom<Status>('success', 'success', 'success', 'fail', 'partial_success')
   await fc.assert(
     fc.asyncProperty(fc.array(mostly, { minLength: 1, maxLength: 7 }), fc.nat(), async (statuses, cut) => {
-      const run = (file: string) => runPipeline(NESTED['main.dot'], acting(statuses), { file, children: NESTED })
+      const run = (file: string) =>
+        runPipeline(NESTED['main.dot'] as string, acting(statuses), { file, children: NESTED })
       const file = logFile()
       const { executed, steps, ...whole } = await run(file)
       const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
@@ -245,6 +226,39 @@ test('a run with pipelines in each other goes on from any line as if it had not 
     { numRuns: 40 },
   )
 })
+
+const killedProgram = new URL('../support/pipeline-program.ts', import.meta.url).pathname
+
+function runProgram(file: string, kill: number) {
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [killedProgram, file, String(kill)], {
+    encoding: 'utf8',
+  })
+  return { status, signal, stdout, stderr }
+}
+
+test('a run that is killed goes on to the same end, and runs nothing again that had ended', () => {
+  const file = logFile()
+  const { acted: total, ...whole } = JSON.parse(runProgram(file, 0).stdout) as Ran & { acted: number }
+  expect(total).toBe(13)
+  const isWhole = process.env['RESOLVE_EVERY_KILL'] === '1'
+  const points = isWhole ? Array.from({ length: total }, (_, n) => n + 1) : [1, Math.ceil(total / 2), total]
+  for (const point of points) {
+    const other = logFile()
+    expect(runProgram(other, point)).toMatchObject({ signal: 'SIGKILL' })
+    const ended = readFileSync(other, 'utf8')
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { scope: string; node: string })
+    const { status, stderr, stdout } = runProgram(other, 0)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const { executed, acted, ...again } = JSON.parse(stdout) as Ran & { acted: number }
+    expect(acted).toBeLessThanOrEqual(total)
+    expect({ ...again, executed: [] }).toEqual({ ...whole, executed: [] })
+    expect(executed.length).toBeLessThan(whole.executed.length)
+    // A scope names one walk, and in these walks no node is visited twice but by a jump to a goal gate.
+    for (const { scope, node } of ended) if (node !== 'w') expect(executed).not.toContain(`${scope}:${node}`)
+  }
+}, 120_000)
 
 test('names stay the same for the same use', async () => {
   const { OutcomeLog } = await import('../../src/pipeline/walks/outcome-log.ts')

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkPipeline } from '../../src/pipeline/check/check.ts'
 import type { Status } from '../../src/pipeline/engine/outcome.ts'
-import { type Does, logFile, runPipeline as run, untilAborted } from '../support/pipeline-walks.ts'
+import { logFile, run } from '../support/pipeline-log.ts'
+import { type Does, untilAborted } from '../support/pipeline-walks.ts'
 
 const FRAME = 'start [shape=Mdiamond] exit [shape=Msquare]'
 const fan = (attributes: string, more = '') =>

@@ -1,10 +1,6 @@
 /** Runs pipelines by their walks alone, without a platform: what a node does is a function of the test. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, expect } from 'vitest'
 import { checkPipeline } from '../../src/pipeline/check/check.ts'
-import type { Outcome } from '../../src/pipeline/engine/outcome.ts'
+import type { Outcome, Status } from '../../src/pipeline/engine/outcome.ts'
 import { textIn } from '../../src/pipeline/engine/select-edge.ts'
 import { expand } from '../../src/pipeline/language/variables.ts'
 import { runChild, runFlow } from '../../src/pipeline/walks/child.ts'
@@ -13,16 +9,6 @@ import { runManager } from '../../src/pipeline/walks/manager.ts'
 import { OutcomeLog } from '../../src/pipeline/walks/outcome-log.ts'
 import { runParallel } from '../../src/pipeline/walks/parallel.ts'
 import type { Execution, Scope, Walks } from '../../src/pipeline/walks/walk.ts'
-
-const place = mkdtempSync(join(tmpdir(), 'resolve-pipeline-'))
-afterAll(() => rmSync(place, { recursive: true, force: true }))
-
-let files = 0
-
-export function logFile(): string {
-  files += 1
-  return join(place, `${files}.jsonl`)
-}
 
 /** Of nodes that no handler of the walks runs; `prompt` is that of a fan-in. */
 export type Does = (execution: Execution, prompt?: string) => Outcome | Promise<Outcome>
@@ -39,17 +25,18 @@ export interface Ran {
 }
 
 export interface RunOptions {
-  file?: string
+  /** The log. */
+  file: string
   signal?: AbortSignal
   /** Child pipelines by path. */
   children?: Readonly<Record<string, string>>
   context?: Readonly<Record<string, unknown>>
 }
 
-export async function runPipeline(source: string, does: Does, options: RunOptions = {}): Promise<Ran> {
-  const { flow, diagnostics } = checkPipeline(source)
-  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([])
-  const log = new OutcomeLog(options.file ?? logFile())
+export async function runPipeline(source: string, does: Does, options: RunOptions): Promise<Ran> {
+  const { flow, diagnostics, isRunnable } = checkPipeline(source)
+  if (!isRunnable) throw new Error(JSON.stringify(diagnostics))
+  const log = new OutcomeLog(options.file)
   const executed: string[] = []
   const steps: string[] = []
   const walks: Walks = {
@@ -86,6 +73,29 @@ export async function runPipeline(source: string, does: Does, options: RunOption
     return { status, reason, last, context: state.context, executed, steps }
   } finally {
     log.close()
+  }
+}
+
+/** One pipeline of each kind in the others. */
+const FRAME = 'start [shape=Mdiamond] exit [shape=Msquare]'
+export const NESTED: Readonly<Record<string, string>> = {
+  'main.dot': `digraph { ${FRAME} start -> fan; fan [shape=component, max_parallel=2]; fan -> {p q r} -> meet -> boss -> exit
+    meet [shape=tripleoctagon]; p [shape=folder, dot_file="flow.dot", outputs="n"]; q [shape=folder, dot_file="walk.dot"]
+    boss [shape=house, dot_file="walk.dot", manager.poll_interval="1h"] }`,
+  'flow.dot': 'digraph { a [session=x]; a -> {b c} -> d; c [shape=folder, dot_file="walk.dot"] }',
+  'walk.dot': `digraph { ${FRAME} start -> w -> fan; fan [shape=component]; fan -> {x y} -> exit; w [goal_gate=true, retry_target=w] }`,
+}
+
+/** What a node does depends on its walk and its execution alone; it takes some turns. */
+export function acting(statuses: readonly Status[]): Does {
+  return async ({ node, scope, state }) => {
+    const key = [...`${scope.id}:${node.id}:${state.steps}`].reduce(
+      (sum, one) => (sum * 31 + one.charCodeAt(0)) % 1_000_003,
+      7,
+    )
+    for (let turn = 0; turn < key % 5; turn += 1) await Promise.resolve()
+    const outcome: Outcome = { status: statuses[key % statuses.length] as Status, output: `${key}` }
+    return { ...outcome, context_updates: { n: key, [node.id]: key } }
   }
 }
 

@@ -25,7 +25,7 @@ export const pipelineErrors = {
       d.errors.length === 1
         ? `${d.name} can't run: ${d.errors[0]}`
         : `${d.name} can't run; it has ${d.errors.length} errors.`,
-    hint: (d: { name: string }) => `"resolve pipeline check ${d.name}" shows each with what to write instead.`,
+    hint: () => '"resolve pipeline check" shows each with what to write instead.',
   },
   drawing_failed: {
     kind: 'environment',

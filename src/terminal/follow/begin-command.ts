@@ -40,6 +40,11 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
   /** Creates the instance; undefined where none was to be created. */
   protected abstract begin(begun: Begun): Promise<InstanceRecord | undefined>
 
+  /** What the document of --json has beside the fields of every instance. */
+  protected async more(_id: string): Promise<Record<string, unknown>> {
+    return {}
+  }
+
   protected async act(): Promise<number> {
     refuseWithDetach(this.flags)
     requireName(this.flags.name)
@@ -59,6 +64,7 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
       ...session,
       ...{ platform, id, output: this.output, actor: this.actor, live: this.mayDraw, watching: false },
       stopOnSignal: isCi(),
+      more: () => this.more(id),
     })
     if (file !== undefined) await writeRecording(platform, id, file, this.output)
     return code
@@ -100,6 +106,15 @@ export abstract class BeginCommand<T extends Described> extends BaseCommand<T> {
       ...(detach ? ['--detach'] : []),
       ...(verbose ? ['--verbose'] : []),
     ]
+  }
+
+  protected async printDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
+    if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}. No instance was created.`)
+    else {
+      const document = { schema: 'resolve.check/1', resolver, valid: true, input }
+      if (this.output.json) await this.output.document(document)
+      else await this.output.raw(`${JSON.stringify(document)}\n`)
+    }
   }
 
   protected get executor(): Executor | 'auto' {

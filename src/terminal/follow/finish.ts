@@ -19,7 +19,12 @@ import type { FollowEnd } from './follow.ts'
 import { appendSummary } from './github-summary.ts'
 
 /** Prints the end and returns the exit code. If following ended with an error, throws it, so that its own document is printed. */
-export async function finish(output: Output, end: FollowEnd, warnings: readonly string[] = []): Promise<number> {
+export async function finish(
+  output: Output,
+  end: FollowEnd,
+  warnings: readonly string[] = [],
+  more: () => Promise<Record<string, unknown>> = async () => ({}),
+): Promise<number> {
   const { story, reason, exitCode } = end
   if (isGithub()) {
     const trouble = appendSummary(story)
@@ -39,7 +44,9 @@ export async function finish(output: Output, end: FollowEnd, warnings: readonly 
     throw end.error instanceof ResolveError ? new CommandError(end.error, { next }, exitCode) : end.error
   }
   if (output.json) {
-    await output.document(instanceDocument(story, exitCode, warnings))
+    const document = instanceDocument(story, exitCode, warnings)
+    // Its own fields come first and win.
+    await output.document({ ...document, ...(await more()), ...document })
     if (output.quiet) annotate(output, end)
     else printClosing(output, end)
     return exitCode

@@ -67,6 +67,8 @@ export interface Session extends SessionPlan {
   story?: Story
   showFrom?: number
   actFrom?: number
+  /** What the document of --json has beside the fields of every instance; asked for at the end. */
+  more?: () => Promise<Record<string, unknown>>
 }
 
 /** Follows the instance, prints its end, and returns the exit code. */
@@ -114,6 +116,7 @@ export async function runSession(session: Session): Promise<number> {
     output,
     end,
     unused.map((entry) => unusedSentence(entry, session.answers.where)),
+    session.more,
   )
   releaseOutput()
   return code

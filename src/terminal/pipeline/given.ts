@@ -33,6 +33,12 @@ export async function givenPipeline(word: string): Promise<GivenPipeline> {
   throw fail('pipeline_missing', found.meant === undefined ? { name: word } : { name: word, nearest: found.meant })
 }
 
+/** Whether the run has to find it: a git address, or a path in the repository that is cloned for it. */
+export async function isElsewhere(word: string, hasRepository: boolean): Promise<boolean> {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(word) || /^[\w.-]+@[\w.-]+:/.test(word)) return true
+  return hasRepository && word.endsWith('.dot') && (await stat(resolve(word)).catch(() => undefined)) === undefined
+}
+
 export interface WholePipeline extends GivenPipeline {
   checked: Checked
   /** The files that it names, by their paths from its folder. */

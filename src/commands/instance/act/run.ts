@@ -60,13 +60,4 @@ export default class InstanceRun extends BeginCommand<typeof InstanceRun> {
     const names = entries.map((entry) => entry.name)
     throw usage(`Name a resolver to run: ${names.join(', ')}.`, { next: names.map((name) => commandLine('run', name)) })
   }
-
-  private async printDryRun(resolver: string, input: Record<string, unknown>): Promise<void> {
-    if (this.output.forPerson) await this.output.result(`The input is valid for ${resolver}. No instance was created.`)
-    else {
-      const document = { schema: 'resolve.check/1', resolver, valid: true, input }
-      if (this.output.json) await this.output.document(document)
-      else await this.output.raw(`${JSON.stringify(document)}\n`)
-    }
-  }
 }
