@@ -8,8 +8,8 @@ import { givenPipeline, wholePipeline } from '../../terminal/pipeline/given.ts'
 export default class PipelineParse extends BaseCommand<typeof PipelineParse> {
   static override place = 'always here' as const
   static override summary = 'Print a pipeline as JSON'
-  static override description =
-    `Nodes, edges and attributes as they were read, also without --json. Aliases of attributes have their canonical names.
+  static override description = `Nodes, edges and attributes as they were read, also without --json.
+  Aliases of attributes have their canonical names.
   The exit code is 5 where the syntax has errors; what could be read is printed.`
   static override examples = [
     'resolve pipeline parse review.dot',

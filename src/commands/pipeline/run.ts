@@ -20,8 +20,7 @@ import { formBeside, pipelineInputs } from '../../terminal/pipeline/inputs.ts'
 
 export default class PipelineRun extends BeginCommand<typeof PipelineRun> {
   static override summary = 'Run a pipeline and follow it to its end'
-  static override description =
-    `Checks it, then runs the resolver "pipeline" with it and with the files that it names.
+  static override description = `Checks it, then runs the resolver "pipeline" with it and with the files that it names.
   FILE is a file, a name of "resolve pipeline list", - for stdin, or a git address with #subdirectory=PATH;
   with --repository also a path in that repository. -i gives its inputs, $key in prompts and commands.
   --simulate runs it without a model and without commands.
