@@ -9,6 +9,7 @@ import { git } from './git.ts'
 import { ingest } from './ingest.ts'
 import { latency } from './latency.ts'
 import { memory } from './memory.ts'
+import { pipelines } from './pipelines.ts'
 import { readers } from './readers.ts'
 import { replay } from './replay.ts'
 import { scale } from './scale.ts'
@@ -30,4 +31,5 @@ export const PARTS: Readonly<Record<string, Part>> = {
   adopt,
   git,
   sessions,
+  pipelines,
 }

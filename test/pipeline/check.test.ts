@@ -67,6 +67,10 @@ test.each([
   ['test [tool_command=""]', 'error tool_command_missing test 8'],
   ['test [tool_env="1x"]', 'error tool_env_posix_identifier test 8'],
   ['who [shape=hexagon]; plan -> who', 'warning human_has_choices who 15'],
+  [
+    'fan [shape=component]; plan -> fan; fan -> {one two}; one [prompt=x] two [prompt=x]',
+    'warning parallel_join fan 15',
+  ],
   ['child [shape=folder]; plan -> child', 'error dot_file_missing child 15'],
   ['child [type=subgraph, graph_ref="c.dot"]; plan -> child', undefined],
 ])('%s: %s', (line, wanted) => {

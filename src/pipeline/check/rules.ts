@@ -14,6 +14,7 @@ import {
 import { HANDLERS, SHAPES, typeNamed } from '../language/handlers.ts'
 import { parseStylesheet } from '../language/stylesheet.ts'
 import { cycleIn, type Flow, reachableFrom, targetsOf } from './flow.ts'
+import { joinOf } from './join.ts'
 
 /** A diagnostic whose place is still an offset. */
 export type Found = Omit<Diagnostic, 'line' | 'column'> & { at?: Offset }
@@ -320,6 +321,19 @@ function* children(flow: Flow): Generator<Found> {
       })
 }
 
+function* parallels(flow: Flow): Generator<Found> {
+  for (const node of nodesOf(flow, 'parallel'))
+    if (joinOf(flow, node.id) === undefined)
+      yield warning(
+        'parallel_join',
+        `The branches of "${node.id}" do not meet at a node: a run that comes there fails.`,
+        {
+          ...ofNode(node),
+          fix: 'lead all of them to one node, best a tripleoctagon',
+        },
+      )
+}
+
 export const RULES: readonly Rule[] = [
   oneStart,
   oneExit,
@@ -337,5 +351,6 @@ export const RULES: readonly Rule[] = [
   numbers,
   tools,
   people,
+  parallels,
   children,
 ]
