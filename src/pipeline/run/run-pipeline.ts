@@ -7,10 +7,10 @@ import { runFlow } from '../walks/child.ts'
 import { OutcomeLog } from '../walks/outcome-log.ts'
 import type { Ended, Scope, Walks } from '../walks/walk.ts'
 import { executeNode } from './execute-node.ts'
-import { NodeFiles } from './node-files.ts'
+import { NodeFiles, questionsOf } from './node-files.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import type { Run, RunOptions } from './run-parts.ts'
-import { RunView } from './run-view.ts'
+import { keyOf, RunView } from './run-view.ts'
 import { expanded } from './texts.ts'
 
 export interface PipelineSource {
@@ -62,9 +62,15 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   if ('problem' in context) return ended('fail', { reason: context.problem })
   const log = new OutcomeLog(join(runDir, CHECKPOINT))
   const scope: Scope = { id: '', flow: root.flow, file: input.file, depth: 1, bounds: undefined }
-  const view = new RunView(ctx, textOf(root.graph.attributes, 'label') ?? root.graph.name)
-  const before = ctx.state
+  const view = new RunView(ctx, textOf(root.graph.attributes, 'label') ?? root.graph.name, log.size > 0)
+  view.add(scope)
   const [replies, turnsBefore] = [new Map<string, number>(), new Map<string, number>()]
+  // Lines below one that stands are not read by the walks, and count all the same.
+  for (const { scope: of, node, outcome } of log.all()) {
+    const key = keyOf(of, node)
+    replies.set(key, (replies.get(key) ?? 0) + (outcome.attempts ?? 1))
+    if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
+  }
   const walks: Walks = {
     log,
     execute: (execution) => executeNode(run, execution),
@@ -73,10 +79,6 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     onBranch: (execution, branch, result) => view.branch(execution, branch, result),
     onStep(of, done, next) {
       view.step(of, done, next)
-      const { node, outcome } = done
-      if (!done.isRead) return
-      replies.set(node.id, (replies.get(node.id) ?? 0) + (outcome.attempts ?? 1))
-      if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
     },
   }
   const limit = durationOf(textOf(root.graph.attributes, 'max_pipeline_duration') ?? '', 1)
@@ -86,14 +88,12 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     fileOf: (path) => input.read(path),
     files: new NodeFiles(ctx.data, log),
     threads: new Map(),
-    questions: [],
-    endsAt: limit === undefined ? undefined : begun + limit,
+    endsAt: limit === undefined ? undefined : begun + limit - view.elapsedBefore,
   }
-  view.add(scope)
   if (log.size === 0) {
     const nodes = root.graph.nodes.size
     ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
-  } else view.restore(before)
+  }
   try {
     const end = await runFlow(walks, scope, context.values, ctx.signal)
     view.write()
@@ -109,12 +109,12 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   }
 }
 
-function resultOf({ questions }: Run, { reason, state }: Ended): Partial<PipelineResult> {
+function resultOf({ walks }: Run, { reason, state }: Ended): Partial<PipelineResult> {
   return {
     ...(reason === undefined ? {} : { reason }),
     visited: state.completed,
     context: state.context,
-    questions,
+    questions: questionsOf(walks.log),
     passed_over: state.passed_over,
   }
 }

@@ -30,6 +30,13 @@ interface EdgeView {
   taken: number
 }
 
+/** The state that an earlier process of the run left. */
+interface Before {
+  nodes?: Record<string, NodeView | undefined>
+  edges?: EdgeView[]
+  elapsed_ms?: number
+}
+
 const WRITE_EVERY_MS = 200
 const KEPT = 10
 const REASON_MAX_CHARS = 500
@@ -50,24 +57,44 @@ export class RunView {
   readonly #active = new Set<string>()
   #iteration = 0
   #executions = 0
+  readonly #before: Before | undefined
+  readonly #readVisits = new Map<string, number>()
+  readonly #readEdges = new Map<string, number>()
+  readonly #added = new Set<string>()
+  readonly #begun = performance.now()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(ctx: PipelineContext, pipeline: string) {
+  /** One that goes on shows what the last process left. */
+  constructor(ctx: PipelineContext, pipeline: string, goesOn: boolean) {
     this.#ctx = ctx
     this.#pipeline = pipeline
+    this.#before = goesOn ? (ctx.state as Before) : undefined
+    for (const edge of this.#before?.edges ?? []) this.#edges.set(`${edge.from}\0${edge.to}`, { ...edge })
+  }
+
+  /** How long earlier processes ran. */
+  get elapsedBefore(): number {
+    return this.#before?.elapsed_ms ?? 0
   }
 
   /** The nodes of a pipeline that is about to run: of the run itself, or of a child. */
   add({ flow, id }: Scope): void {
+    const pipeline = keyOf(id, '')
+    if (this.#added.has(pipeline)) return
+    this.#added.add(pipeline)
     for (const node of flow.graph.nodes.values()) {
       const key = keyOf(id, node.id)
-      if (this.#nodes.has(key)) continue
+      const before = this.#before?.nodes?.[key]
+      // What was cut is executed again.
+      const isCut = before?.status === 'running' || before?.status === 'waiting'
       this.#nodes.set(key, {
         status: 'pending',
-        label: labelOf(node),
-        handler: flow.handlers.get(node.id),
         visits: 0,
         attempts: 0,
+        ...before,
+        ...(isCut ? { status: 'pending' } : {}),
+        label: labelOf(node),
+        handler: flow.handlers.get(node.id),
       })
     }
     this.write()
@@ -81,7 +108,7 @@ export class RunView {
     view.status = 'running'
     view.started_at = new Date().toISOString()
     view.attempts = 0
-    view.dirs = [...(view.dirs ?? []).filter((one) => one !== dir), dir].slice(-KEPT)
+    if (dir !== '') view.dirs = [...(view.dirs ?? []).filter((one) => one !== dir), dir].slice(-KEPT)
     delete view.reason
     this.#active.add(keyOf(scope.id, node.id))
     this.#soon()
@@ -121,35 +148,26 @@ export class RunView {
 
   /** After an outcome that was written down, or read by a run that goes on. */
   step(scope: Scope, { node: { id: nodeId }, outcome, isRead }: Done, next: Step | undefined): void {
-    const view = this.#nodes.get(keyOf(scope.id, nodeId))
-    if (view !== undefined) {
-      view.visits += 1
-      if (isRead) this.#settle(view, outcome)
-    }
+    const key = keyOf(scope.id, nodeId)
+    this.add(scope)
+    const view = this.#nodes.get(key)
+    if (view !== undefined && isRead) {
+      view.visits = Math.max(view.visits, counted(this.#readVisits, key))
+      this.#settle(view, outcome)
+    } else if (view !== undefined) view.visits += 1
     if (!isRead) this.#ctx.emit('checkpoint', { node_id: keyOf(scope.id, nodeId) })
     if (next?.kind !== 'run') return
     if (scope.id === '') this.#iteration = next.state.restarts
     const { edge, why } = next
     const [from, to] = [keyOf(scope.id, edge?.from ?? nodeId), keyOf(scope.id, next.state.at)]
     const known = this.#edges.get(`${from}\0${to}`) ?? { from, to, taken: 0 }
-    known.taken += 1
+    known.taken = isRead ? Math.max(known.taken, counted(this.#readEdges, `${from}\0${to}`)) : known.taken + 1
     this.#edges.set(`${from}\0${to}`, known)
     this.#soon()
     if (isRead) return
     const label = edge?.attributes.get('label')?.text
     if (why === 'gate') this.#ctx.emit('goal_gate_check', { node_id: from, target: to })
     this.#ctx.emit('edge_selected', { from, to, why, ...(label === undefined ? {} : { label }) })
-  }
-
-  /** What the last process did is shown by {@link step}; how it went by the state that it left. */
-  restore(state: Record<string, unknown>): void {
-    const nodes = state['nodes']
-    if (typeof nodes !== 'object' || nodes === null) return
-    for (const [key, view] of this.#nodes) {
-      const before = (nodes as Record<string, Partial<NodeView> | undefined>)[key]
-      for (const name of ['attempts', 'started_at', 'duration_ms', 'cost_usd', 'sessions', 'dirs'] as const)
-        if (before?.[name] !== undefined) Object.assign(view, { [name]: before[name] })
-    }
   }
 
   branch(execution: Execution, branch: string, result: BranchResult | undefined): void {
@@ -191,6 +209,7 @@ export class RunView {
       nodes: Object.fromEntries(this.#nodes),
       edges: [...this.#edges.values()],
       iteration: this.#iteration,
+      elapsed_ms: Math.round(this.elapsedBefore + performance.now() - this.#begun),
     })
   }
 
@@ -202,17 +221,19 @@ export class RunView {
   }
 
   #of({ scope, node }: Pick<Execution, 'scope' | 'node'>): NodeView {
-    const key = keyOf(scope.id, node.id)
-    const known = this.#nodes.get(key)
-    if (known !== undefined) return known
-    const view: NodeView = { status: 'pending', label: labelOf(node), handler: undefined, visits: 0, attempts: 0 }
-    this.#nodes.set(key, view)
-    return view
+    this.add(scope)
+    return this.#nodes.get(keyOf(scope.id, node.id)) as NodeView
   }
 
   #soon(): void {
     this.#timer ??= setTimeout(() => this.write(), WRITE_EVERY_MS)
   }
+}
+
+function counted(counts: Map<string, number>, key: string): number {
+  const count = (counts.get(key) ?? 0) + 1
+  counts.set(key, count)
+  return count
 }
 
 /** A branch is part of its pipeline; a child is told by the node that runs it: `parent/child`. */

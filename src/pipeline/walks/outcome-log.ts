@@ -48,6 +48,11 @@ export class OutcomeLog {
     return this.#outcomes
   }
 
+  /** What ended, of all walks, in the order of their lines. */
+  all(): readonly OutcomeLine[] {
+    return [...this.#lines.values()].flat().toSorted((one, other) => one.place - other.place)
+  }
+
   /** A killed process loses nothing that was appended; a machine that loses its power, what was not `isDurable`. Throws the system's error. */
   append(line: OutcomeLine, isDurable: boolean): void {
     this.#write(line)
@@ -62,6 +67,16 @@ export class OutcomeLog {
     for (let n = 2; this.#taken.has(name); n += 1) name = `${wanted}-${n}`
     this.#write({ name, for: use })
     return name
+  }
+
+  /** Whether a name was asked for, also before a pause. */
+  knows(use: string): boolean {
+    return this.#names.has(use)
+  }
+
+  /** In the order in which they were asked for. */
+  names(): readonly string[] {
+    return [...this.#names.values()]
   }
 
   close(): void {
