@@ -46,6 +46,15 @@ function fileOf(id: string, path: string): string {
 
 const resultOf = (id: string) => JSON.parse(fileOf(id, 'result.json')) as Result
 
+interface State {
+  nodes: Record<string, { status: string; visits: number }>
+  edges: { from: string; to: string; taken: number }[]
+}
+
+function stateOf(id: string): State {
+  return JSON.parse(readFileSync(join(instancePaths(place.home, id).project, '.resolve/state.json'), 'utf8')) as State
+}
+
 function told(id: string, name: string): Record<string, unknown>[] {
   return eventsOf(place.home, id)
     .map(({ event }) => event)
@@ -80,9 +89,7 @@ test('branches, a folder, a manager and a fan-in run, and state, events and file
     'hello Ada, Try it\n',
     'hello Bob, Try it\n',
   ])
-  const { nodes } = JSON.parse(readFileSync(join(instancePaths(place.home, id).project, '.resolve/state.json'), 'utf8')) as {
-    nodes: Record<string, { status: string; visits: number }>
-  }
+  const { nodes } = stateOf(id)
   expect(nodes).toMatchObject({
     left: { status: 'completed', visits: 1 },
     right: { status: 'failed' },
@@ -100,9 +107,9 @@ test('branches, a folder, a manager and a fan-in run, and state, events and file
 
 test('a pipeline that runs itself is refused before a node runs', async () => {
   const again = `digraph { ${FRAME} start -> mark -> again -> exit; mark ${tool(`touch ${marks}/ran`)}; again [shape=folder, dot_file="b.dot"] }`
-  const { code, record } = await run({ graph: again, file: 'a.dot', files: { 'b.dot': again } })
+  const { code, record, id } = await run({ graph: again, file: 'a.dot', files: { 'b.dot': again } })
   expect({ code: code === 0, status: record.status }).toEqual({ code: false, status: 'failed' })
-  expect(record.error?.message).toContain('runs a pipeline within itself: b.dot → b.dot')
+  expect(resultOf(id).reason).toContain('runs a pipeline within itself: b.dot → b.dot')
   expect(existsSync(join(marks, 'ran'))).toBe(false)
 })
 
@@ -159,6 +166,14 @@ test('a worker that is killed within branches goes on: what had ended is not run
       ],
     },
   })
+  // What had ended in the branch and the child that were cut is still told.
+  expect(stateOf(id).nodes).toMatchObject({
+    before: { status: 'completed', visits: 1 },
+    quick: { status: 'completed', visits: 1 },
+    'call/first': { status: 'completed', visits: 1, handler: 'tool' },
+    'call/slow': { status: 'completed', visits: 1 },
+  })
+  expect(stateOf(id).edges).toContainEqual({ from: 'call/first', to: 'call/slow', taken: 1 })
   // The second execution of a node that was cut has the directory of the first.
   expect(readdirSync(join(instancePaths(place.home, id).project, '.resolve/data/nodes')).toSorted()).toEqual([
     'before',
