@@ -63,7 +63,7 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   const log = new OutcomeLog(join(runDir, CHECKPOINT))
   const scope: Scope = { id: '', flow: root.flow, file: input.file, depth: 1, bounds: undefined }
   const view = new RunView(ctx, textOf(root.graph.attributes, 'label') ?? root.graph.name)
-  const before = ctx.state
+  const before = { ...ctx.state }
   const [replies, turnsBefore] = [new Map<string, number>(), new Map<string, number>()]
   const walks: Walks = {
     log,

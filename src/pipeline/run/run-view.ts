@@ -134,9 +134,10 @@ export class RunView {
   }
 
   /** After an outcome that was written down, or read by a run that goes on. */
-  step(scope: Scope, { node: { id: nodeId }, isRead }: Done, next: Step | undefined): void {
-    const view = this.#nodes.get(keyOf(scope.id, nodeId))
-    if (view !== undefined && !isRead) view.visits += 1
+  step(scope: Scope, { node, isRead }: Done, next: Step | undefined): void {
+    const { id: nodeId } = node
+    const view = this.#of({ scope, node })
+    if (!isRead) view.visits += 1
     if (!isRead) this.#ctx.emit('checkpoint', { node_id: keyOf(scope.id, nodeId) })
     if (next?.kind !== 'run') return
     if (scope.id === '') this.#iteration = next.state.restarts
