@@ -2,12 +2,12 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { posix, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ResolveError } from '../../core/errors.ts'
 import { isObject } from '../../core/primitives/is-object.ts'
 import { LIBRARY_FOLDER, pipelineNamed } from '../../pipeline/files/library.ts'
 import { readSource } from '../../pipeline/files/read-source.ts'
 import { type Answers, parseScript } from '../../pipeline/run/answers.ts'
 import type { PipelineInput, PipelineSource } from '../../pipeline/run/run-pipeline.ts'
-import { ResolveError } from '../../sdk/index.ts'
 
 export interface PipelineParams {
   pipeline?: string
@@ -86,7 +86,8 @@ export async function readSourceOf(
   return await fromFolder(workingDirectory, name)
 }
 
-async function fromFolder(folder: string, path: string): Promise<PipelineSource | { problem: string }> {
+/** A graph in a folder, with what lies in the folder beside it. */
+export async function fromFolder(folder: string, path: string): Promise<PipelineSource | { problem: string }> {
   const plain = posix.normalize(/\.(?:dot|gv)$/.test(path) ? path : `${path}/main.dot`)
   try {
     const root = realpathSync(folder)
