@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { instancePaths } from '../../src/core/store/home.ts'
+import { pendingRequests } from '../../src/core/view/story.ts'
 import { type Home, newHome } from '../commands/cli.ts'
 import { eventsOf, storyOf, until } from '../support/instances.ts'
 
@@ -199,8 +200,9 @@ test('questions of children have ids of their own', async () => {
     'leave',
   )
   expect(code).toBe(8)
-  await expect.poll(() => told(id, 'interview_started').length).toBe(2)
-  expect(told(id, 'interview_started').map(({ request_id: request }) => request)).toEqual(['ask', 'ask-2'])
+  await until(place.home, id, (story) => pendingRequests(story).length === 2)
+  const asked = pendingRequests(storyOf(place.home, id)).map((request) => request.id)
+  expect(asked.toSorted()).toEqual(['ask', 'ask-2'])
   for (const request of ['ask', 'ask-2'])
     expect(await place.run('instance', 'answer', id, request, '-i', 'choice=exit')).toMatchObject({ code: 0 })
   await place.reaches(id, 'completed')
