@@ -62,24 +62,21 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   if ('problem' in context) return ended('fail', { reason: context.problem })
   const log = new OutcomeLog(join(runDir, CHECKPOINT))
   const scope: Scope = { id: '', flow: root.flow, file: input.file, depth: 1, bounds: undefined }
-  const view = new RunView(ctx, textOf(root.graph.attributes, 'label') ?? root.graph.name, log.size > 0)
-  view.add(scope)
+  const view = new RunView(ctx, textOf(root.graph.attributes, 'label') ?? root.graph.name)
+  const before = { ...ctx.state }
   const [replies, turnsBefore] = [new Map<string, number>(), new Map<string, number>()]
-  // Lines below one that stands are not read by the walks, and count all the same.
-  for (const { scope: of, node, outcome } of log.all()) {
-    const key = keyOf(of, node)
-    replies.set(key, (replies.get(key) ?? 0) + (outcome.attempts ?? 1))
-    if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
-  }
   const walks: Walks = {
     log,
     execute: (execution) => executeNode(run, execution),
     expand: (execution, text) => expanded(text, execution),
     readPipeline: async (path) => input.read(path),
     onBranch: (execution, branch, result) => view.branch(execution, branch, result),
-    onStep(of, done, next) {
-      view.step(of, done, next)
-    },
+    onStep: (of, done, next) => view.step(of, done, next),
+  }
+  for (const { scope: id, node, outcome } of log.all) {
+    const key = keyOf(id, node)
+    replies.set(key, (replies.get(key) ?? 0) + (outcome.attempts ?? 1))
+    if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
   }
   const limit = durationOf(textOf(root.graph.attributes, 'max_pipeline_duration') ?? '', 1)
   const begun = performance.now()
@@ -88,12 +85,15 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     fileOf: (path) => input.read(path),
     files: new NodeFiles(ctx.data, log),
     threads: new Map(),
-    endsAt: limit === undefined ? undefined : begun + limit - view.elapsedBefore,
+    endsAt: undefined,
   }
+  view.add(scope)
   if (log.size === 0) {
     const nodes = root.graph.nodes.size
     ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
-  }
+  } else view.restore(before, log.all)
+  view.write()
+  if (limit !== undefined) run.endsAt = begun + limit - view.elapsedBefore
   try {
     const end = await runFlow(walks, scope, context.values, ctx.signal)
     view.write()

@@ -1,9 +1,11 @@
 /** What people see of a run while it goes on: `nodes` and `edges` of the state, and events (docs/decisions/0034, Contract). */
 
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { BranchResult } from '../engine/branches.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { Step } from '../engine/walk.ts'
 import type { Handler } from '../language/handlers.ts'
+import type { OutcomeLine } from '../walks/outcome-log.ts'
 import type { Done, Execution, Scope } from '../walks/walk.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import { labelOf } from './texts.ts'
@@ -30,16 +32,19 @@ interface EdgeView {
   taken: number
 }
 
-/** The state that an earlier process of the run left. */
-interface Before {
-  nodes?: Record<string, NodeView | undefined>
-  edges?: EdgeView[]
-  elapsed_ms?: number
-}
-
 const WRITE_EVERY_MS = 200
 const KEPT = 10
 const REASON_MAX_CHARS = 500
+const KEPT_OF_NODES = [
+  'label',
+  'handler',
+  'attempts',
+  'started_at',
+  'duration_ms',
+  'cost_usd',
+  'sessions',
+  'dirs',
+] as const
 
 const STATUS_OF: Readonly<Record<Outcome['status'], NodeStatus>> = {
   success: 'completed',
@@ -54,50 +59,37 @@ export class RunView {
   readonly #pipeline: string
   readonly #nodes = new Map<string, NodeView>()
   readonly #edges = new Map<string, EdgeView>()
+  /** How often an edge was taken in the steps that were read. */
+  readonly #read = new Map<string, number>()
   readonly #active = new Set<string>()
   #iteration = 0
   #executions = 0
-  readonly #before: Before | undefined
-  readonly #readVisits = new Map<string, number>()
-  readonly #readEdges = new Map<string, number>()
   readonly #added = new Set<string>()
+  /** How long earlier processes ran. */
+  elapsedBefore = 0
   readonly #begun = performance.now()
   #timer: NodeJS.Timeout | undefined
 
-  /** One that goes on shows what the last process left. */
-  constructor(ctx: PipelineContext, pipeline: string, goesOn: boolean) {
+  constructor(ctx: PipelineContext, pipeline: string) {
     this.#ctx = ctx
     this.#pipeline = pipeline
-    this.#before = goesOn ? (ctx.state as Before) : undefined
-    for (const edge of this.#before?.edges ?? []) this.#edges.set(`${edge.from}\0${edge.to}`, { ...edge })
-  }
-
-  /** How long earlier processes ran. */
-  get elapsedBefore(): number {
-    return this.#before?.elapsed_ms ?? 0
   }
 
   /** The nodes of a pipeline that is about to run: of the run itself, or of a child. */
   add({ flow, id }: Scope): void {
-    const pipeline = keyOf(id, '')
-    if (this.#added.has(pipeline)) return
-    this.#added.add(pipeline)
+    this.#added.add(keyOf(id, ''))
     for (const node of flow.graph.nodes.values()) {
       const key = keyOf(id, node.id)
-      const before = this.#before?.nodes?.[key]
-      // What was cut is executed again.
-      const isCut = before?.status === 'running' || before?.status === 'waiting'
+      if (this.#nodes.has(key)) continue
       this.#nodes.set(key, {
         status: 'pending',
-        visits: 0,
-        attempts: 0,
-        ...before,
-        ...(isCut ? { status: 'pending' } : {}),
         label: labelOf(node),
         handler: flow.handlers.get(node.id),
+        visits: 0,
+        attempts: 0,
       })
     }
-    this.write()
+    this.#soon()
   }
 
   /** The number of the execution, from 1. */
@@ -147,27 +139,44 @@ export class RunView {
   }
 
   /** After an outcome that was written down, or read by a run that goes on. */
-  step(scope: Scope, { node: { id: nodeId }, outcome, isRead }: Done, next: Step | undefined): void {
-    const key = keyOf(scope.id, nodeId)
-    this.add(scope)
-    const view = this.#nodes.get(key)
-    if (view !== undefined && isRead) {
-      view.visits = Math.max(view.visits, counted(this.#readVisits, key))
-      this.#settle(view, outcome)
-    } else if (view !== undefined) view.visits += 1
+  step(scope: Scope, { node, isRead }: Done, next: Step | undefined): void {
+    const { id: nodeId } = node
+    const view = this.#of({ scope, node })
+    if (!isRead) view.visits += 1
     if (!isRead) this.#ctx.emit('checkpoint', { node_id: keyOf(scope.id, nodeId) })
     if (next?.kind !== 'run') return
     if (scope.id === '') this.#iteration = next.state.restarts
     const { edge, why } = next
     const [from, to] = [keyOf(scope.id, edge?.from ?? nodeId), keyOf(scope.id, next.state.at)]
-    const known = this.#edges.get(`${from}\0${to}`) ?? { from, to, taken: 0 }
-    known.taken = isRead ? Math.max(known.taken, counted(this.#readEdges, `${from}\0${to}`)) : known.taken + 1
-    this.#edges.set(`${from}\0${to}`, known)
+    const way = `${from}\0${to}`
+    const known = this.#edges.get(way) ?? { from, to, taken: 0 }
+    this.#edges.set(way, known)
+    const read = (this.#read.get(way) ?? 0) + 1
+    this.#read.set(way, read)
+    // The state of the last process may lack its last steps; the log lacks none, but is not read within what had ended.
+    known.taken = isRead ? Math.max(known.taken, read) : known.taken + 1
     this.#soon()
     if (isRead) return
     const label = edge?.attributes.get('label')?.text
     if (why === 'gate') this.#ctx.emit('goal_gate_check', { node_id: from, target: to })
     this.#ctx.emit('edge_selected', { from, to, why, ...(label === undefined ? {} : { label }) })
+  }
+
+  /** What the last process did: what ended by the log, how it went by the state that it left. */
+  restore(state: Record<string, unknown>, ended: readonly OutcomeLine[]): void {
+    for (const { scope, node, outcome } of ended) {
+      const view = this.#viewOf(keyOf(scope, node), node)
+      view.visits += 1
+      this.#settle(view, outcome)
+    }
+    const { nodes, edges, elapsed_ms: elapsed } = state
+    if (typeof elapsed === 'number') this.elapsedBefore = elapsed
+    for (const [key, view] of this.#nodes) {
+      const before = isObject(nodes) && Object.hasOwn(nodes, key) ? (nodes[key] as Partial<NodeView>) : {}
+      for (const name of KEPT_OF_NODES) if (before[name] !== undefined) Object.assign(view, { [name]: before[name] })
+    }
+    for (const { from, to, taken } of Array.isArray(edges) ? (edges as EdgeView[]) : [])
+      this.#edges.set(`${from}\0${to}`, { from, to, taken })
   }
 
   branch(execution: Execution, branch: string, result: BranchResult | undefined): void {
@@ -221,19 +230,24 @@ export class RunView {
   }
 
   #of({ scope, node }: Pick<Execution, 'scope' | 'node'>): NodeView {
-    this.add(scope)
-    return this.#nodes.get(keyOf(scope.id, node.id)) as NodeView
+    // A child's nodes are shown when it begins.
+    if (!this.#added.has(keyOf(scope.id, ''))) this.add(scope)
+    const view = this.#viewOf(keyOf(scope.id, node.id), labelOf(node))
+    view.handler ??= scope.flow.handlers.get(node.id)
+    return view
+  }
+
+  #viewOf(key: string, label: string): NodeView {
+    const known = this.#nodes.get(key)
+    if (known !== undefined) return known
+    const view: NodeView = { status: 'pending', label, handler: undefined, visits: 0, attempts: 0 }
+    this.#nodes.set(key, view)
+    return view
   }
 
   #soon(): void {
     this.#timer ??= setTimeout(() => this.write(), WRITE_EVERY_MS)
   }
-}
-
-function counted(counts: Map<string, number>, key: string): number {
-  const count = (counts.get(key) ?? 0) + 1
-  counts.set(key, count)
-  return count
 }
 
 /** A branch is part of its pipeline; a child is told by the node that runs it: `parent/child`. */
