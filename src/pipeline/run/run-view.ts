@@ -95,7 +95,7 @@ export class RunView {
     view.status = 'running'
     view.started_at = new Date().toISOString()
     view.attempts = 0
-    view.dirs = [...(view.dirs ?? []).filter((one) => one !== dir), dir].slice(-KEPT)
+    if (dir !== '') view.dirs = [...(view.dirs ?? []).filter((one) => one !== dir), dir].slice(-KEPT)
     delete view.reason
     this.#active.add(keyOf(scope.id, node.id))
     this.#soon()
