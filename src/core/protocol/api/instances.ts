@@ -380,7 +380,7 @@ export const INSTANCE_OPERATIONS = {
         json: either(transcriptDocument, atifDocument),
       },
     },
-    refuses: ['instance_unknown', 'session_unknown', 'request_invalid', ...SEALED_TROUBLE],
+    refuses: ['instance_unknown', 'session_unknown', 'request_invalid', 'too_many', ...SEALED_TROUBLE],
   },
   getInstanceExport: {
     method: 'GET',
