@@ -447,6 +447,7 @@ export const SESSION_CHARS_A_TOKEN = 4
 export const SESSION_OUTPUT_FILE_MAX_BYTES = 8 * MIB // one output of a command that is kept whole
 export const SESSION_OUTPUTS_MAX_BYTES = 64 * MIB // of one session
 export const TRANSCRIPT_READ_MAX_BYTES = 16 * MIB // in an answer
+export const TRAJECTORY_PIECE_BYTES = 1 * MIB // own: of a transcript, read at once for a trajectory
 export const TRAJECTORY_MAX_BYTES = 1024 * MIB // own: of a transcript, in a trajectory
 export const TRAJECTORY_STEP_MAX_CHARS = 16 * MIB // own: calls and results of a step in a trajectory
 export const TRANSCRIPT_RESUME_MAX_BYTES = 256 * MIB

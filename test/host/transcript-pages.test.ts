@@ -1,7 +1,7 @@
 /** A long transcript is read in pieces, and in the format of viewers. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { TRANSCRIPT_READ_MAX_BYTES } from '../../src/core/limits.ts'
+import { TRAJECTORY_PIECE_BYTES, TRANSCRIPT_READ_MAX_BYTES } from '../../src/core/limits.ts'
 import { type LocalPlatform, openLocalPlatform } from '../../src/core/platform/local/local.ts'
 import type { AtifDocument } from '../../src/core/protocol/session/atif.ts'
 import type { TranscriptDocument, TranscriptEvent } from '../../src/core/protocol/session/session.ts'
@@ -19,7 +19,7 @@ const writes = plainResolver(
   const at = '2026-01-01T00:00:00Z'
   const line = (seq, type, fields) => JSON.stringify({ seq, at, type, turn: 1, ...fields }) + '\\n'
   const long = fs.openSync(root + '/sessions/long/transcript.jsonl', 'a')
-  for (let seq = 1; seq <= ${LINES}; seq += 1) fs.writeSync(long, line(seq, 'prompt', { text: 'ü'.repeat(seq === 300 ? 9e6 : 12000) }))
+  for (let seq = 1; seq <= ${LINES}; seq += 1) fs.writeSync(long, line(seq, 'prompt', { text: 'ü'.repeat(seq === 300 ? 9e6 : seq === 400 ? 1e6 : 12000) }))
   const usage = { input_tokens: 10, cache_read_tokens: 4, cache_write_tokens: 0, output_tokens: 5 }
   const lines = [
     ['session', { name: 'work', model: 'anthropic/claude', kind: 'live' }], ['prompt', { text: 'Do it.' }],
@@ -67,7 +67,7 @@ async function trajectoryOf(pieces: AsyncIterable<TranscriptDocument>): Promise<
   return JSON.parse(lines.join('\n')) as AtifDocument
 }
 
-const read = (session: string) => piecesOf((after) => platform.transcript(id, session, after))
+const read = (session: string) => piecesOf((after) => platform.transcript(id, session, after, TRAJECTORY_PIECE_BYTES))
 
 // verifies: S-SESS-03
 test('a trajectory has the steps of user and agent, calls with their results, and sums with what a summary cost', async () => {
@@ -108,7 +108,7 @@ test('a trajectory has all of a transcript that is longer than an answer', async
   const found = await trajectoryOf(read('long'))
   expect(atifProblems(found)).toEqual([])
   expect(found.steps).toHaveLength(LINES - 1)
-  expect(found.notes).toBeUndefined()
+  expect(found.notes).toBe('1 long texts are cut.')
 })
 
 const timestamp = '2026-01-01T00:00:00.000Z'

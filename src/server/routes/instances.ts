@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { fail } from '../../core/errors.ts'
-import { EXPORT_RETRY_S, EXPORTS_MAX, EXPORTS_OF_TOKEN_MAX } from '../../core/limits.ts'
+import { EXPORT_RETRY_S, EXPORTS_MAX, EXPORTS_OF_TOKEN_MAX, TRAJECTORY_PIECE_BYTES } from '../../core/limits.ts'
 import { covers } from '../../core/protocol/http.ts'
 import { piecesOf, trajectoryLines } from '../../core/protocol/session/trajectory.ts'
 import { visibleCreation, visibleStory } from '../access/visibility.ts'
@@ -68,7 +68,7 @@ export function instanceHandlers({ platform }: AppParts) {
       reply.removeHeader('retry-after')
       const { resolver_version: version } = await platform.record(id)
       const lines = trajectoryLines(
-        piecesOf((after) => platform.transcript(id, sid, after)),
+        piecesOf((after) => platform.transcript(id, sid, after, TRAJECTORY_PIECE_BYTES)),
         version,
       )
       // Before the answer begins: a session that is not known is refused.

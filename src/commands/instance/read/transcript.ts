@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Platform } from '../../../core/index.ts'
+import { TRAJECTORY_PIECE_BYTES } from '../../../core/limits.ts'
 import type { SessionSummary, TranscriptEvent } from '../../../core/protocol/session/session.ts'
 import { piecesOf, trajectoryLines } from '../../../core/protocol/session/trajectory.ts'
 import { cleanLine, indentedText } from '../../../core/view/clean.ts'
@@ -56,8 +57,8 @@ export default class InstanceTranscript extends BaseCommand<typeof InstanceTrans
   private async printOne(platform: Platform, id: string, session: string): Promise<number> {
     if (this.flags.format === 'atif') {
       const { resolver_version: version } = await platform.record(id)
-      const pieces = piecesOf((after) => platform.transcript(id, session, after))
-      for await (const line of trajectoryLines(pieces, version)) await this.output.raw(`${line}\n`)
+      const pieces = piecesOf((after) => platform.transcript(id, session, after, TRAJECTORY_PIECE_BYTES))
+      for await (const line of trajectoryLines(pieces, version)) await this.output.result(line)
       return 0
     }
     if (this.output.json) {

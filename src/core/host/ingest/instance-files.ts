@@ -70,12 +70,17 @@ export function openData(paths: InstancePaths, path: string): OpenFile {
 }
 
 /** Known secrets are redacted (threats B9). Throws `session_unknown`, and as {@link readStderrTail}. */
-export async function readTranscript(paths: InstancePaths, sessionId: string, after = 0): Promise<TranscriptDocument> {
+export async function readTranscript(
+  paths: InstancePaths,
+  sessionId: string,
+  after?: number,
+  bytes?: number,
+): Promise<TranscriptDocument> {
   const sealed = secretTexts(paths)
   if (!existsSync(paths.project)) throw fail('session_unknown', { session: sessionId.slice(0, 80) })
   const coordination = new LocalDriver(paths).openCoordination()
   try {
-    return await readTranscriptFile(coordination, sessionId, redactorWith(sealed, coordination), after)
+    return await readTranscriptFile(coordination, sessionId, redactorWith(sealed, coordination), after, bytes)
   } finally {
     coordination.close()
   }

@@ -384,8 +384,8 @@ class HomePlatform implements LocalPlatform {
     return structuredClone((await this.#reads.projection(id)).story.sessions ?? [])
   }
 
-  async transcript(id: string, sessionId: string, after = 0): Promise<TranscriptDocument> {
-    return await readTranscript(this.#reads.paths(id), sessionId, after)
+  async transcript(id: string, sessionId: string, after?: number, bytes?: number): Promise<TranscriptDocument> {
+    return await readTranscript(this.#reads.paths(id), sessionId, after, bytes)
   }
 
   async stderrTail(id: string): Promise<string> {

@@ -25,7 +25,7 @@ const metrics = object({
 const step = object({
   /** From 1, without a gap. */
   step_id: count({ minimum: 1 }),
-  timestamp: optional(time()),
+  timestamp: time(),
   source: oneOf(['system', 'user', 'agent']),
   message: text(),
   model_name: optional(text()),

@@ -52,6 +52,7 @@ class Trajectory {
   readonly #agent: AtifDocument['agent']
   readonly #total = { prompt_tokens: 0, completion_tokens: 0, cached_tokens: 0 }
   #cost: number | undefined = 0
+  #begun = new Date(0).toISOString()
   #steps = 0
   #compactions = 0
   #cutTexts = 0
@@ -75,6 +76,7 @@ class Trajectory {
         this.#agent.name = textOf(data, 'name') || this.#agent.name
         const model = textOf(data, 'model')
         if (model !== '') this.#agent.model_name = model
+        this.#begun = timestamp
         return []
       }
       case 'prompt:submit':
@@ -109,10 +111,9 @@ class Trajectory {
   }
 
   end(): AtifStep[] {
+    if (this.#steps > 0) return this.#release()
     // A trajectory has one step at least.
-    if (this.#steps === 0) this.#held = [{ step_id: 1, source: 'system', message: 'The session has no prompt yet.' }]
-    this.#steps ||= 1
-    return this.#release()
+    return this.#add({ timestamp: this.#begun, source: 'system', message: 'The session has no prompt yet.' })
   }
 
   tail(): Pick<AtifDocument, 'agent' | 'final_metrics' | 'notes'> {
