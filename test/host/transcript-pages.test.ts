@@ -129,27 +129,24 @@ async function ofEvents(...events: TranscriptEvent[]): Promise<AtifDocument> {
   return await trajectoryOf(piecesOf(async () => ({ session_id: 'work', events, meta })))
 }
 
-test('a trajectory has each call once, and no result without its call', async () => {
+test('a trajectory has each call once, also one that never ran, and no result without its call', async () => {
   const call = told('tool:pre', { call_id: 'c1', tool: 'shell', input: 'no object' })
   const result = (call_id: string) => told('tool:post', { call_id, output: 'x' })
-  const step = told('content_block:end', { text: '', usage: { input_tokens: 'many' } })
+  const calls = [{ id: 'c0', tool: 'gone', input: { a: 1 } }, 7, null]
+  const step = told('content_block:end', { text: '', calls, usage: { input_tokens: 'many' } })
   const meanwhile = told('prompt:submit', { prompt: 'Also this.' })
-  const found = await ofEvents(
-    result('early'),
-    call,
-    step,
-    call,
-    call,
-    meanwhile,
-    result('c1'),
-    result('other'),
-    step,
-    result('c1'),
-  )
+  const late = [meanwhile, result('c1'), result('other'), step, result('c1')]
+  const found = await ofEvents(result('early'), call, step, result('c0'), call, call, ...late)
   expect(atifProblems(found)).toEqual([])
   expect(found.steps.map(({ source }) => source)).toEqual(['agent', 'user', 'agent'])
-  expect(found.steps[0]?.tool_calls).toHaveLength(1)
-  expect(found.steps[0]?.observation?.results).toEqual([{ source_call_id: 'c1', content: 'x' }])
+  expect(found.steps[0]?.tool_calls).toEqual([
+    { tool_call_id: 'c0', function_name: 'gone', arguments: { a: 1 } },
+    { tool_call_id: 'c1', function_name: 'shell', arguments: {} },
+  ])
+  expect(found.steps[0]?.observation?.results).toEqual([
+    { source_call_id: 'c0', content: 'x' },
+    { source_call_id: 'c1', content: 'x' },
+  ])
 })
 
 test('a session without a prompt is a trajectory too, and a step without an end is cut', async () => {

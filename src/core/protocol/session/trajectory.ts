@@ -3,6 +3,7 @@
  * process should hold.
  */
 import { TRAJECTORY_MAX_BYTES, TRAJECTORY_STEP_MAX_CHARS } from '../../limits.ts'
+import { isObject } from '../../primitives/is-object.ts'
 import type { AtifDocument, AtifStep } from './atif.ts'
 import type { TranscriptDocument, TranscriptEvent } from './session.ts'
 
@@ -92,11 +93,12 @@ class Trajectory {
         const { model_name: model } = this.#agent
         const told = { timestamp, source: 'agent', message: textOf(data, 'text') } as const
         const before = this.#release()
-        this.#add({ ...told, ...(model === undefined ? {} : { model_name: model }), metrics: this.#paid(data) })
-        return before
+        const own = { ...told, ...(model === undefined ? {} : { model_name: model }), metrics: this.#paid(data) }
+        // Also the calls that never ran: a tool that is not there, a refusal of the guardian.
+        return [...before, ...this.#add(own), ...callsOf(data['calls']).flatMap((call) => this.#call(call))]
       }
       case 'tool:pre':
-        return this.#call(data)
+        return this.#call({ id: data['call_id'], tool: data['tool'], input: data['input'] })
       case 'tool:post':
       case 'tool:error':
         return this.#result(data)
@@ -145,15 +147,15 @@ class Trajectory {
     return this.#grew(step.message.length)
   }
 
-  #call(data: Data): AtifStep[] {
-    const id = textOf(data, 'call_id')
+  #call(asked: Data): AtifStep[] {
+    const id = textOf(asked, 'id')
     // A call that was cut, and made again after a resume, stands twice in the transcript.
     if (this.#last === undefined || this.#called.has(id)) return []
     this.#called.add(id)
     const call = {
       tool_call_id: id,
-      function_name: textOf(data, 'tool'),
-      arguments: argumentsOf(data['input']),
+      function_name: textOf(asked, 'tool'),
+      arguments: argumentsOf(asked['input']),
     }
     this.#last.tool_calls ??= []
     this.#last.tool_calls.push(call)
@@ -217,6 +219,10 @@ function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
+function callsOf(value: unknown): Data[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
 function argumentsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+  return isObject(value) ? { ...value } : {}
 }
