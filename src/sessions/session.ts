@@ -4,7 +4,7 @@ import { fail, ResolveError } from '../core/errors.ts'
 import { SESSION_PROMPT_MAX_BYTES } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
-import type { RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
+import type { AskedForObject, RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
 import { type AnswerSchema, openSchema } from './loop/answer-schema.ts'
@@ -74,6 +74,8 @@ export class OpenSession implements Session {
     this.#steering.push(text)
   }
 
+  run<T = unknown>(prompt: string, options: AskedForObject): Promise<SessionAnswer & { object: T }>
+  run(prompt: string, options?: RunOptions): Promise<SessionAnswer>
   async run(prompt: string, options: RunOptions = {}): Promise<SessionAnswer> {
     const bytes = Buffer.byteLength(prompt)
     if (bytes > SESSION_PROMPT_MAX_BYTES)

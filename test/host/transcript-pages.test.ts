@@ -88,11 +88,21 @@ test('a trajectory has each call once, and no result without its call', () => {
   const call = { type: 'tool:pre' as const, timestamp, data: { call_id: 'c1', tool: 'shell', input: {} } }
   const result = (call_id: string) => ({ type: 'tool:post' as const, timestamp, data: { call_id, output: 'x' } })
   const events = [
-    { type: 'content_block:end' as const, timestamp, data: { text: '' } },
-    ...[call, call, result('c1'), result('other')],
+    {
+      ...{ type: 'content_block:end' as const, timestamp },
+      data: { text: '', calls: [{ id: 'c0', tool: 'gone', input: { a: 1 } }, 7, null] },
+    },
+    ...[result('c0'), call, call, result('c1'), result('other')],
   ]
-  const meta = { total_lines: 5, extracted_events: 5, truncated_fields: 0, truncated: false, next: 0 }
+  const meta = { total_lines: 6, extracted_events: 6, truncated_fields: 0, truncated: false, next: 0 }
   const [step] = trajectoryOf({ session_id: 'work', events, meta }, '1').steps
-  expect(step?.tool_calls).toHaveLength(1)
-  expect(step?.observation?.results).toEqual([{ source_call_id: 'c1', content: 'x' }])
+  // The first never ran: only the step of the model tells it.
+  expect(step?.tool_calls).toEqual([
+    { tool_call_id: 'c0', function_name: 'gone', arguments: { a: 1 } },
+    { tool_call_id: 'c1', function_name: 'shell', arguments: {} },
+  ])
+  expect(step?.observation?.results).toEqual([
+    { source_call_id: 'c0', content: 'x' },
+    { source_call_id: 'c1', content: 'x' },
+  ])
 })

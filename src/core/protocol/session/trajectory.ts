@@ -1,4 +1,5 @@
 /** Turns the transcript of an LLM session into a trajectory ({@link file://./atif.ts}). */
+import { isObject } from '../../primitives/is-object.ts'
 import type { AtifDocument, AtifStep } from './atif.ts'
 import type { TranscriptDocument, TranscriptEvent } from './session.ts'
 
@@ -29,6 +30,8 @@ export function trajectoryOf({ session_id, events }: TranscriptDocument, version
       const step = add(timestamp, 'agent', textOf(data, 'text'))
       last = step
       called = new Set()
+      // Also those that never ran: a tool that is not there, a refusal of the guardian.
+      for (const call of callsOf(data['calls'])) addCall(step, called, call)
       if (agent.model_name !== undefined) step.model_name = agent.model_name
       const usage = (data['usage'] ?? {}) as Record<string, unknown>
       step.metrics = {
@@ -45,16 +48,7 @@ export function trajectoryOf({ session_id, events }: TranscriptDocument, version
       total.total_completion_tokens += step.metrics.completion_tokens
       total.total_cached_tokens += step.metrics.cached_tokens
     } else if (type === 'tool:pre' && last !== undefined) {
-      const id = textOf(data, 'call_id')
-      // A call that was cut, and made again after a resume, stands twice in the transcript.
-      if (called.has(id)) continue
-      called.add(id)
-      last.tool_calls ??= []
-      last.tool_calls.push({
-        tool_call_id: id,
-        function_name: textOf(data, 'tool'),
-        arguments: argumentsOf(data['input']),
-      })
+      addCall(last, called, { id: data['call_id'], tool: data['tool'], input: data['input'] })
     } else if ((type === 'tool:post' || type === 'tool:error') && last !== undefined) {
       const id = textOf(data, 'call_id')
       if (!called.has(id)) continue
@@ -64,6 +58,23 @@ export function trajectoryOf({ session_id, events }: TranscriptDocument, version
   }
   const final = { ...total, ...(cost === undefined ? {} : { total_cost_usd: cost }), total_steps: steps.length }
   return { schema_version: 'ATIF-v1.4', session_id, agent, steps, final_metrics: final }
+}
+
+/** A call that was cut, and made again after a resume, stands twice in the transcript. */
+function addCall(step: AtifStep, called: Set<string>, call: Data): void {
+  const id = textOf(call, 'id')
+  if (called.has(id)) return
+  called.add(id)
+  step.tool_calls ??= []
+  step.tool_calls.push({
+    tool_call_id: id,
+    function_name: textOf(call, 'tool'),
+    arguments: argumentsOf(call['input']),
+  })
+}
+
+function callsOf(value: unknown): Data[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 function textOf(data: Data, name: string): string {
