@@ -412,6 +412,7 @@ export const PROMOTIONS_FILE_MAX_BYTES = 8 * MIB // own: twice what PROMOTIONS_M
 export const SESSIONS_AT_ONCE = 8 // own: runs of sessions of one instance; the others wait
 export const SESSIONS_MAX = 1_000 // own: of one instance
 export const SESSIONS_TOLD_MAX = 500 // own: sessions that the story of an instance holds; the latest stay
+export const SESSIONS_KNOWN_MAX = 100_000 // own: sessions of an instance, agents too, whose turns the host knows; events of others are rejected
 export const SESSION_NUMBER_MAX = 1e12 // own: tokens, seconds, dollars that an event tells
 export const BUDGET_USD_MIN = 0.000_001 // own: the budget of an instance
 export const BUDGET_USD_MAX = 1_000_000
