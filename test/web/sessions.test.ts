@@ -88,7 +88,8 @@ describePage('the page: LLM sessions', () => {
     const asked: string[] = []
     page.on('request', (request) => {
       const url = new URL(request.url())
-      if (url.pathname.endsWith('/work/transcript')) asked.push(url.searchParams.get('after') ?? '')
+      if (url.pathname.split('/').slice(-2).join() === 'work,transcript')
+        asked.push(url.searchParams.get('after') ?? '')
     })
     await page.goto(`${server.url}/instances/${id}`)
     await page.getByRole('tab', { name: 'Sessions' }).click()

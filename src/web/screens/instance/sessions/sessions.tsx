@@ -4,7 +4,6 @@
  */
 import { useState } from 'react'
 import type { SessionKind, SessionSummary } from '../../../../core/protocol/session/session.ts'
-import { isTerminal } from '../../../../core/protocol/status.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
 import type { TabProps } from '../../../live/tab-props.ts'
@@ -24,7 +23,7 @@ export default function SessionsTab({ id, live }: TabProps) {
   const [chosen, setChosen] = useState<string | undefined>(undefined)
   const shown = sessions.find((one) => one.id === chosen) ?? sessions.at(-1)
   if (shown === undefined) {
-    const hasEnded = live.story !== null && isTerminal(live.story.status)
+    const hasEnded = (live.story?.endedAt ?? null) !== null
     return <Empty>{hasEnded ? 'This run opened no sessions.' : 'This run has opened no sessions yet.'}</Empty>
   }
   const growth: Growth = {
