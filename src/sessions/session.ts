@@ -82,10 +82,15 @@ export class OpenSession implements Session {
       throw fail('input_too_large', { what: 'prompt', bytes, limit: SESSION_PROMPT_MAX_BYTES })
     const { signal: ofInstance, places } = this.#parts
     const signal = options.signal === undefined ? ofInstance : AbortSignal.any([ofInstance, options.signal])
-    const { schema: given } = options
+    const { schema: given, number } = options
     const schema = given === undefined ? undefined : await openSchema(this.id, given)
     const leaveTurns = await this.#turns.enter(signal)
     try {
+      if (number !== undefined && !this.goTo(number))
+        throw fail('session_options_invalid', {
+          session: this.id,
+          problem: `prompt ${number} is not the next one: one before it was not answered`,
+        })
       const answered = await this.#take(prompt, signal, schema)
       if (answered !== undefined) return answered
       const leavePlace = await places.enter(signal)

@@ -49,3 +49,39 @@ test('a folder with one pipeline is planned as a resolver; beside another it is 
   expect(bare.code).toBe(5)
   expect(bare.stderr).toContain('bare.resolver.yaml')
 })
+
+// verifies: S-PIPE-05
+test('it is added, asked for its form, run, and read again at each run', async () => {
+  rmSync(join(folder, 'other.resolver.yaml'))
+  expect(await run('resolver', 'add', '.')).toMatchObject({ code: 0 })
+  const schema = await run('resolver', 'schema', 'greet', '--json')
+  expect(JSON.parse(schema.stdout)).toMatchObject({
+    form: { components: [{ id: 'greeting', type: 'text', label: 'Greeting' }] },
+  })
+  expect((await run('run', 'greet', '--json')).code).toBe(5)
+  const first = await run('run', 'greet', '-i', 'greeting=Hello', '--json')
+  expect(JSON.parse(first.stdout)).toMatchObject({ resolver: 'greet', resolver_version: '1.0.0', status: 'completed' })
+  const { instance_id: id } = JSON.parse(first.stdout) as { instance_id: string }
+  expect((await run('instance', 'data', id, 'nodes/say/output.txt')).stdout).toBe('Hello\n')
+  const { events } = JSON.parse((await run('instance', 'events', id, '--json')).stdout) as {
+    events: { event_type: string }[]
+  }
+  expect(events.map(({ event_type: type }) => type)).toContain('greet.node_complete')
+  writeFileSync(
+    join(folder, 'greet.dot'),
+    'digraph greet { start -> say -> exit\n say [shape=parallelogram, tool_command="echo edited"] }',
+  )
+  const second = JSON.parse((await run('run', 'greet', '-i', 'greeting=x', '--json')).stdout) as { instance_id: string }
+  expect((await run('instance', 'data', second.instance_id, 'nodes/say/output.txt')).stdout).toBe('edited\n')
+})
+
+test('a pipeline that can’t run is not added, and the reason is told with its place', async () => {
+  writeFileSync(join(folder, 'bad.dot'), 'digraph bad { start -> work\n work [prompt="x", max_retries=-1] }')
+  writeFileSync(join(folder, 'bad.resolver.yaml'), 'description: Is faulty.\n')
+  const { code, stderr } = await run('resolver', 'add', 'bad.dot')
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('There is no exit node.')
+  expect(JSON.parse((await run('resolver', 'list', '--json')).stdout)).not.toMatchObject({
+    resolvers: expect.arrayContaining([expect.objectContaining({ name: 'bad' })]),
+  })
+})

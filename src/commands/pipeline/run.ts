@@ -51,9 +51,9 @@ export default class PipelineRun extends BeginCommand<typeof PipelineRun> {
       dependsOn: ['repository'],
     }),
     model: Flags.string({ helpValue: 'PROVIDER/MODEL', description: 'the model of nodes that name none' }),
-    simulate: Flags.boolean({ description: 'no model and no commands: every node succeeds, or as --script says' }),
+    simulate: Flags.boolean({ description: 'no model and no commands: every node succeeds' }),
     ask: Flags.boolean({ description: 'with --simulate: ask for the outcome of each node', dependsOn: ['simulate'] }),
-    script: Flags.string({ helpValue: 'F', description: 'a JSON file with replies by node, in place of a model' }),
+    script: Flags.string({ helpValue: 'F', description: 'a JSON file with replies by node in place of models; commands run' }),
     'auto-approve': Flags.boolean({ description: 'take the first choice of each question' }),
     'prose-gates': Flags.string({
       options: ['pass', 'fail'],

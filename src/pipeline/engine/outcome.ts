@@ -15,6 +15,10 @@ export interface Outcome {
   output?: string
   /** It was `retry` until its retries were used up: edges with `outcome=retry` lead on. */
   is_exhausted?: boolean
+  /** How often the node was tried; absent for once. */
+  attempts?: number
+  /** The session that it shares with other nodes, and how many prompts that one has answered. */
+  thread?: { name: string; turns: number }
 }
 
 export function isGood(status: Status | undefined): boolean {

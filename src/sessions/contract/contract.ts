@@ -98,6 +98,8 @@ export interface SessionOptions {
 
 export interface RunOptions {
   signal?: AbortSignal
+  /** The place of the prompt among those of the session, from 1, where an earlier process gave those before it. Default: the next one. */
+  number?: number
   /** JSON Schema of the answer: the model answers with JSON alone, which is checked, and may mend it once. */
   schema?: Readonly<Record<string, unknown>>
 }

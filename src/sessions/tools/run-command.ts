@@ -14,7 +14,10 @@ export interface CommandOptions {
   /** Unique in the worker. */
   mark: string
   resolveDir: string
-  sink: OutputSink
+  sink: Pick<OutputSink, 'push'>
+  /** Where the output of errors goes. Default: to `sink` too, in the order in which it was printed. */
+  errors?: Pick<OutputSink, 'push'>
+  environment?: Readonly<Record<string, string>>
   limitMs: number
   signal: AbortSignal
 }
@@ -29,18 +32,18 @@ export interface Ended {
 
 /** Throws where the program can't be started. Ends at the exit of the shell: a child in the background may hold the pipe for hours. */
 export async function runCommand(options: CommandOptions): Promise<Ended> {
-  const { command, cwd, mark, resolveDir, sink, limitMs, signal } = options
+  const { command, cwd, mark, resolveDir, sink, errors, environment, limitMs, signal } = options
   signal.throwIfAborted()
-  const env = { ...ownEnvironment(), RESOLVE_DIR: resolveDir, [CALL_MARK]: mark, ...QUIET }
+  const env = { ...ownEnvironment(), ...QUIET, ...environment, RESOLVE_DIR: resolveDir, [CALL_MARK]: mark }
   // One pipe for both: what was printed stays in its order.
-  const child = spawn('bash', ['-c', `exec 2>&1; ${command}`], {
+  const child = spawn('bash', ['-c', errors === undefined ? `exec 2>&1; ${command}` : command], {
     cwd,
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   child.stdout.on('data', (chunk: Buffer) => sink.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => sink.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => (errors ?? sink).push(chunk))
   let ended: Ended['ended']
   let killing: Promise<void> | undefined
   const kill = (why: Ended['ended']) => {

@@ -6,6 +6,10 @@ const entries: Record<string, string> = {
     'Every problem of a pipeline and of the files that it names is told at once, with its place, its rule and what to write instead',
   'S-PIPE-02': 'A pipeline is shown as a list of nodes with their edges, as JSON, and as a drawing of what was read',
   'S-PIPE-03': 'A pipeline names files of its own folder only: nothing outside of it is read, also not by a link',
+  'S-PIPE-04':
+    'A pipeline is run by one command, which follows it and prints what was visited, the values and the questions',
+  'S-PIPE-05':
+    'A pipeline with its form is registered as a resolver of its own, through the doors that every resolver has',
 }
 
 export const pipelinesRequirements = Object.entries(entries).map(([id, entry]) =>

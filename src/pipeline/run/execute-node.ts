@@ -1,0 +1,121 @@
+/** Executes one node: its attempts within its time, its events and files, and what it must have written (docs/pipelines.md, Retries). */
+import { lstat, open } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { failed, isGood, type Outcome } from '../engine/outcome.ts'
+import { afterAttempt } from '../engine/retries.ts'
+import { durationOf, isOn, textOf } from '../language/graph.ts'
+import type { Execution } from '../walks/walk.ts'
+import { perform } from './perform.ts'
+import type { Run } from './run-parts.ts'
+import { attributeOf, labelOf } from './texts.ts'
+
+/** Handlers that do nothing a person would look for. */
+const QUIET: readonly (string | undefined)[] = ['start', 'exit', 'conditional']
+
+export async function executeNode(run: Run, execution: Execution): Promise<Outcome> {
+  const { scope, node } = execution
+  const handler = scope.flow.handlers.get(node.id)
+  const isQuiet = QUIET.includes(handler)
+  const dir = isQuiet ? '' : run.files.directoryOf(execution)
+  const index = run.view.begin(execution, dir)
+  if (!isQuiet) run.ctx.progress(labelOf(node))
+  const begun = performance.now()
+  const outcome = await withinTime(run, execution, (own) => ladder(run, own, dir))
+  const { attempts = 1 } = outcome
+  const duration_ms = Math.round(performance.now() - begun)
+  if (!isQuiet) await run.files.write(dir, 'status.json', `${JSON.stringify(shown(outcome), undefined, 2)}\n`)
+  run.view.end(execution, outcome, duration_ms)
+  const [sessions, cost_usd] = [run.view.sessionsOf(execution), run.view.costOf(execution)]
+  run.view.emit(execution, 'node_complete', {
+    status: outcome.status,
+    duration_ms,
+    attempts,
+    execution_index: index,
+    ...(dir === '' ? {} : { dir }),
+    ...(outcome.notes === undefined ? {} : { notes: outcome.notes }),
+    ...(outcome.failure_reason === undefined ? {} : { failure_reason: outcome.failure_reason }),
+    ...(sessions === undefined ? {} : { sessions }),
+    ...(cost_usd === undefined ? {} : { cost_usd }),
+  })
+  return outcome
+}
+
+function shown({ thread: _, ...outcome }: Outcome): Record<string, unknown> {
+  const { status, ...rest } = outcome
+  return { outcome: status, ...rest }
+}
+
+async function ladder(run: Run, execution: Execution, dir: string): Promise<Outcome> {
+  const { scope, node, signal } = execution
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted()
+    run.view.attempt(execution)
+    const begun = Date.now()
+    const raw = await perform(run, execution, dir, attempt)
+    const outcome = await afterMustWrite(run, execution, raw, begun)
+    // Random delays would keep a run from being the same again; branches that wait for one provider are spread by their number.
+    const after = afterAttempt(scope.flow.graph, node, attempt, outcome, Math.random())
+    if (after.kind === 'final') return attempt === 1 ? after.outcome : { ...after.outcome, attempts: attempt }
+    const reason = outcome.failure_reason ?? outcome.notes ?? 'asked for by the node'
+    run.view.emit(execution, 'stage_retrying', { attempt, delay_ms: after.delayMs, reason })
+    await sleep(after.delayMs, undefined, { signal })
+  }
+}
+
+/** The node's own `timeout` with all its attempts, and what is left for the pipeline. A question has its time by itself. */
+async function withinTime(
+  run: Run,
+  execution: Execution,
+  work: (execution: Execution) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { node, scope, signal } = execution
+  const isQuestion = scope.flow.handlers.get(node.id) === 'wait.human'
+  const own = isQuestion ? undefined : durationOf(textOf(node.attributes, 'timeout') ?? '', 1_000)
+  const left = run.endsAt === undefined ? undefined : Math.max(0, run.endsAt - performance.now())
+  const limit = own === undefined ? left : Math.min(own, left ?? own)
+  if (limit === undefined) return await work(execution)
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new Error('the time of the node is over')), limit)
+  try {
+    return await work({ ...execution, signal: AbortSignal.any([signal, late.signal]) })
+  } catch (error) {
+    if (signal.aborted || !late.signal.aborted) throw error
+    const isOfPipeline = left !== undefined && limit === left
+    const reason = isOfPipeline ? 'max_pipeline_duration_exceeded' : `"${node.id}" took longer than its timeout.`
+    return isOn(node.attributes, 'allow_partial') && !isOfPipeline
+      ? { status: 'partial_success', notes: reason }
+      : failed(reason)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A file that the node was to write: it is there, is newer than the attempt, and is not blank. */
+async function afterMustWrite(run: Run, execution: Execution, outcome: Outcome, begun: number): Promise<Outcome> {
+  const path = attributeOf(execution, 'must_write')
+  if (path === undefined || !isGood(outcome.status) || run.options.answers?.kind === 'rule') return outcome
+  const full = isAbsolute(path) ? path : join(run.ctx.workingDirectory, path)
+  const problem = await missing(full, begun)
+  return problem === undefined
+    ? outcome
+    : { ...outcome, status: 'retry', failure_reason: `"${execution.node.id}" must write ${path}, which ${problem}.` }
+}
+
+/** Files have times of a coarser clock. */
+const COARSE_MS = 20
+
+async function missing(path: string, since: number): Promise<string | undefined> {
+  const found = await lstat(path).catch(() => undefined)
+  if (found === undefined) return 'is not there'
+  if (!found.isFile()) return 'is no file'
+  if (found.mtimeMs < since - COARSE_MS) return 'was not written'
+  const file = await open(path)
+  try {
+    const bytes = Buffer.alloc(64 * 1024)
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)
+    return bytes.subarray(0, bytesRead).toString().trim() === '' ? 'is empty' : undefined
+  } finally {
+    await file.close()
+  }
+}

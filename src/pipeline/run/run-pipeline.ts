@@ -1,0 +1,149 @@
+/** Runs a pipeline from its beginning, or from where an earlier process came to (docs/pipelines.md, A run). The resolver `pipeline` calls it. */
+import { join } from 'node:path'
+import { checkFamily, type Family } from '../check/family.ts'
+import { durationOf, type PipelineGraph, textOf } from '../language/graph.ts'
+import { expand, variablesIn } from '../language/variables.ts'
+import { runFlow } from '../walks/child.ts'
+import { OutcomeLog } from '../walks/outcome-log.ts'
+import type { Ended, Scope, Walks } from '../walks/walk.ts'
+import { executeNode } from './execute-node.ts'
+import { NodeFiles } from './node-files.ts'
+import type { PipelineContext } from './pipeline-context.ts'
+import type { Run, RunOptions } from './run-parts.ts'
+import { RunView } from './run-view.ts'
+import { expanded } from './texts.ts'
+
+export interface PipelineSource {
+  /** The path of the graph, from the folder of its files. */
+  file: string
+  source: string
+  /** What belongs to it, by paths from the same folder. */
+  read(path: string): string | undefined
+}
+
+export interface PipelineInput extends PipelineSource {
+  inputs: Readonly<Record<string, string>>
+  options: RunOptions
+}
+
+/** `run --json` prints it: what was visited, and nothing else of the source. */
+export interface PipelineResult {
+  status: 'success' | 'fail'
+  reason?: string
+  visited: string[]
+  context: Record<string, unknown>
+  questions: string[]
+  diagnostics: Family['diagnostics']
+  passed_over: { node_id: string; reason: string }[]
+  run_dir: string
+}
+
+const CHECKPOINT = 'pipeline.jsonl'
+
+/** Throws where the run can't go on: by its stop, by a budget, without a key. */
+export async function runPipeline(ctx: PipelineContext, input: PipelineInput): Promise<PipelineResult> {
+  const family = checkFamily({ path: input.file, source: input.source, read: (path) => input.read(path) })
+  const root = family.members.values().next().value as NonNullable<ReturnType<Family['members']['get']>>
+  const diagnostics = [...family.diagnostics]
+  const runDir = process.env['RESOLVE_DIR'] ?? ''
+  const ended = (status: PipelineResult['status'], more: Partial<PipelineResult>): PipelineResult => ({
+    ...{ status, visited: [], context: {}, questions: [], passed_over: [], diagnostics, run_dir: runDir },
+    ...more,
+  })
+  if (!family.isRunnable)
+    return ended('fail', {
+      reason: diagnostics
+        .filter(({ severity }) => severity === 'error')
+        .map(told)
+        .join('\n'),
+    })
+
+  const context = contextOf(ctx, root.graph, input.inputs)
+  if ('problem' in context) return ended('fail', { reason: context.problem })
+  const log = new OutcomeLog(join(runDir, CHECKPOINT))
+  const scope: Scope = { id: '', flow: root.flow, file: input.file, depth: 1, bounds: undefined }
+  const view = new RunView(ctx, textOf(root.graph.attributes, 'label') ?? root.graph.name)
+  const before = ctx.state
+  const [replies, turnsBefore] = [new Map<string, number>(), new Map<string, number>()]
+  const walks: Walks = {
+    log,
+    execute: (execution) => executeNode(run, execution),
+    expand: (execution, text) => expanded(text, execution),
+    readPipeline: async (path) => input.read(path),
+    onBranch: (execution, branch, result) => view.branch(execution, branch, result),
+    onStep(of, done, next) {
+      view.step(of, done, next)
+      const { node, outcome } = done
+      if (!done.isRead) return
+      replies.set(node.id, (replies.get(node.id) ?? 0) + (outcome.attempts ?? 1))
+      if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
+    },
+  }
+  const limit = durationOf(textOf(root.graph.attributes, 'max_pipeline_duration') ?? '', 1)
+  const begun = performance.now()
+  const run: Run = {
+    ...{ ctx, options: input.options, walks, family, view, replies, turnsBefore },
+    fileOf: (path) => input.read(path),
+    files: new NodeFiles(ctx.data, log),
+    threads: new Map(),
+    questions: [],
+    endsAt: limit === undefined ? undefined : begun + limit,
+  }
+  view.add(scope)
+  if (log.size === 0) {
+    const nodes = root.graph.nodes.size
+    ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
+  } else view.restore(before)
+  try {
+    const end = await runFlow(walks, scope, context.values, ctx.signal)
+    view.write()
+    const duration_ms = Math.round(performance.now() - begun)
+    ctx.emit('complete', { status: end.status, duration_ms, nodes: end.state.completed.length })
+    return ended(end.status, resultOf(run, end))
+  } catch (error) {
+    view.write()
+    if (!ctx.signal.aborted) ctx.emit('error', { reason: error instanceof Error ? error.message : String(error) })
+    throw error
+  } finally {
+    log.close()
+  }
+}
+
+function resultOf({ questions }: Run, { reason, state }: Ended): Partial<PipelineResult> {
+  return {
+    ...(reason === undefined ? {} : { reason }),
+    visited: state.completed,
+    context: state.context,
+    questions,
+    passed_over: state.passed_over,
+  }
+}
+
+function told({ message, line, column, file }: Family['diagnostics'][number]): string {
+  const place = line === undefined ? '' : `${line}:${column ?? 1}: `
+  return `${file === undefined ? '' : `${file}:`}${place}${message}`
+}
+
+/** The values that a run begins with. A `$param` of the graph's own attributes has to have one. */
+function contextOf(
+  { config, workingDirectory }: PipelineContext,
+  { attributes }: PipelineGraph,
+  inputs: Readonly<Record<string, string>>,
+): { values: Record<string, unknown> } | { problem: string } {
+  const values: Record<string, unknown> = {
+    target_dir: workingDirectory,
+    work_dir: process.env['RESOLVE_DIR'] ?? '',
+    instance_id: config.instance_id,
+  }
+  for (const entry of (textOf(attributes, 'params') ?? '').split(',')) {
+    const [name = '', ...rest] = entry.split('=')
+    if (rest.length > 0 && name.trim() !== '') values[name.trim()] = rest.join('=').trim()
+  }
+  Object.assign(values, inputs)
+  const written = inputs['goal'] ?? textOf(attributes, 'goal') ?? ''
+  const goal = expand(written, (key) => (typeof values[key] === 'string' ? (values[key] as string) : undefined))
+  const missing = inputs['goal'] === undefined ? variablesIn(goal).filter((name) => !Object.hasOwn(values, name)) : []
+  if (missing.length > 0)
+    return { problem: `The goal names ${missing.map((one) => `$${one}`).join(', ')}, which the inputs do not give.` }
+  return { values: { ...values, goal, 'graph.goal': goal } }
+}
