@@ -57,7 +57,7 @@ export function Inspector({ id, node, files, onClose }: InspectorProps) {
           Close
         </button>
       </div>
-      <dl className="pairs">
+      <dl className="facts">
         <dt>Status</dt>
         <dd data-node-status={node.status}>
           <span className="node-shape" aria-hidden="true">

@@ -1,5 +1,5 @@
 /** Zoom and pan of a drawing in a box that scrolls: buttons and keys zoom, dragging and scrolling move. */
-import { type RefObject, useCallback, useEffect, useState } from 'react'
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 
 const STEP = 1.25
 const LEAST = 0.1
@@ -16,8 +16,16 @@ export interface Zoom {
 /** `drawing`: changes when there is another drawing in the box. */
 export function usePanZoom(box: RefObject<HTMLElement | null>, drawing: unknown): Zoom {
   const [factor, setFactor] = useState(1)
-  const toFit = useCallback(() => setFactor(fitting(box.current)), [box])
-  const change = useCallback((by: number) => setFactor((now) => Math.min(MOST, Math.max(LEAST, now * by))), [])
+  /** Until a reader zooms, the whole drawing is shown, also in a box of another size. */
+  const isFitted = useRef(true)
+  const toFit = useCallback(() => {
+    isFitted.current = true
+    setFactor(fitting(box.current))
+  }, [box])
+  const change = useCallback((by: number) => {
+    isFitted.current = false
+    setFactor((now) => Math.min(MOST, Math.max(LEAST, now * by)))
+  }, [])
   useEffect(() => {
     if (drawing !== undefined) toFit()
   }, [drawing, toFit])
@@ -31,6 +39,8 @@ export function usePanZoom(box: RefObject<HTMLElement | null>, drawing: unknown)
   useEffect(() => {
     const element = box.current
     if (element === null) return
+    const resized = new ResizeObserver(() => isFitted.current && toFit())
+    resized.observe(element)
     const gone = new AbortController()
     const options = { signal: gone.signal }
     element.addEventListener(
@@ -52,7 +62,10 @@ export function usePanZoom(box: RefObject<HTMLElement | null>, drawing: unknown)
       options,
     )
     addDragging(element, options)
-    return () => gone.abort()
+    return () => {
+      gone.abort()
+      resized.disconnect()
+    }
   }, [box, change, toFit])
   return { into: () => change(STEP), out: () => change(1 / STEP), toFit }
 }
