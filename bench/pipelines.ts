@@ -75,7 +75,7 @@ function ran(home: string, body: string): number {
   const input = join(home, 'input.json')
   writeFileSync(input, JSON.stringify({ graph: graphOf(body) }))
   const env = { ...process.env, RESOLVE_HOME: home, XDG_CACHE_HOME: join(home, 'cache'), NO_COLOR: '1' }
-  const args = ['instance', 'run', 'pipeline', '--executor', 'process', '--input-file', input, '--jsonl']
+  const args = ['instance', 'run', 'pipeline', '--executor', 'local', '--input-file', input, '--jsonl']
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'bin', 'run.js'), ...args], {
     env,
     encoding: 'utf8',

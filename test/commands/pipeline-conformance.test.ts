@@ -134,3 +134,19 @@ test.each(['linear', 'branching', 'gate'] as const)('run of %s calls the model a
   expect(said.visited.at(-1)).toBe('exit')
   expect(llm.requests.length).toBeGreaterThan(before)
 })
+
+// verifies: S-SVC-17
+test('each node is a session of its own, which is told what the one before it answered', async () => {
+  writeFileSync(
+    join(folder, 'passes.dot'),
+    'digraph passes { start -> one -> two -> exit\n one [prompt="Say a word"] two [prompt="Use this: $last_response"] }',
+  )
+  llm.script([{ text: 'Heliotrope.' }, { text: 'Used.' }])
+  const { said } = await conformance<{ status: string }>('run', 'passes' as keyof typeof GRAPHS)
+  expect(said.status).toBe('completed')
+  expect(llm.requests).toHaveLength(2)
+  const [one, two] = llm.requests.map(({ body }) => JSON.stringify(body['messages']))
+  expect(one).toContain('Say a word')
+  expect(two).toContain('Use this: Heliotrope.')
+  expect(two).not.toContain('Say a word')
+})

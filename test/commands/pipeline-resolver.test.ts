@@ -1,8 +1,10 @@
 /** A pipeline as a resolver of its own: added by its folder or its file, listed, checked and asked for its form, through the built program. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeWithDocker, removeContainersOf, testImage } from '../support/docker.ts'
+import { serve } from '../support/served.ts'
 import { type Home, newHome } from './cli.ts'
 
 let place: Home
@@ -36,7 +38,7 @@ test('a folder with one pipeline is planned as a resolver; beside another it is 
     version: '1.0.0',
     description: 'Says something',
     kind: 'directory',
-    source: folder,
+    source: join(folder, 'greet.resolver.yaml'),
   })
   writeFileSync(join(folder, 'other.resolver.yaml'), 'pipeline: greet.dot\n')
   const several = await run('resolver', 'add', '.')
@@ -83,5 +85,45 @@ test('a pipeline that can’t run is not added, and the reason is told with its 
   expect(stderr).toContain('There is no exit node.')
   expect(JSON.parse((await run('resolver', 'list', '--json')).stdout)).not.toMatchObject({
     resolvers: expect.arrayContaining([expect.objectContaining({ name: 'bad' })]),
+  })
+})
+
+// verifies: S-PIPE-05
+test('over a server it is the same resolver, and a pipeline of this machine runs there', async () => {
+  const [elsewhere, served] = [newHome(), await serve(place.home)]
+  try {
+    const env = { RESOLVE_TOKEN: await served.token() }
+    const remote = async (...args: string[]) => {
+      const { stdout } = await elsewhere.with({ env, cwd: folder }, ...args, '--json', '--server', served.url)
+      return JSON.parse(stdout) as unknown
+    }
+    expect(await remote('resolver', 'schema', 'greet')).toMatchObject({ form: { components: [{ id: 'greeting' }] } })
+    expect(await remote('run', 'greet', '-i', 'greeting=x')).toMatchObject({ resolver: 'greet', status: 'completed' })
+    writeFileSync(
+      join(folder, 'there.dot'),
+      'digraph there { start -> say -> sub -> exit\n say [shape=parallelogram, tool_command="echo there"] sub [shape=folder, dot_file="greet.dot"] }',
+    )
+    expect(await remote('pipeline', 'run', 'there.dot', '-i', 'greeting=x')).toMatchObject({
+      resolver: 'pipeline',
+      status: 'completed',
+      visited: ['start', 'say', 'sub', 'exit'],
+    })
+  } finally {
+    await served.close()
+    await elsewhere.end()
+  }
+})
+
+describeWithDocker('in a container', { timeout: 120_000 }, () => {
+  test('a registered pipeline runs by the same command', async () => {
+    chmodSync(folder, 0o755)
+    try {
+      const env = { RESOLVE_WORKER_IMAGE: testImage() }
+      const words = ['run', 'greet', '-i', 'greeting=Hello', '--executor', 'docker', '--json']
+      const { stdout, stderr } = await place.with({ env, cwd: folder }, ...words)
+      expect(JSON.parse(stdout), stderr).toMatchObject({ resolver: 'greet', status: 'completed' })
+    } finally {
+      await removeContainersOf(place.home)
+    }
   })
 })

@@ -7,7 +7,7 @@ import { fail } from '../errors.ts'
 import { fetchSource } from '../git/fetch-source.ts'
 import type { Manifest } from '../protocol/manifest.ts'
 import { parseManifest } from './manifest/parse-manifest.ts'
-import { directoryOf, manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
+import { directoryOf, manifestFileOf, manifestLabel, readManifestFile } from './manifest/read-manifest.ts'
 import type { GitSource, Source } from './manifest/source.ts'
 
 export interface FetchOptions {
@@ -46,12 +46,19 @@ export function treeDir(home: string, name: string, commit: string): string {
   return join(fetchedDir(home), name, commit)
 }
 
-/** A directory, or a pipeline by its graph or by the file with its form. Throws `source_missing`, `manifest_invalid`. */
+/** A directory, or a pipeline by its folder, its graph or the file with its form. Throws `source_missing`, `manifest_invalid`. */
 export async function stageDirectory(given: string): Promise<StagedSource> {
-  const isGraph = given.endsWith('.dot') && (await stat(given).catch(() => undefined))?.isDirectory() !== true
-  const path = isGraph ? given.replace(/dot$/, 'resolver.yaml') : given
+  const path = await placeOf(given)
   const { manifest, warnings } = await checkedManifest(path)
   return { source: { kind: 'directory', path }, commit: null, dir: directoryOf(path), manifest, warnings }
+}
+
+/** A pipeline is kept by its own file: another one may come to lie beside it. */
+async function placeOf(given: string): Promise<string> {
+  const isDirectory = (await stat(given).catch(() => undefined))?.isDirectory() === true
+  if (given.endsWith('.dot') && !isDirectory) return given.replace(/dot$/, 'resolver.yaml')
+  const file = await manifestFileOf(given)
+  return directoryOf(file) === file ? given : file
 }
 
 /**

@@ -37,7 +37,8 @@ export async function runAgent(
 
   const reply = await replyTo(run, execution, dir)
   if (reply !== undefined) {
-    await run.files.write(dir, 'prompt.md', asked.text)
+    const before = preambleOf(execution, fidelityOf(execution))
+    await run.files.write(dir, 'prompt.md', before === '' ? asked.text : `${before}\n\n${asked.text}`)
     if ('outcome' in reply) return reply.outcome
     await run.files.write(dir, 'response.md', reply.text)
     return withResponse(execution, verdictOf(reply.text, undefined, isGate, reply.status), reply.text)

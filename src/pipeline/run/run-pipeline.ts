@@ -10,7 +10,7 @@ import { executeNode } from './execute-node.ts'
 import { NodeFiles } from './node-files.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import type { Run, RunOptions } from './run-parts.ts'
-import { RunView } from './run-view.ts'
+import { keyOf, RunView } from './run-view.ts'
 import { expanded } from './texts.ts'
 
 export interface PipelineSource {
@@ -63,7 +63,7 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   const log = new OutcomeLog(join(runDir, CHECKPOINT))
   const scope: Scope = { id: '', flow: root.flow, file: input.file, depth: 1, bounds: undefined }
   const view = new RunView(ctx, textOf(root.graph.attributes, 'label') ?? root.graph.name)
-  const before = ctx.state
+  const before = { ...ctx.state }
   const [replies, turnsBefore] = [new Map<string, number>(), new Map<string, number>()]
   const walks: Walks = {
     log,
@@ -71,13 +71,12 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
     expand: (execution, text) => expanded(text, execution),
     readPipeline: async (path) => input.read(path),
     onBranch: (execution, branch, result) => view.branch(execution, branch, result),
-    onStep(of, done, next) {
-      view.step(of, done, next)
-      const { node, outcome } = done
-      if (!done.isRead) return
-      replies.set(node.id, (replies.get(node.id) ?? 0) + (outcome.attempts ?? 1))
-      if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
-    },
+    onStep: (of, done, next) => view.step(of, done, next),
+  }
+  for (const { scope: id, node, outcome } of log.all) {
+    const key = keyOf(id, node)
+    replies.set(key, (replies.get(key) ?? 0) + (outcome.attempts ?? 1))
+    if (outcome.thread !== undefined) turnsBefore.set(outcome.thread.name, outcome.thread.turns)
   }
   const limit = durationOf(textOf(root.graph.attributes, 'max_pipeline_duration') ?? '', 1)
   const begun = performance.now()
@@ -93,7 +92,7 @@ export async function runPipeline(ctx: PipelineContext, input: PipelineInput): P
   if (log.size === 0) {
     const nodes = root.graph.nodes.size
     ctx.emit('start', { name: root.graph.name, goal: context.values['graph.goal'] ?? '', nodes, mode: root.flow.mode })
-  } else view.restore(before)
+  } else view.restore(before, log.all)
   try {
     const end = await runFlow(walks, scope, context.values, ctx.signal)
     view.write()

@@ -1,9 +1,11 @@
 /** What people see of a run while it goes on: `nodes` and `edges` of the state, and events (docs/decisions/0034, Contract). */
 
+import { isObject } from '../../core/primitives/is-object.ts'
 import type { BranchResult } from '../engine/branches.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { Step } from '../engine/walk.ts'
 import type { Handler } from '../language/handlers.ts'
+import type { OutcomeLine } from '../walks/outcome-log.ts'
 import type { Done, Execution, Scope } from '../walks/walk.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import { labelOf } from './texts.ts'
@@ -33,6 +35,16 @@ interface EdgeView {
 const WRITE_EVERY_MS = 200
 const KEPT = 10
 const REASON_MAX_CHARS = 500
+const KEPT_OF_NODES = [
+  'label',
+  'handler',
+  'attempts',
+  'started_at',
+  'duration_ms',
+  'cost_usd',
+  'sessions',
+  'dirs',
+] as const
 
 const STATUS_OF: Readonly<Record<Outcome['status'], NodeStatus>> = {
   success: 'completed',
@@ -47,6 +59,8 @@ export class RunView {
   readonly #pipeline: string
   readonly #nodes = new Map<string, NodeView>()
   readonly #edges = new Map<string, EdgeView>()
+  /** How often an edge was taken in the steps that were read. */
+  readonly #read = new Map<string, number>()
   readonly #active = new Set<string>()
   #iteration = 0
   #executions = 0
@@ -120,20 +134,22 @@ export class RunView {
   }
 
   /** After an outcome that was written down, or read by a run that goes on. */
-  step(scope: Scope, { node: { id: nodeId }, outcome, isRead }: Done, next: Step | undefined): void {
-    const view = this.#nodes.get(keyOf(scope.id, nodeId))
-    if (view !== undefined) {
-      view.visits += 1
-      if (isRead) this.#settle(view, outcome)
-    }
+  step(scope: Scope, { node, isRead }: Done, next: Step | undefined): void {
+    const { id: nodeId } = node
+    const view = this.#of({ scope, node })
+    if (!isRead) view.visits += 1
     if (!isRead) this.#ctx.emit('checkpoint', { node_id: keyOf(scope.id, nodeId) })
     if (next?.kind !== 'run') return
     if (scope.id === '') this.#iteration = next.state.restarts
     const { edge, why } = next
     const [from, to] = [keyOf(scope.id, edge?.from ?? nodeId), keyOf(scope.id, next.state.at)]
-    const known = this.#edges.get(`${from}\0${to}`) ?? { from, to, taken: 0 }
-    known.taken += 1
-    this.#edges.set(`${from}\0${to}`, known)
+    const way = `${from}\0${to}`
+    const known = this.#edges.get(way) ?? { from, to, taken: 0 }
+    this.#edges.set(way, known)
+    const read = (this.#read.get(way) ?? 0) + 1
+    this.#read.set(way, read)
+    // The state of the last process may lack its last steps; the log lacks none, but is not read within what had ended.
+    known.taken = isRead ? Math.max(known.taken, read) : known.taken + 1
     this.#soon()
     if (isRead) return
     const label = edge?.attributes.get('label')?.text
@@ -141,15 +157,20 @@ export class RunView {
     this.#ctx.emit('edge_selected', { from, to, why, ...(label === undefined ? {} : { label }) })
   }
 
-  /** What the last process did is shown by {@link step}; how it went by the state that it left. */
-  restore(state: Record<string, unknown>): void {
-    const nodes = state['nodes']
-    if (typeof nodes !== 'object' || nodes === null) return
-    for (const [key, view] of this.#nodes) {
-      const before = (nodes as Record<string, Partial<NodeView> | undefined>)[key]
-      for (const name of ['attempts', 'started_at', 'duration_ms', 'cost_usd', 'sessions', 'dirs'] as const)
-        if (before?.[name] !== undefined) Object.assign(view, { [name]: before[name] })
+  /** What the last process did: what ended by the log, how it went by the state that it left. */
+  restore(state: Record<string, unknown>, ended: readonly OutcomeLine[]): void {
+    for (const { scope, node, outcome } of ended) {
+      const view = this.#viewOf(keyOf(scope, node), node)
+      view.visits += 1
+      this.#settle(view, outcome)
     }
+    const { nodes, edges } = state
+    for (const [key, view] of this.#nodes) {
+      const before = isObject(nodes) && Object.hasOwn(nodes, key) ? (nodes[key] as Partial<NodeView>) : {}
+      for (const name of KEPT_OF_NODES) if (before[name] !== undefined) Object.assign(view, { [name]: before[name] })
+    }
+    for (const { from, to, taken } of Array.isArray(edges) ? (edges as EdgeView[]) : [])
+      this.#edges.set(`${from}\0${to}`, { from, to, taken })
   }
 
   branch(execution: Execution, branch: string, result: BranchResult | undefined): void {
@@ -202,10 +223,15 @@ export class RunView {
   }
 
   #of({ scope, node }: Pick<Execution, 'scope' | 'node'>): NodeView {
-    const key = keyOf(scope.id, node.id)
+    const view = this.#viewOf(keyOf(scope.id, node.id), labelOf(node))
+    view.handler ??= scope.flow.handlers.get(node.id)
+    return view
+  }
+
+  #viewOf(key: string, label: string): NodeView {
     const known = this.#nodes.get(key)
     if (known !== undefined) return known
-    const view: NodeView = { status: 'pending', label: labelOf(node), handler: undefined, visits: 0, attempts: 0 }
+    const view: NodeView = { status: 'pending', label, handler: undefined, visits: 0, attempts: 0 }
     this.#nodes.set(key, view)
     return view
   }

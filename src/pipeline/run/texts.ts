@@ -1,9 +1,10 @@
 /** Values of variables, and what a session is told of the nodes before it (docs/pipelines.md, Variables; Models). Pure. */
 
-import type { Outcome } from '../engine/outcome.ts'
+import { type Outcome, ownOf } from '../engine/outcome.ts'
 import { textIn } from '../engine/select-edge.ts'
 import { type PipelineNode, textOf } from '../language/graph.ts'
 import { expand } from '../language/variables.ts'
+import { branchesBefore } from '../walks/fan-in.ts'
 import { outputOf } from '../walks/scopes.ts'
 import type { Execution } from '../walks/walk.ts'
 
@@ -61,7 +62,8 @@ const BUDGETS: Readonly<Record<string, number>> = {
 const NODE_CHARS: Readonly<Record<string, number>> = { compact: 160, 'summary:low': 160 }
 
 /** Without times: a run that goes on has to say the same again. */
-export function preambleOf({ scope, state, inputs }: Execution, fidelity: Fidelity): string {
+export function preambleOf(execution: Execution, fidelity: Fidelity): string {
+  const { scope, state, inputs } = execution
   const { attributes } = scope.flow.graph
   const goal = textIn(state.context, 'goal') ?? textOf(attributes, 'goal') ?? ''
   const parts = goal === '' ? [] : [`The goal of the pipeline: ${goal}`]
@@ -70,12 +72,14 @@ export function preambleOf({ scope, state, inputs }: Execution, fidelity: Fideli
       ...inputs.map(({ node, output }) => `What "${labelOf(node)}" gave:\n${output.slice(0, INPUT_MAX_CHARS)}`),
     )
   const budget = BUDGETS[fidelity]
-  if (budget !== undefined && state.completed.length > 0) {
+  const completed = [...(scope.before?.completed ?? []), ...state.completed]
+  const outcomes = { ...scope.before?.outcomes, ...state.outcomes }
+  if (budget !== undefined && completed.length > 0) {
     const each = NODE_CHARS[fidelity] ?? budget / 4
     const lines: string[] = []
     let left = budget
-    for (const id of [...new Set(state.completed)].toReversed()) {
-      const outcome = state.outcomes[id]
+    for (const id of [...new Set(completed)].toReversed()) {
+      const outcome = ownOf(outcomes, id)
       if (outcome === undefined || scope.flow.handlers.get(id) === 'start') continue
       const line = lineOf(id, outcome, each)
       if (line.length > left) break
@@ -84,6 +88,8 @@ export function preambleOf({ scope, state, inputs }: Execution, fidelity: Fideli
     }
     if (lines.length > 0) parts.push(`What was done before:\n${lines.join('\n')}`)
   }
+  const branches = fidelity === 'truncate' ? undefined : branchesBefore(execution)
+  if (branches !== undefined) parts.push(branches.slice(0, INPUT_MAX_CHARS))
   return parts.join('\n\n')
 }
 

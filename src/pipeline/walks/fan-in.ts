@@ -12,19 +12,26 @@ export async function runFanIn(execution: Execution, ask: (prompt: string) => Pr
   const ranked = fanInOutcome(results)
   const prompt = textOf(execution.node.attributes, 'prompt')?.trim() ?? ''
   if (prompt === '' || ranked.status === 'fail') return ranked
-  const said = await ask(`${prompt}\n\n${shown(results)}`)
+  const how = `If one of them is to be chosen, end with {"outcome": "success", "context_updates": {"${BEST}": "<its id>"}}.`
+  const said = await ask(`${prompt}\n\n${shown(results)}\n\n${how}`)
   if (!isGood(said.status)) return said
   const named = results.find(({ node_id: id, status }) => id === said.context_updates?.[BEST] && isGood(status))
   const chosen = named === undefined ? {} : { [BEST]: named.node_id, 'parallel.fan_in.best_outcome': named.status }
   return { ...said, context_updates: { ...said.context_updates, ...ranked.context_updates, ...chosen } }
 }
 
+/** For the node at which branches met, and for the one after their fan-in; undefined elsewhere. */
+export function branchesBefore({ scope, state, why }: Execution): string | undefined {
+  const isAfter = why === 'join' || scope.flow.handlers.get(state.last?.id ?? '') === 'parallel.fan_in'
+  const results = isAfter ? resultsIn(state.context['parallel.results']) : []
+  return results.length === 0 ? undefined : shown(results)
+}
+
 function shown(results: readonly BranchResult[]): string {
   const parts = results.map(({ node_id: id, status, notes, failure_reason: reason, response }) =>
     [`## ${id} (${status})`, notes, reason, response].filter((text) => text !== undefined && text !== '').join('\n\n'),
   )
-  const how = `If one of them is to be chosen, end with {"outcome": "success", "context_updates": {"${BEST}": "<its id>"}}.`
-  return `# Results of the branches\n\n${parts.join('\n\n')}\n\n${how}`
+  return `# Results of the branches\n\n${parts.join('\n\n')}`
 }
 
 /** A model may have written into the context. */

@@ -19,10 +19,10 @@ interface NameLine {
 
 export class OutcomeLog {
   readonly #file: number
+  readonly #all: OutcomeLine[] = []
   readonly #lines = new Map<string, (OutcomeLine & { place: number })[]>()
   readonly #names = new Map<string, string>()
   readonly #taken = new Set<string>()
-  #outcomes = 0
 
   /** Reads what is there. The beginning of a line that a killed process wrote is cut off. */
   constructor(path: string) {
@@ -43,9 +43,13 @@ export class OutcomeLog {
     return this.#lines.get(scope) ?? []
   }
 
-  /** Nodes that ended, in all walks. */
+  /** Nodes that ended, in all walks and in their order. */
+  get all(): readonly OutcomeLine[] {
+    return this.#all
+  }
+
   get size(): number {
-    return this.#outcomes
+    return this.#all.length
   }
 
   /** A killed process loses nothing that was appended; a machine that loses its power, what was not `isDurable`. Throws the system's error. */
@@ -80,9 +84,9 @@ export class OutcomeLog {
       return
     }
     const lines = this.#lines.get(line.scope) ?? []
-    lines.push({ ...line, place: this.#outcomes })
+    lines.push({ ...line, place: this.#all.length })
     this.#lines.set(line.scope, lines)
-    this.#outcomes += 1
+    this.#all.push(line)
   }
 }
 

@@ -5,7 +5,7 @@ import { failed, isGood, type Outcome } from '../engine/outcome.ts'
 import { integerOf } from '../language/graph.ts'
 import { branchScope, outputOf } from './scopes.ts'
 import { sideBySide } from './side-by-side.ts'
-import { type Ended, type Execution, endedOf, standingOf, type Walks, walkOn } from './walk.ts'
+import { type Ended, type Execution, endedOf, type Scope, standingOf, type Walks, walkOn } from './walk.ts'
 
 const MAX_PARALLEL = 4
 const RESPONSE_MAX_CHARS = 2_000
@@ -19,8 +19,12 @@ export async function runParallel(walks: Walks, execution: Execution): Promise<O
     within: [...(scope.bounds?.within ?? []), node.id],
     stopBefore: [...(scope.bounds?.stopBefore ?? []), join],
   }
+  const before = {
+    completed: [...(scope.before?.completed ?? []), ...state.completed],
+    outcomes: { ...scope.before?.outcomes, ...state.outcomes },
+  }
   const branches = starts.map((at) => {
-    const own = { ...scope, id: branchScope(scope, state, at), bounds }
+    const own: Scope = { ...scope, id: branchScope(scope, state, at), bounds, before }
     return { at, own, ...standingOf(walks, own, { at, context: state.context }) }
   })
   const results = new Map<string, BranchResult>()

@@ -20,6 +20,8 @@ export interface Scope {
   depth: number
   /** Of a branch. */
   bounds: Bounds | undefined
+  /** Of a branch: what the walks around it had done. */
+  before?: Pick<WalkState, 'completed' | 'outcomes'>
 }
 
 /** One execution of a node, before it. */

@@ -18,7 +18,7 @@ const service = section('What the service does', 'SVC', {
   '14': 'A resolver may declare the capability of a local git server sidecar',
   '15': 'A resolver may ship a viewport for the web page',
   '16': waits.realityCheck('A resolver may call a reality check and gets a verdict'),
-  '17': waits.pipeline('A pipeline in DOT runs each node as an LLM session and passes outputs between nodes'),
+  '17': 'A pipeline in DOT runs each node as an LLM session and passes outputs between nodes',
   '18': 'A resolver is registered by `resolver add <path-or-git-url>` and shown by `resolver list`',
   '19': 'The catalog is resolvers.json in the data directory, the single source of truth',
   '20': 'The catalog is reloaded live: no restart after adding a resolver',
