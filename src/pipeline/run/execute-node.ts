@@ -22,7 +22,10 @@ export async function executeNode(run: Run, execution: Execution): Promise<Outco
   const index = run.view.begin(execution, dir)
   if (!isQuiet) run.ctx.progress(labelOf(node))
   const begun = performance.now()
-  const outcome = await withinTime(run, execution, (own) => ladder(run, own, dir))
+  const outcome = await withinTime(run, execution, (own) => ladder(run, own, dir)).catch((error: unknown) => {
+    if (!run.ctx.signal.aborted) run.view.cut(execution)
+    throw error
+  })
   const { attempts = 1 } = outcome
   const duration_ms = Math.round(performance.now() - begun)
   if (!isQuiet) await run.files.write(dir, 'status.json', `${JSON.stringify(shown(outcome), undefined, 2)}\n`)

@@ -130,6 +130,14 @@ export class RunView {
     view.cost_usd = (view.cost_usd ?? 0) + usd
   }
 
+  /** It was ended before it had an outcome: other branches decided, or the time of a node around it is over. */
+  cut(execution: Execution): void {
+    const { scope, node } = execution
+    this.#active.delete(keyOf(scope.id, node.id))
+    Object.assign(this.#of(execution), { status: 'skipped', reason: 'It was ended before it was done.' })
+    this.#soon()
+  }
+
   end(execution: Execution, outcome: Outcome, durationMs: number): void {
     const { scope, node } = execution
     const view = this.#of(execution)
