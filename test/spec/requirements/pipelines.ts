@@ -14,6 +14,12 @@ const entries: Record<string, string> = {
     'The page draws the pipeline of a run with the state of each node and the edges that were taken, live, and shows what a node did; what is too large for a picture is a table',
   'S-PIPE-07':
     'The live view of a terminal lists the nodes of a pipeline that run, with their state, attempts and time',
+  'S-PIPE-08':
+    'A run that was cut goes on: nodes that had ended are not run again, also in branches and children, and it comes to the same end',
+  'S-PIPE-09': 'A goal gate fails closed: an answer without a verdict does not satisfy it',
+  'S-PIPE-10': 'A question takes no choice that a person did not make, but for its default when its time is over',
+  'S-PIPE-11':
+    'A run that comes to its exit right after a failure that no edge decided about fails, with the reason of that node',
 }
 
 export const pipelinesRequirements = Object.entries(entries).map(([id, entry]) =>
