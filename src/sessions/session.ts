@@ -4,7 +4,7 @@ import { fail, ResolveError } from '../core/errors.ts'
 import { SESSION_PROMPT_MAX_BYTES } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
-import type { RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
+import type { AskedForObject, RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
 import type { Guardian } from './guardian/guardian.ts'
 import { describePlace } from './instructions.ts'
 import { type AnswerSchema, openSchema } from './loop/answer-schema.ts'
@@ -74,6 +74,8 @@ export class OpenSession implements Session {
     this.#steering.push(text)
   }
 
+  run<T = unknown>(prompt: string, options: AskedForObject): Promise<SessionAnswer & { object: T }>
+  run(prompt: string, options?: RunOptions): Promise<SessionAnswer>
   async run(prompt: string, options: RunOptions = {}): Promise<SessionAnswer> {
     const bytes = Buffer.byteLength(prompt)
     if (bytes > SESSION_PROMPT_MAX_BYTES)
@@ -141,10 +143,15 @@ export class OpenSession implements Session {
       }
       if (isLast && known.output === undefined) {
         this.#tellDispatched(known)
+        // One that failed is worked on again.
+        history.reopen()
         return undefined
       }
     }
-    if (known !== undefined) await transcript.append('diverged', { turn: known.number }, signal)
+    if (known !== undefined) {
+      this.#tellDropped(history.turns.slice(this.#given - 1))
+      await transcript.append('diverged', { turn: known.number }, signal)
+    }
     await transcript.append('prompt', { turn: history.lastTurn + 1, text: prompt }, signal)
     const turn = history.turns.at(-1) as Turn
     this.#tellDispatched(turn)
@@ -155,6 +162,11 @@ export class OpenSession implements Session {
     if (schema !== undefined)
       await transcript.append('steer', { turn: turn.number, text: schema.demand, by: 'session' }, signal)
     return undefined
+  }
+
+  /** Turns that are dropped were paid, and a process that was killed may not have told them. */
+  #tellDropped(turns: readonly Turn[]): void {
+    for (const turn of turns) this.#tellCompleted(isOver(turn) ? turn : { ...turn, failure: DROPPED })
   }
 
   async #work(signal: AbortSignal, schema?: AnswerSchema): Promise<SessionAnswer> {
@@ -206,6 +218,8 @@ export class OpenSession implements Session {
     return { session_id: id, session_name: name, turn, model: model.id, kind: model.kind, ...parentId }
   }
 }
+
+const DROPPED: InstanceError = { code: 'instance_stopped', detail: 'the resolver gave another prompt at its place' }
 
 function isOver({ output, failure }: Turn): boolean {
   return output !== undefined || failure !== undefined

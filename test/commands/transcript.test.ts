@@ -170,6 +170,11 @@ test('a scripted model needs no key; its tools run, its kind is told, and no sec
   // The first session is readOnly: it has no shell.
   const first = await json<TranscriptDocument>('instance', 'transcript', id, 'plan')
   expect(first.events.find(({ type }) => type === 'tool:error')?.data['output']).toContain('There is no tool "shell"')
+  // A person reads what it wanted to run.
+  const shown = await place.run('instance', 'transcript', id, 'plan')
+  expect(shown.stdout).toContain('tool:error shell {"command":"echo done > made;')
+  const atif = await place.run('instance', 'transcript', id, 'plan', '--format', 'atif')
+  expect(atif.stdout).toContain('"command":"echo done > made;')
   const second = await json<TranscriptDocument>('instance', 'transcript', id, 'plan-2')
   expect(second.events.find(({ type }) => type === 'tool:post')?.data['output']).toBe('0\nend\n[exit code 0]')
 }, 60_000)

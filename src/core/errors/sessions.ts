@@ -23,7 +23,7 @@ export const sessionErrors = {
     exit: 5,
     message: (d: { session: string; problem: string }) => `Can't open the session "${d.session}": ${d.problem}.`,
     hint: () =>
-      'Set RESOLVE_LLM_MODEL=provider/model, or pass "model". Providers: anthropic, openai, openai-compatible, google, scripted.',
+      'Set RESOLVE_LLM_MODEL=provider/model, or pass "model". Providers: anthropic, openai, openai-compatible, google, scripted, recorded.',
   },
   session_options_invalid: {
     kind: 'user',

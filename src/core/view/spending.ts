@@ -21,8 +21,8 @@ export function spendingText(story: Story): string | undefined {
   if (usage === null) return undefined
   const tokens = `${usage.input_tokens + usage.output_tokens} tokens`
   const isFree = session_kinds.every((kind) => kind !== 'live')
-  const cost =
-    cost_usd !== null ? `, about ${dollars(cost_usd)}${budget}` : isFree ? '' : ', at a price that is not known'
+  const known = cost_usd === null ? ', at a price that is not known' : `, about ${dollars(cost_usd)}${budget}`
+  const cost = isFree ? '' : known
   return [`${tokens}${cost}`, ...session_kinds.flatMap((kind) => KIND_WORDS[kind] ?? [])].join('; ')
 }
 

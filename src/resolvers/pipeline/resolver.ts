@@ -68,7 +68,8 @@ resolver({
     const result = await runPipeline(placed, { ...found, source, ...options })
     await ctx.data.write('result.json', `${JSON.stringify(result, undefined, 2)}\n`)
     ctx.artifact('file', 'result.json')
-    const said = result.context['last_response']
+    const { pull_request: pull, last_response: said } = result.context
+    if (typeof pull === 'string' && URL.canParse(pull)) ctx.artifact('pr', pull)
     if (result.status === 'fail') return { status: 'failed', error: result.reason ?? 'The pipeline failed.' }
     const passed = result.passed_over
       .map(({ node_id: id, reason }) => `\nFailed on the way: "${id}": ${reason}`)

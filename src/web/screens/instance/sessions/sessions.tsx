@@ -3,12 +3,14 @@
  * that of a model, a tool or a repository (threats UI-1).
  */
 import { useState } from 'react'
+import { useSearchParams } from 'wouter'
 import type { SessionKind, SessionSummary } from '../../../../core/protocol/session/session.ts'
 import { cleanLine } from '../../../../core/view/clean.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
 import type { TabProps } from '../../../live/tab-props.ts'
 import { Empty } from '../../../parts/notice.tsx'
 import { Transcript } from './transcript.tsx'
+import type { Growth } from './use-transcript.ts'
 import '../../../styles/sessions.css'
 
 const KIND_WORDS: Readonly<Record<SessionKind, string>> = {
@@ -19,9 +21,18 @@ const KIND_WORDS: Readonly<Record<SessionKind, string>> = {
 
 export default function SessionsTab({ id, live }: TabProps) {
   const sessions = live.story?.sessions ?? []
-  const [chosen, setChosen] = useState<string | undefined>(undefined)
+  const [search] = useSearchParams()
+  const [chosen, setChosen] = useState<string | undefined>(search.get('session') ?? undefined)
   const shown = sessions.find((one) => one.id === chosen) ?? sessions.at(-1)
-  if (shown === undefined) return <Empty>This instance has no LLM sessions.</Empty>
+  if (shown === undefined) {
+    const hasEnded = (live.story?.endedAt ?? null) !== null
+    return <Empty>{hasEnded ? 'This run opened no sessions.' : 'This run has opened no sessions yet.'}</Empty>
+  }
+  const growth: Growth = {
+    isRunning: shown.status === 'running',
+    bytes: live.transcripts[shown.id],
+    looks: live.looks,
+  }
   return (
     <div className="sessions">
       <table className="sessions-table" aria-label="LLM sessions">
@@ -44,7 +55,7 @@ export default function SessionsTab({ id, live }: TabProps) {
         <h3 className="session-name">{shown.id}</h3>
         <p className="quiet">{KIND_WORDS[shown.kind]}</p>
         {shown.error !== null && <p className="session-error">{cleanLine(shown.error.detail)}</p>}
-        <Transcript key={shown.id} id={id} session={shown} />
+        <Transcript key={shown.id} id={id} session={shown} growth={growth} />
       </section>
     </div>
   )
