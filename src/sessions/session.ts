@@ -139,10 +139,15 @@ export class OpenSession implements Session {
       }
       if (isLast && known.output === undefined) {
         this.#tellDispatched(known)
+        // One that failed is worked on again.
+        history.reopen()
         return undefined
       }
     }
-    if (known !== undefined) await transcript.append('diverged', { turn: known.number }, signal)
+    if (known !== undefined) {
+      this.#tellDropped(history.turns.slice(this.#given - 1))
+      await transcript.append('diverged', { turn: known.number }, signal)
+    }
     await transcript.append('prompt', { turn: history.lastTurn + 1, text: prompt }, signal)
     const turn = history.turns.at(-1) as Turn
     this.#tellDispatched(turn)
@@ -153,6 +158,11 @@ export class OpenSession implements Session {
     if (schema !== undefined)
       await transcript.append('steer', { turn: turn.number, text: schema.demand, by: 'session' }, signal)
     return undefined
+  }
+
+  /** Turns that are dropped were paid, and a process that was killed may not have told them. */
+  #tellDropped(turns: readonly Turn[]): void {
+    for (const turn of turns) this.#tellCompleted(isOver(turn) ? turn : { ...turn, failure: DROPPED })
   }
 
   async #work(signal: AbortSignal, schema?: AnswerSchema): Promise<SessionAnswer> {
@@ -204,6 +214,8 @@ export class OpenSession implements Session {
     return { session_id: id, session_name: name, turn, model: model.id, kind: model.kind, ...parentId }
   }
 }
+
+const DROPPED: InstanceError = { code: 'instance_stopped', detail: 'the resolver gave another prompt at its place' }
 
 function isOver({ output, failure }: Turn): boolean {
   return output !== undefined || failure !== undefined

@@ -174,7 +174,7 @@ test('a scripted model needs no key; its tools run, its kind is told, and no sec
   const shown = await place.run('instance', 'transcript', id, 'plan')
   expect(shown.stdout).toContain('tool:error shell {"command":"echo done > made;')
   const atif = await place.run('instance', 'transcript', id, 'plan', '--format', 'atif')
-  expect(atif.stdout).toContain('"command": "echo done > made;')
+  expect(atif.stdout).toContain('"command":"echo done > made;')
   const second = await json<TranscriptDocument>('instance', 'transcript', id, 'plan-2')
   expect(second.events.find(({ type }) => type === 'tool:post')?.data['output']).toBe('0\nend\n[exit code 0]')
 }, 60_000)

@@ -382,7 +382,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   'core/catalog': ['core/archive', 'core/git', 'core/catalog/manifest', 'core/files', 'core/protocol'],
   'core/catalog/manifest': ['core/protocol'],
   'core/log': ['core/protocol'],
-  'core/store': ['core/secrets', 'core/view', 'core/files', 'core/protocol'],
+  'core/store': ['core/secrets', 'core/view', 'core/files', 'core/protocol/session', 'core/protocol'],
   'core/notify': ['core/store', 'core/secrets', 'core/view', 'core/files', 'core/protocol/api', 'core/protocol'],
   'core/secrets': ['core/files', 'core/protocol/api', 'core/protocol'],
   'core/forms': ['core/protocol'],

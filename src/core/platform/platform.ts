@@ -229,8 +229,11 @@ export interface Platform {
   logs(id: string, options?: LogOptions): Promise<LogPage>
   /** Its LLM sessions as its events tell them: the latest 500, oldest first. */
   sessions(id: string): Promise<SessionSummary[]>
-  /** What a session did, from `meta.next` of an earlier answer on. Throws `session_unknown`. Text may have control characters. */
-  transcript(id: string, sessionId: string, after?: number): Promise<TranscriptDocument>
+  /**
+   * What a session did, from `meta.next` of an earlier answer on; `bytes`: where less than an answer is wanted at once. Throws
+   * `session_unknown`. Text may have control characters.
+   */
+  transcript(id: string, sessionId: string, after?: number, bytes?: number): Promise<TranscriptDocument>
   /** The last bytes of the worker's stderr, as text. */
   stderrTail(id: string): Promise<string>
 

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Platform } from '../../../core/index.ts'
+import { TRAJECTORY_PIECE_BYTES } from '../../../core/limits.ts'
 import { isObject } from '../../../core/primitives/is-object.ts'
-import type { SessionSummary, TranscriptDocument, TranscriptEvent } from '../../../core/protocol/session/session.ts'
-import { trajectoryOf } from '../../../core/protocol/session/trajectory.ts'
+import type { SessionSummary, TranscriptEvent } from '../../../core/protocol/session/session.ts'
+import { piecesOf, trajectoryLines } from '../../../core/protocol/session/trajectory.ts'
 import { cleanLine, indentedText } from '../../../core/view/clean.ts'
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../../terminal/command/base-command.ts'
 import { tableLines } from '../../../terminal/output/table.ts'
@@ -56,10 +57,9 @@ export default class InstanceTranscript extends BaseCommand<typeof InstanceTrans
 
   private async printOne(platform: Platform, id: string, session: string): Promise<number> {
     if (this.flags.format === 'atif') {
-      const transcript = await platform.transcript(id, session)
       const { resolver_version: version } = await platform.record(id)
-      await this.output.result(JSON.stringify(trajectoryOf(transcript, version), null, 2))
-      this.noteMore(transcript)
+      const pieces = piecesOf((after) => platform.transcript(id, session, after, TRAJECTORY_PIECE_BYTES))
+      for await (const line of trajectoryLines(pieces, version)) await this.output.result(line)
       return 0
     }
     if (this.output.json) {
@@ -77,10 +77,6 @@ export default class InstanceTranscript extends BaseCommand<typeof InstanceTrans
       if (meta.next === after) await sleep(FOLLOW_MS)
       after = meta.next
     }
-  }
-
-  private noteMore({ meta }: TranscriptDocument): void {
-    if (meta.truncated) this.output.note('The transcript is longer; this is its beginning.')
   }
 }
 

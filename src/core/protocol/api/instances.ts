@@ -118,6 +118,12 @@ const eventsQuery = object({
       description: 'false: end after the existing events, without the closing {"type":"done"}',
     }),
   ),
+  transcripts: optional(
+    oneOf(['true', 'false'], {
+      description:
+        'true: also tell when transcripts of running LLM sessions grow, as `event: transcripts` and `data: {SESSION: BYTES}`, without an id',
+    }),
+  ),
 })
 
 const transcriptQuery = object({
@@ -380,7 +386,7 @@ export const INSTANCE_OPERATIONS = {
         json: either(transcriptDocument, atifDocument),
       },
     },
-    refuses: ['instance_unknown', 'session_unknown', 'request_invalid', ...SEALED_TROUBLE],
+    refuses: ['instance_unknown', 'session_unknown', 'request_invalid', 'too_many', ...SEALED_TROUBLE],
   },
   getInstanceExport: {
     method: 'GET',
