@@ -467,6 +467,7 @@ export const SESSION_HELPER_RETRY_MIN_MS = 250
 export const SESSION_HELPER_RETRY_MAX_MS = 2_000
 export const SESSION_HELPER_NOISE_MAX = 100 // own: lines of a helper that are no frames
 
+export const SESSION_READS_AT_ONCE = 8 // own: calls of one session that only read
 export const SESSION_AGENTS_AT_ONCE = 4 // own: tasks of one session that it gave to agents
 
 export const SKILLS_MAX = 64 // own: of one session
@@ -527,11 +528,15 @@ export const TOOL_READ_FILE_MAX_BYTES = 64 * MIB
 export const TOOL_LINE_MAX_CHARS = 2_000
 export const TOOL_WRITE_MAX_BYTES = 1 * MIB
 export const TOOL_EDITS_MAX = 50
+export const TOOL_EDIT_PLACES_MAX = 100_000 // own: that one call changes
 export const TOOL_PATCH_FILES_MAX = 100 // own: of one patch
 export const TOOL_SEARCH_HITS = 100
 export const TOOL_SEARCH_LINE_MAX_CHARS = 500
 export const TOOL_SEARCH_MAX_BYTES = 20 * KIB
 export const TOOL_SEARCH_LIMIT_MS = 30_000
+export const TOOL_SEARCH_HELD_BYTES = 64 * KIB // own: of one line that git prints
+export const TOOL_SEARCH_MEMORY_BYTES = 1_024 * MIB // own: of one git
+export const TOOL_PATTERN_ALTERNATIVES = 64 // own: what the braces of a pattern stand for
 export const TOOL_GLOB_PATHS = 1_000
 export const TOOL_SHELL_LIMIT_MS = 120_000
 export const TOOL_SHELL_LONGEST_MS = 10 * 60_000

@@ -14,7 +14,7 @@ import { LocalDriver } from '../../worker/local/local.ts'
 import { carriersOf } from '../../worker/local/process-tree.ts'
 import type { CoordinationDirectory, OpenFile } from '../../worker/worker.ts'
 import { secretsInCoordination, secretsOfHost } from './secrets.ts'
-import { readTranscriptFile } from './session-transcript.ts'
+import { readTranscriptFile, transcriptSizes } from './session-transcript.ts'
 import { readState } from './state-snapshot.ts'
 
 /** Known secrets are redacted (threats B9). */
@@ -81,6 +81,17 @@ export async function readTranscript(
   const coordination = new LocalDriver(paths).openCoordination()
   try {
     return await readTranscriptFile(coordination, sessionId, redactorWith(sealed, coordination), after, bytes)
+  } finally {
+    coordination.close()
+  }
+}
+
+/** How long the transcripts of these sessions are. */
+export function readTranscriptSizes(paths: InstancePaths, sessionIds: readonly string[]): Record<string, number> {
+  if (sessionIds.length === 0 || !existsSync(paths.project)) return {}
+  const coordination = new LocalDriver(paths).openCoordination()
+  try {
+    return transcriptSizes(coordination, sessionIds)
   } finally {
     coordination.close()
   }

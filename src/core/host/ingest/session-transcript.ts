@@ -41,6 +41,24 @@ export async function readTranscriptFile(
   return { session_id: sessionId, events, meta }
 }
 
+/** How long each transcript is, of those that are there. */
+export function transcriptSizes(
+  coordination: CoordinationDirectory,
+  sessionIds: readonly string[],
+): Record<string, number> {
+  const sizes: Record<string, number> = {}
+  for (const id of sessionIds.filter(isSessionId)) {
+    try {
+      const file = coordination.open(transcriptFile(id))
+      if (file !== undefined) sizes[id] = file.bytes
+      file?.close()
+    } catch (error) {
+      if (!(error instanceof ResolveError) || error.code !== 'coordination_tampered') throw error
+    }
+  }
+  return sizes
+}
+
 async function readFrom(
   coordination: CoordinationDirectory,
   sessionId: string,

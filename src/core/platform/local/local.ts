@@ -1,7 +1,13 @@
 /** The platform on this machine's home directory: what every command talks to (R39). */
 import type { Catalog } from '../../catalog/catalog.ts'
 import { fail, ResolveError } from '../../errors.ts'
-import { listData, readStderrTail, readTranscript, requireSecretTexts } from '../../host/ingest/instance-files.ts'
+import {
+  listData,
+  readStderrTail,
+  readTranscript,
+  readTranscriptSizes,
+  requireSecretTexts,
+} from '../../host/ingest/instance-files.ts'
 import { Inquiries } from '../../host/inquiry/inquiries.ts'
 import type { Inquiry } from '../../host/inquiry/inquiry.ts'
 import { Preparations } from '../../host/inquiry/preparations.ts'
@@ -104,6 +110,8 @@ export interface LocalPlatform extends Platform {
    * Throws `instance_unknown`.
    */
   feed(id: string): HeldFeed
+  /** How long the transcripts of its running LLM sessions are, in bytes. */
+  transcriptSizes(id: string): Promise<Record<string, number>>
   /** From now on this process sends the notifications of all instances of the home. */
   startNotifying(): void
   export(id: string, options?: ExportOptions): Promise<AsyncIterable<Buffer>>
@@ -387,6 +395,15 @@ class HomePlatform implements LocalPlatform {
 
   async transcript(id: string, sessionId: string, after?: number, bytes?: number): Promise<TranscriptDocument> {
     return await readTranscript(this.#reads.paths(id), sessionId, after, bytes)
+  }
+
+  async transcriptSizes(id: string): Promise<Record<string, number>> {
+    const { story } = await this.#reads.projection(id)
+    const running = (story.sessions ?? []).filter(({ status }) => status === 'running')
+    return readTranscriptSizes(
+      this.#reads.paths(id),
+      running.map((session) => session.id),
+    )
   }
 
   async stderrTail(id: string): Promise<string> {

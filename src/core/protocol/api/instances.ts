@@ -122,6 +122,12 @@ const eventsQuery = object({
       description: 'false: end after the existing events, without the closing {"type":"done"}',
     }),
   ),
+  transcripts: optional(
+    oneOf(['true', 'false'], {
+      description:
+        'true: also tell when transcripts of running LLM sessions grow, as `event: transcripts` and `data: {SESSION: BYTES}`, without an id',
+    }),
+  ),
 })
 
 const transcriptQuery = object({

@@ -4,14 +4,20 @@ import type { SessionSummary, TranscriptEvent } from '../../../../core/protocol/
 import { cleanLine, cleanText } from '../../../../core/view/clean.ts'
 import { durationText } from '../../../../core/view/time-words.ts'
 import { Empty, Loading, Trouble } from '../../../parts/notice.tsx'
-import { type Entry, SHOWN_MAX, useTranscript } from './use-transcript.ts'
+import { type Entry, type Growth, SHOWN_MAX, useTranscript } from './use-transcript.ts'
 
 const TEXT_MAX = 8_000
 const SUMMARY_MAX = 120
 
-export function Transcript({ id, session }: { id: string; session: SessionSummary }) {
-  const isRunning = session.status === 'running'
-  const { entries, left, trouble } = useTranscript(id, session.id, isRunning)
+interface TranscriptProps {
+  id: string
+  session: SessionSummary
+  growth: Growth
+}
+
+export function Transcript({ id, session, growth }: TranscriptProps) {
+  const { isRunning } = growth
+  const { entries, left, isLoadingOlder, trouble, loadOlder } = useTranscript(id, session.id, growth)
   if (entries === undefined)
     return trouble === undefined ? <Loading what="Loading the transcript…" /> : <Trouble error={trouble} />
   const results = new Map(entries.filter(isResult).map(({ event }) => [event.data['call_id'], event]))
@@ -25,7 +31,19 @@ export function Transcript({ id, session }: { id: string; session: SessionSummar
   return (
     <>
       {trouble !== undefined && <Trouble error={trouble} />}
-      {left > 0 && <p className="quiet">The last {SHOWN_MAX.toLocaleString('en')} entries of the transcript.</p>}
+      {left > 0 && (
+        <p className="transcript-older">
+          <span className="quiet">{left.toLocaleString('en')} older entries are not shown.</span>{' '}
+          <button
+            type="button"
+            className="button button-small"
+            disabled={isLoadingOlder}
+            onClick={() => void loadOlder()}
+          >
+            {isLoadingOlder ? 'Loading…' : `Show ${Math.min(left, SHOWN_MAX).toLocaleString('en')} older entries`}
+          </button>
+        </p>
+      )}
       {shown.length === 0 && <Empty>Nothing yet.</Empty>}
       <ol className="transcript" aria-label={`Transcript of ${session.id}`}>
         {shown.map(({ at, event }) => (
