@@ -1,7 +1,7 @@
 /** One session: its turns one after another, each told by two events, and answered from the transcript where it was answered before. */
 import { createHash } from 'node:crypto'
 import { fail, ResolveError } from '../core/errors.ts'
-import { SESSION_PROMPT_MAX_BYTES } from '../core/limits.ts'
+import { SESSION_PROMPT_MAX_BYTES, SESSION_READS_AT_ONCE } from '../core/limits.ts'
 import type { InstanceError } from '../core/protocol/instance.ts'
 import type { SessionCompleted, SessionDispatched, SessionUsage } from '../core/protocol/session/session.ts'
 import type { AskedForObject, RunOptions, Session, SessionAnswer, SessionLimits } from './contract/contract.ts'
@@ -46,6 +46,7 @@ export class OpenSession implements Session {
   readonly #steering: string[] = []
   readonly #turns = new Lock()
   readonly #lock = new Lock()
+  readonly #reading = new Lock(SESSION_READS_AT_ONCE)
   readonly #bounds: Bounds
   /** How many prompts this process has given: the place of the next one in the transcript. */
   #given = 0
@@ -128,7 +129,7 @@ export class OpenSession implements Session {
     const { history } = transcript
     const known = history.turns[this.#given]
     this.#given += 1
-    if (known !== undefined && known.prompt === transcript.redactor.text(prompt)) {
+    if (known !== undefined && known.prompt === transcript.redactor.text(prompt).toWellFormed()) {
       const isLast = history.turns.at(-1) === known
       // An answer that was given to another schema does not count.
       if (known.output !== undefined && fitsSchema(known.output, schema)) {
@@ -172,7 +173,7 @@ export class OpenSession implements Session {
     const { number } = turn
     try {
       const output = await runTurn(
-        { ...parts, lock: this.#lock, bounds: this.#bounds, steering: this.#steering },
+        { ...parts, lock: this.#lock, reading: this.#reading, bounds: this.#bounds, steering: this.#steering },
         number,
         schema,
       )

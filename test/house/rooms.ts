@@ -162,6 +162,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   'sessions/mcp': ['sessions/tools', 'sessions/guardian', 'sessions/contract', 'core/redaction'],
   'sessions/tools': [
+    'sessions/search',
     'sessions/web',
     'sessions/guardian',
     'sessions/contract',
@@ -170,6 +171,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/protocol/session',
     'core/protocol',
   ],
+  'sessions/search': [],
   'sessions/web': [],
   'sessions/bundles': ['sessions/tools', 'sessions/contract', 'core/bundles', 'core/protocol'],
   'sessions/guardian': [],
@@ -335,6 +337,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/forms',
     'core/rpc',
     'core/redaction',
+    'core/protocol/session',
     'core/protocol',
   ],
   'core/host/ingest': [

@@ -20,7 +20,10 @@ export interface CallParts {
   toolbox: Toolbox
   guardian: Guardian
   transcript: Transcript
+  /** For calls that write or run: one at a time. */
   lock: Lock
+  /** For calls that only read. */
+  reading: Lock
   signal: AbortSignal
 }
 

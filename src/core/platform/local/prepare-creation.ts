@@ -42,7 +42,7 @@ export async function prepareCreation(
   const { input } = request
   const { name, version, dir, commit, manifest } = entry
   requireSecrets(home, name, manifest.secrets)
-  const budget_usd = budgetFrom(request.budget_usd)
+  const budget = budgetFrom(request)
   const isReady = await preparations.isReady(entry, executor)
   const id = request.instance_id ?? newInstanceId()
   const {
@@ -66,7 +66,7 @@ export async function prepareCreation(
     name: request.name ?? null,
     parent_id: request.parent_id ?? null,
     ...(request.labels === undefined || Object.keys(request.labels).length === 0 ? {} : { labels: request.labels }),
-    ...(budget_usd === undefined ? {} : { budget_usd }),
+    ...budget,
     ...(request.schedule === undefined ? {} : { schedule: request.schedule }),
     created_at: new Date().toISOString(),
     input: open,
