@@ -139,7 +139,8 @@ test('a person who stops it gets nothing delivered, and can still read the chang
 }, 60_000)
 
 test('without a key, and without a model, no instance is made: the error says what to set and how to try it without a key', async () => {
-  const list = async () => JSON.parse((await place.run('instance', 'list', '--json')).stdout) as { instances: unknown[] }
+  const list = async () =>
+    JSON.parse((await place.run('instance', 'list', '--json')).stdout) as { instances: unknown[] }
   const before = await list()
   const keyless = await place.with({ env: NO_MODEL }, 'run', 'agent', '-i', 'task=Try')
   expect(keyless.code).toBe(10)
@@ -150,7 +151,7 @@ test('without a key, and without a model, no instance is made: the error says wh
   const modelless = await place.with({ env }, 'run', 'agent', '-i', 'task=Try')
   expect(modelless.code).toBe(10)
   expect(modelless.stderr).toContain('no model is named')
-  expect(modelless.stderr).toContain('Set RESOLVE_LLM_MODEL=provider/model')
+  expect(modelless.stderr).toContain('RESOLVE_LLM_MODEL=provider/model')
   expect(await list()).toEqual(before)
   const dear = await place.run('run', 'agent', '-i', 'task=Try', '-i', 'budget=much')
   expect(dear).toMatchObject({ code: 5, stderr: expect.stringContaining('A budget is a number of dollars') })

@@ -89,7 +89,10 @@ export const MANIFEST_SCHEMA = {
     capabilities_required: {
       type: 'array',
       maxItems: 32,
-      items: { enum: Object.keys(CAPABILITIES), description: 'a capability this platform has: "git-server" or "model"' },
+      items: {
+        enum: Object.keys(CAPABILITIES),
+        description: 'a capability this platform has: "git-server" or "model"',
+      },
       description: 'a list of capabilities',
     },
     secrets: {
