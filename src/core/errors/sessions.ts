@@ -10,6 +10,15 @@ export const sessionErrors = {
     hint: () =>
       'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs. To try it without a key: resolve run agent -i task=Try -i model=scripted/example.json',
   },
+  model_missing: {
+    kind: 'environment',
+    http: 501,
+    exit: 10,
+    message: (d: { resolver: string; problem: string }) =>
+      `The resolver "${d.resolver}" needs a model, and ${d.problem}.`,
+    hint: () =>
+      'Set RESOLVE_LLM_PROVIDER_API_KEY, and RESOLVE_LLM_MODEL=provider/model, where the host runs. To try it without a key: resolve run agent -i task=Try -i model=scripted/example.json',
+  },
   session_unknown: {
     kind: 'user',
     http: 404,
