@@ -414,6 +414,7 @@ export const SESSIONS_MAX = 1_000 // own: of one instance
 export const SESSIONS_TOLD_MAX = 500 // own: sessions that the story of an instance holds; the latest stay
 export const SESSIONS_KNOWN_MAX = 100_000 // own: sessions of an instance, agents too, whose turns the host knows; events of others are rejected
 export const SESSION_NUMBER_MAX = 1e12 // own: tokens, seconds, dollars that an event tells
+export const BUDGET_TOKENS_MAX = 1e12 // own
 export const BUDGET_USD_MIN = 0.000_001 // own: the budget of an instance
 export const BUDGET_USD_MAX = 1_000_000
 export const SESSION_SCHEMA_MAX_BYTES = 64 * KIB // of an answer

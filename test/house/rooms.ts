@@ -337,6 +337,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'core/forms',
     'core/rpc',
     'core/redaction',
+    'core/protocol/session',
     'core/protocol',
   ],
   'core/host/ingest': [
