@@ -123,6 +123,21 @@ test('with a repository of this machine: the commit is on its own branch, with a
   expect(gitText(app, ['diff', '--name-only', 'main', 'HEAD'])).toBe('greet-test.sh\ngreet.sh')
 }, 60_000)
 
+test('a file of gigabytes is left out and named; the rest is delivered', async () => {
+  const app = repositoryOf({ 'README.md': '# App\n' })
+  const command = 'truncate -s 3G "a huge one"; truncate -s 3G README.md; echo small > small.txt'
+  const turns: LlmTurn[] = [{ calls: [{ tool: 'shell', input: { command } }] }, { text: 'Add a file' }]
+  await withModel(turns, async (_, env) => {
+    const done = await agent({ ...env, RESOLVE_GIT_LOCAL: scratch }, `repository=${app}`, 'ask=no')
+    expect(done, done.stderr).toMatchObject({ status: 'completed', code: 0 })
+    expect(done.output).toMatch(
+      /Left out, because larger than 100 MiB: ("a huge one", "README.md"|"README.md", "a huge one")\./,
+    )
+    expect((await place.run('instance', 'pull', done.id, '--into', app, '--switch')).code).toBe(0)
+    expect(gitText(app, ['diff', '--name-only', 'main', 'HEAD'])).toBe('small.txt')
+  })
+}, 60_000)
+
 test('a person who stops it gets nothing delivered, and can still read the change', async () => {
   const app = repositoryOf({ 'README.md': '# App\n' })
   const { id } = await agent({ RESOLVE_GIT_LOCAL: scratch }, SCRIPTED, `repository=${app}`)
